@@ -1,0 +1,1 @@
+//! What `check` reads beyond the loader view.

@@ -1,0 +1,25 @@
+//! Bytes to facts: what one ELF file says about itself.
+//!
+//! Two depths. [`Elf::read`] takes what a loader takes (header, segments, dynamic section) with a handful of small
+//! reads, so that a closure of a hundred objects costs no more than opening them. [`Details::read`] takes the rest
+//! (symbol versions, symbols, notes, sections, identification) for `check`.
+//!
+//! Invariants: no I/O beyond the [`Source`] given, no unsafe code, no panic on any input, and never an allocation
+//! larger than the file. Every error carries the offset at which the file stopped making sense.
+//! It does not search for libraries: that is `underpin-resolve`.
+#![forbid(unsafe_code)]
+
+mod details;
+mod dynamic;
+mod elf;
+mod error;
+mod ident;
+mod source;
+mod units;
+
+pub use dynamic::{DependencyTag, Dynamic, DynamicFlags};
+pub use elf::{Elf, Segment, SegmentFlags, SegmentKind};
+pub use error::{ElfError, Fault};
+pub use ident::{Class, Endian, FileType, Ident, Machine};
+pub use source::Source;
+pub use units::{FileOffset, Vaddr};
