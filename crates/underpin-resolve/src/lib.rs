@@ -1,1 +1,16 @@
-//! resolve
+//! What the loader named in PT_INTERP will load, in load order, from where and why, and every path tried on the way.
+//!
+//! glibc and musl are two policies over one [`Root`]. The search emits its system calls as it goes ([`Calls`]), so
+//! the predicted number of calls is the model itself. Nothing is ever run: what is compiled into a loader is read
+//! from its bytes. The real loader is the judge; see `tests/` for the comparison.
+#![forbid(unsafe_code)]
+
+pub mod calls;
+pub mod closure;
+pub mod loader;
+pub mod root;
+
+pub use calls::{Call, CallCount, CallName, Calls};
+pub use closure::*;
+pub use loader::{LibcVersion, Loader, LoaderKind};
+pub use root::FileId;
