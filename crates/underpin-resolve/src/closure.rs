@@ -204,7 +204,7 @@ pub enum Found {
     /// An object loaded earlier bears this name (path, alias or soname).
     AlreadyLoaded {
         /// How the names met.
-        by: Identity,
+        identity: Identity,
     },
     /// musl: a name that is the loader itself.
     Reserved,
@@ -237,10 +237,10 @@ impl fmt::Display for Found {
             Found::Conf => "ld.so.conf",
             Found::DefaultDirectory => "default directory",
             Found::PathFile => "musl path file",
-            Found::AlreadyLoaded { by: Identity::Name } => "already loaded",
-            Found::AlreadyLoaded { by: Identity::Soname } => "already loaded, by soname",
-            Found::AlreadyLoaded { by: Identity::Inode } => "already loaded, same inode",
-            Found::AlreadyLoaded { by: Identity::Libc } => "the loader's own libc",
+            Found::AlreadyLoaded { identity: Identity::Name } => "already loaded",
+            Found::AlreadyLoaded { identity: Identity::Soname } => "already loaded, by soname",
+            Found::AlreadyLoaded { identity: Identity::Inode } => "already loaded, same inode",
+            Found::AlreadyLoaded { identity: Identity::Libc } => "the loader's own libc",
             Found::Reserved => "the loader itself",
         })
     }
