@@ -1,0 +1,170 @@
+//! A temporary folder in which a test builds its programs and libraries from source.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of its own for one test, gone when it is dropped.
+#[derive(Debug)]
+pub struct Fixture {
+    dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Output {
+    /// Exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, invalid UTF-8 replaced.
+    pub stdout: String,
+    /// Standard error, invalid UTF-8 replaced.
+    pub stderr: String,
+}
+
+impl Default for Fixture {
+    fn default() -> Fixture {
+        Fixture::new()
+    }
+}
+
+impl Fixture {
+    /// A new empty folder. Its path has no symbolic links in it, so it can be compared with what a loader prints.
+    ///
+    /// # Panics
+    /// Where no temporary folder can be made.
+    #[must_use]
+    pub fn new() -> Fixture {
+        let dir = tempfile::Builder::new().prefix("underpin-").tempdir().expect("a temporary folder");
+        let path = dir.path().canonicalize().expect("the temporary folder's real path");
+        Fixture { dir, path }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path below the folder.
+    #[must_use]
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The folder as text, for compiler flags such as `-Wl,-rpath,{}`.
+    ///
+    /// # Panics
+    /// Where the temporary folder's name is not UTF-8.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.path.to_str().expect("a temporary folder with a UTF-8 name")
+    }
+
+    /// Keeps the folder after the test and says where it is: for looking at a failure by hand.
+    #[must_use]
+    pub fn keep(mut self) -> PathBuf {
+        self.dir.disable_cleanup(true);
+        self.path.clone()
+    }
+
+    /// Writes a file, folders above it included.
+    ///
+    /// # Panics
+    /// Where the file cannot be written.
+    pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).expect("the folder of a fixture file");
+        }
+        fs::write(&path, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        path
+    }
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Panics
+    /// Where it cannot be made.
+    pub fn mkdir(&self, name: impl AsRef<Path>) -> PathBuf {
+        let path = self.join(name);
+        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
+        path
+    }
+
+    /// Makes a symbolic link `name` that holds `target` as written.
+    ///
+    /// # Panics
+    /// Where it cannot be made.
+    pub fn symlink(&self, target: impl AsRef<Path>, name: impl AsRef<Path>) -> PathBuf {
+        let path = self.join(name);
+        symlink(target, &path).unwrap_or_else(|error| panic!("cannot link {}: {error}", path.display()));
+        path
+    }
+
+    /// Sets the mode bits of a file, such as `0o4755`.
+    ///
+    /// # Panics
+    /// Where they cannot be set.
+    pub fn chmod(&self, name: impl AsRef<Path>, mode: u32) {
+        let path = self.join(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+            .unwrap_or_else(|error| panic!("cannot set the mode of {}: {error}", path.display()));
+    }
+
+    /// Runs the machine's C compiler in the folder.
+    ///
+    /// # Panics
+    /// Where it fails, with what it said.
+    pub fn cc<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+        self.must("cc", args);
+    }
+
+    /// Runs the compiler of musl in the folder.
+    ///
+    /// # Panics
+    /// Where it fails, with what it said.
+    pub fn musl_cc<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+        self.must("musl-gcc", args);
+    }
+
+    /// Runs a tool in the folder and hands back what it printed.
+    ///
+    /// # Panics
+    /// Where it cannot be started or fails, with what it said.
+    pub fn must<A: AsRef<OsStr>>(&self, tool: &str, args: impl IntoIterator<Item = A>) -> String {
+        let mut command = self.command(tool);
+        command.args(args);
+        let output = Output::of(&mut command);
+        assert!(output.code == Some(0), "{command:?} failed ({:?}):\n{}{}", output.code, output.stdout, output.stderr);
+        output.stdout
+    }
+
+    /// A command that starts in the folder, with the messages of tools in English and no loader variables inherited.
+    #[must_use]
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.path).env("LC_ALL", "C");
+        for name in ["LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_DEBUG"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+impl Output {
+    /// Runs a command to its end.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    #[must_use]
+    pub fn of(command: &mut Command) -> Output {
+        let output = command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        Output {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Skips: outside CI a test that lacks a tool says so and passes; in CI the same lack fails it.
+//!
+//! CI is where `CI=true` or `UNDERPIN_REQUIRE_ALL=1` is set.
+
+use std::env;
+use std::io::Write;
+use std::path::Path;
+
+/// Ends the test where a tool (searched in PATH) or a file (an absolute path) is missing: with a printed reason
+/// outside CI, with a failure in CI.
+///
+/// ```no_run
+/// # use underpin_test_support::need;
+/// need!("musl-gcc", "strace", "/lib/ld-musl-x86_64.so.1");
+/// ```
+#[macro_export]
+macro_rules! need {
+    ($($what:expr),+ $(,)?) => {
+        if let Some(lack) = $crate::missing(&[$($what),+]) {
+            $crate::skip(&lack);
+            return;
+        }
+    };
+}
+
+/// Whether a lack is a failure here.
+#[must_use]
+pub fn all_required() -> bool {
+    let set = |name: &str| env::var(name).is_ok_and(|value| matches!(value.as_str(), "1" | "true"));
+    set("CI") || set("UNDERPIN_REQUIRE_ALL")
+}
+
+/// Whether an absolute path exists, or PATH holds a program of that name.
+#[must_use]
+pub fn available(what: &str) -> bool {
+    if what.starts_with('/') {
+        return Path::new(what).exists();
+    }
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(what).is_file()))
+}
+
+/// The first lack as a sentence, or `None` where everything is there.
+#[must_use]
+pub fn missing(what: &[&str]) -> Option<String> {
+    what.iter().find(|what| !available(what)).map(|what| format!("{what} is not on this machine"))
+}
+
+/// Says that a test is skipped, and why; call it right before the test returns.
+///
+/// # Panics
+/// In CI, where a skip is a failure.
+pub fn skip(reason: &str) {
+    assert!(!all_required(), "{reason}, and in CI a skip is a failure (`cargo xtask setup` installs what tests need)");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    // Written to the descriptor itself: the test harness swallows what the print macros write.
+    let _ = std::io::stderr().lock().write_all(format!("skipped {test}: {reason}\n").as_bytes());
+}

@@ -1,0 +1,44 @@
+//! The shared test tools judge others, so they are tested themselves.
+
+use underpin_test_support::{Fixture, Output, available, missing, need, traced_objects};
+
+#[test]
+fn a_tool_is_looked_up_in_path_and_a_file_by_its_name() {
+    assert!(available("sh"));
+    assert!(available("/bin/sh"));
+    assert!(!available("no-such-tool-of-underpin"));
+    assert_eq!(missing(&["sh", "/no/such/file"]).as_deref(), Some("/no/such/file is not on this machine"));
+}
+
+#[test]
+fn the_trace_names_a_library_where_it_is_and_says_when_it_is_gone() {
+    need!("cc", "readelf");
+    let dir = Fixture::new();
+    dir.write("a.c", "int a(void){return 1;}");
+    dir.write("main.c", "int a(void); int main(void){return a();}");
+    dir.cc(["-shared", "-fPIC", "-o", "liba.so", "a.c"]);
+    dir.cc(["-o", "prog", "main.c", "-L.", "-la", "-Wl,-rpath,$ORIGIN"]);
+
+    let objects = traced_objects(&dir.join("prog"), &[]).unwrap();
+    assert_eq!(objects[0].name, "liba.so");
+    assert_eq!(objects[0].path.as_deref(), Some(dir.join("liba.so").as_path()));
+
+    std::fs::remove_file(dir.join("liba.so")).unwrap();
+    let objects = traced_objects(&dir.join("prog"), &[]).unwrap();
+    assert_eq!((objects[0].name.as_str(), objects[0].path.as_ref()), ("liba.so", None));
+}
+
+#[test]
+fn the_program_does_not_run_while_it_is_traced() {
+    need!("cc", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("main.c", "#include <stdio.h>\nint main(void){fclose(fopen(\"ran\",\"w\"));return 0;}");
+    dir.cc(["-o", "glibc", "main.c"]);
+    dir.musl_cc(["-o", "musl", "main.c"]);
+    for name in ["glibc", "musl"] {
+        assert!(!traced_objects(&dir.join(name), &[]).unwrap().is_empty(), "{name}");
+        assert!(!dir.join("ran").exists(), "{name} ran");
+    }
+    assert_eq!(Output::of(&mut dir.command(dir.join("musl"))).code, Some(0));
+    assert!(dir.join("ran").exists());
+}
