@@ -45,6 +45,10 @@ pub struct Dynamic {
     pub relr: bool,
     /// DT_TEXTREL or DF_TEXTREL: the loader makes code writable while it relocates.
     pub text_relocations: bool,
+    /// DT_BIND_NOW, DF_BIND_NOW or DF_1_NOW: all symbols are bound before the program starts.
+    pub bind_now: bool,
+    /// DT_DEBUG is present: the linker made this file as a program, not as a library.
+    pub debug: bool,
 }
 
 /// Which tag asked for a dependency.

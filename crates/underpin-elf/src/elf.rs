@@ -2,6 +2,7 @@
 
 use crate::{Dynamic, ElfError, FileOffset, Ident, Source, Vaddr};
 use bstr::BString;
+use object::elf;
 use serde::Serialize;
 
 /// The loader's view of one file.
@@ -72,6 +73,27 @@ pub enum SegmentKind {
     Other(u32),
 }
 
+impl SegmentKind {
+    /// The kind of a raw `p_type`.
+    #[must_use]
+    pub fn from_raw(raw: u32) -> SegmentKind {
+        match elf::ProgramType(raw) {
+            elf::PT_NULL => SegmentKind::Null,
+            elf::PT_LOAD => SegmentKind::Load,
+            elf::PT_DYNAMIC => SegmentKind::Dynamic,
+            elf::PT_INTERP => SegmentKind::Interpreter,
+            elf::PT_NOTE => SegmentKind::Note,
+            elf::PT_PHDR => SegmentKind::ProgramHeaders,
+            elf::PT_TLS => SegmentKind::Tls,
+            elf::PT_GNU_EH_FRAME => SegmentKind::EhFrame,
+            elf::PT_GNU_STACK => SegmentKind::Stack,
+            elf::PT_GNU_RELRO => SegmentKind::Relro,
+            elf::PT_GNU_PROPERTY => SegmentKind::Property,
+            elf::ProgramType(other) => SegmentKind::Other(other),
+        }
+    }
+}
+
 /// `p_flags`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SegmentFlags {
@@ -89,8 +111,7 @@ impl Elf {
     /// # Errors
     /// [`ElfError`] with the offset where the file stopped making sense. A file without a dynamic section is no error.
     pub fn read<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> {
-        let _ = source;
-        Err(ElfError { fault: crate::Fault::BadMagic, offset: FileOffset(0) })
+        crate::read::read_elf(source)
     }
 
     /// The PT_LOAD segments, in file order.
@@ -107,9 +128,17 @@ impl Elf {
     /// The file offset behind a virtual address, as far as a PT_LOAD holds it in the file.
     #[must_use]
     pub fn offset_of(&self, vaddr: Vaddr) -> Option<FileOffset> {
+        let (load, _) = self.load_of(vaddr)?;
+        load.offset.0.checked_add(vaddr.0 - load.vaddr.0).map(FileOffset)
+    }
+
+    /// The PT_LOAD that holds an address in the file, and the file offset behind its last byte.
+    #[must_use]
+    pub fn load_of(&self, vaddr: Vaddr) -> Option<(&Segment, u64)> {
         self.loads().find_map(|load| {
             let within = vaddr.0.checked_sub(load.vaddr.0)?;
-            (within < load.file_size).then(|| load.offset.0.checked_add(within)).flatten().map(FileOffset)
+            let limit = load.offset.0.checked_add(load.file_size)?;
+            (within < load.file_size).then_some((load, limit))
         })
     }
 }

@@ -110,6 +110,20 @@ pub enum FileType {
     Other(u16),
 }
 
+impl FileType {
+    /// The type of a raw `e_type`.
+    #[must_use]
+    pub fn from_raw(raw: u16) -> FileType {
+        match raw {
+            1 => FileType::Relocatable,
+            2 => FileType::Executable,
+            3 => FileType::Dynamic,
+            4 => FileType::Core,
+            other => FileType::Other(other),
+        }
+    }
+}
+
 /// The identity part of the ELF header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ident {

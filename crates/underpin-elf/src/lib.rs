@@ -14,12 +14,16 @@ mod dynamic;
 mod elf;
 mod error;
 mod ident;
+mod raw;
+mod read;
 mod source;
+mod strings;
 mod units;
+mod window;
 
 pub use dynamic::{DependencyTag, Dynamic, DynamicFlags};
 pub use elf::{Elf, Segment, SegmentFlags, SegmentKind};
 pub use error::{ElfError, Fault};
 pub use ident::{Class, Endian, FileType, Ident, Machine};
-pub use source::Source;
+pub use source::{FileSource, Source};
 pub use units::{FileOffset, Vaddr};

@@ -3,7 +3,9 @@
 //! The reader asks for ranges and never for a whole file, and checks each range against [`Source::len`] before it
 //! allocates, so a hostile size field cannot make it reserve memory.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 /// Random access to the bytes of one file.
 pub trait Source {
@@ -44,6 +46,38 @@ impl Source for Vec<u8> {
 
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.as_slice().read_exact_at(offset, buf)
+    }
+}
+
+/// An open file. Its size is asked for once, so that the reader costs one system call per range.
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    len: u64,
+}
+
+impl FileSource {
+    /// Takes an open file over.
+    ///
+    /// # Errors
+    /// When its size cannot be asked for, or with `InvalidInput` when it is not a regular file: a FIFO or a device
+    /// has no random access, and reading it could block.
+    pub fn new(file: File) -> io::Result<FileSource> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(FileSource { file, len: metadata.len() })
+    }
+}
+
+impl Source for FileSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buf, offset)
     }
 }
 

@@ -1,0 +1,59 @@
+//! No input makes the reader panic; whatever fails says where.
+
+#[path = "common/synthetic.rs"]
+mod synthetic;
+
+use proptest::prelude::*;
+use synthetic::Synthetic;
+use underpin_elf::Elf;
+
+fn good() -> impl Strategy<Value = Vec<u8>> {
+    let entry = (prop_oneof![0..40_u64, 0x6fff_fe00..=0x7fff_ffff_u64], 0..64_u64);
+    (any::<bool>(), any::<bool>(), proptest::collection::vec(entry, 0..24), any::<bool>()).prop_map(
+        |(wide, big, dynamic, end_dynamic)| {
+            let mut file = Synthetic { wide, big, end_dynamic, ..Synthetic::default() };
+            file.named(1, "liba.so.1").named(14, "libself.so").named(29, "/opt/lib");
+            file.interpreter = Some(b"/lib/ld.so\0".to_vec());
+            file.dynamic.extend(dynamic);
+            file.build()
+        },
+    )
+}
+
+fn read_all(bytes: &[u8]) {
+    if let Err(error) = Elf::read(bytes) {
+        assert!(error.to_string().contains("at offset 0x"), "{error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2048)) {
+        read_all(&bytes);
+    }
+
+    #[test]
+    fn garbage_behind_a_good_identification_is_survived(
+        class in 1..=2_u8, data in 1..=2_u8, rest in proptest::collection::vec(any::<u8>(), 0..2048),
+    ) {
+        let mut bytes = vec![0x7f, b'E', b'L', b'F', class, data, 1];
+        bytes.extend(rest);
+        read_all(&bytes);
+    }
+
+    #[test]
+    fn truncated_files_are_survived(bytes in good(), keep in 0..100_usize) {
+        read_all(&bytes[..bytes.len() * keep / 100]);
+    }
+
+    #[test]
+    fn mutated_files_are_survived(
+        mut bytes in good(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        read_all(&bytes);
+    }
+}
