@@ -1,1 +1,23 @@
-//! trace
+//! What start-up really did: the system calls of a command, when each phase of its start was reached, what each
+//! library cost to find, map and relocate, and how much the watching distorted all that.
+//!
+//! [`Session::run`] starts a command under ptrace and returns a [`Trace`], which is pure data. The tracer follows
+//! forks, threads and execs, leaves signals and the terminal to the command, and lets go of it after the phase asked
+//! for. Invariants: the counts of the traced calls are those of `strace -c -f` over the same set of calls, and
+//! nothing runs but the command given. It does not predict (that is `underpin-resolve`) and does not render.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod event;
+mod model;
+mod options;
+mod units;
+
+pub use calls::{CallGroup, CallSet, UnknownCall};
+pub use event::{Event, Mapping, Outcome};
+pub use model::{
+    CallTotal, DirectoryCost, Doubt, End, Instants, LibraryLoad, MissingLibrary, Note, Phase, PhaseKind, Program, Task,
+    TaskKind, Trace, Try,
+};
+pub use options::{Options, Output, Then, Until};
+pub use units::{Call, Errno, Nanos, PathText, Pid};

@@ -1,0 +1,127 @@
+//! One system call as it was seen: who, when, with what, and what came of it.
+
+use crate::{Call, Errno, Nanos, PathText, PhaseKind, Pid};
+use serde::Serialize;
+
+/// One system call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// The process (thread group).
+    pub pid: Pid,
+    /// The thread that made the call.
+    pub tid: Pid,
+    /// The phase that had been reached when the call began.
+    pub phase: PhaseKind,
+    /// Which call.
+    pub call: Call,
+    /// The six argument registers, as passed.
+    #[serde(skip)]
+    pub args: [u64; 6],
+    /// The path argument, or the path behind the descriptor argument where its opening was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathText>,
+    /// Whether `path` was found through a descriptor (`read`, `mmap`, `close`, `fstat`) and not passed as text.
+    pub by_descriptor: bool,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When it began, since the start of the trace.
+    #[serde(rename = "start_ns")]
+    pub start: Nanos,
+    /// From letting the call go on to seeing it return. Contains the cost of one stop: see `Doubt`.
+    #[serde(rename = "duration_ns")]
+    pub duration: Nanos,
+}
+
+/// The result of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Succeeded with this value.
+    Returned(i64),
+    /// Failed.
+    Failed(Errno),
+    /// Did not return while it was watched: `exit`, `exit_group`, a call cut short by the end of its process.
+    /// `strace -c` does not count these, and neither do the totals.
+    NotSeen,
+}
+
+/// The arguments of an `mmap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where it was mapped; the address asked for where the call failed.
+    pub address: u64,
+    /// Length in bytes, as asked for.
+    pub length: u64,
+    /// `PROT_*`.
+    pub protection: u32,
+    /// `MAP_*`.
+    pub flags: u32,
+    /// The descriptor, `None` for an anonymous mapping.
+    pub descriptor: Option<i32>,
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+}
+
+impl Mapping {
+    /// `PROT_EXEC` was asked for.
+    #[must_use]
+    pub fn executable(&self) -> bool {
+        self.protection & 4 != 0
+    }
+
+    /// Not backed by a file (`MAP_ANONYMOUS`).
+    #[must_use]
+    pub fn anonymous(&self) -> bool {
+        self.descriptor.is_none()
+    }
+}
+
+impl Event {
+    /// The call failed.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(_))
+    }
+
+    /// The name of the call; unknown numbers have none.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.call.name().unwrap_or("")
+    }
+
+    /// When the call was seen to return.
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        self.start + self.duration
+    }
+
+    /// The arguments of an `mmap`, `None` for other calls.
+    #[must_use]
+    pub fn mapping(&self) -> Option<Mapping> {
+        const MAP_ANONYMOUS: u64 = 0x20;
+        if self.name() != "mmap" {
+            return None;
+        }
+        let [address, length, protection, flags, descriptor, offset] = self.args;
+        Some(Mapping {
+            address: match self.outcome {
+                Outcome::Returned(at) => at as u64,
+                _ => address,
+            },
+            length,
+            protection: protection as u32,
+            flags: flags as u32,
+            descriptor: (flags & MAP_ANONYMOUS == 0).then_some(descriptor as i32),
+            offset,
+        })
+    }
+
+    /// Heap growth: `brk`, or an anonymous `mmap` (other than a fixed one, which is the zeroed end of a data segment).
+    ///
+    /// ld.so's own allocations look like this; a prediction of loader calls leaves them out.
+    #[must_use]
+    pub fn heap_growth(&self) -> bool {
+        const MAP_FIXED: u32 = 0x10;
+        self.name() == "brk" || self.mapping().is_some_and(|map| map.anonymous() && map.flags & MAP_FIXED == 0)
+    }
+}
