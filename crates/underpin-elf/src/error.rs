@@ -1,18 +1,25 @@
 //! What can be wrong with a file, and where.
 
 use crate::FileOffset;
+use serde::Serialize;
 use std::fmt;
 
 /// A file that cannot be read as ELF: what is wrong and at which offset.
 ///
 /// The path is added by whoever opened the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} (at offset {offset})")]
 pub struct ElfError {
     /// What is wrong.
     pub fault: Fault,
     /// Where in the file it is wrong.
     pub offset: FileOffset,
+}
+
+impl Serialize for ElfError {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// The kinds of fault, one for each rule that a file can break.

@@ -9,21 +9,37 @@
 //! It does not search for libraries: that is `underpin-resolve`.
 #![forbid(unsafe_code)]
 
+mod deep;
 mod details;
 mod dynamic;
 mod elf;
 mod error;
+mod hardening;
 mod ident;
+mod identity;
+mod note;
 mod raw;
 mod read;
+mod section;
 mod source;
 mod strings;
+mod symbol;
 mod units;
 mod window;
 
+pub use details::Details;
 pub use dynamic::{DependencyTag, Dynamic, DynamicFlags};
 pub use elf::{Elf, Segment, SegmentFlags, SegmentKind};
 pub use error::{ElfError, Fault};
+pub use hardening::StackProtection;
+pub use hardening::{Canary, Fortify, FortifyUnknown, Hardening, Relro, SearchPathRisk, SearchPathRiskKind};
 pub use ident::{Class, Endian, FileType, Ident, Machine};
+pub use identity::{Allocator, AllocatorKind, Evidence, Identity, Language, LanguageTrace, Libc, LibcKind};
+pub use identity::{LibcPlacement, Linkage};
+pub use note::{AbiOs, AbiTag, BuildId, DlopenNote, DlopenPriority, IsaLevel, IsaLevels, NoteHead, Notes};
+pub use note::{PackageNote, Probe, Properties, ResolutionCache};
+pub use section::{Section, SectionKind};
 pub use source::{FileSource, Source};
+pub use symbol::VersionedSymbol;
+pub use symbol::{Binding, Export, Import, NeedStrength, SymbolKind, SymbolSource, VersionDefinition, VersionNeed};
 pub use units::{FileOffset, Vaddr};

@@ -1,5 +1,6 @@
 //! What the tests of this crate share: tools that may be missing, files of the system, small compilations.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
