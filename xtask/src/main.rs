@@ -1,1 +1,61 @@
-fn main() {}
+//! The chores of the repository, as `cargo xtask CHORE`.
+//!
+//! A developer's tool: it prints and it runs other programs. It knows the binary only as a program to call.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore does")]
+
+mod bench;
+mod docs;
+mod run;
+mod setup;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// The chores of the repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Chores {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Run all tests
+    Test {
+        /// First install what they need (Debian and Ubuntu: apt-get)
+        #[arg(long)]
+        install: bool,
+    },
+    /// Write the man pages and completions below docs/ from the command line's own definition
+    Docs {
+        /// Change nothing; fail where a page is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run a benchmark and write its table to docs/bench/
+    Bench {
+        /// Which
+        #[arg(value_enum)]
+        name: bench::Name,
+        /// Pairs of runs; more narrow the intervals
+        #[arg(long, default_value_t = 40)]
+        rounds: usize,
+        /// Print the table only
+        #[arg(long)]
+        dry: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    std::env::set_current_dir(run::workspace())?;
+    match Chores::parse().chore {
+        Chore::Test { install } => {
+            let complete = install && setup::install()?;
+            test::all(complete)
+        }
+        Chore::Docs { check } => docs::generate(check),
+        Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
+    }
+}

@@ -50,7 +50,10 @@ pub fn missing(what: &[&str]) -> Option<String> {
 /// # Panics
 /// In CI, where a skip is a failure.
 pub fn skip(reason: &str) {
-    assert!(!all_required(), "{reason}, and in CI a skip is a failure (`cargo xtask setup` installs what tests need)");
+    assert!(
+        !all_required(),
+        "{reason}, and in CI a skip is a failure (`cargo xtask test --install` installs what tests need)"
+    );
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     // Written to the descriptor itself: the test harness swallows what the print macros write.
     let _ = std::io::stderr().lock().write_all(format!("skipped {test}: {reason}\n").as_bytes());

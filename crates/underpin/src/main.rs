@@ -1,2 +1,33 @@
-//! The binary.
-fn main() {}
+//! The binary: arguments become a plan, the plan calls the libraries, the result is rendered.
+//!
+//! The only crate that prints, colours, reads its arguments or exits. Nothing here knows how a file is read or a
+//! library is found.
+
+mod cli;
+mod commands;
+mod doctor;
+mod exit;
+mod screen;
+
+use clap::Parser;
+use cli::{Cli, Verb};
+use exit::Exit;
+use screen::Screen;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refusal) => return exit::refuse(&refusal),
+    };
+    let mut screen = Screen::new(cli.color);
+    exit::code(run(cli.verb, &mut screen).and_then(|exit| screen.finish().map(|()| exit)))
+}
+
+/// Arguments, plan, command: one line per verb.
+fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Doctor(args) => commands::doctor::run(&args, screen),
+        Verb::Generate(args) => commands::generate::run(&args, screen),
+    }
+}

@@ -1,0 +1,55 @@
+//! The command line as the user types it: one module per verb, nothing here touches the world.
+//!
+//! Help, man pages and completions are all generated from these definitions.
+
+mod doctor;
+mod generate;
+
+pub use doctor::DoctorArgs;
+pub use generate::{GenerateArgs, What};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// See what a Linux program stands on: its C library, its loader, its libraries, where it will run, and what its
+/// start-up costs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "underpin",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of underpin.\n\
+                  `underpin trace` hands on the code of the command it launched (126 and 127 where it could not).",
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// When to colour the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Into files and pipes too.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// One verb of the program.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Show what this machine allows, and the command that mends each lack
+    Doctor(DoctorArgs),
+    /// Print a man page or shell completions
+    #[command(hide = true)]
+    Generate(GenerateArgs),
+}

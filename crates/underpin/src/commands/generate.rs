@@ -1,0 +1,48 @@
+//! Man pages and completions, generated so that they cannot drift from the command line.
+
+use crate::cli::{Cli, GenerateArgs, What};
+use crate::exit::Exit;
+use crate::screen::Screen;
+use anyhow::Context;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use std::io::{self, Write};
+
+/// Prints one document.
+///
+/// # Errors
+/// Where no such verb exists.
+pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let mut root = Cli::command();
+    root.build();
+    let mut text = Vec::new();
+    match &args.what {
+        What::Man { verb: None } => page(root, &mut text)?,
+        What::Man { verb: Some(verb) } => {
+            let command = root.find_subcommand(verb).with_context(|| format!("underpin has no verb {verb}"))?;
+            let name = format!("underpin-{verb}");
+            page(command.clone().name(name.clone()).display_name(name), &mut text)?;
+        }
+        What::Completions { shell } => clap_complete::generate(*shell, &mut root, "underpin", &mut text),
+    }
+    screen.text(text);
+    Ok(Exit::Fine)
+}
+
+/// One man page. The closing text of the help is kept line by line: filled, its examples would run together.
+fn page(command: Command, out: &mut Vec<u8>) -> io::Result<()> {
+    let closing = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let has_verbs = command.get_subcommands().any(|verb| !verb.is_hide_set());
+    // No version: a page that names one goes stale with every release.
+    let man = Man::new(command).source("underpin").date("");
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    man.render_options_section(out)?;
+    if has_verbs {
+        man.render_subcommands_section(out)?;
+    }
+    let (heading, text) = closing.split_once(":\n").unwrap_or(("Exit status", &closing));
+    write!(out, ".SH {}\n.nf\n{}\n.fi\n", heading.to_uppercase(), text.replace('\\', "\\\\").replace('-', "\\-"))
+}

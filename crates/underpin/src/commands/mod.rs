@@ -1,0 +1,4 @@
+//! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
+
+pub mod doctor;
+pub mod generate;

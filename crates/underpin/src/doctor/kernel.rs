@@ -1,0 +1,151 @@
+//! What the kernel and the processors allow: tracing, counters, steady clocks.
+
+use super::{Host, Item, State, Topic};
+use std::fs;
+
+/// Bit of CAP_SYS_PTRACE in the capability masks of `/proc/self/status`.
+const CAP_SYS_PTRACE: u64 = 1 << 19;
+
+/// Whether this process has CAP_SYS_PTRACE.
+pub(super) fn may_trace_anything(host: &Host) -> bool {
+    let status = host.read("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & CAP_SYS_PTRACE != 0)
+}
+
+/// Whether the effective user is 0.
+pub(super) fn is_administrator(host: &Host) -> bool {
+    let status = host.read("/proc/self/status").unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    users.and_then(|users| users.split_ascii_whitespace().nth(1)) == Some("0")
+}
+
+/// Kernel, processors, address space randomisation.
+pub(super) fn machine(host: &Host) -> Vec<Item> {
+    let topic = Topic::Machine;
+    let kernel = host.read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
+    let mut items = vec![Item::good(topic, "kernel", format!("Linux {kernel} on {}", std::env::consts::ARCH))];
+    items.push(processors(host));
+    items.push(match host.read("/proc/sys/kernel/randomize_va_space").as_deref() {
+        Some("0") => Item::lack(
+            topic,
+            "address space randomisation",
+            "off",
+            "addresses repeat from run to run, so a layout that is fast or slow by luck stays so",
+            Some(host.as_root("sysctl kernel.randomize_va_space=2")),
+        ),
+        Some(level) => Item::good(topic, "address space randomisation", format!("on (level {level})")),
+        None => Item::good(topic, "address space randomisation", "not told by this kernel"),
+    });
+    items
+}
+
+fn processors(host: &Host) -> Item {
+    let usable = std::thread::available_parallelism().map_or(0, usize::from);
+    let cpuinfo = host.read("/proc/cpuinfo").unwrap_or_default();
+    let online = cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(usable);
+    let model =
+        cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map(|(_, name)| name.trim());
+    let of = if online > usable { format!(" of {online}") } else { String::new() };
+    let model = model.map_or_else(String::new, |model| format!(" ({model})"));
+    Item::good(Topic::Machine, "processors", format!("{usable}{of} usable{model}"))
+}
+
+/// ptrace, and what a sandbox may take away.
+pub(super) fn tracing(host: &Host) -> Vec<Item> {
+    let (topic, name) = (Topic::Tracing, "ptrace scope");
+    let effect = "`underpin trace`, `survey -- ARGS` and `tree --check` cannot watch a program";
+    let mend = |level: &str| host.as_root(&format!("sysctl kernel.yama.ptrace_scope={level}"));
+    let scope = match host.read("/proc/sys/kernel/yama/ptrace_scope").as_deref() {
+        None => Item::good(topic, name, "no Yama: a parent may trace its child"),
+        Some("0") => Item::good(topic, name, "0: any process of the same user"),
+        Some("1") => Item::good(topic, name, "1: a parent may trace its child"),
+        Some("2") if host.may_trace => Item::good(topic, name, "2: administrators only, which this process is"),
+        Some("2") => Item::lack(topic, name, "2: administrators only", effect, Some(mend("1"))).broken(),
+        Some(level) => {
+            let after = "after a restart, since level 3 holds until then";
+            Item::lack(topic, name, format!("{level}: nobody"), effect, Some(format!("{} {after}", mend("1")))).broken()
+        }
+    };
+    vec![scope, sandbox(host)]
+}
+
+/// A seccomp filter over this process may refuse ptrace; whether it does, only trying tells.
+fn sandbox(host: &Host) -> Item {
+    let status = host.read("/proc/self/status").unwrap_or_default();
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
+    match mode {
+        Some("2") => Item::lack(
+            Topic::Tracing,
+            "seccomp filter",
+            "over this process",
+            "a container's filter may refuse ptrace; where it does, `trace` says so",
+            Some("docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined IMAGE".to_owned()),
+        ),
+        _ => Item::good(Topic::Tracing, "seccomp filter", "none over this process"),
+    }
+}
+
+/// Counters and steady clocks.
+pub(super) fn measuring(host: &Host) -> Vec<Item> {
+    vec![perf_level(host), counters(host), governor(host), load(host)]
+}
+
+fn perf_level(host: &Host) -> Item {
+    let (topic, name) = (Topic::Measuring, "perf level");
+    let Some(level) = host.read("/proc/sys/kernel/perf_event_paranoid") else {
+        let effect = "this kernel was built without performance events";
+        return Item::lack(topic, name, "absent", effect, None);
+    };
+    match level.parse::<i32>() {
+        Ok(value) if value > 2 && !host.administrator => {
+            let effect = "no counters at all, not even those of the kernel's own software events";
+            Item::lack(topic, name, level, effect, Some(host.as_root("sysctl kernel.perf_event_paranoid=2")))
+        }
+        _ => Item::good(topic, name, level),
+    }
+}
+
+/// A processor's counters appear as an event source of their own: `cpu`, `cpu_core`, `armv8_pmuv3_0` and the like.
+fn counters(host: &Host) -> Item {
+    let (topic, name) = (Topic::Measuring, "hardware counters");
+    let sources = fs::read_dir(host.path("/sys/bus/event_source/devices")).into_iter().flatten().flatten();
+    let mut names = sources.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    match names.find(|name| name.starts_with("cpu") || name.contains("pmu")) {
+        Some(source) => Item::good(topic, name, source),
+        None => Item::lack(
+            topic,
+            name,
+            "none",
+            "cycles, instructions and cache misses cannot be counted; usual in a virtual machine",
+            None,
+        ),
+    }
+}
+
+fn governor(host: &Host) -> Item {
+    let (topic, name) = (Topic::Measuring, "frequency governor");
+    match host.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
+        Some(governor) if governor != "performance" => Item::lack(
+            topic,
+            name,
+            governor,
+            "the clock follows the load, so short runs are measured at changing speeds",
+            Some(host.as_root("cpupower frequency-set --governor performance")),
+        ),
+        Some(governor) => Item::good(topic, name, governor),
+        None => Item::good(topic, name, "not in this system's hands"),
+    }
+}
+
+/// Others at work make figures unsteady: more runnable tasks than half the processors is worth saying.
+fn load(host: &Host) -> Item {
+    let average = host.read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let usable = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
+    let item = Item::good(Topic::Measuring, "load", average.map_or("not told".to_owned(), |load| format!("{load:.2}")));
+    if average.is_some_and(|load| load > usable / 2.0) {
+        let effect = "other work is running: times will be unsteady".to_owned();
+        return Item { state: State::Limited, effect: Some(effect), ..item };
+    }
+    item
+}

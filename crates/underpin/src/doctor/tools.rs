@@ -1,0 +1,79 @@
+//! What is installed: loaders with their versions, compilers, emulators.
+
+use super::packages::Package;
+use super::{Host, Item, Topic};
+use std::fs;
+use std::path::PathBuf;
+
+/// Compilers that the verbs or their advice make use of: name, package, what is not possible without it.
+const COMPILERS: [(&str, Option<Package>, &str); 5] = [
+    ("cc", Some(Package::CCompiler), "C programs cannot be built here"),
+    ("clang", Some(Package::Clang), "only gcc can build here"),
+    ("musl-gcc", Some(Package::Musl), "static musl programs in C cannot be built here"),
+    ("rustc", None, "Rust programs cannot be built here"),
+    ("zig", None, "`zig cc -target ...-gnu.2.28` cannot lower the glibc floor of a build here"),
+];
+
+/// Machines that user-mode QEMU may stand in for.
+const EMULATED: [&str; 6] = ["aarch64", "arm", "i386", "ppc64le", "riscv64", "s390x"];
+
+/// Directories in which loaders live (PT_INTERP names them by absolute path).
+const LOADER_DIRS: [&str; 3] = ["/lib64", "/lib", "/lib32"];
+
+/// Every loader in the usual places.
+pub(super) fn loaders(host: &Host) -> Vec<Item> {
+    let mut seen = Vec::new();
+    let mut items = Vec::new();
+    for dir in LOADER_DIRS {
+        for name in loader_names(host, dir) {
+            let here = host.path(dir).join(&name);
+            let Ok(real) = here.canonicalize() else { continue };
+            if !seen.contains(&real) {
+                items.push(loader(format!("{dir}/{name}"), &real));
+                seen.push(real);
+            }
+        }
+    }
+    if !items.iter().any(|item| item.name.contains("/ld-musl-")) {
+        let effect = "musl programs are resolved by musl's defaults and cannot be run or traced here";
+        items.push(Item::lack(Topic::Loaders, "musl", "absent", effect, host.install(Package::Musl)));
+    }
+    items
+}
+
+fn loader_names(host: &Host, dir: &str) -> Vec<String> {
+    let entries = fs::read_dir(host.path(dir)).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.starts_with("ld-linux") || name.starts_with("ld-musl-") || name.starts_with("ld64.so"));
+    names.sort();
+    names
+}
+
+fn loader(name: String, real: &PathBuf) -> Item {
+    let value = real.display().to_string();
+    Item::good(Topic::Loaders, &name, value)
+}
+
+/// Every compiler of the list.
+pub(super) fn compilers(host: &Host) -> Vec<Item> {
+    let item = |(name, package, effect): (&str, Option<Package>, &str)| match host.program(name) {
+        Some(path) => Item::good(Topic::Compilers, name, path.display().to_string()),
+        None => Item::lack(Topic::Compilers, name, "absent", effect, package.and_then(|package| host.install(package))),
+    };
+    COMPILERS.into_iter().map(item).collect()
+}
+
+/// The emulators, as one fact: which foreign machines' programs can be run here.
+pub(super) fn emulators(host: &Host) -> Vec<Item> {
+    let found = |machine: &&str| {
+        host.program(&format!("qemu-{machine}")).or_else(|| host.program(&format!("qemu-{machine}-static"))).is_some()
+    };
+    let present: Vec<&str> = EMULATED.into_iter().filter(found).collect();
+    let name = "QEMU user mode";
+    vec![if present.is_empty() {
+        let effect = "programs of other machines are read and resolved all the same, but cannot be run";
+        Item::lack(Topic::Emulators, name, "absent", effect, host.install(Package::Qemu))
+    } else {
+        Item::good(Topic::Emulators, name, present.join(", "))
+    }]
+}

@@ -1,0 +1,55 @@
+//! Exit codes, and the one place where an error becomes one.
+
+use crate::screen;
+use std::io;
+use std::process::ExitCode;
+
+/// How a verb ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything is fine.
+    Fine,
+    /// A finding, or a gate that failed.
+    Finding,
+    /// Wrong use, or an error of ours.
+    Error,
+    /// The launched command's own code, or 125 to 127 where it could not be launched, as env(1) has them.
+    Command(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Fine => 0,
+            Exit::Finding => 1,
+            Exit::Error => 2,
+            Exit::Command(code) => code,
+        })
+    }
+}
+
+/// The process's exit code; an error is first told on standard error, in one line with its causes.
+pub fn code(result: anyhow::Result<Exit>) -> ExitCode {
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) if is_broken_pipe(&error) => Exit::Fine.into(),
+        Err(error) => {
+            screen::complain(&error);
+            Exit::Error.into()
+        }
+    }
+}
+
+/// Prints what clap has to say: help and version are answers, everything else is wrong use.
+pub fn refuse(refusal: &clap::Error) -> ExitCode {
+    // Where nobody reads it there is nobody to tell.
+    let _ = refusal.print();
+    if refusal.use_stderr() { Exit::Error.into() } else { Exit::Fine.into() }
+}
+
+/// The reader of our output went away: it has what it wanted, as in `underpin tree git | head -1`.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+}

@@ -1,0 +1,148 @@
+//! Files named on the command line: what they are, before any reader touches them, and a clear refusal where they are
+//! nothing that can be looked at.
+//!
+//! Never blocks: a FIFO or a device is refused by its type, unopened.
+
+use bstr::{BString, ByteSlice};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Why a file cannot be looked at: one sentence with the path and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// No such file, neither here nor in PATH.
+    #[error("{0}: no such file{1}")]
+    NotFound(PathBuf, &'static str),
+    /// A loop of symbolic links.
+    #[error("{0}: its symbolic links lead in a circle; `namei {0}` shows where")]
+    LinkLoop(PathBuf),
+    /// Not readable by this user.
+    #[error("{0}: not readable by this user; try with `sudo`, or have its mode changed")]
+    Denied(PathBuf),
+    /// A directory where one file is wanted.
+    #[error("{0} is a directory; name a program in it{1}")]
+    Directory(PathBuf, &'static str),
+    /// A FIFO, socket or device.
+    #[error("{0} is {1}, not a program; name a regular file")]
+    Special(PathBuf, &'static str),
+    /// Nothing in it.
+    #[error("{0} is empty (0 bytes); it may be the rest of an interrupted copy: fetch or build it again")]
+    Empty(PathBuf),
+    /// A script: its interpreter is what loads libraries.
+    #[error("{path} is a script for {interpreter}, which loads the libraries; try `underpin {verb} {interpreter}`")]
+    Script {
+        /// The script.
+        path: PathBuf,
+        /// The program that runs it.
+        interpreter: BString,
+        /// The verb to repeat.
+        verb: &'static str,
+    },
+    /// Some other file.
+    #[error("{0} is not an ELF file (offset 0 holds {1}); name a program or a shared library")]
+    NotElf(PathBuf, String),
+    /// Anything else that went wrong on opening or reading.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+/// Finds the file behind a name: as a path, and, where it has no slash and is nothing here, in PATH as a shell would.
+///
+/// # Errors
+/// [`InputError::NotFound`].
+pub fn locate(name: &Path) -> Result<PathBuf, InputError> {
+    if name.as_os_str().is_empty() {
+        return Err(InputError::NotFound(PathBuf::from("''"), ": the name is empty"));
+    }
+    let is_path = name.as_os_str().as_encoded_bytes().contains(&b'/');
+    if is_path || fs::symlink_metadata(name).is_ok() {
+        return Ok(name.to_owned());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| InputError::NotFound(name.to_owned(), " here, and no program of that name in PATH"))
+}
+
+/// Makes sure that a path leads to a readable ELF file. `verb` is the one that a refusal suggests to repeat.
+///
+/// # Errors
+/// [`InputError`], by what is there instead.
+pub fn require_elf(path: &Path, verb: &'static str) -> Result<(), InputError> {
+    let metadata = fs::metadata(path).map_err(|error| io_error(path, error))?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        let many = if verb == "tree" { ", or the directory alone to look at everything below it" } else { "" };
+        return Err(InputError::Directory(path.to_owned(), many));
+    }
+    if let Some(kind) = special(kind) {
+        return Err(InputError::Special(path.to_owned(), kind));
+    }
+    let mut head = Vec::with_capacity(HEAD);
+    let file = File::open(path).map_err(|error| io_error(path, error))?;
+    file.take(HEAD as u64).read_to_end(&mut head).map_err(|error| io_error(path, error))?;
+    classify(path, &head, verb)
+}
+
+/// Bytes that tell what a file is: a `#!` line is cut at 256 bytes by the kernel (`BINPRM_BUF_SIZE`).
+const HEAD: usize = 256;
+
+fn special(kind: fs::FileType) -> Option<&'static str> {
+    [
+        (kind.is_fifo(), "a FIFO"),
+        (kind.is_socket(), "a socket"),
+        (kind.is_char_device(), "a character device"),
+        (kind.is_block_device(), "a block device"),
+    ]
+    .into_iter()
+    .find_map(|(is, name)| is.then_some(name))
+}
+
+fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputError> {
+    if head.starts_with(b"\x7fELF") {
+        return Ok(());
+    }
+    if head.is_empty() {
+        return Err(InputError::Empty(path.to_owned()));
+    }
+    if let Some(interpreter) = shebang(head) {
+        return Err(InputError::Script { path: path.to_owned(), interpreter, verb });
+    }
+    Err(InputError::NotElf(path.to_owned(), describe(head)))
+}
+
+/// The program that the kernel would start for a `#!` line; behind `env NAME`, the name.
+fn shebang(head: &[u8]) -> Option<BString> {
+    let line = head.strip_prefix(b"#!")?.lines().next()?;
+    let mut words = line.fields_with(|letter| letter == ' ' || letter == '\t');
+    let interpreter = words.next()?;
+    if !interpreter.ends_with(b"/env") {
+        return Some(interpreter.into());
+    }
+    let named = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='));
+    Some(named.unwrap_or(interpreter).into())
+}
+
+/// The first bytes in words: text as text, anything else in hexadecimal.
+fn describe(head: &[u8]) -> String {
+    let start = &head[..head.len().min(8)];
+    if start.iter().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
+        return format!("the text {:?}", start.as_bstr());
+    }
+    let bytes: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(" ")
+}
+
+fn io_error(path: &Path, error: io::Error) -> InputError {
+    let path = path.to_owned();
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        return InputError::LinkLoop(path);
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => InputError::NotFound(path, ""),
+        io::ErrorKind::PermissionDenied => InputError::Denied(path),
+        io::ErrorKind::IsADirectory => InputError::Directory(path, ""),
+        _ => InputError::Io(path, error),
+    }
+}

@@ -1,0 +1,76 @@
+//! What the tests need beyond cargo and a C compiler.
+
+use crate::run;
+use std::path::Path;
+use std::process::Command;
+
+/// Debian's packages, by what they are for.
+const PACKAGES: [(&str, &[&str]); 6] = [
+    ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3"]),
+    ("judges", &["libtree", "strace", "binutils", "elfutils", "pax-utils", "jq"]),
+    ("a second C library", &["musl", "musl-dev", "musl-tools"]),
+    ("compilers and linkers for fixtures", &["gcc", "g++", "gcc-multilib", "clang", "lld", "golang-go", "patchelf"]),
+    (
+        "programs of other machines",
+        &[
+            "qemu-user",
+            "libc6-arm64-cross",
+            "libc6-armhf-cross",
+            "libc6-i386",
+            "libc6-ppc64el-cross",
+            "libc6-riscv64-cross",
+            "libc6-s390x-cross",
+        ],
+    ),
+    ("a look at the HTML pages", &["chromium"]),
+];
+
+/// The target of static Rust programs.
+const MUSL_TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// Installs everything and says whether a test may now insist on finding it.
+///
+/// # Errors
+/// Where the package manager fails.
+pub fn install() -> anyhow::Result<bool> {
+    if !Path::new("/usr/bin/apt-get").exists() {
+        println!("not a Debian system: install by hand what these Debian packages hold; tests skip what is not there");
+        for (purpose, names) in PACKAGES {
+            println!("  {purpose}: {}", names.join(" "));
+        }
+        return Ok(false);
+    }
+    let names = PACKAGES.iter().flat_map(|(_, names)| names.iter().copied());
+    let missing: Vec<&str> = names.filter(|name| !is_installed(name)).collect();
+    if missing.is_empty() {
+        println!("every package that the tests need is installed");
+    } else {
+        apt(&["update", "--quiet"])?;
+        let mut args = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
+        args.extend(missing);
+        apt(&args)?;
+    }
+    add_musl_target();
+    Ok(true)
+}
+
+fn is_installed(package: &str) -> bool {
+    let query = Command::new("dpkg-query").args(["--show", "--showformat=${db:Status-Status}", package]).output();
+    query.is_ok_and(|output| output.stdout == b"installed")
+}
+
+/// apt-get, through sudo where this user is not the administrator.
+fn apt(args: &[&str]) -> anyhow::Result<()> {
+    let administrator = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let mut command = vec!["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    command.extend(args);
+    if administrator { run::must(command[0], &command[1..]) } else { run::must("sudo", &command) }
+}
+
+/// Rust's musl target, where rustup can fetch it; tests of static musl programs fall back to `musl-gcc -static`.
+fn add_musl_target() {
+    match run::must("rustup", &["target", "add", MUSL_TARGET]) {
+        Ok(()) => {}
+        Err(error) => println!("{error:#}: tests of static musl programs use a C program instead of a Rust one"),
+    }
+}
