@@ -1,1 +1,20 @@
-//! report
+//! The versioned report model and its renderings: JSON, terminal, Markdown, HTML.
+//!
+//! One document per verb ([`document`]) is built from the models of the other crates; every rendering reads only the
+//! document. Nothing here prints, colours, reads a file or runs anything.
+#![forbid(unsafe_code)]
+
+pub mod bytes;
+pub mod document;
+pub mod layout;
+pub mod styled;
+pub mod text;
+
+#[cfg(test)]
+mod testing;
+
+pub use bytes::Raw;
+pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
+pub use document::{Document, JsonError, Verb, schema_of, to_json, to_json_line};
+pub use layout::View;
+pub use styled::{Line, Role, Span, Text};

@@ -1,0 +1,149 @@
+//! The versioned documents: one per verb, the same whether written as JSON or rendered for people.
+//!
+//! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
+//! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
+
+pub mod tree;
+mod tree_findings;
+mod tree_from;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The verbs that have a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// `underpin tree`.
+    Tree,
+    /// `underpin check`.
+    Check,
+    /// `underpin trace`.
+    Trace,
+    /// `underpin survey`.
+    Survey,
+    /// `underpin doctor`.
+    Doctor,
+}
+
+impl Verb {
+    /// All of them, in the order of the manual.
+    pub const ALL: [Verb; 5] = [Verb::Tree, Verb::Check, Verb::Trace, Verb::Survey, Verb::Doctor];
+
+    /// The verb as typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Tree => "tree",
+            Verb::Check => "check",
+            Verb::Trace => "trace",
+            Verb::Survey => "survey",
+            Verb::Doctor => "doctor",
+        }
+    }
+
+    /// The value of the document's `schema` field.
+    #[must_use]
+    pub const fn schema(self) -> &'static str {
+        match self {
+            Verb::Tree => "underpin.tree/1",
+            Verb::Check => "underpin.check/1",
+            Verb::Trace => "underpin.trace/1",
+            Verb::Survey => "underpin.survey/1",
+            Verb::Doctor => "underpin.doctor/1",
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A document that can be written as JSON.
+pub trait Document: Serialize + JsonSchema {
+    /// Whose document it is.
+    const VERB: Verb;
+}
+
+/// Writing JSON failed: a value cannot be represented.
+#[derive(Debug, thiserror::Error)]
+#[error("the {verb} document cannot be written as JSON: {source}")]
+pub struct JsonError {
+    verb: Verb,
+    source: serde_json::Error,
+}
+
+/// The document as indented JSON, without a line feed at its end.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
+    serde_json::to_string_pretty(document).map_err(|source| JsonError { verb: D::VERB, source })
+}
+
+/// The document on one line, for JSON Lines, without a line feed at its end.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
+    serde_json::to_string(document).map_err(|source| JsonError { verb: D::VERB, source })
+}
+
+/// The JSON Schema (draft 2020-12) of a verb's document.
+#[must_use]
+pub fn schema_of<D: Document>() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(D);
+    schema.insert("title".to_owned(), D::VERB.schema().into());
+    schema.to_value()
+}
+
+/// The `schema` field of a document: always the constant of its verb.
+#[derive(Clone, Copy)]
+pub struct SchemaTag<D>(PhantomData<fn() -> D>);
+
+impl<D> SchemaTag<D> {
+    /// The tag.
+    #[must_use]
+    pub const fn new() -> SchemaTag<D> {
+        SchemaTag(PhantomData)
+    }
+}
+
+impl<D> Default for SchemaTag<D> {
+    fn default() -> SchemaTag<D> {
+        SchemaTag::new()
+    }
+}
+
+impl<D: Document> fmt::Debug for SchemaTag<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(D::VERB.schema())
+    }
+}
+
+impl<D: Document> Serialize for SchemaTag<D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(D::VERB.schema())
+    }
+}
+
+impl<D: Document> JsonSchema for SchemaTag<D> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "SchemaTag".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "const": D::VERB.schema() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! Documents validate against their own schemas, and say what they are.
+
+use super::tree::TreeDocument;
+use super::{Document, Verb, schema_of, to_json, to_json_line};
+use crate::testing::{broken_closure, hostile_closure, prefix_closure};
+
+fn assert_valid<D: Document>(document: &D) {
+    let schema = schema_of::<D>();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let value = serde_json::from_str(&to_json(document).unwrap()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    assert_eq!(value["schema"], D::VERB.schema());
+    let mut wrong = value;
+    wrong["schema"] = "underpin.other/1".into();
+    assert!(!validator.is_valid(&wrong), "the schema must tell documents apart");
+}
+
+#[test]
+fn tree_documents_validate() {
+    for closure in [prefix_closure(), broken_closure(), hostile_closure()] {
+        assert_valid(&TreeDocument::new(&closure));
+    }
+}
+
+#[test]
+fn the_line_form_is_one_line_of_the_same_document() {
+    let document = TreeDocument::new(&hostile_closure());
+    let line = to_json_line(&document).unwrap();
+    assert!(!line.contains('\n'));
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(parse(&line), parse(&to_json(&document).unwrap()));
+}
+
+#[test]
+fn a_verb_names_its_schema() {
+    for verb in Verb::ALL {
+        assert_eq!(verb.schema(), format!("underpin.{verb}/1"));
+    }
+}

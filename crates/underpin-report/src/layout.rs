@@ -1,0 +1,289 @@
+//! Fitting text into columns: truncation in the middle, wrapping, aligned tables.
+//!
+//! Nothing here ever makes a line wider than asked for, as long as one character fits; where something is left out a
+//! `…` stands for it.
+
+use crate::styled::{Line, Role, Span, Text, width};
+use unicode_width::UnicodeWidthChar;
+
+/// How a screen is to be laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Columns of the terminal. What does not fit is shortened or wrapped.
+    pub width: usize,
+    /// 0 for the short form, 1 for `-v`, 2 for `-vv`.
+    pub verbosity: u8,
+}
+
+impl View {
+    /// A view of so many columns in the short form.
+    #[must_use]
+    pub const fn columns(width: usize) -> View {
+        View { width, verbosity: 0 }
+    }
+
+    /// The same view, more (or less) detailed.
+    #[must_use]
+    pub const fn verbose(self, verbosity: u8) -> View {
+        View { verbosity, ..self }
+    }
+
+    /// The width, kept within what the layouts can work with.
+    #[must_use]
+    pub(crate) fn usable(self) -> usize {
+        self.width.max(40)
+    }
+}
+
+impl Default for View {
+    fn default() -> View {
+        View::columns(80)
+    }
+}
+
+/// The text in at most `columns` columns: the middle gives way to `…`, so the end of a path, its file name, is kept.
+#[must_use]
+pub fn shorten(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    if columns < 2 {
+        return if columns == 1 { "…".to_owned() } else { String::new() };
+    }
+    let room = columns - 1;
+    let tail_room = name_room(text, room);
+    let tail = take(text.chars().rev(), tail_room).chars().rev().collect::<String>();
+    let head = take(text.chars(), room - width(&tail));
+    format!("{head}…{tail}")
+}
+
+/// Columns that the end of a text is given: the file name where it fits and leaves a little for the head.
+fn name_room(text: &str, room: usize) -> usize {
+    let name = text.rfind('/').map_or(0, |slash| width(&text[slash..]));
+    name.max(room / 2).min(room.saturating_sub(room / 5))
+}
+
+/// As many characters as fit into so many columns.
+fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|ch| {
+            used += ch.width().unwrap_or(0);
+            used <= columns
+        })
+        .collect()
+}
+
+/// Wraps words into lines of at most `columns`; the first line starts with `first`, the others with as many blanks.
+/// A word that is too long for a line is shortened in its middle.
+#[must_use]
+pub fn wrap(first: Line, spans: &[Span], columns: usize) -> Text {
+    let indent = first.width();
+    let room = columns.saturating_sub(indent).max(8);
+    let mut text = Text::new();
+    let (mut line, mut used) = (first, 0);
+    for word in words(spans) {
+        let length = word.iter().map(Span::width).sum::<usize>().min(room);
+        if used > 0 && used + 1 + length > room {
+            text.push(std::mem::replace(&mut line, Line::new().plain(" ".repeat(indent))));
+            used = 0;
+        } else if used > 0 {
+            line.push(Span::fixed(Role::Plain, " "));
+            used += 1;
+        }
+        push_word(&mut line, &word, room);
+        used += length;
+    }
+    text.push(line);
+    text
+}
+
+/// The words of some spans; a word that crosses spans keeps the role of each part.
+fn words(spans: &[Span]) -> Vec<Vec<Span>> {
+    let mut words: Vec<Vec<Span>> = vec![Vec::new()];
+    for span in spans {
+        for (index, piece) in span.text().split(' ').enumerate() {
+            if index > 0 {
+                words.push(Vec::new());
+            }
+            if !piece.is_empty()
+                && let Some(word) = words.last_mut()
+            {
+                word.push(Span::new(span.role(), piece));
+            }
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Adds a word; its longest part gives way where it is wider than a whole line.
+fn push_word(line: &mut Line, word: &[Span], room: usize) {
+    let total: usize = word.iter().map(Span::width).sum();
+    let over = total.saturating_sub(room);
+    let longest = word.iter().map(Span::width).max().unwrap_or(0);
+    let mut shortened = false;
+    for part in word {
+        if over > 0 && !shortened && part.width() == longest {
+            line.push(Span::new(part.role(), shorten(part.text(), longest.saturating_sub(over))));
+            shortened = true;
+        } else {
+            line.push(part.clone());
+        }
+    }
+}
+
+/// Which side a column's cells keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Figures.
+    Right,
+}
+
+/// A table of aligned columns. One column may be flexible: it gives way where the terminal is narrow.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(String, Align)>,
+    flexible: Option<usize>,
+    rows: Vec<Vec<Span>>,
+    indent: usize,
+}
+
+impl Table {
+    /// A table with these columns.
+    #[must_use]
+    pub fn new(columns: &[(&str, Align)]) -> Table {
+        Table {
+            columns: columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect(),
+            flexible: None,
+            rows: Vec::new(),
+            indent: 2,
+        }
+    }
+
+    /// The column that is shortened where the table is too wide.
+    #[must_use]
+    pub fn flexible(mut self, column: usize) -> Table {
+        self.flexible = Some(column);
+        self
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub fn row(&mut self, mut cells: Vec<Span>) {
+        cells.resize(self.columns.len(), Span::fixed(Role::Plain, ""));
+        self.rows.push(cells);
+    }
+
+    /// Whether it has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The lines, at most `columns` wide; the head in dim, and left out where no column has a name.
+    #[must_use]
+    pub fn lines(&self, columns: usize) -> Text {
+        let widths = self.widths(columns);
+        let mut text = Text::new();
+        if self.columns.iter().any(|(name, _)| !name.is_empty()) {
+            let head: Vec<Span> = self.columns.iter().map(|(name, _)| Span::new(Role::Dim, name)).collect();
+            text.push(self.line(&head, &widths));
+        }
+        self.rows.iter().for_each(|row| text.push(self.line(row, &widths)));
+        text
+    }
+
+    fn widths(&self, columns: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
+        for row in &self.rows {
+            for (have, cell) in widths.iter_mut().zip(row) {
+                *have = (*have).max(cell.width());
+            }
+        }
+        let total = self.indent + widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        if let Some(flexible) = self.flexible
+            && total > columns
+        {
+            widths[flexible] = widths[flexible].saturating_sub(total - columns).max(8);
+        }
+        widths
+    }
+
+    fn line(&self, cells: &[Span], widths: &[usize]) -> Line {
+        let mut line = Line::new().plain(" ".repeat(self.indent));
+        for (index, ((cell, &columns), (_, align))) in cells.iter().zip(widths).zip(&self.columns).enumerate() {
+            if index > 0 {
+                line.push(Span::fixed(Role::Plain, "  "));
+            }
+            let text = shorten(cell.text(), columns);
+            let blanks = " ".repeat(columns - width(&text));
+            let last = index + 1 == cells.len();
+            match align {
+                Align::Right => {
+                    line.push(Span::new(Role::Plain, blanks));
+                    line.push(Span::new(cell.role(), text));
+                }
+                Align::Left => {
+                    line.push(Span::new(cell.role(), text));
+                    if !last {
+                        line.push(Span::new(Role::Plain, blanks));
+                    }
+                }
+            }
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_keeps_its_file_name() {
+        let short = shorten("/opt/spack/very/long/prefix/lib/libexample.so.1", 24);
+        assert_eq!(width(&short), 24);
+        assert!(short.starts_with("/opt") && short.ends_with("/libexample.so.1"), "{short}");
+    }
+
+    #[test]
+    fn a_file_name_longer_than_the_room_is_shortened_too() {
+        let short = shorten(&format!("/lib/{}", "x".repeat(200)), 20);
+        assert_eq!(width(&short), 20);
+        assert!(short.starts_with("/l") && short.ends_with('x'), "{short}");
+    }
+
+    #[test]
+    fn wide_characters_never_overflow() {
+        for columns in 0..12 {
+            assert!(width(&shorten("日本語の道/ファイル", columns)) <= columns);
+        }
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_keep_every_word() {
+        let words = "one two three four five six seven eight nine ten";
+        let text = wrap(Line::new().plain("  - "), &[Span::new(Role::Plain, words)], 20);
+        assert!(text.width() <= 20);
+        let all = text.to_string().replace('-', "");
+        assert_eq!(all.split_whitespace().collect::<Vec<_>>().join(" "), words);
+    }
+
+    #[test]
+    fn spans_that_touch_stay_together_when_wrapped() {
+        let spans = [Span::new(Role::Plain, "see "), Span::new(Role::Name, "libz"), Span::new(Role::Plain, ", then")];
+        assert_eq!(wrap(Line::new(), &spans, 40).to_string(), "see libz, then\n");
+    }
+
+    #[test]
+    fn a_table_gives_way_in_its_flexible_column() {
+        let mut table = Table::new(&[("calls", Align::Right), ("path", Align::Left)]).flexible(1);
+        table.row(vec![Span::new(Role::Number, "12"), Span::new(Role::Path, "/a/".repeat(60))]);
+        table.row(vec![Span::new(Role::Number, "1")]);
+        let text = table.lines(40);
+        assert_eq!(text.width(), 40);
+        assert_eq!(text.lines()[2].to_string(), "      1  ");
+    }
+}

@@ -1,0 +1,112 @@
+//! Every screen, as it stands on a terminal of 80 columns, and the laws that hold for all of them.
+
+use super::*;
+use crate::document::tree::{CallComparison, CallCountRecord, CallsRecord, TreeDocument};
+use crate::layout::View;
+use crate::styled::Text;
+use crate::testing::{broken_closure, hostile_closure, prefix_closure};
+
+fn view(verbosity: u8) -> View {
+    View::columns(80).verbose(verbosity)
+}
+
+fn assert_fits(text: &Text, columns: usize) {
+    for line in text.lines() {
+        assert!(line.width() <= columns, "{} columns: {line}", line.width());
+    }
+}
+
+#[test]
+fn tree_folds_repeats_and_the_c_library() {
+    insta::assert_snapshot!(tree(&TreeDocument::new(&prefix_closure()), &view(0)));
+}
+
+#[test]
+fn tree_verbose_shows_every_request_and_path() {
+    insta::assert_snapshot!(tree(&TreeDocument::new(&prefix_closure()), &view(1)));
+}
+
+#[test]
+fn tree_very_verbose_shows_every_try() {
+    insta::assert_snapshot!(tree(&TreeDocument::new(&prefix_closure()), &view(2)));
+}
+
+#[test]
+fn a_miss_names_every_path_and_why_it_was_skipped() {
+    insta::assert_snapshot!(tree(&TreeDocument::new(&broken_closure()), &view(0)));
+}
+
+#[test]
+fn list_holds_exact_bytes_without_the_program() {
+    let document = TreeDocument::new(&hostile_closure());
+    let list: Vec<_> = tree_list(&document).collect();
+    assert_eq!(list.len(), 5);
+    assert_eq!(list[1], "/lib/\"onmouseover='x' &amp;\n.so");
+}
+
+#[test]
+fn why_shows_the_chain_the_other_requesters_and_the_tries() {
+    let document = TreeDocument::new(&prefix_closure());
+    insta::assert_snapshot!("why_shared", tree_why(&document, "libz.so.1".into(), &view(0)).unwrap());
+    insta::assert_snapshot!("why_deep", tree_why(&document, "libdeep.so".into(), &view(0)).unwrap());
+    assert!(tree_why(&document, "libnever.so".into(), &view(0)).is_none());
+}
+
+#[test]
+fn why_explains_a_miss() {
+    let document = TreeDocument::new(&broken_closure());
+    insta::assert_snapshot!(tree_why(&document, "libgone.so.3".into(), &view(0)).unwrap());
+}
+
+#[test]
+fn paths_mark_dead_directories() {
+    insta::assert_snapshot!(tree_paths(&TreeDocument::new(&prefix_closure()), &view(0)));
+}
+
+#[test]
+fn comparison_names_the_calls_that_differ() {
+    let predicted = CallsRecord::from(&prefix_closure().calls);
+    let measured = [("openat", 9, 3), ("read", 4, 0), ("mmap", 1023, 0), ("close", 5, 0), ("pread64", 2, 0)];
+    let measured = measured.map(|(name, calls, errors)| CallCountRecord { name: name.to_owned(), calls, errors });
+    let comparison = CallComparison::new(&predicted, measured);
+    assert!(!comparison.equal);
+    insta::assert_snapshot!(calls_comparison(&comparison, &view(0)));
+}
+
+#[test]
+fn a_comparison_of_equal_counts_is_equal() {
+    let predicted = CallsRecord::from(&prefix_closure().calls);
+    let comparison = CallComparison::new(&predicted, predicted.counts.clone());
+    assert!(comparison.equal);
+    assert!(calls_comparison(&comparison, &view(0)).to_string().contains("are equal"));
+}
+
+#[test]
+fn no_screen_is_wider_than_the_terminal() {
+    for closure in [prefix_closure(), broken_closure(), hostile_closure()] {
+        let document = TreeDocument::new(&closure);
+        for columns in [40, 57, 80, 120] {
+            for verbosity in 0..3 {
+                let view = View::columns(columns).verbose(verbosity);
+                assert_fits(&tree(&document, &view), columns);
+                assert_fits(&tree_paths(&document, &view), columns);
+                for object in &document.objects {
+                    assert_fits(&tree_why(&document, object.path.bytes(), &view).unwrap_or_default(), columns);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_names_reach_no_terminal() {
+    let text = tree(&TreeDocument::new(&hostile_closure()), &view(2)).to_string();
+    assert!(!text.chars().any(|ch| ch != '\n' && ch.is_control()), "{text:?}");
+    assert!(!text.contains('\u{202e}'));
+    assert!(text.contains("\\x1b"), "{text}");
+}
+
+#[test]
+fn figures_have_separators() {
+    assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(thousands).as_slice());
+}
