@@ -1,1 +1,33 @@
-//! sys
+//! The system calls of underpin: launching, ptrace, seccomp, process memory, procfs, and probes of what this machine
+//! allows.
+//!
+//! The only crate with `unsafe`; everything it exports is safe. It knows nothing of libraries, phases or reports: it
+//! hands out what the kernel says. Errors carry the call that failed and its error number.
+
+mod error;
+mod launch;
+mod memory;
+mod probe;
+mod procfs;
+mod ptrace;
+mod registers;
+mod seccomp;
+mod signals;
+mod wait;
+
+pub use error::{Denied, LaunchError, SysError};
+pub use launch::{Launch, Suspended, find_program};
+pub use memory::{read_memory, read_string, write_byte_patch};
+pub use probe::{
+    AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
+    effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,
+};
+pub use procfs::{AuxVector, MapRange, auxv, maps, thread_group};
+pub use ptrace::{CallStop, Resume, Tracee};
+pub use registers::{BREAKPOINT, Registers};
+pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
+pub use signals::IgnoreInterrupts;
+pub use wait::{Reported, Stop, wait_any, wait_for};
+
+/// A process or thread id.
+pub type RawPid = i32;

@@ -1,0 +1,129 @@
+//! What `/proc` says of one process: auxiliary vector, mappings, thread group.
+
+use crate::RawPid;
+use crate::error::SysError;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// The entries of the auxiliary vector that say where a program and its loader are (`getauxval(3)`). 0: not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuxVector {
+    /// `AT_PHDR`: the program's program headers, in memory.
+    pub program_headers: u64,
+    /// `AT_PHENT`: size of one.
+    pub program_header_size: u64,
+    /// `AT_PHNUM`: how many.
+    pub program_header_count: u64,
+    /// `AT_BASE`: load address of the loader; 0 for a static program.
+    pub loader_base: u64,
+    /// `AT_ENTRY`: the program's entry point.
+    pub entry: u64,
+    /// `AT_SECURE`.
+    pub secure: bool,
+}
+
+/// Reads a process's auxiliary vector (64-bit entries).
+///
+/// # Errors
+/// Where `/proc` is not mounted or the process is gone.
+pub fn auxv(pid: RawPid) -> Result<AuxVector, SysError> {
+    let bytes = std::fs::read(format!("/proc/{pid}/auxv")).map_err(|error| SysError::io("reading auxv", &error))?;
+    let mut out = AuxVector::default();
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    for entry in bytes.chunks_exact(16) {
+        let value = word(&entry[8..]);
+        match word(&entry[..8]) {
+            3 => out.program_headers = value,
+            4 => out.program_header_size = value,
+            5 => out.program_header_count = value,
+            7 => out.loader_base = value,
+            9 => out.entry = value,
+            23 => out.secure = value != 0,
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// One line of `/proc/PID/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapRange {
+    /// First address.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// Executable.
+    pub executable: bool,
+    /// Writable.
+    pub writable: bool,
+    /// Offset in the file.
+    pub offset: u64,
+    /// The file, `None` for anonymous memory and the kernel's own ranges.
+    pub path: Option<PathBuf>,
+}
+
+/// Reads a process's mappings, in address order. Lines that do not parse are left out.
+///
+/// # Errors
+/// Where `/proc` is not mounted or the process is gone.
+pub fn maps(pid: RawPid) -> Result<Vec<MapRange>, SysError> {
+    let bytes = std::fs::read(format!("/proc/{pid}/maps")).map_err(|error| SysError::io("reading maps", &error))?;
+    Ok(bytes.split(|&byte| byte == b'\n').filter_map(map_line).collect())
+}
+
+fn map_line(line: &[u8]) -> Option<MapRange> {
+    let mut fields = line.splitn(6, |&byte| byte == b' ');
+    let range = std::str::from_utf8(fields.next()?).ok()?;
+    let rights = fields.next()?;
+    let offset = std::str::from_utf8(fields.next()?).ok()?;
+    let path = fields.nth(2).map(<[u8]>::trim_ascii_start).filter(|path| path.starts_with(b"/"));
+    let (start, end) = range.split_once('-')?;
+    Some(MapRange {
+        start: u64::from_str_radix(start, 16).ok()?,
+        end: u64::from_str_radix(end, 16).ok()?,
+        executable: rights.get(2) == Some(&b'x'),
+        writable: rights.get(1) == Some(&b'w'),
+        offset: u64::from_str_radix(offset, 16).ok()?,
+        path: path.map(|path| PathBuf::from(OsString::from_vec(path.to_vec()))),
+    })
+}
+
+/// The process that a thread belongs to.
+///
+/// # Errors
+/// Where `/proc` is not mounted or the thread is gone.
+pub fn thread_group(tid: RawPid) -> Result<RawPid, SysError> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status"))
+        .map_err(|error| SysError::io("reading status", &error))?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+        .ok_or(SysError { what: "reading status", errno: libc::EINVAL })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_auxv_and_maps_agree() {
+        let pid = std::process::id() as RawPid;
+        let auxv = auxv(pid).unwrap();
+        let maps = maps(pid).unwrap();
+        let exe = std::env::current_exe().unwrap();
+        let holder = maps.iter().find(|map| (map.start..map.end).contains(&auxv.entry)).unwrap();
+        assert!(holder.executable);
+        assert_eq!(holder.path.as_deref(), Some(exe.as_path()));
+        assert_eq!(thread_group(pid).unwrap(), pid);
+    }
+
+    #[test]
+    fn a_path_with_spaces_survives() {
+        let line = b"7f00-7f10 r-xp 00001000 fe:00 42                         /opt/a b/lib c.so";
+        let map = map_line(line).unwrap();
+        assert_eq!(map.path.unwrap(), PathBuf::from("/opt/a b/lib c.so"));
+        assert_eq!((map.start, map.end, map.offset, map.executable), (0x7f00, 0x7f10, 0x1000, true));
+        assert_eq!(map_line(b"7f00-7f10 rw-p 00000000 00:00 0                          [heap]").unwrap().path, None);
+    }
+}

@@ -1,0 +1,185 @@
+//! ptrace requests on one stopped task. All must come from the thread that seized it.
+//!
+//! Raw system calls and own structures, since the wrappers of the C libraries differ (musl's headers lack
+//! `PTRACE_GET_SYSCALL_INFO`).
+
+use crate::error::{SysError, check};
+use crate::{RawPid, Registers};
+use std::mem::{MaybeUninit, size_of};
+
+const PTRACE_POKEDATA: i32 = 5;
+const PTRACE_CONT: i32 = 7;
+const PTRACE_SINGLESTEP: i32 = 9;
+const PTRACE_DETACH: i32 = 17;
+const PTRACE_SYSCALL: i32 = 24;
+const PTRACE_GETEVENTMSG: i32 = 0x4201;
+const PTRACE_GETREGSET: i32 = 0x4204;
+const PTRACE_SETREGSET: i32 = 0x4205;
+const PTRACE_SEIZE: i32 = 0x4206;
+const PTRACE_INTERRUPT: i32 = 0x4207;
+const PTRACE_LISTEN: i32 = 0x4208;
+const PTRACE_GET_SYSCALL_INFO: i32 = 0x420e;
+const NT_PRSTATUS: usize = 1;
+
+/// TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, TRACESECCOMP, EXITKILL.
+const OPTIONS: usize = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x80 | 0x10_0000;
+
+/// How a stopped task goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// To the next event.
+    Continue,
+    /// To the next event or boundary of a system call.
+    ToCall,
+    /// One instruction.
+    Step,
+}
+
+/// What `PTRACE_GET_SYSCALL_INFO` says at a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStop {
+    /// At the entry of a call (from a system-call stop or from a seccomp filter).
+    Entry {
+        /// `AUDIT_ARCH_*` of the call table.
+        arch: u32,
+        /// The call's number.
+        number: u64,
+        /// Its arguments.
+        args: [u64; 6],
+    },
+    /// At its return.
+    Exit {
+        /// The value, or the negative error number.
+        value: i64,
+        /// The value is an error number.
+        is_error: bool,
+    },
+    /// Not at a system call.
+    None,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawCallInfo {
+    op: u8,
+    pad: [u8; 3],
+    arch: u32,
+    instruction_pointer: u64,
+    stack_pointer: u64,
+    words: [u64; 8],
+}
+
+/// One traced task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracee(pub RawPid);
+
+impl Tracee {
+    /// Becomes the tracer of a task without stopping it, with all events on and `EXITKILL`.
+    ///
+    /// # Errors
+    /// `EPERM` where ptrace is not allowed.
+    pub fn seize(self) -> Result<(), SysError> {
+        self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, OPTIONS).map(drop)
+    }
+
+    /// Lets a stopped task go on, with a signal delivered where `signal` is not 0.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task was killed meanwhile.
+    pub fn resume(self, how: Resume, signal: i32) -> Result<(), SysError> {
+        let (what, request) = match how {
+            Resume::Continue => ("PTRACE_CONT", PTRACE_CONT),
+            Resume::ToCall => ("PTRACE_SYSCALL", PTRACE_SYSCALL),
+            Resume::Step => ("PTRACE_SINGLESTEP", PTRACE_SINGLESTEP),
+        };
+        self.request(what, request, 0, signal as usize).map(drop)
+    }
+
+    /// Leaves a task in its group stop and waits for it to be continued by `SIGCONT`.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn listen(self) -> Result<(), SysError> {
+        self.request("PTRACE_LISTEN", PTRACE_LISTEN, 0, 0).map(drop)
+    }
+
+    /// Asks a running task to stop; the stop is reported as [`crate::Stop::Trap`].
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn interrupt(self) -> Result<(), SysError> {
+        self.request("PTRACE_INTERRUPT", PTRACE_INTERRUPT, 0, 0).map(drop)
+    }
+
+    /// Lets go of a stopped task for good.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn detach(self, signal: i32) -> Result<(), SysError> {
+        self.request("PTRACE_DETACH", PTRACE_DETACH, 0, signal as usize).map(drop)
+    }
+
+    /// The message of an event stop: the new task of a fork, the former thread id of an exec.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn event_message(self) -> Result<RawPid, SysError> {
+        let mut message: libc::c_ulong = 0;
+        self.request("PTRACE_GETEVENTMSG", PTRACE_GETEVENTMSG, 0, (&raw mut message).addr())?;
+        Ok(message as RawPid)
+    }
+
+    /// The call at whose boundary the task stands. Needs Linux 5.3.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone, `EIO` on an older kernel.
+    pub fn call(self) -> Result<CallStop, SysError> {
+        let mut raw = MaybeUninit::<RawCallInfo>::zeroed();
+        let size = size_of::<RawCallInfo>();
+        self.request("PTRACE_GET_SYSCALL_INFO", PTRACE_GET_SYSCALL_INFO, size, raw.as_mut_ptr().addr())?;
+        // SAFETY: all fields are integers, for which the zeroes are valid where the kernel wrote less.
+        let raw = unsafe { raw.assume_init() };
+        let [number, a, b, c, d, e, f, _] = raw.words;
+        Ok(match raw.op {
+            1 | 3 => CallStop::Entry { arch: raw.arch, number, args: [a, b, c, d, e, f] },
+            2 => CallStop::Exit { value: number as i64, is_error: a & 0xff != 0 },
+            _ => CallStop::None,
+        })
+    }
+
+    /// The general registers.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn registers(self) -> Result<Registers, SysError> {
+        let mut registers = Registers::zeroed();
+        let mut io = libc::iovec { iov_base: registers.as_mut_ptr().cast(), iov_len: size_of::<Registers>() };
+        self.request("PTRACE_GETREGSET", PTRACE_GETREGSET, NT_PRSTATUS, (&raw mut io).addr())?;
+        Ok(registers)
+    }
+
+    /// Sets the general registers.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn set_registers(self, registers: &Registers) -> Result<(), SysError> {
+        let mut copy = *registers;
+        let mut io = libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: size_of::<Registers>() };
+        self.request("PTRACE_SETREGSET", PTRACE_SETREGSET, NT_PRSTATUS, (&raw mut io).addr()).map(drop)
+    }
+
+    /// Writes one word, also into read-only memory of the task (the kernel makes a private copy of the page).
+    ///
+    /// # Errors
+    /// `EIO` where nothing is mapped there.
+    pub fn poke(self, address: u64, word: usize) -> Result<(), SysError> {
+        self.request("PTRACE_POKEDATA", PTRACE_POKEDATA, address as usize, word).map(drop)
+    }
+
+    fn request(self, what: &'static str, request: i32, addr: usize, data: usize) -> Result<i64, SysError> {
+        // SAFETY: a raw system call. Where `data` is the address of a buffer, the callers above pass one that lives
+        // through the call and is as large as the request (or the iovec, or `addr`) says.
+        let result = unsafe { libc::syscall(libc::SYS_ptrace, i64::from(request), i64::from(self.0), addr, data) };
+        check(what, result)
+    }
+}
