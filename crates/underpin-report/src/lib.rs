@@ -9,11 +9,13 @@ pub mod document;
 pub mod layout;
 pub mod styled;
 pub mod text;
+pub mod units;
 
 #[cfg(test)]
 mod testing;
 
 pub use bytes::Raw;
+pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
 pub use document::{Document, JsonError, Verb, schema_of, to_json, to_json_line};
 pub use layout::View;

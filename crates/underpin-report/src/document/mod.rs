@@ -3,6 +3,7 @@
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
+pub mod trace;
 pub mod tree;
 mod tree_findings;
 mod tree_from;

@@ -1,8 +1,9 @@
 //! Documents validate against their own schemas, and say what they are.
 
+use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
-use crate::testing::{broken_closure, hostile_closure, prefix_closure};
+use crate::testing::{broken_closure, hostile_closure, hostile_trace, prefix_closure, sample_trace};
 
 fn assert_valid<D: Document>(document: &D) {
     let schema = schema_of::<D>();
@@ -21,6 +22,26 @@ fn tree_documents_validate() {
     for closure in [prefix_closure(), broken_closure(), hostile_closure()] {
         assert_valid(&TreeDocument::new(&closure));
     }
+}
+
+#[test]
+fn trace_documents_validate() {
+    for trace in [sample_trace(), hostile_trace()] {
+        assert_valid(&TraceDocument::new(&trace));
+        assert_valid(&TraceDocument::new(&trace).with_events(&trace));
+    }
+}
+
+#[test]
+fn trace_calls_stand_once_as_totals_and_once_per_phase() {
+    let value: serde_json::Value =
+        serde_json::from_str(&to_json(&TraceDocument::new(&sample_trace())).unwrap()).unwrap();
+    assert_eq!(
+        value["syscalls"][0],
+        serde_json::json!({"name": "mmap", "calls": 1020, "errors": 0, "seconds": 0.0021})
+    );
+    assert_eq!(value["phases"][1]["syscalls"][1]["name"], "openat");
+    assert_eq!(value["phases"][1]["name"], "loader");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The predicted calls of a loader: the short line under a tree, and the table beside a measurement.
 
-use super::thousands;
 use crate::document::tree::{CallComparison, CallComparisonRow, LoaderFamily, TreeDocument};
 use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
+use crate::units::thousands;
 
 /// The predicted start-up calls in a line or two; says so where the loader's version is not modelled.
 #[must_use]

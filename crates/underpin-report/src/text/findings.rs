@@ -1,9 +1,9 @@
 //! Findings: errors and warnings one by one, notes grouped by kind unless everything is asked for.
 
-use super::count;
 use crate::document::tree::{FindingRecord, FindingSlug, Level, TreeDocument};
 use crate::layout::{View, wrap};
 use crate::styled::{Line, Role, Span, Text};
+use crate::units::count;
 use std::collections::BTreeMap;
 
 /// Findings of one kind that the short form shows before it counts the rest.

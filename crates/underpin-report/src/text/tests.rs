@@ -1,10 +1,11 @@
 //! Every screen, as it stands on a terminal of 80 columns, and the laws that hold for all of them.
 
 use super::*;
+use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, CallCountRecord, CallsRecord, TreeDocument};
 use crate::layout::View;
 use crate::styled::Text;
-use crate::testing::{broken_closure, hostile_closure, prefix_closure};
+use crate::testing::{broken_closure, hostile_closure, hostile_trace, prefix_closure, sample_trace};
 
 fn view(verbosity: u8) -> View {
     View::columns(80).verbose(verbosity)
@@ -14,6 +15,12 @@ fn assert_fits(text: &Text, columns: usize) {
     for line in text.lines() {
         assert!(line.width() <= columns, "{} columns: {line}", line.width());
     }
+}
+
+fn assert_safe(text: &Text) {
+    let shown = text.to_string();
+    assert!(!shown.chars().any(|ch| ch != '\n' && ch.is_control()), "{shown:?}");
+    assert!(!shown.contains('\u{202e}'), "{shown:?}");
 }
 
 #[test]
@@ -100,13 +107,32 @@ fn no_screen_is_wider_than_the_terminal() {
 
 #[test]
 fn hostile_names_reach_no_terminal() {
-    let text = tree(&TreeDocument::new(&hostile_closure()), &view(2)).to_string();
-    assert!(!text.chars().any(|ch| ch != '\n' && ch.is_control()), "{text:?}");
-    assert!(!text.contains('\u{202e}'));
-    assert!(text.contains("\\x1b"), "{text}");
+    let text = tree(&TreeDocument::new(&hostile_closure()), &view(2));
+    assert_safe(&text);
+    assert!(text.to_string().contains("\\x1b"), "{text}");
 }
 
 #[test]
-fn figures_have_separators() {
-    assert_eq!(["0", "999", "1,000", "1,234,567"], [0, 999, 1000, 1_234_567].map(thousands).as_slice());
+fn trace_shows_phases_calls_libraries_and_doubt() {
+    insta::assert_snapshot!(trace(&TraceDocument::new(&sample_trace()), &view(0)));
+}
+
+#[test]
+fn trace_very_verbose_shows_lookups_and_calls() {
+    let sample = sample_trace();
+    insta::assert_snapshot!(trace(&TraceDocument::new(&sample).with_events(&sample), &view(2)));
+}
+
+#[test]
+fn trace_screens_fit_and_are_safe() {
+    for sample in [sample_trace(), hostile_trace()] {
+        let document = TraceDocument::new(&sample).with_events(&sample);
+        for columns in [46, 57, 80, 120] {
+            for verbosity in 0..3 {
+                let text = trace(&document, &View::columns(columns).verbose(verbosity));
+                assert_fits(&text, columns);
+                assert_safe(&text);
+            }
+        }
+    }
 }

@@ -3,13 +3,14 @@
 //! Each object stands once, under the object that asked for it first, so the tree is the loader's own story and not an
 //! expansion of it. The C library's family is folded into one line unless something about it is unusual.
 
-use super::{calls_line, count, findings};
+use super::{calls_line, findings};
 use crate::bytes::Raw;
 use crate::document::tree::{
     EdgeRecord, EdgeResult, LoaderFamily, ObjectRecord, RequestKind, TreeDocument, TryOutcome, TryRecord,
 };
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
+use crate::units::count;
 use bstr::BStr;
 
 /// The screen of `underpin tree`: tree, findings, predicted calls.

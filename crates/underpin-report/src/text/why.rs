@@ -1,11 +1,11 @@
 //! `--why NAME`: the chain of requests from the program to an object, and everybody else who asks for it.
 
-use super::count;
 use super::tree::try_lines;
 use crate::bytes::Raw;
 use crate::document::tree::{EdgeRecord, EdgeResult, TreeDocument, Why};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
+use crate::units::count;
 use bstr::BStr;
 
 /// Requesters that the short form names.

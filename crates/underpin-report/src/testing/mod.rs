@@ -1,5 +1,9 @@
 //! Small models for the tests, built by hand: no host facts, no versions of this machine.
 
+mod trace;
+
+pub(crate) use trace::*;
+
 use bstr::BString;
 use std::collections::BTreeMap;
 use underpin_elf::{Class, Endian, FileType, Ident, Machine};

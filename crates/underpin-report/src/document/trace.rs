@@ -1,0 +1,495 @@
+//! `underpin.trace/1`: what start-up really did. Times are in seconds since the moment before `execve`.
+
+use super::{Document, SchemaTag, Verb};
+use crate::bytes::Raw;
+use schemars::JsonSchema;
+use serde::Serialize;
+use underpin_trace::{
+    CallTotal, DirectoryCost, Doubt, End, Event, Instants, LibraryLoad, MissingLibrary, Nanos, Outcome, PathText,
+    Phase, PhaseKind, Task, TaskKind, Trace, Try, Until,
+};
+
+/// The document of `underpin trace`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TraceDocument {
+    /// Always `underpin.trace/1`.
+    pub schema: SchemaTag<TraceDocument>,
+    /// The command as given.
+    pub command: Vec<Raw>,
+    /// The file that was executed.
+    pub program: Raw,
+    /// The loader named in PT_INTERP; null for a static program.
+    pub interpreter: Option<Raw>,
+    /// How far the command was watched.
+    pub until: UntilRecord,
+    /// The calls that were traced, as strace's `-e trace=` takes them.
+    pub traced: String,
+    /// How the command ended.
+    pub end: EndRecord,
+    /// When each point was reached.
+    pub instants: InstantsRecord,
+    /// The phases that the program has, in order.
+    pub phases: Vec<PhaseRecord>,
+    /// Totals over the whole trace, most time first.
+    pub syscalls: Vec<SyscallRecord>,
+    /// The libraries that the first program image mapped, in order.
+    pub libraries: Vec<LibraryRecord>,
+    /// Libraries that were looked for and never found.
+    pub missing: Vec<MissingRecord>,
+    /// Directories with failing lookups, most first.
+    pub directories: Vec<DirectoryRecord>,
+    /// Every process and thread, in order of appearance.
+    pub tasks: Vec<TaskRecord>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+    /// How much the watching distorted the figures.
+    pub doubt: DoubtRecord,
+    /// The calls one by one, where asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<EventRecord>>,
+    /// Calls beyond the limit of `events`; they are in the totals.
+    pub events_dropped: u64,
+}
+
+impl Document for TraceDocument {
+    const VERB: Verb = Verb::Trace;
+}
+
+/// How far a command was watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UntilRecord {
+    /// To the entry point.
+    Entry,
+    /// To `main`.
+    Main,
+    /// To the end of the last process.
+    Exit,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum EndRecord {
+    /// By itself.
+    Exited {
+        /// Its exit status.
+        status: i32,
+    },
+    /// By a signal.
+    Signalled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// Ended by the tracer after the phase asked for.
+    Stopped,
+}
+
+/// When each point was reached, in seconds; null where the program has no such point or it was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct InstantsRecord {
+    /// `execve` returned.
+    pub exec_done_seconds: Option<f64>,
+    /// Everything is mapped and relocated.
+    pub loader_ready_seconds: Option<f64>,
+    /// The entry point.
+    pub entry_seconds: Option<f64>,
+    /// `main`.
+    pub main_seconds: Option<f64>,
+    /// The first successful write to standard output or error.
+    pub first_output_seconds: Option<f64>,
+    /// The last thing that was watched.
+    pub end_seconds: f64,
+}
+
+/// The stretches of a start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseName {
+    /// The kernel maps the program and its loader.
+    Exec,
+    /// The loader searches, maps and relocates.
+    Loader,
+    /// Initialisers up to `main`.
+    Initialisers,
+    /// From `main` to the first output or the end.
+    Main,
+    /// After the first output.
+    AfterOutput,
+}
+
+impl PhaseName {
+    /// The phase in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            PhaseName::Exec => "exec",
+            PhaseName::Loader => "loader",
+            PhaseName::Initialisers => "initialisers",
+            PhaseName::Main => "main",
+            PhaseName::AfterOutput => "after output",
+        }
+    }
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PhaseRecord {
+    /// Which.
+    pub name: PhaseName,
+    /// When it began.
+    pub start_seconds: f64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Traced calls that began in it.
+    pub calls: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Time inside them.
+    pub in_calls_seconds: f64,
+    /// By call, most time first.
+    pub syscalls: Vec<SyscallRecord>,
+}
+
+/// The calls of one name.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SyscallRecord {
+    /// The kernel's name.
+    pub name: String,
+    /// How often it was made and returned.
+    pub calls: u64,
+    /// How often it failed.
+    pub errors: u64,
+    /// Time inside it.
+    pub seconds: f64,
+}
+
+/// One library: what it took to find, map and relocate.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LibraryRecord {
+    /// The name looked for.
+    pub name: Raw,
+    /// The path that was opened.
+    pub path: Raw,
+    /// The phase in which it was mapped.
+    pub phase: PhaseName,
+    /// The lookups that failed before it was found.
+    pub failed: Vec<FailedLookup>,
+    /// Time in them.
+    pub search_seconds: f64,
+    /// When it was opened.
+    pub opened_seconds: f64,
+    /// From its opening to the end of its last mapping.
+    pub map_seconds: f64,
+    /// Its `mmap` calls.
+    pub mappings: u32,
+    /// Its share of the relocation, by attribution; null where none can be told.
+    pub relocate_seconds: Option<f64>,
+}
+
+impl LibraryRecord {
+    /// Search, mapping and relocation together, in seconds.
+    #[must_use]
+    pub fn total_seconds(&self) -> f64 {
+        self.search_seconds + self.map_seconds + self.relocate_seconds.unwrap_or(0.0)
+    }
+}
+
+/// A lookup that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FailedLookup {
+    /// The path tried.
+    pub path: Raw,
+    /// The call.
+    pub call: String,
+    /// The error's name.
+    pub error: String,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// A library that was looked for and never found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MissingRecord {
+    /// The name.
+    pub name: Raw,
+    /// The phase of the first try.
+    pub phase: PhaseName,
+    /// The lookups.
+    pub failed: Vec<FailedLookup>,
+}
+
+/// The failing lookups in one directory.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DirectoryRecord {
+    /// The directory.
+    pub directory: Raw,
+    /// Failing lookups.
+    pub failed: u64,
+    /// Time in them.
+    pub seconds: f64,
+}
+
+/// A process or a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TaskRecord {
+    /// The process.
+    pub pid: i32,
+    /// The thread.
+    pub tid: i32,
+    /// The process that made it; null for the command itself.
+    pub parent: Option<i32>,
+    /// Whether it shares its process's memory.
+    pub thread: bool,
+    /// When it was first seen.
+    pub start_seconds: f64,
+    /// When it ended, where that was seen.
+    pub end_seconds: Option<f64>,
+    /// The programs that it executed.
+    pub programs: Vec<Raw>,
+    /// How it ended, where that was seen.
+    pub ended: Option<EndRecord>,
+}
+
+/// How much the tracer's stops distort a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct DoubtRecord {
+    /// Times that a task was stopped.
+    pub stops: u64,
+    /// Time that the tracer spent on stops: measured.
+    pub handling_seconds: f64,
+    /// What about every call's time contains of the tracer.
+    pub per_call_seconds: f64,
+    /// Estimated cost of one stop.
+    pub per_stop_seconds: f64,
+    /// Estimate of all stops.
+    pub total_seconds: f64,
+}
+
+/// One system call.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EventRecord {
+    /// The thread that made it.
+    pub tid: i32,
+    /// The phase in which it began.
+    pub phase: PhaseName,
+    /// The kernel's name.
+    pub call: String,
+    /// The path that it is given or that is behind its descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Raw>,
+    /// Its return value, where it succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned: Option<i64>,
+    /// The error's name, where it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// When it began.
+    pub start_seconds: f64,
+    /// How long it took, with one stop of the tracer in it.
+    pub seconds: f64,
+}
+
+impl TraceDocument {
+    /// The document of a trace, without the calls one by one.
+    #[must_use]
+    pub fn new(trace: &Trace) -> TraceDocument {
+        TraceDocument {
+            schema: SchemaTag::new(),
+            command: trace.command.iter().map(raw).collect(),
+            program: raw(&trace.program),
+            interpreter: trace.interpreter.as_ref().map(raw),
+            until: match trace.until {
+                Until::Entry => UntilRecord::Entry,
+                Until::Main => UntilRecord::Main,
+                Until::Exit => UntilRecord::Exit,
+            },
+            traced: trace.traced.clone(),
+            end: trace.end.into(),
+            instants: InstantsRecord::from(&trace.instants),
+            phases: trace.phases.iter().map(PhaseRecord::from).collect(),
+            syscalls: trace.totals.iter().map(SyscallRecord::from).collect(),
+            libraries: trace.libraries.iter().map(LibraryRecord::from).collect(),
+            missing: trace.missing.iter().map(MissingRecord::from).collect(),
+            directories: trace.directories.iter().map(DirectoryRecord::from).collect(),
+            tasks: trace.tasks.iter().map(TaskRecord::from).collect(),
+            notes: trace.notes.iter().map(ToString::to_string).collect(),
+            doubt: DoubtRecord::from(&trace.doubt),
+            events: None,
+            events_dropped: trace.events_dropped,
+        }
+    }
+
+    /// The same document with every call that was kept.
+    #[must_use]
+    pub fn with_events(mut self, trace: &Trace) -> TraceDocument {
+        self.events = Some(trace.events.iter().map(EventRecord::from).collect());
+        self
+    }
+
+    /// Calls and errors of all names together.
+    #[must_use]
+    pub fn total(&self) -> (u64, u64) {
+        self.syscalls.iter().fold((0, 0), |(calls, errors), call| (calls + call.calls, errors + call.errors))
+    }
+
+    /// All lookups that failed: of libraries that were found later and of those that never were.
+    #[must_use]
+    pub fn failed_lookups(&self) -> u64 {
+        self.directories.iter().map(|directory| directory.failed).sum()
+    }
+}
+
+fn raw(path: &PathText) -> Raw {
+    Raw::from(path.bytes())
+}
+
+impl From<PhaseKind> for PhaseName {
+    fn from(kind: PhaseKind) -> PhaseName {
+        match kind {
+            PhaseKind::Exec => PhaseName::Exec,
+            PhaseKind::Loader => PhaseName::Loader,
+            PhaseKind::Initialisers => PhaseName::Initialisers,
+            PhaseKind::Main => PhaseName::Main,
+            PhaseKind::AfterOutput => PhaseName::AfterOutput,
+        }
+    }
+}
+
+impl From<End> for EndRecord {
+    fn from(end: End) -> EndRecord {
+        match end {
+            End::Exited(status) => EndRecord::Exited { status },
+            End::Signalled(signal) => EndRecord::Signalled { signal },
+            End::Stopped => EndRecord::Stopped,
+        }
+    }
+}
+
+impl From<&Instants> for InstantsRecord {
+    fn from(instants: &Instants) -> InstantsRecord {
+        InstantsRecord {
+            exec_done_seconds: instants.exec_done.map(Nanos::seconds),
+            loader_ready_seconds: instants.loader_ready.map(Nanos::seconds),
+            entry_seconds: instants.entry.map(Nanos::seconds),
+            main_seconds: instants.main.map(Nanos::seconds),
+            first_output_seconds: instants.first_output.map(Nanos::seconds),
+            end_seconds: instants.end.seconds(),
+        }
+    }
+}
+
+impl From<&Phase> for PhaseRecord {
+    fn from(phase: &Phase) -> PhaseRecord {
+        PhaseRecord {
+            name: phase.kind.into(),
+            start_seconds: phase.start.seconds(),
+            seconds: phase.duration.seconds(),
+            calls: phase.calls,
+            errors: phase.errors,
+            in_calls_seconds: phase.in_calls.seconds(),
+            syscalls: phase.syscalls.iter().map(SyscallRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&CallTotal> for SyscallRecord {
+    fn from(total: &CallTotal) -> SyscallRecord {
+        SyscallRecord {
+            name: total.name.to_string(),
+            calls: total.calls,
+            errors: total.errors,
+            seconds: total.time.seconds(),
+        }
+    }
+}
+
+impl From<&LibraryLoad> for LibraryRecord {
+    fn from(library: &LibraryLoad) -> LibraryRecord {
+        LibraryRecord {
+            name: raw(&library.name),
+            path: raw(&library.path),
+            phase: library.phase.into(),
+            failed: library.failed.iter().map(FailedLookup::from).collect(),
+            search_seconds: library.search.seconds(),
+            opened_seconds: library.opened.seconds(),
+            map_seconds: library.map.seconds(),
+            mappings: library.mappings,
+            relocate_seconds: library.relocate.map(Nanos::seconds),
+        }
+    }
+}
+
+impl From<&Try> for FailedLookup {
+    fn from(tried: &Try) -> FailedLookup {
+        FailedLookup {
+            path: raw(&tried.path),
+            call: tried.call.to_string(),
+            error: tried.errno.to_string(),
+            seconds: tried.duration.seconds(),
+        }
+    }
+}
+
+impl From<&MissingLibrary> for MissingRecord {
+    fn from(missing: &MissingLibrary) -> MissingRecord {
+        MissingRecord {
+            name: raw(&missing.name),
+            phase: missing.phase.into(),
+            failed: missing.failed.iter().map(FailedLookup::from).collect(),
+        }
+    }
+}
+
+impl From<&DirectoryCost> for DirectoryRecord {
+    fn from(cost: &DirectoryCost) -> DirectoryRecord {
+        DirectoryRecord { directory: raw(&cost.directory), failed: cost.failed, seconds: cost.time.seconds() }
+    }
+}
+
+impl From<&Task> for TaskRecord {
+    fn from(task: &Task) -> TaskRecord {
+        TaskRecord {
+            pid: task.pid.0,
+            tid: task.tid.0,
+            parent: task.parent.map(|parent| parent.0),
+            thread: task.kind == TaskKind::Thread,
+            start_seconds: task.start.seconds(),
+            end_seconds: task.end.map(Nanos::seconds),
+            programs: task.programs.iter().filter_map(|program| program.path.as_ref().map(raw)).collect(),
+            ended: task.ended.map(EndRecord::from),
+        }
+    }
+}
+
+impl From<&Doubt> for DoubtRecord {
+    fn from(doubt: &Doubt) -> DoubtRecord {
+        DoubtRecord {
+            stops: doubt.stops,
+            handling_seconds: doubt.handling.seconds(),
+            per_call_seconds: doubt.per_call.seconds(),
+            per_stop_seconds: doubt.per_stop.seconds(),
+            total_seconds: doubt.total.seconds(),
+        }
+    }
+}
+
+impl From<&Event> for EventRecord {
+    fn from(event: &Event) -> EventRecord {
+        let (returned, error) = match event.outcome {
+            Outcome::Returned(value) => (Some(value), None),
+            Outcome::Failed(errno) => (None, Some(errno.to_string())),
+            Outcome::NotSeen => (None, None),
+        };
+        EventRecord {
+            tid: event.tid.0,
+            phase: event.phase.into(),
+            call: event.call.to_string(),
+            path: event.path.as_ref().map(raw),
+            returned,
+            error,
+            start_seconds: event.start.seconds(),
+            seconds: event.duration.seconds(),
+        }
+    }
+}

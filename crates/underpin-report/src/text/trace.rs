@@ -1,0 +1,309 @@
+//! The screen of `underpin trace`: phases on a time line, calls, libraries, directories, and the doubt.
+
+use crate::bytes::Raw;
+use crate::document::trace::{
+    EndRecord, EventRecord, FailedLookup, LibraryRecord, PhaseRecord, TraceDocument, UntilRecord,
+};
+use crate::layout::{Align, Table, View, shorten, wrap};
+use crate::styled::{Line, Role, Span, Text, width};
+use crate::units::{count, percent, thousands, time};
+use std::cmp::Ordering;
+
+/// Rows of each table in the short form.
+const SHORT_ROWS: usize = 10;
+/// Columns of the time line's bars.
+const BAR: usize = 24;
+
+/// What a start-up really did.
+///
+/// Verbosity 0 shows the ten first rows of each table, 1 all of them, 2 also each failing lookup and, where the
+/// document holds them, every call.
+#[must_use]
+pub fn trace(document: &TraceDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    header(&mut text, document, view);
+    phases(&mut text, document, view);
+    calls(&mut text, document, view);
+    libraries(&mut text, document, view);
+    missing(&mut text, document, view);
+    directories(&mut text, document, view);
+    events(&mut text, document, view);
+    doubt(&mut text, document, view);
+    text
+}
+
+/// The command, shown the way a person would read it.
+pub(crate) fn command_words(document: &TraceDocument) -> String {
+    document.command.iter().map(Raw::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn header(text: &mut Text, document: &TraceDocument, view: &View) {
+    text.push(Line::new().with(Role::Heading, shorten(&command_words(document), view.usable())));
+    let (calls, errors) = document.total();
+    let to = match document.until {
+        UntilRecord::Entry => "to its entry point",
+        UntilRecord::Main => "to main",
+        UntilRecord::Exit => "to its end",
+    };
+    let mut spans = vec![
+        Span::new(Role::Number, time(document.instants.end_seconds)),
+        Span::new(Role::Plain, format!(" {to}, {} calls", thousands(calls))),
+    ];
+    if errors > 0 {
+        spans.push(Span::new(Role::Warn, format!(", {} fail", thousands(errors))));
+    }
+    if document.tasks.len() > 1 {
+        spans.push(Span::new(Role::Plain, format!(", {}", count(document.tasks.len(), "task", "tasks"))));
+    }
+    spans.push(Span::fixed(Role::Plain, "; "));
+    spans.push(match document.end {
+        EndRecord::Exited { status: 0 } => Span::fixed(Role::Good, "exit status 0"),
+        EndRecord::Exited { status } => Span::new(Role::Warn, format!("exit status {status}")),
+        EndRecord::Signalled { signal } => Span::new(Role::Bad, format!("ended by signal {signal}")),
+        EndRecord::Stopped => Span::fixed(Role::Dim, "stopped there"),
+    });
+    text.append(wrap(Line::new(), &spans, view.usable()));
+}
+
+fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
+    text.heading("Phases");
+    let bars = view.usable() >= 78;
+    let mut columns = vec![
+        ("phase", Align::Left),
+        ("from", Align::Right),
+        ("takes", Align::Right),
+        ("calls", Align::Right),
+        ("fail", Align::Right),
+    ];
+    if bars {
+        columns.push(("", Align::Left));
+    }
+    let mut table = Table::new(&columns);
+    for phase in &document.phases {
+        let mut row = vec![
+            Span::fixed(Role::Name, phase.name.words()),
+            Span::new(Role::Dim, time(phase.start_seconds)),
+            Span::new(Role::Number, time(phase.seconds)),
+            Span::new(Role::Number, thousands(phase.calls)),
+            errors_span(phase.errors),
+        ];
+        if bars {
+            row.push(Span::new(Role::Name, bar(phase, document.instants.end_seconds)));
+        }
+        table.row(row);
+    }
+    text.append(table.lines(view.usable()));
+}
+
+fn errors_span(errors: u64) -> Span {
+    Span::new(if errors > 0 { Role::Warn } else { Role::Dim }, thousands(errors))
+}
+
+/// A phase's place on the time line, at least one block wide.
+fn bar(phase: &PhaseRecord, end: f64) -> String {
+    if end <= 0.0 {
+        return String::new();
+    }
+    let at = |seconds: f64| ((seconds / end).clamp(0.0, 1.0) * BAR as f64).round() as usize;
+    let from = at(phase.start_seconds).min(BAR - 1);
+    let to = at(phase.start_seconds + phase.seconds).clamp(from + 1, BAR);
+    format!("{}{}", "·".repeat(from), "█".repeat(to - from))
+}
+
+/// How many rows of a table to show.
+fn rows(view: &View, all: usize) -> usize {
+    if view.verbosity == 0 { all.min(SHORT_ROWS) } else { all }
+}
+
+/// Says how many rows were left out.
+fn rest(text: &mut Text, shown: usize, all: usize) {
+    if all > shown {
+        text.push(Line::new().with(Role::Dim, format!("  … {} more (-v)", all - shown)));
+    }
+}
+
+fn calls(text: &mut Text, document: &TraceDocument, view: &View) {
+    text.heading("Calls");
+    let columns = [
+        ("% time", Align::Right),
+        ("time", Align::Right),
+        ("calls", Align::Right),
+        ("fail", Align::Right),
+        ("call", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    let whole: f64 = document.syscalls.iter().map(|call| call.seconds).sum();
+    let shown = rows(view, document.syscalls.len());
+    for call in document.syscalls.iter().take(shown) {
+        table.row(vec![
+            Span::new(Role::Dim, percent(call.seconds, whole)),
+            Span::new(Role::Number, time(call.seconds)),
+            Span::new(Role::Number, thousands(call.calls)),
+            errors_span(call.errors),
+            Span::new(Role::Name, &call.name),
+        ]);
+    }
+    text.append(table.lines(view.usable()));
+    rest(text, shown, document.syscalls.len());
+}
+
+/// Libraries by what they cost, the dearest first.
+pub(crate) fn by_cost(libraries: &[LibraryRecord]) -> Vec<&LibraryRecord> {
+    let mut sorted: Vec<&LibraryRecord> = libraries.iter().collect();
+    sorted.sort_by(|a, b| b.total_seconds().partial_cmp(&a.total_seconds()).unwrap_or(Ordering::Equal));
+    sorted
+}
+
+fn libraries(text: &mut Text, document: &TraceDocument, view: &View) {
+    if document.libraries.is_empty() {
+        return;
+    }
+    let found = count(document.libraries.len(), "library", "libraries");
+    let tries: usize = document.libraries.iter().map(|library| library.failed.len()).sum();
+    text.heading(format!("{found} by cost"));
+    let columns = [
+        ("tries", Align::Right),
+        ("search", Align::Right),
+        ("map", Align::Right),
+        ("relocate", Align::Right),
+        ("library", Align::Left),
+    ];
+    let mut table = Table::new(&columns).flexible(4);
+    let sorted = by_cost(&document.libraries);
+    let shown = rows(view, sorted.len());
+    sorted.iter().take(shown).for_each(|library| table.row(library_row(library)));
+    text.append(table.lines(view.usable()));
+    rest(text, shown, sorted.len());
+    if tries > 0 {
+        let words = format!("{} before they were found", count(tries, "failing lookup", "failing lookups"));
+        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Warn, words)], view.usable()));
+    }
+    most_tries(text, &sorted[shown..], view);
+    if view.verbosity >= 2 {
+        for library in document.libraries.iter().filter(|library| !library.failed.is_empty()) {
+            text.push(Line::new().plain("  ").with(Role::Name, shorten(&library.name.to_string(), view.usable() - 2)));
+            lookups(text, &library.failed, view);
+        }
+    }
+}
+
+fn library_row(library: &LibraryRecord) -> Vec<Span> {
+    let tries = library.failed.len();
+    vec![
+        Span::new(if tries > 0 { Role::Warn } else { Role::Dim }, (tries + 1).to_string()),
+        Span::new(Role::Number, time(library.search_seconds)),
+        Span::new(Role::Number, time(library.map_seconds)),
+        library.relocate_seconds.map_or(Span::fixed(Role::Dim, "-"), |seconds| Span::new(Role::Number, time(seconds))),
+        Span::new(Role::Path, library.path.bytes()),
+    ]
+}
+
+/// The library with the most tries, where the short table has left it out.
+fn most_tries(text: &mut Text, hidden: &[&LibraryRecord], view: &View) {
+    let Some(worst) = hidden.iter().max_by_key(|library| library.failed.len()) else { return };
+    if worst.failed.is_empty() {
+        return;
+    }
+    let spans = [
+        Span::new(Role::Warn, format!("{} tries", worst.failed.len() + 1)),
+        Span::fixed(Role::Plain, " were the most among the others, for "),
+        Span::new(Role::Name, worst.name.bytes()),
+    ];
+    text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+}
+
+fn lookups(text: &mut Text, failed: &[FailedLookup], view: &View) {
+    for lookup in failed {
+        let end = format!(" {} {} {}", lookup.call, lookup.error, time(lookup.seconds));
+        let room = view.usable().saturating_sub(4 + width(&end));
+        let path = shorten(&lookup.path.to_string(), room);
+        text.push(Line::new().plain("    ").with(Role::Path, path).with(Role::Dim, end));
+    }
+}
+
+fn missing(text: &mut Text, document: &TraceDocument, view: &View) {
+    if document.missing.is_empty() {
+        return;
+    }
+    text.heading("Looked for and never found");
+    for library in &document.missing {
+        let tries = count(library.failed.len(), "try", "tries");
+        let spans = [
+            Span::new(Role::Bad, library.name.bytes()),
+            Span::new(Role::Dim, format!(" ({tries}, phase {})", library.phase.words())),
+        ];
+        text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+        if view.verbosity > 0 {
+            lookups(text, &library.failed, view);
+        }
+    }
+}
+
+fn directories(text: &mut Text, document: &TraceDocument, view: &View) {
+    if document.directories.is_empty() {
+        return;
+    }
+    text.heading("Directories with failing lookups");
+    let columns = [("fail", Align::Right), ("time", Align::Right), ("directory", Align::Left)];
+    let mut table = Table::new(&columns).flexible(2);
+    let shown = rows(view, document.directories.len());
+    for directory in document.directories.iter().take(shown) {
+        table.row(vec![
+            Span::new(Role::Warn, thousands(directory.failed)),
+            Span::new(Role::Number, time(directory.seconds)),
+            Span::new(Role::Path, directory.directory.bytes()),
+        ]);
+    }
+    text.append(table.lines(view.usable()));
+    rest(text, shown, document.directories.len());
+}
+
+fn events(text: &mut Text, document: &TraceDocument, view: &View) {
+    let Some(events) = document.events.as_ref().filter(|_| view.verbosity >= 2) else { return };
+    text.heading("Every call");
+    for event in events {
+        text.push(event_line(event, view.usable()));
+    }
+    if document.events_dropped > 0 {
+        let words = format!("  … {} more were not kept; they are in the totals", thousands(document.events_dropped));
+        text.push(Line::new().with(Role::Dim, words));
+    }
+}
+
+fn event_line(event: &EventRecord, columns: usize) -> Line {
+    let result = match (&event.error, event.returned) {
+        (Some(error), _) => Span::new(Role::Warn, error),
+        (None, Some(value)) if value > 0xffff => Span::new(Role::Dim, format!("{value:#x}")),
+        (None, Some(value)) => Span::new(Role::Dim, value.to_string()),
+        (None, None) => Span::fixed(Role::Dim, "?"),
+    };
+    let head = format!("{:>9}  {:>8}  ", time(event.start_seconds), time(event.seconds));
+    let call = shorten(&event.call, 24);
+    let room = columns.saturating_sub(width(&head) + width(&call) + result.width() + 4);
+    let mut line = Line::new().with(Role::Dim, head).with(Role::Name, call);
+    if let Some(path) = &event.path {
+        line = line.plain(" ").with(Role::Path, shorten(&path.to_string(), room));
+    }
+    line.push(Span::fixed(Role::Dim, " = "));
+    line.push(result);
+    line
+}
+
+/// How far the figures can be trusted: what the tracer itself cost, and its notes.
+fn doubt(text: &mut Text, document: &TraceDocument, view: &View) {
+    text.heading("How far to trust this");
+    let doubt = &document.doubt;
+    let whole = document.instants.end_seconds;
+    let words = format!(
+        "{} at about {} each: some {} of the {} above ({}) is the watching itself. Counts are exact.",
+        count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
+        time(doubt.per_stop_seconds),
+        time(doubt.total_seconds),
+        time(whole),
+        percent(doubt.total_seconds, whole)
+    );
+    text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
+    for note in &document.notes {
+        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Warn, note)], view.usable()));
+    }
+}
