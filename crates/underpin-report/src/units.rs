@@ -24,7 +24,7 @@ pub fn count(figure: usize, one: &str, many: &str) -> String {
 #[must_use]
 pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
-        s if s == 0.0 => return "0 s".to_owned(),
+        0.0 => return "0 s".to_owned(),
         s if s < 999.5e-9 => (seconds * 1e9, "ns"),
         s if s < 999.5e-6 => (seconds * 1e6, "µs"),
         s if s < 999.5e-3 => (seconds * 1e3, "ms"),

@@ -265,8 +265,8 @@ fn events(text: &mut Text, document: &TraceDocument, view: &View) {
         text.push(event_line(event, view.usable()));
     }
     if document.events_dropped > 0 {
-        let words = format!("  … {} more were not kept; they are in the totals", thousands(document.events_dropped));
-        text.push(Line::new().with(Role::Dim, words));
+        let words = format!("… {} more were not kept; they are in the totals", thousands(document.events_dropped));
+        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
     }
 }
 
