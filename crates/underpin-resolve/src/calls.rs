@@ -18,6 +18,8 @@ pub enum CallName {
     Access,
     /// close(2).
     Close,
+    /// faccessat(2), on machines without access(2).
+    Faccessat,
     /// fcntl(2).
     Fcntl,
     /// fstat(2).
@@ -40,6 +42,8 @@ pub enum CallName {
     Read,
     /// readlink(2).
     Readlink,
+    /// readlinkat(2), on machines without readlink(2).
+    Readlinkat,
     /// stat(2).
     Stat,
 }
@@ -51,6 +55,7 @@ impl CallName {
         match self {
             CallName::Access => "access",
             CallName::Close => "close",
+            CallName::Faccessat => "faccessat",
             CallName::Fcntl => "fcntl",
             CallName::Fstat => "fstat",
             CallName::Mmap => "mmap",
@@ -62,6 +67,7 @@ impl CallName {
             CallName::Pread64 => "pread64",
             CallName::Read => "read",
             CallName::Readlink => "readlink",
+            CallName::Readlinkat => "readlinkat",
             CallName::Stat => "stat",
         }
     }

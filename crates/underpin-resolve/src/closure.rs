@@ -170,6 +170,25 @@ pub enum FatalReason {
     },
 }
 
+impl fmt::Display for FatalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FatalReason::TooShort => "file too short",
+            FatalReason::NotElf => "invalid ELF header",
+            FatalReason::Directory => "cannot read file data: Is a directory",
+            FatalReason::WrongByteOrder => "the other byte order",
+            FatalReason::WrongType => "only ET_DYN and ET_EXEC can be loaded",
+            FatalReason::Executable => "an executable, not a library",
+            FatalReason::BadHeader { detail } => detail,
+            FatalReason::NoDynamicSection => "object file has no dynamic section",
+            FatalReason::WouldBlock => "a FIFO: the loader would wait for ever",
+            FatalReason::TokenInSecureMode => "DST not allowed in SUID/SGID programs",
+            FatalReason::EmptyToken => "empty dynamic string token substitution",
+            FatalReason::Open { error } => error,
+        })
+    }
+}
+
 /// Where a name was found, or would have been.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by")]

@@ -5,12 +5,25 @@
 //! from its bytes. The real loader is the judge; see `tests/` for the comparison.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod calls;
 pub mod closure;
+pub mod conf;
+mod environment;
+mod files;
+mod findings;
+mod glibc;
+mod hwcaps;
 pub mod loader;
+mod musl;
+mod resolver;
 pub mod root;
+mod tokens;
 
 pub use calls::{Call, CallCount, CallName, Calls};
 pub use closure::*;
+pub use environment::Environment;
+pub use hwcaps::{IsaLevel, Processor};
 pub use loader::{LibcVersion, Loader, LoaderKind};
-pub use root::FileId;
+pub use resolver::{Depth, ResolveError, Resolver};
+pub use root::{Errno, FileId, HostRoot, MemoryRoot, Root};

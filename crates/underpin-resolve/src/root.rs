@@ -1,9 +1,21 @@
 //! The file system behind a resolution: this host, a sysroot folder, or a tree in memory.
 //!
 //! Everything that a loader does with files goes through [`Root`], so one model serves all three, and a test can
-//! build a tree in a few lines. Nothing here ever blocks: a FIFO is reported, not opened.
+//! build a tree in a few lines. Nothing here ever blocks: a FIFO is reported, not waited for.
 
+mod host;
+mod memory;
+
+pub use host::HostRoot;
+pub use memory::MemoryRoot;
+
+use bstr::BStr;
+use bstr::BString;
 use serde::Serialize;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use underpin_elf::Source;
 
 /// Identity of a file: what glibc and musl compare to recognise an object that is already loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -12,4 +24,136 @@ pub struct FileId {
     pub device: u64,
     /// `st_ino`.
     pub inode: u64,
+}
+
+/// What kind of file stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A FIFO: opening it for reading waits for a writer.
+    Fifo,
+    /// A device, a socket.
+    Other,
+}
+
+/// What stat(2) says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Device and inode.
+    pub id: FileId,
+    /// What kind of file.
+    pub kind: FileKind,
+    /// Size in bytes.
+    pub size: u64,
+    /// `S_ISUID`: secure-execution mode wants it of preloads.
+    pub set_user_id: bool,
+    /// Set-user-ID or set-group-ID to somebody: the kernel starts it in secure-execution mode.
+    pub secure_execution: bool,
+}
+
+/// Why a path cannot be used: the errors that loaders tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Errno {
+    /// ENOENT.
+    NotFound,
+    /// ENOTDIR.
+    NotDirectory,
+    /// EACCES.
+    PermissionDenied,
+    /// ELOOP.
+    Loop,
+    /// ENAMETOOLONG.
+    NameTooLong,
+    /// Any other error number.
+    Other(i32),
+}
+
+impl Errno {
+    /// From the error of a system call.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Errno {
+        match error.raw_os_error() {
+            Some(libc::ENOENT) => Errno::NotFound,
+            Some(libc::ENOTDIR) => Errno::NotDirectory,
+            Some(libc::EACCES) => Errno::PermissionDenied,
+            Some(libc::ELOOP) => Errno::Loop,
+            Some(libc::ENAMETOOLONG) => Errno::NameTooLong,
+            Some(number) => Errno::Other(number),
+            None => Errno::Other(libc::EIO),
+        }
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Errno::NotFound => f.write_str("ENOENT"),
+            Errno::NotDirectory => f.write_str("ENOTDIR"),
+            Errno::PermissionDenied => f.write_str("EACCES"),
+            Errno::Loop => f.write_str("ELOOP"),
+            Errno::NameTooLong => f.write_str("ENAMETOOLONG"),
+            Errno::Other(number) => write!(f, "{}", io::Error::from_raw_os_error(*number)),
+        }
+    }
+}
+
+/// A file that open(2) would give, with its contents behind a [`Source`].
+pub struct Opened {
+    /// What fstat(2) would say.
+    pub meta: Meta,
+    /// Its bytes; an empty source for anything but a regular file.
+    pub source: Arc<dyn Source + Send + Sync>,
+}
+
+/// A file system as a loader sees it.
+///
+/// Paths are absolute, or relative to the current directory of the root.
+pub trait Root: Sync {
+    /// open(2) for reading, without ever waiting.
+    ///
+    /// # Errors
+    /// The error number that open(2) would give.
+    fn open(&self, path: &BStr) -> Result<Opened, Errno>;
+
+    /// stat(2).
+    ///
+    /// # Errors
+    /// The error number that stat(2) would give.
+    fn stat(&self, path: &BStr) -> Result<Meta, Errno>;
+
+    /// realpath(3).
+    ///
+    /// # Errors
+    /// The error number that realpath(3) would give.
+    fn real_path(&self, path: &BStr) -> Result<BString, Errno>;
+
+    /// Names in a directory, unsorted.
+    ///
+    /// # Errors
+    /// The error number that opendir(3) would give.
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno>;
+
+    /// The current directory, absolute.
+    fn current_directory(&self) -> BString;
+
+    /// A whole file, as far as it is regular and not larger than `limit` bytes.
+    ///
+    /// # Errors
+    /// The error number of open(2) or read(2); `EFBIG` above the limit.
+    fn read(&self, path: &BStr, limit: u64) -> Result<Vec<u8>, Errno> {
+        let opened = self.open(path)?;
+        if opened.meta.kind != FileKind::Regular {
+            return Err(Errno::Other(libc::EINVAL));
+        }
+        let size = opened.source.len();
+        if size > limit {
+            return Err(Errno::Other(libc::EFBIG));
+        }
+        let mut bytes = vec![0; usize::try_from(size).map_err(|_| Errno::Other(libc::EFBIG))?];
+        opened.source.read_exact_at(0, &mut bytes).map_err(|error| Errno::of(&error))?;
+        Ok(bytes)
+    }
 }

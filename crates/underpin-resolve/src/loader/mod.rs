@@ -1,10 +1,17 @@
 //! The loader that PT_INTERP names: which kind it is, which version, and what is compiled into it.
 //!
-//! All of it is read from the loader's own bytes; nothing is run.
+//! All of it is read from the loader's own bytes; nothing is run. `ld.so --list-diagnostics` prints the same facts
+//! and is the oracle of the tests.
 
-use bstr::BString;
+pub(crate) mod glibc;
+mod musl;
+mod strings;
+
+use crate::environment::Environment;
+use bstr::{BStr, BString, ByteSlice};
 use serde::Serialize;
 use std::fmt;
+use underpin_elf::{Class, Endian, Ident, Machine};
 
 /// A version of a C library, such as 2.36 or 1.2.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +22,22 @@ pub struct LibcVersion {
     pub minor: u32,
     /// Third number, 0 where there is none.
     pub patch: u32,
+}
+
+impl LibcVersion {
+    /// Reads `2.36`, `1.2.3` or the start of a longer text such as `2.36-9`.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<LibcVersion> {
+        let mut numbers = text.split(|&byte| byte == b'.').map(|part| {
+            let digits = &part[..part.iter().take_while(|byte| byte.is_ascii_digit()).count()];
+            std::str::from_utf8(digits).ok()?.parse::<u32>().ok()
+        });
+        Some(LibcVersion {
+            major: numbers.next()??,
+            minor: numbers.next()??,
+            patch: numbers.next().flatten().unwrap_or(0),
+        })
+    }
 }
 
 impl fmt::Display for LibcVersion {
@@ -53,7 +76,7 @@ pub struct Loader {
     pub version: Option<LibcVersion>,
     /// Whether the path was guessed from the machine because the file has no PT_INTERP.
     pub assumed: bool,
-    /// Directories compiled in, each with a trailing slash.
+    /// Directories compiled in, each with a trailing slash (glibc), or as written (musl).
     pub system_directories: Vec<BString>,
     /// The value of `$LIB`.
     pub lib_token: BString,
@@ -64,4 +87,108 @@ pub struct Loader {
     pub subdirectories: Vec<BString>,
     /// Path of the cache (glibc) or of the path file (musl).
     pub configuration: Option<BString>,
+    /// Active glibc-hwcaps names, best first: they rank the entries of the cache.
+    pub(crate) active_hwcaps: Vec<BString>,
+}
+
+impl Loader {
+    /// A file that needs no loader.
+    #[must_use]
+    pub fn none() -> Loader {
+        Loader {
+            kind: LoaderKind::None,
+            path: BString::default(),
+            version: None,
+            assumed: false,
+            system_directories: Vec::new(),
+            lib_token: BString::default(),
+            platform: None,
+            subdirectories: Vec::new(),
+            configuration: None,
+            active_hwcaps: Vec::new(),
+        }
+    }
+
+    /// Reads what is compiled into a loader.
+    #[must_use]
+    pub(crate) fn identify(path: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
+        if musl::is_musl(path, bytes) {
+            musl::identify(path, bytes)
+        } else {
+            glibc::identify(path, bytes, ident, environment)
+        }
+    }
+
+    /// A loader whose file is not there: its usual values, from its name and the machine.
+    #[must_use]
+    pub(crate) fn absent(path: &BStr, ident: &Ident, environment: &Environment) -> Loader {
+        Loader::identify(path, b"", ident, environment)
+    }
+
+    /// Whether it is glibc of at least this version; an unknown version counts as new.
+    pub(crate) fn at_least(&self, minor: u32) -> bool {
+        self.version.is_none_or(|version| (version.major, version.minor) >= (2, minor))
+    }
+}
+
+/// Cache entries that a loader accepts (`_DL_CACHE_DEFAULT_ID`, `_dl_cache_check_flags`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CacheRules {
+    pub default_id: i32,
+    /// A second value that is accepted.
+    pub also: Option<i32>,
+    /// Bits of the `hwcap` field that name a platform.
+    pub platform_bits: u64,
+}
+
+impl CacheRules {
+    pub fn accepts(&self, flags: i32) -> bool {
+        flags == self.default_id || Some(flags) == self.also
+    }
+
+    /// The rules for a machine (glibc sysdeps/unix/sysv/linux/*/dl-cache.h and sysdeps/generic/ldconfig.h).
+    pub fn of(ident: &Ident) -> CacheRules {
+        const LIBC6: i32 = 3;
+        let x86_platforms = 0b1111 << 48;
+        let (variant, also, platform_bits) = match (ident.machine, ident.class) {
+            (Machine::X86_64, Class::Elf64) => (0x0300, Some(1), x86_platforms),
+            (Machine::X86_64, Class::Elf32) => (0x0800, Some(1), x86_platforms),
+            (Machine::I386, _) => (0, Some(1), x86_platforms),
+            (Machine::AARCH64, Class::Elf64) => (0x0a00, None, 0),
+            (Machine::ARM, _) if ident.flags & 0x400 != 0 => (0x0900, None, 0),
+            (Machine::ARM, _) => (0x0b00, Some(LIBC6), 0),
+            (Machine::PPC64, _) => (0x0500, Some(1), 0),
+            (Machine::S390, Class::Elf64) => (0x0400, Some(1), 0),
+            (Machine::RISCV, Class::Elf64) => match ident.flags & 6 {
+                4 => (0x1000, None, 0),
+                _ => (0x0f00, None, 0),
+            },
+            (Machine::LOONGARCH, Class::Elf64) => match ident.flags & 7 {
+                3 => (0x1100, None, 0),
+                _ => (0x1200, None, 0),
+            },
+            _ => (0, Some(1), 0),
+        };
+        CacheRules { default_id: variant | LIBC6, also, platform_bits }
+    }
+}
+
+/// The usual glibc loader of a machine, for libraries that name none (the ABI supplements of the architectures).
+pub(crate) fn usual_loader(ident: &Ident) -> Option<&'static BStr> {
+    let path: &str = match (ident.machine, ident.class, ident.endian) {
+        (Machine::X86_64, Class::Elf64, _) => "/lib64/ld-linux-x86-64.so.2",
+        (Machine::X86_64, Class::Elf32, _) => "/libx32/ld-linux-x32.so.2",
+        (Machine::I386, ..) => "/lib/ld-linux.so.2",
+        (Machine::AARCH64, _, Endian::Little) => "/lib/ld-linux-aarch64.so.1",
+        (Machine::AARCH64, _, Endian::Big) => "/lib/ld-linux-aarch64_be.so.1",
+        (Machine::ARM, ..) if ident.flags & 0x400 != 0 => "/lib/ld-linux-armhf.so.3",
+        (Machine::ARM, ..) => "/lib/ld-linux.so.3",
+        (Machine::RISCV, Class::Elf64, _) => "/lib/ld-linux-riscv64-lp64d.so.1",
+        (Machine::PPC64, _, Endian::Little) => "/lib64/ld64.so.2",
+        (Machine::PPC64, _, Endian::Big) => "/lib64/ld64.so.1",
+        (Machine::S390, Class::Elf64, _) => "/lib/ld64.so.1",
+        (Machine::LOONGARCH, Class::Elf64, _) => "/lib64/ld-linux-loongarch-lp64d.so.1",
+        _ => return None,
+    };
+    Some(path.as_bytes().as_bstr())
 }

@@ -1,0 +1,134 @@
+//! `/etc/ld.so.conf`, the text that ldconfig reads (glibc elf/ldconfig.c `parse_conf`, `parse_conf_include`).
+//!
+//! No loader reads it. It stands in for a missing ld.so.cache in a sysroot, where ldconfig was not run.
+
+use crate::root::Root;
+use bstr::{BStr, BString, ByteSlice};
+
+/// As deep as `include` may nest; ldconfig itself has no bound and a cycle would hang it.
+const MAX_DEPTH: usize = 10;
+/// A configuration file larger than this is none.
+const MAX_SIZE: u64 = 1 << 20;
+
+/// One line of an ld.so.conf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A directory to search.
+    Directory(BString),
+    /// `include PATTERN...`: the patterns.
+    Include(Vec<BString>),
+}
+
+/// Reads the text; comments, blank lines and `hwcap` lines (obsolete, ignored by ldconfig) are dropped.
+#[must_use]
+pub fn parse(text: &[u8]) -> Vec<Line> {
+    text.lines()
+        .filter_map(|line| {
+            let line = line.split(|&byte| byte == b'#').next().unwrap_or_default().trim();
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            match words.next()? {
+                b"include" => Some(Line::Include(words.map(BString::from).collect())),
+                b"hwcap" => None,
+                _ => {
+                    let path = line.split(|&byte| byte == b'=').next().unwrap_or_default();
+                    let path = path.trim().trim_end_with(|letter| letter == '/');
+                    Some(Line::Directory(if path.is_empty() { "/".into() } else { path.into() }))
+                }
+            }
+        })
+        .collect()
+}
+
+/// The directories of `/etc/ld.so.conf` and all that it includes, in order, each once.
+pub(crate) fn directories(root: &dyn Root, path: &BStr) -> Vec<BString> {
+    let mut found = Vec::new();
+    collect(root, path, 0, &mut found);
+    found
+}
+
+fn collect(root: &dyn Root, path: &BStr, depth: usize, found: &mut Vec<BString>) {
+    let Ok(text) = root.read(path, MAX_SIZE) else { return };
+    for line in parse(&text) {
+        match line {
+            Line::Directory(directory) if directory.starts_with(b"/") => {
+                if !found.contains(&directory) {
+                    found.push(directory);
+                }
+            }
+            Line::Include(patterns) if depth < MAX_DEPTH => {
+                for pattern in patterns {
+                    for file in expand(root, path, pattern.as_ref()) {
+                        collect(root, file.as_ref(), depth + 1, found);
+                    }
+                }
+            }
+            Line::Directory(_) | Line::Include(_) => {}
+        }
+    }
+}
+
+/// The files that a pattern names: wildcards in the last component only, which is all that distributions use.
+fn expand(root: &dyn Root, from: &BStr, pattern: &BStr) -> Vec<BString> {
+    let absolute: BString = if pattern.starts_with(b"/") {
+        pattern.into()
+    } else {
+        let mut path = crate::tokens::directory_of(from);
+        path.push(b'/');
+        path.extend_from_slice(pattern);
+        path
+    };
+    let slash = absolute.rfind_byte(b'/').unwrap_or(0);
+    let (directory, last) = (&absolute[..slash.max(1)], &absolute[slash + 1..]);
+    if !last.iter().any(|byte| b"*?[".contains(byte)) {
+        return vec![absolute];
+    }
+    let mut names = root.list(directory.as_bstr()).unwrap_or_default();
+    names.retain(|name| matches(last, name) && (!name.starts_with(b".") || last.starts_with(b".")));
+    names.sort();
+    names.iter().map(|name| [directory.trim_end_with(|c| c == '/'), b"/", name].concat().into()).collect()
+}
+
+/// glob(7) for `*` and `?`; a bracket is matched literally.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, n));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|&byte| byte == b'?' || byte == name[n]) {
+            p += 1;
+            n += 1;
+        } else if let Some((after, from)) = star {
+            p = after + 1;
+            n = from + 1;
+            star = Some((after, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::MemoryRoot;
+
+    #[test]
+    fn includes_are_expanded_in_sorted_order() {
+        let mut root = MemoryRoot::new();
+        root.file("/etc/ld.so.conf", "include ld.so.conf.d/*.conf\n/opt/last/ # why\n")
+            .file("/etc/ld.so.conf.d/b.conf", "/opt/b\n")
+            .file("/etc/ld.so.conf.d/a.conf", "/opt/a=libc6\nhwcap 1 x\n")
+            .file("/etc/ld.so.conf.d/.hidden.conf", "/opt/hidden\n");
+        assert_eq!(directories(&root, "/etc/ld.so.conf".into()), ["/opt/a", "/opt/b", "/opt/last"]);
+    }
+
+    #[test]
+    fn a_cycle_of_includes_ends() {
+        let mut root = MemoryRoot::new();
+        root.file("/etc/ld.so.conf", "include /etc/ld.so.conf\n/opt\n");
+        assert_eq!(directories(&root, "/etc/ld.so.conf".into()), ["/opt"]);
+    }
+}

@@ -1,0 +1,354 @@
+//! glibc's loader as a model: `dl_main`, `_dl_map_object_deps`, `_dl_map_object` and what they call.
+//!
+//! The state mirrors the loader's own (link maps, their names, directories with a status per subdirectory), because
+//! the order in which these change decides what is found. Where the real loader would stop at a missing object this
+//! model goes on as the loader does under LD_TRACE_LOADED_OBJECTS, so that all misses are seen at once.
+
+mod mapping;
+mod order;
+mod paths;
+mod search;
+mod verify;
+
+use crate::cache::Cache;
+use crate::calls::{CallName, Calls};
+use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
+use crate::environment::Environment;
+use crate::files::{FileFacts, Files};
+use crate::loader::{Loader, usual_loader};
+use crate::resolver::{Mapped, Program, Resolution};
+use crate::root::FileId;
+use bstr::{BStr, BString, ByteSlice};
+use paths::{Directories, PathList};
+use std::sync::Arc;
+use underpin_elf::{Ident, Machine};
+
+/// Index into [`Engine::maps`].
+pub(super) type MapId = usize;
+/// The main program's map.
+pub(super) const MAIN: MapId = 0;
+/// The loader's own map (`_dl_rtld_map`).
+pub(super) const RTLD: MapId = 1;
+
+/// A `struct link_map`, as far as the search looks at it.
+pub(super) struct Map {
+    /// `l_name`.
+    path: BString,
+    /// `l_libname`: every string under which it was asked for.
+    names: Vec<BString>,
+    /// `l_soname_added`.
+    soname_added: bool,
+    /// `l_faked`: stands for an object that was not found.
+    faked: bool,
+    id: Option<FileId>,
+    /// `l_loader`.
+    loader: Option<MapId>,
+    facts: Option<Arc<FileFacts>>,
+    /// `l_origin`; for the main program only once it was asked for.
+    origin: Option<BString>,
+    rpath: PathList,
+    runpath: PathList,
+    found: Found,
+}
+
+impl Map {
+    fn dynamic(&self) -> Option<&underpin_elf::Dynamic> {
+        self.facts.as_ref()?.elf.as_ref().ok()?.dynamic.as_ref()
+    }
+
+    fn soname(&self) -> Option<&BString> {
+        self.dynamic()?.soname.as_ref()
+    }
+
+    fn no_default_lib(&self) -> bool {
+        self.dynamic().is_some_and(|dynamic| dynamic.flags.no_default_lib())
+    }
+}
+
+/// What the loader knows of its cache.
+pub(super) enum CacheState {
+    /// Not looked at yet.
+    Unread,
+    /// Not there, or not usable.
+    Unusable,
+    /// Mapped.
+    Loaded(Cache),
+}
+
+/// Why the loader would stop at once.
+pub(super) struct Stop;
+
+/// The loader's state.
+pub(super) struct Engine<'a> {
+    files: &'a Files<'a>,
+    loader: &'a Loader,
+    environment: &'a Environment,
+    ident: Ident,
+    secure: bool,
+    /// The path behind /proc/self/exe, or the path given to `ld.so PROG` for a library.
+    executable: BString,
+    maps: Vec<Map>,
+    /// The chain of link maps (`_ns_loaded` and `l_next`).
+    chain: Vec<MapId>,
+    directories: Directories,
+    system: PathList,
+    library_path: PathList,
+    cache: CacheState,
+    /// Directories of ld.so.conf, where they stand in for a missing cache.
+    conf: Option<Vec<BString>>,
+    stack_executable: bool,
+    calls: Calls,
+    edges: Vec<Edge>,
+}
+
+/// Resolves a program by glibc's rules.
+pub(crate) fn resolve(
+    files: &Files<'_>,
+    loader: &Loader,
+    environment: &Environment,
+    program: &Program,
+    use_conf: bool,
+) -> Resolution {
+    let mut engine = Engine::new(files, loader, environment, program, use_conf);
+    engine.init_paths();
+    let preloads = engine.preload();
+    let search_list = match engine.load_dependencies(&preloads) {
+        Ok(list) => list,
+        Err(Stop) => engine.chain.iter().copied().filter(|&map| map != RTLD).collect(),
+    };
+    engine.place_loader(&search_list);
+    engine.relocate();
+    engine.finish()
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        files: &'a Files<'a>,
+        loader: &'a Loader,
+        environment: &'a Environment,
+        program: &Program,
+        use_conf: bool,
+    ) -> Engine<'a> {
+        let ident = program.elf.ident;
+        let main = Map {
+            path: program.path.clone(),
+            names: vec![BString::default()],
+            soname_added: false,
+            faked: false,
+            id: None,
+            loader: None,
+            facts: Some(program.facts.clone()),
+            origin: None,
+            rpath: PathList::Unread,
+            runpath: PathList::Unread,
+            found: Found::Program,
+        };
+        let own = files.open(loader.path.as_ref()).ok();
+        let soname = own.as_ref().and_then(|facts| facts.elf.as_ref().ok()?.dynamic.as_ref()?.soname.clone());
+        let mut names = vec![loader.path.clone()];
+        // A loader that is not at hand still answers to its usual name.
+        names.extend(soname.or_else(|| usual_loader(&ident).map(|path| file_name(path).into())));
+        let rtld = Map {
+            path: loader.path.clone(),
+            names,
+            soname_added: true,
+            faked: false,
+            id: None,
+            loader: None,
+            facts: own,
+            origin: None,
+            rpath: PathList::Nothing,
+            runpath: PathList::Nothing,
+            found: Found::Interpreter,
+        };
+        let mut directories = Directories::new(loader.subdirectories.len());
+        let system = directories.system(&loader.system_directories);
+        let calls = Calls { modelled: is_modelled(&ident) && !loader.assumed, ..Calls::default() };
+        Engine {
+            files,
+            loader,
+            environment,
+            ident,
+            secure: environment.secure || program.facts.meta.secure_execution && !program.is_library,
+            executable: program.executable.clone(),
+            maps: vec![main, rtld],
+            chain: vec![MAIN, RTLD],
+            directories,
+            system,
+            library_path: PathList::Nothing,
+            cache: CacheState::Unread,
+            conf: use_conf.then(Vec::new),
+            stack_executable: main_stack_is_executable(&program.elf),
+            calls,
+            edges: Vec::new(),
+        }
+    }
+
+    /// LD_PRELOAD, then /etc/ld.so.preload (elf/rtld.c `handle_preload_list`, `do_preload`).
+    fn preload(&mut self) -> Vec<MapId> {
+        let mut preloads = Vec::new();
+        if let Some(list) = self.environment.preload.clone() {
+            for name in list.split(|byte| b" :".contains(byte)).filter(|name| !name.is_empty()) {
+                let unsafe_name = self.secure && name.contains(&b'/');
+                if !unsafe_name {
+                    self.preload_one(name.as_bstr(), EdgeKind::LdPreload, &mut preloads);
+                }
+            }
+        }
+        let path: &BStr = "/etc/ld.so.preload".into();
+        let name = if self.has_old_calls() { CallName::Access } else { CallName::Faccessat };
+        let readable = self.files.stat(path).is_ok();
+        self.calls.push(name, path, !readable);
+        if readable {
+            if let Some(text) = self.read_whole_file(path) {
+                for name in preload_names(&text) {
+                    self.preload_one(name.as_ref(), EdgeKind::EtcPreload, &mut preloads);
+                }
+                self.calls.push(CallName::Munmap, path, false);
+            }
+        }
+        preloads
+    }
+
+    fn preload_one(&mut self, name: &BStr, kind: EdgeKind, preloads: &mut Vec<MapId>) {
+        let before = self.maps.len();
+        let mut tries = Vec::new();
+        let outcome = match self.map_object(MAIN, name, true, &mut tries) {
+            search::Answer::Mapped(map, found) => {
+                if self.maps.len() > before {
+                    preloads.push(map);
+                }
+                Outcome::Loaded { object: ObjectId(map), found }
+            }
+            search::Answer::Missing => Outcome::Ignored { reason: "cannot open shared object file".into() },
+            search::Answer::Fatal(path, reason) => {
+                Outcome::Ignored { reason: format!("{path} cannot be preloaded: {reason}") }
+            }
+        };
+        self.edge(MAIN, kind, name, outcome, tries);
+    }
+
+    pub(super) fn edge(&mut self, from: MapId, kind: EdgeKind, name: &BStr, outcome: Outcome, tries: Vec<Try>) {
+        self.edges.push(Edge { from: ObjectId(from), kind, name: name.into(), outcome, tries });
+    }
+
+    /// `_dl_sysdep_read_whole_file`: open, fstat, mmap, close.
+    pub(super) fn read_whole_file(&mut self, path: &BStr) -> Option<Vec<u8>> {
+        const LIMIT: u64 = 64 << 20;
+        let facts = self.files.open(path);
+        self.call_open(path, facts.is_err());
+        let facts = facts.ok()?;
+        self.call_fstat(path);
+        let bytes = if facts.meta.size > 0 {
+            self.calls.push(CallName::Mmap, path, false);
+            self.files.root().read(path, LIMIT).ok()
+        } else {
+            None
+        };
+        self.calls.push(CallName::Close, path, false);
+        bytes
+    }
+
+    /// Whether the kernel's architecture still has open, stat and access, and glibc uses them.
+    pub(super) fn has_old_calls(&self) -> bool {
+        matches!(self.ident.machine, Machine::X86_64 | Machine::I386 | Machine::PPC64 | Machine::S390 | Machine::ARM)
+    }
+
+    pub(super) fn call_open(&mut self, path: &BStr, failed: bool) {
+        let name = if self.has_old_calls() && !self.loader.at_least(26) { CallName::Open } else { CallName::Openat };
+        self.calls.push(name, path, failed);
+    }
+
+    pub(super) fn call_stat(&mut self, path: &BStr, failed: bool) {
+        let name =
+            if self.has_old_calls() && !self.loader.at_least(33) { CallName::Stat } else { CallName::Newfstatat };
+        self.calls.push(name, path, failed);
+    }
+
+    /// fstat was newfstatat with an empty path from 2.33 to 2.38.
+    pub(super) fn call_fstat(&mut self, path: &BStr) {
+        let by_path = self.loader.at_least(33) && !self.loader.at_least(39);
+        self.calls.push(if by_path { CallName::Newfstatat } else { CallName::Fstat }, path, false);
+    }
+
+    /// Takes `_dl_rtld_map` out of the chain and puts it back in search order where something needs it
+    /// (elf/rtld.c `dl_main`).
+    fn place_loader(&mut self, search_list: &[MapId]) {
+        self.chain.retain(|&map| map != RTLD);
+        if let Some(index) = search_list.iter().position(|&map| map == RTLD).filter(|&index| index > 0) {
+            let before = search_list[index - 1];
+            let at = self.chain.iter().position(|&map| map == before).unwrap_or(0);
+            self.chain.insert(at + 1, RTLD);
+        }
+    }
+
+    /// Turns map numbers into object numbers.
+    fn finish(self) -> Resolution {
+        let order: Vec<MapId> = self.chain.iter().copied().filter(|&map| !self.maps[map].faked).collect();
+        let mut number = vec![None; self.maps.len()];
+        for (object, &map) in order.iter().enumerate() {
+            number[map] = Some(ObjectId(object));
+        }
+        let renumber = |id: ObjectId| number[id.0].unwrap_or(ObjectId(0));
+        let dead = self.dead_directories(&renumber);
+        let mut edges = self.edges;
+        for edge in &mut edges {
+            edge.renumber(&renumber);
+        }
+        let mut slots: Vec<Option<Map>> = self.maps.into_iter().map(Some).collect();
+        let objects = order
+            .iter()
+            .filter_map(|&map| slots[map].take())
+            .map(|map| Mapped {
+                path: map.path,
+                names: map.names.into_iter().filter(|name| !name.is_empty()).collect(),
+                requested_by: map.loader.map(|id| renumber(ObjectId(id))),
+                found: map.found.renumbered(&renumber),
+                facts: map.facts,
+            })
+            .collect();
+        Resolution { objects, edges, calls: self.calls, dead_directories: dead }
+    }
+}
+
+/// Only 64-bit call names are modelled: the 32-bit ports differ in theirs by version and time_t.
+fn is_modelled(ident: &Ident) -> bool {
+    ident.class == underpin_elf::Class::Elf64
+}
+
+fn main_stack_is_executable(elf: &underpin_elf::Elf) -> bool {
+    elf.segment(underpin_elf::SegmentKind::Stack).is_none_or(|stack| stack.flags.execute)
+}
+
+fn file_name(path: &BStr) -> &BStr {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().as_bstr()
+}
+
+/// The names in /etc/ld.so.preload: comments from `#` to the line's end, white space or colons between names.
+fn preload_names(text: &[u8]) -> Vec<BString> {
+    text.lines()
+        .map(|line| line.split(|&byte| byte == b'#').next().unwrap_or_default())
+        .flat_map(|line| line.split(|byte| b": \t".contains(byte)))
+        .filter(|name| !name.is_empty())
+        .map(BString::from)
+        .collect()
+}
+
+/// How a request meets an object that is already there (`_dl_map_object`, first loop).
+pub(super) fn match_loaded(maps: &mut [Map], chain: &[MapId], name: &BStr) -> Option<(MapId, Identity)> {
+    for &id in chain {
+        let map = &mut maps[id];
+        if map.faked {
+            continue;
+        }
+        if map.names.iter().any(|known| known.as_bstr() == name) || id != MAIN && map.path.as_bstr() == name {
+            return Some((id, Identity::Name));
+        }
+        if !map.soname_added && map.soname().is_some_and(|soname| soname.as_bstr() == name) {
+            map.names.push(name.into());
+            map.soname_added = true;
+            return Some((id, Identity::Soname));
+        }
+    }
+    None
+}

@@ -1,0 +1,207 @@
+//! Search paths: directories with their remembered status, and the lists made of them (`fillin_rpath`).
+
+use super::{Engine, MAIN, MapId};
+use crate::calls::CallName;
+use crate::closure::{Found, ObjectId};
+use crate::resolver::DeadDirectory;
+use crate::tokens::{TokenValues, contains_token, directory_of, substitute};
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::HashMap;
+
+/// What the loader remembers of one directory and subdirectory (`enum r_dir_status`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Unknown,
+    Missing,
+    Existing,
+}
+
+/// One directory (`struct r_search_path_elem`), shared by every list that names it with the same string.
+pub(super) struct Directory {
+    /// With a trailing slash; empty for the current directory.
+    pub name: BString,
+    /// One for each hardware-capability subdirectory.
+    pub status: Vec<Status>,
+}
+
+/// All directories known to the process (`dl_all_dirs`).
+pub(super) struct Directories {
+    pub all: Vec<Directory>,
+    index: HashMap<BString, usize>,
+    subdirectories: usize,
+}
+
+/// `struct r_search_path_struct`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PathList {
+    /// Not taken apart yet.
+    Unread,
+    /// Nothing to search (`dirs == -1`).
+    Nothing,
+    /// Indices of directories, in order.
+    List(Vec<usize>),
+}
+
+impl Directories {
+    pub fn new(subdirectories: usize) -> Directories {
+        Directories { all: Vec::new(), index: HashMap::new(), subdirectories }
+    }
+
+    pub fn system(&mut self, names: &[BString]) -> PathList {
+        let list: Vec<usize> = names.iter().map(|name| self.intern(name.clone())).collect();
+        if list.is_empty() { PathList::Nothing } else { PathList::List(list) }
+    }
+
+    fn intern(&mut self, name: BString) -> usize {
+        if let Some(&known) = self.index.get(&name) {
+            return known;
+        }
+        // Relative directories are never marked missing: the current directory may change.
+        let status = if name.starts_with(b"/") { Status::Unknown } else { Status::Existing };
+        self.all.push(Directory { name: name.clone(), status: vec![status; self.subdirectories] });
+        self.index.insert(name, self.all.len() - 1);
+        self.all.len() - 1
+    }
+}
+
+/// Which of an object's two paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    Rpath,
+    Runpath,
+}
+
+impl Engine<'_> {
+    /// `_dl_init_paths`: the program's own path first, then LD_LIBRARY_PATH.
+    pub(super) fn init_paths(&mut self) {
+        self.cache_path(MAIN, Tag::Runpath);
+        self.cache_path(MAIN, Tag::Rpath);
+        if let Some(value) = self.environment.effective_library_path().filter(|_| !self.secure).cloned() {
+            let list = self.fill(&value, b":;", MAIN);
+            self.library_path = if list.is_empty() { PathList::Nothing } else { PathList::List(list) };
+        }
+    }
+
+    /// `cache_rpath`: takes the path apart on first use. An object with DT_RUNPATH has no DT_RPATH
+    /// (elf/get-dynamic-info.h).
+    pub(super) fn cache_path(&mut self, map: MapId, tag: Tag) -> bool {
+        let known = match tag {
+            Tag::Rpath => &self.maps[map].rpath,
+            Tag::Runpath => &self.maps[map].runpath,
+        };
+        if *known != PathList::Unread {
+            return *known != PathList::Nothing;
+        }
+        let text = self.maps[map].dynamic().and_then(|dynamic| match tag {
+            Tag::Rpath if dynamic.runpath.is_some() => None,
+            Tag::Rpath => dynamic.rpath.clone(),
+            Tag::Runpath => dynamic.runpath.clone(),
+        });
+        let list = match text {
+            Some(text) if !text.is_empty() => self.fill(&text, b":", map),
+            _ => Vec::new(),
+        };
+        let list = if list.is_empty() { PathList::Nothing } else { PathList::List(list) };
+        let found = list != PathList::Nothing;
+        match tag {
+            Tag::Rpath => self.maps[map].rpath = list,
+            Tag::Runpath => self.maps[map].runpath = list,
+        }
+        found
+    }
+
+    /// `fillin_rpath`: splits, expands tokens, drops what expands to nothing, each directory once.
+    fn fill(&mut self, text: &[u8], separators: &[u8], map: MapId) -> Vec<usize> {
+        let mut list = Vec::new();
+        for entry in text.split(|byte| separators.contains(byte)) {
+            let mut name = BString::default();
+            if !entry.is_empty() {
+                match self.expand(entry.as_bstr(), map) {
+                    Some(expanded) if !expanded.is_empty() => name = expanded,
+                    _ => continue,
+                }
+                while name.len() > 1 && name.ends_with(b"/") {
+                    name.pop();
+                }
+                if !name.ends_with(b"/") {
+                    name.push(b'/');
+                }
+            }
+            let directory = self.directories.intern(name);
+            if !list.contains(&directory) {
+                list.push(directory);
+            }
+        }
+        list
+    }
+
+    /// `expand_dynamic_string_token` for an object; `None` where the result must be discarded.
+    pub(super) fn expand(&mut self, text: &BStr, map: MapId) -> Option<BString> {
+        if !contains_token(text) {
+            return Some(text.into());
+        }
+        self.learn_origin(map);
+        let trusted = (self.secure && map == MAIN).then_some(self.loader.system_directories.as_slice());
+        substitute(
+            text,
+            &TokenValues {
+                origin: self.maps[map].origin.as_ref().map(|origin| origin.as_bstr()),
+                lib: self.loader.lib_token.as_ref(),
+                platform: self.loader.platform.as_ref().map(|name| name.as_bstr()),
+                trusted,
+                secure: self.secure,
+            },
+        )
+    }
+
+    /// The main program's directory comes from /proc/self/exe, a library's from the path by which it was opened.
+    fn learn_origin(&mut self, map: MapId) {
+        if self.maps[map].origin.is_some() {
+            return;
+        }
+        let path = if map == MAIN {
+            let name = if self.has_old_calls() { CallName::Readlink } else { CallName::Readlinkat };
+            self.calls.push(name, b"/proc/self/exe", false);
+            self.executable.clone()
+        } else {
+            self.maps[map].path.clone()
+        };
+        let mut absolute = path;
+        if !absolute.starts_with(b"/") {
+            let mut whole = self.files.root().current_directory();
+            if !whole.ends_with(b"/") {
+                whole.push(b'/');
+            }
+            whole.extend_from_slice(&absolute);
+            absolute = whole;
+        }
+        self.maps[map].origin = Some(directory_of(&absolute));
+    }
+
+    /// Directories of rpaths and runpaths that the search found missing.
+    pub(super) fn dead_directories(&self, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<DeadDirectory> {
+        let mut dead = Vec::new();
+        let plain = self.loader.subdirectories.len() - 1;
+        let mut add = |list: &PathList, source: Found| {
+            let PathList::List(list) = list else { return };
+            for &index in list {
+                let directory = &self.directories.all[index];
+                let current = !directory.name.starts_with(b"/");
+                if current || directory.status[plain] == Status::Missing {
+                    dead.push(DeadDirectory {
+                        directory: directory.name.clone(),
+                        source: source.clone(),
+                        depends_on_cwd: current,
+                    });
+                }
+            }
+        };
+        add(&self.library_path, Found::LibraryPath);
+        for &map in self.chain.iter().filter(|&&map| !self.maps[map].faked) {
+            let of = renumber(ObjectId(map));
+            add(&self.maps[map].rpath, Found::Rpath { of });
+            add(&self.maps[map].runpath, Found::Runpath { of });
+        }
+        dead
+    }
+}

@@ -1,0 +1,374 @@
+//! `_dl_map_object`: where a name is looked for, in which order, and what each place answers.
+
+use super::paths::{PathList, Status, Tag};
+use super::verify::Verdict;
+use super::{CacheState, Engine, MAIN, Map, MapId, match_loaded};
+use crate::cache::{Cache, CacheContext};
+use crate::calls::CallName;
+use crate::closure::{FatalReason, Found, Identity, ObjectId, RejectRule, Try, TryResult};
+use crate::files::FileFacts;
+use crate::loader::{CacheRules, glibc};
+use bstr::{BStr, BString, ByteSlice};
+use std::sync::Arc;
+use underpin_elf::Endian;
+
+/// What became of a request.
+pub(super) enum Answer {
+    Mapped(MapId, Found),
+    Missing,
+    Fatal(BString, FatalReason),
+}
+
+/// A file that was opened and passed `open_verify`.
+pub(super) struct Candidate {
+    pub path: BString,
+    pub found: Found,
+    pub facts: Arc<FileFacts>,
+}
+
+/// What one place of the search answers.
+enum Step {
+    /// Go on with the next place.
+    Next,
+    Taken(Candidate),
+    Fatal(BString, FatalReason),
+}
+
+impl Engine<'_> {
+    /// Finds and maps `name` for `requester`.
+    pub(super) fn map_object(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Answer {
+        if let Some((map, identity)) = match_loaded(&mut self.maps, &self.chain, name) {
+            return Answer::Mapped(map, Found::AlreadyLoaded { identity });
+        }
+        let step = if name.contains(&b'/') {
+            self.open_directly(requester, name, tries)
+        } else {
+            self.search(requester, name, preload, tries)
+        };
+        match step {
+            Step::Next => {
+                self.add_fake(requester, name);
+                Answer::Missing
+            }
+            Step::Fatal(path, reason) => Answer::Fatal(path, reason),
+            Step::Taken(candidate) => self.map_candidate(requester, name, candidate),
+        }
+    }
+
+    fn open_directly(&mut self, requester: MapId, name: &BStr, tries: &mut Vec<Try>) -> Step {
+        match self.expand(name, requester) {
+            None => Step::Next,
+            Some(path) => self.attempt(path, Found::Direct, tries).0,
+        }
+    }
+
+    fn search(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        let places: [fn(&mut Self, MapId, &BStr, bool, &mut Vec<Try>) -> Step; 5] = [
+            Self::search_rpaths,
+            Self::search_library_path,
+            Self::search_runpath,
+            Self::search_cache,
+            Self::search_default,
+        ];
+        for place in places {
+            match place(self, requester, name, preload, tries) {
+                Step::Next => {}
+                end => return end,
+            }
+        }
+        Step::Next
+    }
+
+    /// DT_RPATH of the requester and of whoever asked for it, upward, then of the main program. An object with
+    /// DT_RUNPATH has no DT_RPATH but does not stop the climb.
+    fn search_rpaths(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        if self.maps[requester].dynamic().is_some_and(|dynamic| dynamic.runpath.is_some()) {
+            return Step::Next;
+        }
+        let mut saw_main = false;
+        let mut next = Some(requester);
+        while let Some(map) = next {
+            if self.cache_path(map, Tag::Rpath) {
+                match self.search_own_path(map, Tag::Rpath, name, preload, tries) {
+                    Step::Next => saw_main |= map == MAIN,
+                    end => return end,
+                }
+            }
+            next = self.maps[map].loader;
+        }
+        if !saw_main && self.cache_path(MAIN, Tag::Rpath) {
+            return self.search_own_path(MAIN, Tag::Rpath, name, preload, tries);
+        }
+        Step::Next
+    }
+
+    fn search_runpath(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        if self.cache_path(requester, Tag::Runpath) {
+            return self.search_own_path(requester, Tag::Runpath, name, preload, tries);
+        }
+        Step::Next
+    }
+
+    fn search_own_path(&mut self, map: MapId, tag: Tag, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        let of = ObjectId(map);
+        let (list, found) = match tag {
+            Tag::Rpath => (self.maps[map].rpath.clone(), Found::Rpath { of }),
+            Tag::Runpath => (self.maps[map].runpath.clone(), Found::Runpath { of }),
+        };
+        let PathList::List(list) = list else { return Step::Next };
+        let (step, any) = self.open_path(&list, name, &found, preload, tries);
+        if !any && matches!(step, Step::Next) {
+            // A list without a single existing directory is dropped for good (dl-load.c, end of open_path).
+            match tag {
+                Tag::Rpath => self.maps[map].rpath = PathList::Nothing,
+                Tag::Runpath => self.maps[map].runpath = PathList::Nothing,
+            }
+        }
+        step
+    }
+
+    fn search_library_path(&mut self, _: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        let PathList::List(list) = self.library_path.clone() else { return Step::Next };
+        self.open_path(&list, name, &Found::LibraryPath, preload, tries).0
+    }
+
+    fn search_default(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        if self.maps[requester].no_default_lib() {
+            return Step::Next;
+        }
+        let PathList::List(list) = self.system.clone() else { return Step::Next };
+        self.open_path(&list, name, &Found::DefaultDirectory, preload, tries).0
+    }
+
+    fn search_cache(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
+        if preload && self.secure {
+            return Step::Next;
+        }
+        self.load_cache();
+        let path = match &self.cache {
+            CacheState::Loaded(cache) => {
+                cache.lookup(name, &self.cache_context(&CacheRules::of(&self.ident))).map(BString::from)
+            }
+            _ => return self.search_conf(name, tries),
+        };
+        let Some(path) = path else { return Step::Next };
+        let system = self.loader.system_directories.iter().any(|directory| path.starts_with(directory.as_slice()));
+        if system && self.maps[requester].no_default_lib() {
+            let result = TryResult::Rejected { rule: RejectRule::NoDefaultLib };
+            tries.push(Try { path, source: Found::Cache, result });
+            return Step::Next;
+        }
+        self.attempt(path, Found::Cache, tries).0
+    }
+
+    fn cache_context<'c>(&'c self, rules: &'c CacheRules) -> CacheContext<'c> {
+        CacheContext {
+            rules,
+            active: &self.loader.active_hwcaps,
+            level: self.environment.processor.level,
+            legacy_bits: glibc::legacy_bits(&self.ident, self.loader, self.environment),
+            platform_bit: glibc::platform_bit(self.loader.platform.as_ref()),
+        }
+    }
+
+    /// Reads the cache on first use.
+    fn load_cache(&mut self) {
+        if !matches!(self.cache, CacheState::Unread) {
+            return;
+        }
+        let Some(path) = self.loader.configuration.clone() else {
+            self.cache = CacheState::Unusable;
+            return;
+        };
+        let bytes = self.read_whole_file(path.as_ref());
+        self.cache = match bytes.map(|bytes| Cache::parse(bytes, self.ident.endian == Endian::Big)) {
+            Some(Ok(cache)) => CacheState::Loaded(cache),
+            refused => {
+                if refused.is_some() {
+                    self.calls.push(CallName::Munmap, &path, false);
+                }
+                CacheState::Unusable
+            }
+        };
+        if let Some(conf) = self.conf.as_mut().filter(|_| matches!(self.cache, CacheState::Unusable)) {
+            *conf = crate::conf::directories(self.files.root(), "/etc/ld.so.conf".into());
+        }
+    }
+
+    /// In a sysroot without a cache: the directories that ldconfig would have put into it.
+    fn search_conf(&mut self, name: &BStr, tries: &mut Vec<Try>) -> Step {
+        for directory in self.conf.clone().unwrap_or_default() {
+            for sub in
+                self.loader.subdirectories.iter().filter(|sub| sub.is_empty() || sub.starts_with(b"glibc-hwcaps"))
+            {
+                let path: BString = [directory.as_slice(), b"/", sub, name].concat().into();
+                let Ok(facts) = self.files.open(path.as_ref()) else { continue };
+                if let Ok(elf) = &facts.elf
+                    && elf.ident.machine == self.ident.machine
+                    && elf.ident.class == self.ident.class
+                {
+                    tries.push(Try { path: path.clone(), source: Found::Conf, result: TryResult::Taken });
+                    return Step::Taken(Candidate { path, found: Found::Conf, facts });
+                }
+            }
+        }
+        Step::Next
+    }
+
+    /// `open_path`: every subdirectory of every directory. Also says whether any directory exists.
+    fn open_path(
+        &mut self,
+        list: &[usize],
+        name: &BStr,
+        found: &Found,
+        preload: bool,
+        tries: &mut Vec<Try>,
+    ) -> (Step, bool) {
+        let mut any = false;
+        for &directory in list {
+            let (step, here, stop) = self.open_in(directory, name, found, preload, tries);
+            any |= here;
+            if stop || !matches!(step, Step::Next) {
+                return (step, any || stop);
+            }
+        }
+        (Step::Next, any)
+    }
+
+    /// One directory with its subdirectories: the answer, whether any of them exists, whether the list ends here.
+    fn open_in(
+        &mut self,
+        directory: usize,
+        name: &BStr,
+        found: &Found,
+        preload: bool,
+        tries: &mut Vec<Try>,
+    ) -> (Step, bool, bool) {
+        let plain = self.loader.subdirectories.len() - 1;
+        let (mut here, mut stop) = (false, false);
+        for sub in 0..=plain {
+            let base: BString = {
+                let directory = &self.directories.all[directory];
+                [directory.name.as_slice(), self.loader.subdirectories[sub].as_slice()].concat().into()
+            };
+            let path: BString = [base.as_slice(), name].concat().into();
+            if self.directories.all[directory].status[sub] == Status::Missing {
+                if sub == plain {
+                    tries.push(Try { path, source: found.clone(), result: TryResult::DirectoryMissing });
+                }
+                continue;
+            }
+            let (step, error) = self.attempt(path, found.clone(), tries);
+            match step {
+                Step::Fatal(..) => return (step, true, true),
+                Step::Taken(candidate) => {
+                    self.directories.all[directory].status[sub] = Status::Existing;
+                    if preload && self.secure && !candidate.facts.meta.set_user_id {
+                        if let Some(last) = tries.last_mut() {
+                            last.result = TryResult::Rejected { rule: RejectRule::NotSetUserId };
+                        }
+                        here = true;
+                        continue;
+                    }
+                    return (Step::Taken(candidate), true, false);
+                }
+                Step::Next => {
+                    if self.directories.all[directory].status[sub] == Status::Unknown {
+                        self.learn_status(directory, sub, base.as_ref());
+                    }
+                    here |= self.directories.all[directory].status[sub] == Status::Existing;
+                    stop = error == Ends::List;
+                }
+            }
+        }
+        (Step::Next, here, stop && here)
+    }
+
+    /// A first miss is followed by a stat of the directory.
+    fn learn_status(&mut self, directory: usize, sub: usize, base: &BStr) {
+        let cut = if base.len() > 1 { &base[..base.len() - 1] } else { base.as_bytes() };
+        let answer = self.files.stat(cut.as_bstr());
+        self.call_stat(cut.as_bstr(), answer.is_err());
+        let exists = answer.is_ok_and(|meta| meta.kind == crate::root::FileKind::Directory);
+        self.directories.all[directory].status[sub] = if exists { Status::Existing } else { Status::Missing };
+    }
+
+    /// `open_verify` at one path, with its outcome noted.
+    fn attempt(&mut self, path: BString, found: Found, tries: &mut Vec<Try>) -> (Step, Ends) {
+        let verdict = self.open_verify(path.as_ref());
+        let (result, step, ends) = match verdict {
+            Verdict::Usable(facts) => {
+                let candidate = Candidate { path: path.clone(), found: found.clone(), facts };
+                (TryResult::Taken, Step::Taken(candidate), Ends::Nothing)
+            }
+            Verdict::Skip(result) => {
+                let ends = match &result {
+                    TryResult::Failed { .. } => Ends::List,
+                    _ => Ends::Nothing,
+                };
+                (result, Step::Next, ends)
+            }
+            Verdict::Fatal(reason) => {
+                (TryResult::Fatal { reason: reason.clone() }, Step::Fatal(path.clone(), reason), Ends::List)
+            }
+        };
+        tries.push(Try { path, source: found, result });
+        (step, ends)
+    }
+
+    /// `_dl_map_object_from_fd`: the inode check, then the mapping.
+    fn map_candidate(&mut self, requester: MapId, name: &BStr, candidate: Candidate) -> Answer {
+        self.call_fstat(candidate.path.as_ref());
+        let id = candidate.facts.meta.id;
+        let known = self.chain.iter().copied().find(|&map| self.maps[map].id == Some(id) && !self.maps[map].faked);
+        if let Some(map) = known {
+            self.calls.push(CallName::Close, &candidate.path, false);
+            if !self.maps[map].names.iter().any(|known| known.as_bstr() == name) {
+                self.maps[map].names.push(name.into());
+            }
+            return Answer::Mapped(map, Found::AlreadyLoaded { identity: Identity::Inode });
+        }
+        if let Err(reason) = self.map_segments(&candidate) {
+            return Answer::Fatal(candidate.path, reason);
+        }
+        self.maps.push(Map {
+            origin: None,
+            names: vec![name.into()],
+            soname_added: false,
+            faked: false,
+            id: Some(id),
+            loader: Some(requester),
+            rpath: PathList::Unread,
+            runpath: PathList::Unread,
+            found: candidate.found.clone(),
+            path: candidate.path,
+            facts: Some(candidate.facts),
+        });
+        self.chain.push(self.maps.len() - 1);
+        Answer::Mapped(self.maps.len() - 1, candidate.found)
+    }
+
+    /// The loader's stand-in for a missing object under LD_TRACE_LOADED_OBJECTS.
+    fn add_fake(&mut self, requester: MapId, name: &BStr) {
+        self.maps.push(Map {
+            path: name.into(),
+            names: vec![name.into()],
+            soname_added: true,
+            faked: true,
+            id: None,
+            loader: Some(requester),
+            facts: None,
+            origin: None,
+            rpath: PathList::Nothing,
+            runpath: PathList::Nothing,
+            found: Found::Direct,
+        });
+    }
+}
+
+/// Whether an error of open(2) ends the list of directories at hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Nothing,
+    List,
+}

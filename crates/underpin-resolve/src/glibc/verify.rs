@@ -1,0 +1,183 @@
+//! `open_verify`: whether a file that bears the right name is taken, skipped, or stops the loader.
+
+use super::Engine;
+use crate::calls::CallName;
+use crate::closure::{FatalReason, TryResult};
+use crate::files::FileFacts;
+use crate::root::{Errno, FileKind};
+use bstr::BStr;
+use std::sync::Arc;
+use underpin_elf::{Class, Elf, Endian, FileType, Ident, Machine, SegmentKind};
+
+/// The verdict on one path.
+pub(super) enum Verdict {
+    Usable(Arc<FileFacts>),
+    /// Not this one; the search may go on.
+    Skip(TryResult),
+    /// The loader gives up.
+    Fatal(FatalReason),
+}
+
+/// Byte order as e_ident states it.
+fn data_byte(endian: Endian) -> u8 {
+    match endian {
+        Endian::Little => 1,
+        Endian::Big => 2,
+    }
+}
+
+fn class_byte(class: Class) -> u8 {
+    match class {
+        Class::Elf32 => 1,
+        Class::Elf64 => 2,
+    }
+}
+
+impl Engine<'_> {
+    pub(super) fn open_verify(&mut self, path: &BStr) -> Verdict {
+        let facts = match self.files.open(path) {
+            Ok(facts) => facts,
+            Err(error) => {
+                self.call_open(path, true);
+                return Verdict::Skip(match error {
+                    Errno::NotFound => TryResult::NotFound,
+                    Errno::PermissionDenied => TryResult::PermissionDenied,
+                    // glibc < 2.39 ends the list of directories here (BZ 31035).
+                    Errno::NotDirectory if self.loader.at_least(39) => TryResult::NotFound,
+                    other => TryResult::Failed { error: other.to_string() },
+                });
+            }
+        };
+        if facts.meta.kind == FileKind::Fifo {
+            return Verdict::Fatal(FatalReason::WouldBlock);
+        }
+        self.call_open(path, false);
+        let verdict = self.verify(path, &facts);
+        if !matches!(verdict, Verdict::Usable(_)) {
+            self.calls.push(CallName::Close, path, false);
+        }
+        verdict
+    }
+
+    fn verify(&mut self, path: &BStr, facts: &Arc<FileFacts>) -> Verdict {
+        let failed = facts.meta.kind == FileKind::Directory;
+        self.calls.push(CallName::Read, path, failed);
+        if failed {
+            return Verdict::Fatal(FatalReason::Directory);
+        }
+        let header = if self.ident.class == Class::Elf64 { 64 } else { 52 };
+        let Some(head) = facts.head.get(..header) else {
+            if !facts.head.is_empty() {
+                self.calls.push(CallName::Read, path, false);
+            }
+            return Verdict::Fatal(FatalReason::TooShort);
+        };
+        if let Some(verdict) = self.check_ident(head) {
+            return verdict;
+        }
+        match &facts.elf {
+            Ok(elf) => self.check_header(path, elf, facts),
+            Err(error) => Verdict::Fatal(FatalReason::BadHeader { detail: error.to_string() }),
+        }
+    }
+
+    /// e_ident and e_version, in the loader's order.
+    fn check_ident(&self, head: &[u8]) -> Option<Verdict> {
+        let fatal = |detail: &str| Some(Verdict::Fatal(FatalReason::BadHeader { detail: detail.into() }));
+        if !head.starts_with(b"\x7fELF") {
+            return Some(Verdict::Fatal(FatalReason::NotElf));
+        }
+        if head[4] != class_byte(self.ident.class) {
+            return Some(Verdict::Skip(TryResult::OtherClass));
+        }
+        if head[5] != data_byte(self.ident.endian) {
+            return Some(Verdict::Fatal(FatalReason::WrongByteOrder));
+        }
+        if head[6] != 1 {
+            return fatal("ELF file version ident does not match current one");
+        }
+        match (head[7], head[8]) {
+            (0 | 3, 0) | (0, 1..4) | (3, 1..8) => {}
+            (0 | 3, _) => return fatal("ELF file ABI version invalid"),
+            // ARM has its own value for the old ABI.
+            (97, 0) if self.ident.machine == Machine::ARM => {}
+            _ => return fatal("ELF file OS ABI invalid"),
+        }
+        if head[9..16].iter().any(|&byte| byte != 0) {
+            return fatal("nonzero padding in e_ident");
+        }
+        None
+    }
+
+    fn check_header(&mut self, path: &BStr, elf: &Elf, facts: &Arc<FileFacts>) -> Verdict {
+        if !same_machine(&self.ident, &elf.ident) {
+            return Verdict::Skip(TryResult::OtherMachine);
+        }
+        if !matches!(elf.ident.file_type, FileType::Dynamic | FileType::Executable) {
+            return Verdict::Fatal(FatalReason::WrongType);
+        }
+        let expected = if self.ident.class == Class::Elf64 { 56 } else { 32 };
+        if elf.segment_entry_size != expected {
+            let detail = "ELF file's phentsize not the expected size".into();
+            return Verdict::Fatal(FatalReason::BadHeader { detail });
+        }
+        if segments_beyond_head(elf, self.head_size()) {
+            self.calls.push(CallName::Pread64, path, false);
+        }
+        if !self.loader.at_least(36) {
+            self.read_notes(path, elf, facts);
+        }
+        Verdict::Usable(Arc::clone(facts))
+    }
+
+    /// Bytes of the first read (`struct filebuf`).
+    pub(super) fn head_size(&self) -> u64 {
+        if self.ident.class == Class::Elf64 { crate::files::HEAD as u64 } else { 512 }
+    }
+
+    /// Until 2.35 the ABI note is looked for in every PT_NOTE, with a read of its own where it lies beyond the head.
+    fn read_notes(&mut self, path: &BStr, elf: &Elf, facts: &FileFacts) {
+        for segment in elf.segments.iter().filter(|segment| segment.kind == SegmentKind::Note) {
+            if segment.file_size < 32 || !matches!(segment.align, 4 | 8) {
+                continue;
+            }
+            if segment.offset.0.saturating_add(segment.file_size) > self.head_size() {
+                self.calls.push(CallName::Pread64, path, false);
+            }
+            if holds_abi_note(facts, segment) {
+                break;
+            }
+        }
+    }
+}
+
+/// Whether the note segment starts a `GNU` note of type 1 (NT_GNU_ABI_TAG) somewhere.
+fn holds_abi_note(facts: &FileFacts, segment: &underpin_elf::Segment) -> bool {
+    const LIMIT: u64 = 1 << 16;
+    let mut bytes = vec![0; usize::try_from(segment.file_size.min(LIMIT)).unwrap_or(0)];
+    if facts.source.read_exact_at(segment.offset.0, &mut bytes).is_err() {
+        return false;
+    }
+    let pattern: [&[u8]; 2] = [b"\x04\0\0\0\x10\0\0\0\x01\0\0\0GNU\0", b"\0\0\0\x04\0\0\0\x10\0\0\0\x01GNU\0"];
+    bytes.windows(16).any(|window| pattern.contains(&window))
+}
+
+/// Whether the program headers reach past the first read.
+pub(super) fn segments_beyond_head(elf: &Elf, head: u64) -> bool {
+    let size = u64::from(elf.segment_entry_size) * elf.segments.len() as u64;
+    elf.segments_offset.0.saturating_add(size) > head
+}
+
+/// `elf_machine_matches_host`.
+fn same_machine(wanted: &Ident, found: &Ident) -> bool {
+    if wanted.machine != found.machine {
+        return false;
+    }
+    match wanted.machine {
+        // The float ABI of RISC-V must be the same (sysdeps/riscv/dl-machine.h).
+        Machine::RISCV => wanted.flags & 6 == found.flags & 6,
+        // ELFv1 and ELFv2 of 64-bit PowerPC do not mix (sysdeps/powerpc/powerpc64/dl-machine.h).
+        Machine::PPC64 => found.flags & 3 == 0 || wanted.flags & 3 == 0 || wanted.flags & 3 == found.flags & 3,
+        _ => true,
+    }
+}

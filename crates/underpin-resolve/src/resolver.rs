@@ -1,0 +1,330 @@
+//! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
+
+use crate::calls::Calls;
+use crate::closure::{Closure, Edge, Found, Object, ObjectId, Outcome};
+use crate::environment::Environment;
+use crate::files::{FileFacts, Files};
+use crate::findings;
+use crate::loader::{Loader, LoaderKind, usual_loader};
+use crate::root::{Errno, FileKind, Root};
+use crate::{glibc, musl};
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use underpin_elf::{Elf, ElfError, FileType, Ident, Machine};
+
+/// A loader larger than this is none.
+const LOADER_LIMIT: u64 = 64 << 20;
+
+/// Why a file cannot be resolved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// open(2) fails.
+    #[error("{path}: cannot open: {error}")]
+    Open {
+        /// The path.
+        path: BString,
+        /// The error's name.
+        error: Errno,
+    },
+    /// A directory, FIFO, device or socket.
+    #[error("{path}: {kind}, not a program or library")]
+    NotAFile {
+        /// The path.
+        path: BString,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A script: its interpreter is what the kernel starts.
+    #[error("{path}: a script for {interpreter}; try that program instead")]
+    Script {
+        /// The path.
+        path: BString,
+        /// The interpreter.
+        interpreter: BString,
+    },
+    /// Not ELF, or damaged.
+    #[error("{path}: {error}")]
+    Elf {
+        /// The path.
+        path: BString,
+        /// What is wrong, and where in the file.
+        error: ElfError,
+    },
+    /// An ELF file that is no program and no library.
+    #[error("{path}: {kind}, which no loader loads")]
+    NotLoadable {
+        /// The path.
+        path: BString,
+        /// What it is.
+        kind: &'static str,
+    },
+}
+
+/// How much is looked into beyond what the loader itself reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Objects, order, edges, calls.
+    Load,
+    /// Also the findings that need a second look: shadowed copies, accidental finds, symbol versions, dlopen.
+    #[default]
+    Findings,
+}
+
+/// Resolves programs against one root and one environment; files looked at are remembered between calls.
+pub struct Resolver<'r> {
+    files: Files<'r>,
+    environment: Environment,
+    use_conf: bool,
+    loaders: Mutex<HashMap<BString, Arc<Loader>>>,
+}
+
+/// The program in the middle of a resolution.
+pub(crate) struct Program {
+    pub path: BString,
+    /// What `$ORIGIN` of the main program counts from.
+    pub executable: BString,
+    pub facts: Arc<FileFacts>,
+    pub elf: Elf,
+    pub is_library: bool,
+}
+
+/// One object as a policy leaves it.
+pub(crate) struct Mapped {
+    pub path: BString,
+    pub names: Vec<BString>,
+    pub requested_by: Option<ObjectId>,
+    pub found: Found,
+    pub facts: Option<Arc<FileFacts>>,
+}
+
+/// A directory of a search path that does not exist, or that depends on the current directory.
+pub(crate) struct DeadDirectory {
+    pub directory: BString,
+    pub source: Found,
+    pub depends_on_cwd: bool,
+}
+
+/// What a policy gives.
+pub(crate) struct Resolution {
+    pub objects: Vec<Mapped>,
+    pub edges: Vec<Edge>,
+    pub calls: Calls,
+    pub dead_directories: Vec<DeadDirectory>,
+}
+
+impl Found {
+    /// The same, with another numbering of objects.
+    pub(crate) fn renumbered(&self, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Found {
+        match self {
+            Found::Rpath { of } => Found::Rpath { of: renumber(*of) },
+            Found::Runpath { of } => Found::Runpath { of: renumber(*of) },
+            other => other.clone(),
+        }
+    }
+}
+
+impl Edge {
+    pub(crate) fn renumber(&mut self, renumber: &dyn Fn(ObjectId) -> ObjectId) {
+        self.from = renumber(self.from);
+        if let Outcome::Loaded { object, found } = &mut self.outcome {
+            *object = renumber(*object);
+            *found = found.renumbered(renumber);
+        }
+        for one in &mut self.tries {
+            one.source = one.source.renumbered(renumber);
+        }
+    }
+}
+
+impl<'r> Resolver<'r> {
+    /// A resolver over a root, under an environment.
+    #[must_use]
+    pub fn new(root: &'r dyn Root, environment: Environment) -> Resolver<'r> {
+        Resolver { files: Files::new(root), environment, use_conf: false, loaders: Mutex::default() }
+    }
+
+    /// Lets ld.so.conf stand in for a missing ld.so.cache: for a sysroot in which ldconfig was never run. The loader
+    /// itself never reads that file.
+    #[must_use]
+    pub fn with_conf(mut self, use_conf: bool) -> Resolver<'r> {
+        self.use_conf = use_conf;
+        self
+    }
+
+    /// Resolves the program or library at `path`.
+    ///
+    /// # Errors
+    /// [`ResolveError`] where the file itself cannot be used. A dependency that is missing or broken is part of the
+    /// closure, not an error.
+    pub fn resolve(&self, path: &BStr, depth: Depth) -> Result<Closure, ResolveError> {
+        let program = self.program(path)?;
+        let mut loader = self.loader_of(&program);
+        let resolution = match loader.kind {
+            LoaderKind::Glibc => glibc::resolve(&self.files, &loader, &self.environment, &program, self.use_conf),
+            LoaderKind::Musl => musl::resolve(&self.files, &loader, &self.environment, &program),
+            LoaderKind::None => alone(&program),
+        };
+        let loader = std::mem::replace(Arc::make_mut(&mut loader), Loader::none());
+        Ok(self.assemble(program, loader, resolution, depth))
+    }
+
+    fn assemble(&self, program: Program, loader: Loader, resolution: Resolution, depth: Depth) -> Closure {
+        let findings = findings::collect(&self.files, &loader, &program, &resolution, depth);
+        let Resolution { objects, edges, calls, .. } = resolution;
+        let objects = objects.into_iter().map(|mapped| self.object(mapped, &program, depth)).collect();
+        Closure { program: program.path, loader, objects, edges, findings, calls }
+    }
+
+    fn object(&self, mapped: Mapped, program: &Program, depth: Depth) -> Object {
+        let elf = mapped.facts.as_ref().and_then(|facts| facts.elf.as_ref().ok());
+        let dynamic = elf.and_then(|elf| elf.dynamic.as_ref());
+        let real_path = match depth {
+            Depth::Load => None,
+            Depth::Findings => {
+                self.files.root().real_path(mapped.path.as_ref()).ok().filter(|real| *real != mapped.path)
+            }
+        };
+        Object {
+            real_path,
+            id: mapped.facts.as_ref().map(|facts| facts.meta.id),
+            soname: dynamic.and_then(|dynamic| dynamic.soname.clone()),
+            names: mapped.names,
+            requested_by: mapped.requested_by,
+            found: mapped.found,
+            ident: elf.map_or(program.elf.ident, |elf| elf.ident),
+            size: mapped.facts.as_ref().map_or(0, |facts| facts.meta.size),
+            needed: dynamic.map(|dynamic| dynamic.needed.clone()).unwrap_or_default(),
+            rpath: dynamic.and_then(|dynamic| dynamic.rpath.clone()),
+            runpath: dynamic.and_then(|dynamic| dynamic.runpath.clone()),
+            no_default_lib: dynamic.is_some_and(|dynamic| dynamic.flags.no_default_lib()),
+            path: mapped.path,
+        }
+    }
+
+    fn program(&self, path: &BStr) -> Result<Program, ResolveError> {
+        let owned = || BString::from(path);
+        let facts = self.files.open(path).map_err(|error| ResolveError::Open { path: owned(), error })?;
+        let not_a_file = |kind| ResolveError::NotAFile { path: owned(), kind };
+        match facts.meta.kind {
+            FileKind::Regular => {}
+            FileKind::Directory => return Err(not_a_file("a directory")),
+            FileKind::Fifo => return Err(not_a_file("a FIFO")),
+            FileKind::Other => return Err(not_a_file("a device or socket")),
+        }
+        if let Some(interpreter) = script_interpreter(&facts.head) {
+            return Err(ResolveError::Script { path: owned(), interpreter });
+        }
+        let elf = match &facts.elf {
+            Ok(elf) => elf.clone(),
+            Err(error) => {
+                let error = ElfError { fault: error.fault.clone(), offset: error.offset };
+                return Err(ResolveError::Elf { path: owned(), error });
+            }
+        };
+        match elf.ident.file_type {
+            FileType::Executable | FileType::Dynamic => {}
+            FileType::Relocatable => return Err(not_loadable(path, "a relocatable object file")),
+            FileType::Core => return Err(not_loadable(path, "a core dump")),
+            FileType::Other(_) => return Err(not_loadable(path, "an ELF file of unknown type")),
+        }
+        let is_library = elf.interpreter.is_none();
+        let executable = if is_library { absolute(self.files.root(), path) } else { self.real_path(path) };
+        Ok(Program { path: owned(), executable, facts, elf, is_library })
+    }
+
+    fn real_path(&self, path: &BStr) -> BString {
+        self.files.root().real_path(path).unwrap_or_else(|_| absolute(self.files.root(), path))
+    }
+
+    fn loader_of(&self, program: &Program) -> Arc<Loader> {
+        let Some((path, assumed)) = interpreter_of(&program.elf) else { return Arc::new(Loader::none()) };
+        let mut key = path.clone();
+        // The float ABI and the like are part of the choice: one path, one machine, one loader.
+        key.extend_from_slice(format!("\0{}\0{}", program.elf.ident.machine.0, assumed).as_bytes());
+        let mut known = self.loaders.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key).or_insert_with(|| Arc::new(self.identify(path, assumed, &program.elf.ident))).clone()
+    }
+
+    fn identify(&self, path: BString, assumed: bool, ident: &Ident) -> Loader {
+        let mut loader = match self.files.root().read(path.as_ref(), LOADER_LIMIT) {
+            Ok(bytes) => {
+                let real = self.real_path(path.as_ref());
+                let mut loader = Loader::identify(real.as_ref(), &bytes, ident, &self.environment);
+                if loader.kind == LoaderKind::Musl {
+                    // The path file is looked for beside the name in PT_INTERP, not beside the real file.
+                    loader = Loader::identify(path.as_ref(), &bytes, ident, &self.environment);
+                }
+                loader
+            }
+            Err(_) => Loader::absent(path.as_ref(), ident, &self.environment),
+        };
+        loader.path = path;
+        loader.assumed = assumed;
+        loader
+    }
+}
+
+fn not_loadable(path: &BStr, kind: &'static str) -> ResolveError {
+    ResolveError::NotLoadable { path: path.into(), kind }
+}
+
+/// A static program: itself, and nothing else.
+fn alone(program: &Program) -> Resolution {
+    Resolution {
+        objects: vec![Mapped {
+            path: program.path.clone(),
+            names: Vec::new(),
+            requested_by: None,
+            found: Found::Program,
+            facts: Some(program.facts.clone()),
+        }],
+        edges: Vec::new(),
+        calls: Calls { modelled: true, ..Calls::default() },
+        dead_directories: Vec::new(),
+    }
+}
+
+/// PT_INTERP, or for a library the usual loader of its machine; `None` for a static program.
+fn interpreter_of(elf: &Elf) -> Option<(BString, bool)> {
+    if let Some(path) = &elf.interpreter {
+        return Some((path.clone(), false));
+    }
+    let dynamic = elf.dynamic.as_ref()?;
+    let static_pie = dynamic.flags.pie() && dynamic.needed.is_empty();
+    if elf.ident.file_type != FileType::Dynamic || static_pie {
+        return None;
+    }
+    let for_musl = dynamic.needed.iter().any(|name| name == "libc.so" || name.starts_with(b"libc.musl-"));
+    if for_musl {
+        return Some((format!("/lib/ld-musl-{}.so.1", musl_architecture(&elf.ident)).into(), true));
+    }
+    usual_loader(&elf.ident).map(|path| (path.into(), true))
+}
+
+fn musl_architecture(ident: &Ident) -> &'static str {
+    match ident.machine {
+        Machine::X86_64 => "x86_64",
+        Machine::I386 => "i386",
+        Machine::AARCH64 => "aarch64",
+        Machine::ARM => "armhf",
+        Machine::RISCV => "riscv64",
+        Machine::PPC64 => "powerpc64le",
+        Machine::S390 => "s390x",
+        _ => "unknown",
+    }
+}
+
+fn absolute(root: &dyn Root, path: &BStr) -> BString {
+    if path.starts_with(b"/") {
+        return path.into();
+    }
+    [root.current_directory().as_slice(), b"/", path].concat().into()
+}
+
+/// The interpreter of a `#!` line.
+fn script_interpreter(head: &[u8]) -> Option<BString> {
+    let line = head.strip_prefix(b"#!")?.lines().next()?;
+    line.split(|byte| byte.is_ascii_whitespace()).find(|word| !word.is_empty()).map(BString::from)
+}
