@@ -1,0 +1,101 @@
+//! Asking the real loader and the model the same question.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use underpin_resolve::{Closure, Depth, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver};
+
+/// What either side says: the objects in order, and the names that were not found.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Listing {
+    pub objects: Vec<PathBuf>,
+    pub missing: Vec<String>,
+    /// The loader stopped with an error.
+    pub stopped: bool,
+}
+
+/// The model's answer.
+pub fn modelled(path: &Path, environment: Environment) -> Result<Closure, ResolveError> {
+    let root = HostRoot::new();
+    Resolver::new(&root, environment).resolve(path.as_os_str().as_bytes().into(), Depth::Load)
+}
+
+pub fn listing(closure: &Closure) -> Listing {
+    let mut missing: Vec<String> = closure
+        .edges
+        .iter()
+        .filter(|edge| edge.outcome == Outcome::Missing)
+        .map(|edge| edge.name.to_string())
+        .collect();
+    missing.sort();
+    Listing {
+        objects: closure.objects[1..].iter().map(|object| OsStr::from_bytes(&object.path).into()).collect(),
+        missing,
+        stopped: closure.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })),
+    }
+}
+
+/// The real loader's answer. A program is executed by its canonical path, so that `$ORIGIN` is the real one; a library
+/// is given to the loader; musl's loader is asked with `--list`.
+pub fn judged(path: &Path, closure: &Closure, variables: &[(&str, &str)]) -> Listing {
+    let canonical = path.canonicalize().expect("a fixture's real path");
+    let loader = Path::new(OsStr::from_bytes(&closure.loader.path));
+    let musl = closure.loader.kind == LoaderKind::Musl;
+    // A set-ID program is in secure-execution mode, where the kernel and the loader refuse to be asked.
+    let askable = canonical.metadata().is_ok_and(|metadata| {
+        let mode = metadata.permissions().mode();
+        mode & 0o111 != 0 && mode & 0o6000 == 0
+    });
+    let mut command = if musl {
+        with(Command::new(loader), &["--list"], &canonical)
+    } else if closure.loader.assumed {
+        with(Command::new(loader), &[], path)
+    } else if askable {
+        Command::new(&canonical)
+    } else {
+        with(Command::new(loader), &[], &canonical)
+    };
+    if !musl {
+        command.env("LD_TRACE_LOADED_OBJECTS", "1");
+    }
+    command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").env("LC_ALL", "C").envs(variables.iter().copied());
+    let output = command.output().expect("the loader starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("linux-")).collect();
+    if musl && !lines.is_empty() {
+        // The loader prints itself first, whether anything needs it or not.
+        lines.remove(0);
+    }
+    let mut result = Listing { objects: Vec::new(), missing: Vec::new(), stopped: false };
+    for line in lines.iter().filter(|line| **line != "statically linked") {
+        let body = line.rsplit_once(" (0x").map_or(*line, |(body, _)| body);
+        match body.split_once(" => ") {
+            Some((name, "not found")) => result.missing.push(name.to_owned()),
+            Some((_, path)) => {
+                let path = PathBuf::from(path);
+                // musl prints one line for each reserved name.
+                if !(musl && result.objects.contains(&path)) {
+                    result.objects.push(path);
+                }
+            }
+            None => result.objects.push(body.into()),
+        }
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if musl {
+        let names =
+            errors.lines().filter_map(|line| line.strip_prefix("Error loading shared library ")?.split(':').next());
+        result.missing.extend(names.map(str::to_owned));
+    }
+    result.missing.sort();
+    result.stopped = !musl && !output.status.success() && errors.contains("error while loading");
+    result
+}
+
+fn with(mut command: Command, arguments: &[&str], path: &Path) -> Command {
+    command.args(arguments).arg(path);
+    command
+}
