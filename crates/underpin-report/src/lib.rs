@@ -15,6 +15,8 @@ pub mod units;
 mod testing;
 
 pub use bytes::Raw;
+pub use document::check::CheckDocument;
+pub use document::doctor::DoctorDocument;
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
 pub use document::{Document, JsonError, Verb, schema_of, to_json, to_json_line};

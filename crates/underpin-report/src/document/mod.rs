@@ -3,6 +3,8 @@
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
+pub mod check;
+pub mod doctor;
 pub mod trace;
 pub mod tree;
 mod tree_findings;

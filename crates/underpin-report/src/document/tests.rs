@@ -3,7 +3,10 @@
 use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
-use crate::testing::{broken_closure, hostile_closure, hostile_trace, prefix_closure, sample_trace};
+use crate::testing::{
+    broken_closure, chosen_check, hostile_check, hostile_closure, hostile_trace, prefix_closure, sample_check,
+    sample_doctor, sample_trace,
+};
 
 fn assert_valid<D: Document>(document: &D) {
     let schema = schema_of::<D>();
@@ -30,6 +33,12 @@ fn trace_documents_validate() {
         assert_valid(&TraceDocument::new(&trace));
         assert_valid(&TraceDocument::new(&trace).with_events(&trace));
     }
+}
+
+#[test]
+fn check_and_doctor_documents_validate() {
+    [sample_check(), chosen_check(), hostile_check()].iter().for_each(assert_valid);
+    assert_valid(&sample_doctor());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Small models for the tests, built by hand: no host facts, no versions of this machine.
 
+mod check;
 mod trace;
 
+pub(crate) use check::*;
 pub(crate) use trace::*;
 
 use bstr::BString;

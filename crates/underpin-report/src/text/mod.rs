@@ -3,14 +3,20 @@
 //! No screen is wider than its [`View`](crate::layout::View) where the terminal has at least 40 columns, none knows a
 //! colour, and none prints.
 
+mod advice;
 mod calls;
+mod check;
+mod doctor;
 mod findings;
 mod paths;
 mod trace;
 mod tree;
 mod why;
 
+pub use advice::advice;
 pub use calls::{calls_comparison, calls_line};
+pub use check::check;
+pub use doctor::doctor;
 pub use findings::findings;
 pub use paths::tree_paths;
 pub use trace::trace;

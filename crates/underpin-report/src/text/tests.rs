@@ -5,7 +5,10 @@ use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, CallCountRecord, CallsRecord, TreeDocument};
 use crate::layout::View;
 use crate::styled::Text;
-use crate::testing::{broken_closure, hostile_closure, hostile_trace, prefix_closure, sample_trace};
+use crate::testing::{
+    broken_closure, chosen_check, hostile_check, hostile_closure, hostile_trace, prefix_closure, sample_check,
+    sample_doctor, sample_trace,
+};
 
 fn view(verbosity: u8) -> View {
     View::columns(80).verbose(verbosity)
@@ -130,6 +133,41 @@ fn trace_screens_fit_and_are_safe() {
         for columns in [46, 57, 80, 120] {
             for verbosity in 0..3 {
                 let text = trace(&document, &View::columns(columns).verbose(verbosity));
+                assert_fits(&text, columns);
+                assert_safe(&text);
+            }
+        }
+    }
+}
+
+#[test]
+fn check_shows_floors_systems_and_advice() {
+    insta::assert_snapshot!(check(&sample_check(), &view(0)));
+}
+
+#[test]
+fn check_of_a_chosen_system_names_symbols_and_objects() {
+    insta::assert_snapshot!(check(&chosen_check(), &view(0)));
+}
+
+#[test]
+fn check_verbose_leaves_nothing_out() {
+    insta::assert_snapshot!(check(&chosen_check(), &view(1)));
+}
+
+#[test]
+fn doctor_is_a_checklist_with_commands() {
+    insta::assert_snapshot!(doctor(&sample_doctor(), &view(0)));
+}
+
+#[test]
+fn check_screens_fit_and_are_safe() {
+    for document in [sample_check(), chosen_check(), hostile_check()] {
+        // Commands stand whole on their line, so that they can be copied.
+        let document = crate::CheckDocument { advice: Vec::new(), ..document };
+        for columns in [46, 57, 80, 120] {
+            for verbosity in 0..2 {
+                let text = check(&document, &View::columns(columns).verbose(verbosity));
                 assert_fits(&text, columns);
                 assert_safe(&text);
             }

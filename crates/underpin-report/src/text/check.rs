@@ -1,0 +1,363 @@
+//! The screen of `underpin check`: what the file is, the floors and what forces them, where it runs, what to do.
+
+use super::advice::advice;
+use crate::bytes::Raw;
+use crate::document::check::{
+    Answer, BoundRecord, CheckDocument, DemandRecord, FileRecord, FloorRecord, HardeningState, ReasonKind, StepRecord,
+    SymbolRecord, SystemRecord,
+};
+use crate::layout::{View, shorten, wrap};
+use crate::styled::{Line, Role, Span, Text, width};
+use crate::units::{count, size};
+
+/// Symbols of a step that the short form names.
+const SHORT_SYMBOLS: usize = 3;
+/// Steps of a floor that the short form shows.
+const SHORT_STEPS: usize = 4;
+
+/// Where a program runs.
+///
+/// Verbosity 0 names a few symbols for each version that forces a floor and one line per system, 1 all of them, with
+/// every object.
+#[must_use]
+pub fn check(document: &CheckDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    text.push(Line::new().with(Role::Heading, shorten(&document.program.to_string(), view.usable())));
+    text.append(file_lines(&document.file, view));
+    floors(&mut text, document, view);
+    limit(&mut text, document, view);
+    systems(&mut text, document, view);
+    text.append(advice(&document.advice, view));
+    text
+}
+
+/// What a file is, in a few lines.
+pub(crate) fn file_lines(file: &FileRecord, view: &View) -> Text {
+    let mut text = Text::new();
+    let mut row = |name: &str, spans: &[Span]| {
+        text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<11}")), spans, view.usable()));
+    };
+    let mut what = vec![
+        Span::new(Role::Plain, format!("{} {}, ", file.machine, file.linkage)),
+        Span::new(Role::Number, size(file.bytes)),
+    ];
+    let languages: Vec<String> = file.languages.iter().map(|part| named(&part.name, part.version.as_ref())).collect();
+    if !languages.is_empty() {
+        what.push(Span::new(Role::Plain, format!(", {}", languages.join(", "))));
+    }
+    if file.stripped {
+        what.push(Span::fixed(Role::Dim, ", stripped"));
+    }
+    row("file", &what);
+    match &file.interpreter {
+        Some(path) => row("loader", &[Span::new(Role::Path, path.bytes())]),
+        None => row("loader", &[Span::fixed(Role::Plain, "none")]),
+    }
+    row("C library", &libc_spans(file));
+    let allocators: Vec<String> = file.allocators.iter().map(|part| named(&part.name, part.version.as_ref())).collect();
+    let inside =
+        if allocators.is_empty() { "the C library's".to_owned() } else { format!("{} inside", allocators.join(", ")) };
+    if file.libc.is_some() || !allocators.is_empty() {
+        row("allocator", &[Span::new(Role::Plain, inside)]);
+    }
+    let hardening = hardening_spans(file, view);
+    if !hardening.is_empty() {
+        row("hardening", &hardening);
+    }
+    text
+}
+
+fn named(name: &str, version: Option<&Raw>) -> String {
+    version.map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
+}
+
+fn libc_spans(file: &FileRecord) -> Vec<Span> {
+    match &file.libc {
+        Some(libc) => {
+            let place = if libc.inside { "inside the file" } else { "loaded at run time" };
+            let name = named(&libc.name, libc.version.as_ref());
+            vec![Span::new(Role::Name, name), Span::new(Role::Plain, format!(", {place}"))]
+        }
+        None => vec![Span::fixed(Role::Dim, "not recognised")],
+    }
+}
+
+fn hardening_spans(file: &FileRecord, view: &View) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let shown = file.hardening.iter().filter(|fact| fact.state != HardeningState::Unknown || view.verbosity > 0);
+    for fact in shown {
+        let role = match fact.state {
+            HardeningState::Good => Role::Good,
+            HardeningState::Weak => Role::Warn,
+            HardeningState::Bad => Role::Bad,
+            HardeningState::Unknown => Role::Dim,
+        };
+        if !spans.is_empty() {
+            spans.push(Span::fixed(Role::Plain, ", "));
+        }
+        spans.push(Span::new(role, &fact.text));
+    }
+    spans
+}
+
+fn floors(text: &mut Text, document: &CheckDocument, view: &View) {
+    text.heading("Floors");
+    if document.floors.is_empty() && document.hidden.is_empty() {
+        let words = "no versions of any library are asked for";
+        text.append(wrap(Line::new().plain("  "), &[Span::fixed(Role::Good, words)], view.usable()));
+    }
+    document.floors.iter().for_each(|floor| floor_lines(text, floor, document, view));
+    for hidden in &document.hidden {
+        let mut spans = vec![Span::new(Role::Warn, &hidden.message)];
+        if !document.companions.is_empty() {
+            spans.push(Span::new(Role::Dim, format!(" ({})", names(&hidden.objects, view))));
+        }
+        text.append(wrap(Line::new().plain("  ").with(Role::Warn, "hidden "), &spans, view.usable()));
+    }
+    bound(text, "kernel", document.kernel.as_ref(), document, view);
+    bound(text, "processor", document.cpu.as_ref(), document, view);
+}
+
+fn bound(text: &mut Text, name: &str, bound: Option<&BoundRecord>, document: &CheckDocument, view: &View) {
+    let Some(bound) = bound else { return };
+    let mut spans = vec![Span::new(Role::Number, &bound.floor)];
+    if !document.companions.is_empty() {
+        spans.push(Span::new(Role::Dim, format!(" ({})", names(&bound.objects, view))));
+    }
+    text.append(wrap(Line::new().plain("  ").with(Role::Name, name).plain(" "), &spans, view.usable()));
+}
+
+/// The file names of some objects.
+fn names(objects: &[Raw], view: &View) -> String {
+    let shown = if view.verbosity == 0 { SHORT_SYMBOLS } else { objects.len() };
+    let mut words: Vec<String> =
+        objects.iter().take(shown).map(|object| Raw::from(object.file_name()).to_string()).collect();
+    if objects.len() > shown {
+        words.push(format!("{} more", objects.len() - shown));
+    }
+    words.join(", ")
+}
+
+fn floor_lines(text: &mut Text, floor: &FloorRecord, document: &CheckDocument, view: &View) {
+    let mut spans = vec![Span::new(Role::Number, format!("{} {}", floor.library, floor.version))];
+    match &floor.strong_version {
+        Some(strong) if *strong != floor.version => {
+            let words = format!(" ({strong} if its weak symbols asked for nothing)");
+            spans.push(Span::new(Role::Dim, words));
+        }
+        None => spans.push(Span::fixed(Role::Dim, " (only weak symbols ask)")),
+        Some(_) => {}
+    }
+    text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+    let shown = if view.verbosity == 0 { SHORT_STEPS } else { floor.steps.len() };
+    let versions = version_columns(&floor.steps[..shown.min(floor.steps.len())], view);
+    for step in floor.steps.iter().take(shown) {
+        step_lines(text, step, versions, !document.companions.is_empty(), view);
+    }
+    if floor.steps.len() > shown {
+        let older = count(floor.steps.len() - shown, "older version", "older versions");
+        text.push(Line::new().with(Role::Dim, format!("    … {older} (-v)")));
+    }
+}
+
+/// Columns for the versions of some steps.
+fn version_columns(steps: &[StepRecord], view: &View) -> usize {
+    steps.iter().map(|step| Span::new(Role::Name, &step.version).width()).max().unwrap_or(0).min(view.usable() / 3)
+}
+
+/// A version and the symbols that force it, an object's name before them where there are several.
+fn step_lines(text: &mut Text, step: &StepRecord, versions: usize, many: bool, view: &View) {
+    let mut first = true;
+    for demand in &step.demands {
+        let version = if first { Span::new(Role::Name, &step.version) } else { Span::fixed(Role::Name, "") };
+        let version = shorten(version.text(), versions);
+        let blanks = " ".repeat(versions - width(&version) + 2);
+        let head = Line::new().plain("    ").with(Role::Name, version).plain(blanks);
+        text.append(wrap(head, &demand_spans(demand, many, view), view.usable()));
+        first = false;
+        if view.verbosity == 0 && step.demands.len() > 2 {
+            let rest = format!("and in {}", count(step.demands.len() - 1, "other object", "other objects"));
+            let head = Line::new().plain(" ".repeat(versions + 6));
+            text.append(wrap(head, &[Span::new(Role::Dim, rest)], view.usable()));
+            break;
+        }
+    }
+}
+
+fn demand_spans(demand: &DemandRecord, many: bool, view: &View) -> Vec<Span> {
+    let mut spans = Vec::new();
+    if many {
+        spans.push(Span::new(Role::Path, demand.object.file_name()));
+        spans.push(Span::fixed(Role::Dim, ": "));
+    }
+    if demand.symbols.is_empty() {
+        spans.push(Span::fixed(Role::Dim, "no symbol: the version itself is demanded"));
+        return spans;
+    }
+    let shown = if view.verbosity == 0 { SHORT_SYMBOLS } else { demand.symbols.len() };
+    for (index, symbol) in demand.symbols.iter().take(shown).enumerate() {
+        if index > 0 {
+            spans.push(Span::fixed(Role::Dim, ", "));
+        }
+        spans.push(Span::new(Role::Plain, symbol_name(symbol)));
+        if symbol.weak {
+            spans.push(Span::fixed(Role::Dim, " (weak)"));
+        }
+    }
+    if demand.symbols.len() > shown {
+        spans.push(Span::new(Role::Dim, format!(" and {} more", demand.symbols.len() - shown)));
+    }
+    spans
+}
+
+/// The name as in the source where it is known.
+pub(crate) fn symbol_name(symbol: &SymbolRecord) -> String {
+    symbol.demangled.clone().unwrap_or_else(|| symbol.name.to_string())
+}
+
+fn limit(text: &mut Text, document: &CheckDocument, view: &View) {
+    let Some(limit) = &document.limit else { return };
+    text.heading(format!("Limit: {} {}", limit.family, limit.allowed));
+    if limit.kept {
+        text.push(Line::new().plain("  ").with(Role::Good, "kept"));
+        return;
+    }
+    text.push(Line::new().plain("  ").with(Role::Bad, "exceeded by"));
+    let versions = version_columns(&limit.above, view);
+    limit.above.iter().for_each(|step| step_lines(text, step, versions, !document.companions.is_empty(), view));
+}
+
+fn systems(text: &mut Text, document: &CheckDocument, view: &View) {
+    if document.systems.is_empty() {
+        return;
+    }
+    let can = document.count(Answer::Runs) + document.count(Answer::RunsIfInstalled);
+    text.heading(format!("Where it runs: {can} of {}", count(document.systems.len(), "system", "systems")));
+    let names = document.systems.iter().map(|system| width(&system.name)).max().unwrap_or(0).min(view.usable() / 3);
+    for system in &document.systems {
+        system_line(text, system, names, view);
+        if document.systems_chosen || view.verbosity > 0 {
+            details(text, system, !document.companions.is_empty(), view);
+        }
+    }
+    let starred = document.count(Answer::RunsIfInstalled) > 0;
+    let star = if starred { "* after installing what is named; " } else { "" };
+    let words = format!("{star}facts about systems as of {}", document.systems_date);
+    text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
+}
+
+/// The role of an answer.
+pub(crate) const fn answer_role(answer: Answer) -> Role {
+    match answer {
+        Answer::Runs | Answer::RunsIfInstalled => Role::Good,
+        Answer::Refuses => Role::Bad,
+        Answer::Unknown => Role::Warn,
+    }
+}
+
+fn system_line(text: &mut Text, system: &SystemRecord, names: usize, view: &View) {
+    let name = shorten(&system.name, names);
+    let blanks = " ".repeat(names - width(&name) + 2);
+    let head = Line::new()
+        .plain("  ")
+        .with(answer_role(system.answer), format!("{:<4}", system.answer.word()))
+        .plain(" ")
+        .with(Role::Name, name)
+        .plain(blanks);
+    let reason = reason_in_short(system);
+    let room = view.usable().saturating_sub(head.width());
+    let text_role = if system.answer == Answer::Runs { Role::Dim } else { Role::Plain };
+    if view.verbosity > 0 {
+        text.append(wrap(head, &[Span::new(text_role, reason)], view.usable()));
+    } else {
+        let mut line = head;
+        line.push(Span::new(text_role, clip(&reason, room)));
+        text.push(line);
+    }
+}
+
+/// The text up to so many columns, its end cut.
+fn clip(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for word in text.split(' ') {
+        if width(&out) + width(word) + 2 > columns {
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    if out.is_empty() { shorten(text, columns) } else { format!("{out} …") }
+}
+
+/// The reason behind an answer in one clause.
+pub(crate) fn reason_in_short(system: &SystemRecord) -> String {
+    match system.answer {
+        Answer::Runs => system.notes.first().or(system.doubts.first()).cloned().unwrap_or_default(),
+        Answer::RunsIfInstalled => match &system.command {
+            Some(command) => command.clone(),
+            None => format!(
+                "install {}",
+                system.install.iter().map(|item| item.soname.to_string()).collect::<Vec<_>>().join(", ")
+            ),
+        },
+        Answer::Unknown => system.lacks.first().cloned().unwrap_or_default(),
+        Answer::Refuses => refusal(system),
+    }
+}
+
+/// All missing versions as one clause, then the other reasons.
+fn refusal(system: &SystemRecord) -> String {
+    let mut clauses: Vec<String> = system
+        .reasons
+        .iter()
+        .filter(|reason| reason.kind != ReasonKind::VersionMissing)
+        .map(|reason| reason.message.clone())
+        .collect();
+    let mut families: Vec<(&str, Vec<&str>, Option<&str>)> = Vec::new();
+    for reason in &system.reasons {
+        let Some(version) = reason.version.as_deref().filter(|_| reason.kind == ReasonKind::VersionMissing) else {
+            continue;
+        };
+        let (family, number) = version.rsplit_once('_').unwrap_or(("", version));
+        match families.iter_mut().find(|(known, ..)| *known == family) {
+            Some((_, numbers, _)) if numbers.contains(&number) => {}
+            Some((_, numbers, _)) => numbers.push(number),
+            None => families.push((family, vec![number], reason.newest.as_deref())),
+        }
+    }
+    for (family, numbers, newest) in families {
+        let joint = if family.is_empty() { "" } else { "_" };
+        let has = newest.map_or_else(String::new, |newest| format!("; has {newest}"));
+        clauses.push(format!("needs {family}{joint}{}{has}", numbers.join(", ")));
+    }
+    clauses.join("; ")
+}
+
+/// Everything that the data says about one system.
+fn details(text: &mut Text, system: &SystemRecord, many: bool, view: &View) {
+    for reason in &system.reasons {
+        let head = Line::new().plain("       ").with(Role::Bad, "· ");
+        text.append(wrap(head, &[Span::new(Role::Plain, &reason.message)], view.usable()));
+        for demand in reason.demands.iter().filter(|demand| !demand.symbols.is_empty()) {
+            text.append(wrap(Line::new().plain("         "), &demand_spans(demand, many, view), view.usable()));
+        }
+    }
+    for item in &system.install {
+        let package = item.package.as_ref().map_or("package not known", String::as_str);
+        let spans = [Span::new(Role::Name, item.soname.bytes()), Span::new(Role::Plain, format!(": {package}"))];
+        text.append(wrap(Line::new().plain("       ").with(Role::Warn, "+ "), &spans, view.usable()));
+    }
+    let groups =
+        [(Role::Warn, "? ", &system.lacks), (Role::Dim, "? ", &system.doubts), (Role::Dim, "  ", &system.notes)];
+    for (role, sign, sentences) in groups {
+        for sentence in sentences {
+            let head = Line::new().plain("       ").with(role, sign);
+            text.append(wrap(head, &[Span::new(role, sentence)], view.usable()));
+        }
+    }
+}
