@@ -65,17 +65,16 @@ pub(crate) fn finding(severity: Severity, object: Option<usize>, kind: FindingKi
 }
 
 pub(crate) fn glibc() -> Loader {
-    Loader {
-        kind: LoaderKind::Glibc,
-        path: "/lib64/ld-linux-x86-64.so.2".into(),
-        version: Some(LibcVersion { major: 2, minor: 99, patch: 0 }),
-        assumed: false,
-        system_directories: vec!["/lib/x86_64-linux-gnu/".into(), "/usr/lib/x86_64-linux-gnu/".into()],
-        lib_token: "lib/x86_64-linux-gnu".into(),
-        platform: Some("x86_64".into()),
-        subdirectories: vec!["glibc-hwcaps/x86-64-v2/".into(), "".into()],
-        configuration: Some("/etc/ld.so.cache".into()),
-    }
+    let mut loader = Loader::none();
+    loader.kind = LoaderKind::Glibc;
+    loader.path = "/lib64/ld-linux-x86-64.so.2".into();
+    loader.version = Some(LibcVersion { major: 2, minor: 99, patch: 0 });
+    loader.system_directories = vec!["/lib/x86_64-linux-gnu/".into(), "/usr/lib/x86_64-linux-gnu/".into()];
+    loader.lib_token = "lib/x86_64-linux-gnu".into();
+    loader.platform = Some("x86_64".into());
+    loader.subdirectories = vec!["glibc-hwcaps/x86-64-v2/".into(), "".into()];
+    loader.configuration = Some("/etc/ld.so.cache".into());
+    loader
 }
 
 fn calls() -> Calls {
