@@ -65,11 +65,11 @@ pub enum StackProtection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Canary {
-    /// `__stack_chk_fail` is imported or defined.
+    /// `__stack_chk_fail` is imported, or defined outside of a C library.
     Present,
     /// Symbols are there and it is not among them.
     Absent,
-    /// No symbols to tell by.
+    /// No symbols to tell by, or a C library is inside, which has the function whoever calls it.
     Unknown,
 }
 
@@ -97,8 +97,8 @@ pub enum FortifyUnknown {
     Musl,
     /// No C library is used.
     NoLibc,
-    /// The symbols were stripped from a static file.
-    NoSymbols,
+    /// A static file: glibc's own checked functions are inside, whoever calls them.
+    StaticLibc,
     /// A C library for which no rule is known.
     OtherLibc,
 }

@@ -18,6 +18,8 @@ pub struct Identity {
     pub allocators: Vec<Allocator>,
     /// Languages whose compilers or runtimes left traces, C excepted.
     pub languages: Vec<LanguageTrace>,
+    /// The lines of `.comment`: compilers and linkers that took part, in file order, duplicates left out.
+    pub compilers: Vec<BString>,
     /// The allocation functions that this file defines (it interposes or provides them), in name order.
     pub allocation_defined: Vec<BString>,
     /// The allocation functions that this file imports, in name order.
@@ -118,7 +120,7 @@ pub enum LibcKind {
     Dietlibc,
     /// None: Go's runtime makes its system calls itself.
     GoRuntime,
-    /// None: a static program without imports whose traces name no library.
+    /// None: the file needs nothing and no trace of a C library was found in it.
     NoLibc,
 }
 
@@ -212,6 +214,8 @@ pub enum Evidence {
     Note(BString),
     /// Text in the read-only data.
     Text(BString),
+    /// A table of numbers in the read-only data.
+    Table(BString),
     /// Text in `.comment`.
     Comment(BString),
 }
@@ -228,6 +232,7 @@ impl fmt::Display for Evidence {
             Evidence::Section(name) => write!(f, "section {name}"),
             Evidence::Note(name) => write!(f, "note of {name}"),
             Evidence::Text(text) => write!(f, "text {:?}", text),
+            Evidence::Table(text) => write!(f, "data: {text}"),
             Evidence::Comment(text) => write!(f, "comment {:?}", text),
         }
     }

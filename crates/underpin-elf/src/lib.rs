@@ -20,6 +20,7 @@ mod identity;
 mod note;
 mod raw;
 mod read;
+mod region;
 mod section;
 mod source;
 mod strings;
@@ -36,7 +37,9 @@ pub use hardening::{Canary, Fortify, FortifyUnknown, Hardening, Relro, SearchPat
 pub use ident::{Class, Endian, FileType, Ident, Machine};
 pub use identity::{Allocator, AllocatorKind, Evidence, Identity, Language, LanguageTrace, Libc, LibcKind};
 pub use identity::{LibcPlacement, Linkage};
-pub use note::{AbiOs, AbiTag, BuildId, DlopenNote, DlopenPriority, IsaLevel, IsaLevels, NoteHead, Notes};
+pub use note::{
+    AbiOs, AbiTag, BuildId, CachedName, CachedPlace, DlopenNote, DlopenPriority, IsaLevel, IsaLevels, NoteHead, Notes,
+};
 pub use note::{PackageNote, Probe, Properties, ResolutionCache};
 pub use section::{Section, SectionKind};
 pub use source::{FileSource, Source};

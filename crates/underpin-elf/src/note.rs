@@ -3,7 +3,7 @@
 //! Read from PT_NOTE and from SHT_NOTE sections (`.note.stapsdt` is never loaded). A malformed note ends its own list
 //! and is reported as a defect; it does not make the file unreadable.
 
-use crate::Vaddr;
+use crate::{Elf, ElfError, Source, Vaddr};
 use bstr::BString;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -29,6 +29,16 @@ pub struct Notes {
     pub resolution_cache: Option<ResolutionCache>,
     /// Owner and type of every note, known or not, in file order.
     pub all: Vec<NoteHead>,
+}
+
+impl Notes {
+    /// Reads the notes alone, in a few reads: what a tracer needs of ld.so's probes. Malformed notes are left out.
+    ///
+    /// # Errors
+    /// [`ElfError`] where the file cannot be read as ELF any more.
+    pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Notes, ElfError> {
+        crate::deep::read_notes(source, elf).map(|(notes, _)| notes)
+    }
 }
 
 /// Owner and type of a note.
@@ -204,11 +214,31 @@ pub struct Probe {
     pub semaphore: Vaddr,
 }
 
-/// The content of a resolution cache note, undecoded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A resolution cache note (owner `NixOS`, written by patchelf 0.19): for each needed name where a patched loader
+/// looks, after LD_LIBRARY_PATH and before DT_RUNPATH.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResolutionCache {
-    /// Owner of the note.
-    pub owner: BString,
-    /// Its strings, split at NUL: `=<path>` names a file, `?<dir>` a directory to look in.
-    pub entries: Vec<BString>,
+    /// In the order of the note.
+    pub entries: Vec<CachedName>,
+}
+
+/// One needed name of a resolution cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CachedName {
+    /// The DT_NEEDED string.
+    pub needed: BString,
+    /// Where to look, in order.
+    pub places: Vec<CachedPlace>,
+}
+
+/// Where a patched loader looks for a needed name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachedPlace {
+    /// `=<path>`: the file itself.
+    File(BString),
+    /// `?<dir>`: a directory that is to be searched at run time.
+    Directory(BString),
+    /// Anything else, as it stands.
+    Unknown(BString),
 }

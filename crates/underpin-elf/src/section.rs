@@ -53,6 +53,24 @@ pub enum SectionKind {
     Other(u32),
 }
 
+impl SectionKind {
+    /// The kind of a raw `sh_type`.
+    #[must_use]
+    pub fn from_raw(raw: u32) -> SectionKind {
+        match raw {
+            0 => SectionKind::Null,
+            1 => SectionKind::ProgramBits,
+            2 => SectionKind::SymbolTable,
+            3 => SectionKind::StringTable,
+            6 => SectionKind::Dynamic,
+            7 => SectionKind::Note,
+            8 => SectionKind::NoBits,
+            11 => SectionKind::DynamicSymbols,
+            other => SectionKind::Other(other),
+        }
+    }
+}
+
 impl Section {
     /// SHF_ALLOC: the section is part of the loaded image.
     #[must_use]

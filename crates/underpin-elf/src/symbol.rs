@@ -23,6 +23,20 @@ pub enum Binding {
     Other(u8),
 }
 
+impl Binding {
+    /// The binding of a raw `ST_BIND`.
+    #[must_use]
+    pub fn from_raw(raw: u8) -> Binding {
+        match raw {
+            0 => Binding::Local,
+            1 => Binding::Global,
+            2 => Binding::Weak,
+            10 => Binding::Unique,
+            other => Binding::Other(other),
+        }
+    }
+}
+
 /// `ST_TYPE` of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -45,6 +59,24 @@ pub enum SymbolKind {
     IndirectFunction,
     /// Any other value.
     Other(u8),
+}
+
+impl SymbolKind {
+    /// The kind of a raw `ST_TYPE`.
+    #[must_use]
+    pub fn from_raw(raw: u8) -> SymbolKind {
+        match raw {
+            0 => SymbolKind::None,
+            1 => SymbolKind::Object,
+            2 => SymbolKind::Function,
+            3 => SymbolKind::Section,
+            4 => SymbolKind::File,
+            5 => SymbolKind::Common,
+            6 => SymbolKind::Tls,
+            10 => SymbolKind::IndirectFunction,
+            other => SymbolKind::Other(other),
+        }
+    }
 }
 
 /// An undefined dynamic symbol: something that another object must bring.
@@ -101,7 +133,8 @@ pub struct VersionNeed {
     pub version: BString,
     /// VER_FLG_WEAK: the loader warns instead of refusing (`glibc elf/dl-version.c`). Linkers rarely set it.
     pub weak_flag: bool,
-    /// The imported symbols that are bound to this version, in symbol table order.
+    /// The symbols that are bound to this version, in symbol table order: imports, and data that a program copies
+    /// out of a library (`stdout`), which it defines itself under the library's version.
     pub symbols: Vec<VersionedSymbol>,
 }
 

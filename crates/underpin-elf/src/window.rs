@@ -30,6 +30,11 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(window)
     }
 
+    /// Reads `buf.len()` bytes at `offset` into a buffer that the caller keeps.
+    pub(crate) fn fill(&self, offset: u64, buf: &mut [u8], what: &'static str) -> Result<(), ElfError> {
+        self.source.read_exact_at(offset, buf).map_err(|error| io_fault(&error, offset, what))
+    }
+
     /// Size of the file in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len

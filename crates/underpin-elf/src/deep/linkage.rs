@@ -4,10 +4,10 @@
 //! DF_1_PIE (binutils since 2.26, lld) or DT_DEBUG (any linker, for programs) tells it from a library. A library may
 //! have PT_INTERP too (`libc.so.6`): it has a soname and neither mark.
 
-use crate::{Dynamic, Elf, FileType, Linkage};
+use crate::{Dynamic, Elf, FileType, Linkage, Vaddr};
 
-/// The linkage of a file.
-pub(crate) fn of(elf: &Elf) -> Linkage {
+/// The linkage of a file; `defines_loader`: it defines symbols that only a dynamic loader has.
+pub(crate) fn of(elf: &Elf, defines_loader: bool) -> Linkage {
     match elf.ident.file_type {
         FileType::Relocatable => Linkage::Relocatable,
         FileType::Core => Linkage::CoreDump,
@@ -15,30 +15,31 @@ pub(crate) fn of(elf: &Elf) -> Linkage {
         FileType::Executable | FileType::Dynamic if is_debug_file(elf) => Linkage::DebugFile,
         FileType::Executable if elf.interpreter.is_some() => Linkage::DynamicExecutable,
         FileType::Executable => Linkage::StaticExecutable,
-        FileType::Dynamic => dynamic_file(elf),
+        FileType::Dynamic => dynamic_file(elf, defines_loader),
     }
 }
 
-fn dynamic_file(elf: &Elf) -> Linkage {
+fn dynamic_file(elf: &Elf, defines_loader: bool) -> Linkage {
     let as_program = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.flags.pie() || dynamic.debug);
     let has_soname = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.soname.is_some());
     match (elf.interpreter.is_some(), as_program) {
         (true, false) if has_soname => Linkage::RunnableLibrary,
         (true, _) => Linkage::DynamicPie,
         (false, true) if elf.dynamic.as_ref().is_none_or(|dynamic| dynamic.needed.is_empty()) => Linkage::StaticPie,
-        (false, _) if elf.dynamic.as_ref().is_some_and(is_loader) => Linkage::Loader,
+        (false, _) if elf.dynamic.as_ref().is_some_and(|dynamic| is_loader(elf, dynamic, defines_loader)) => {
+            Linkage::Loader
+        }
         (false, _) => Linkage::SharedLibrary,
     }
 }
 
-/// A loader is a library without dependencies that has the name of one: `ld-linux*.so.*`, `ld.so.1`, `ld64.so.*`,
-/// or musl's `libc.so` under its own soname.
-fn is_loader(dynamic: &Dynamic) -> bool {
+/// A loader is a library without dependencies that can be started and defines a loader's symbols (Debian's musl has no
+/// soname), or has the name of one.
+fn is_loader(elf: &Elf, dynamic: &Dynamic, defines_loader: bool) -> bool {
     let named = dynamic.soname.as_ref().is_some_and(|soname| {
-        let is_ld = soname.starts_with(b"ld-") || soname.starts_with(b"ld.so") || soname.starts_with(b"ld64.so");
-        is_ld || soname.as_slice() == b"libc.so" || soname.starts_with(b"libc.musl-")
+        soname.starts_with(b"ld-linux") || soname.starts_with(b"ld.so") || soname.starts_with(b"ld64.so")
     });
-    named && dynamic.needed.is_empty()
+    dynamic.needed.is_empty() && elf.entry != Vaddr(0) && (named || defines_loader)
 }
 
 /// The code is elsewhere: `objcopy --only-keep-debug` keeps the segments and drops their bytes.

@@ -1,47 +1,67 @@
 //! How the deep facts are read: one module per kind of table, put together here.
 
+mod count;
+mod harden;
+mod identify;
 mod linkage;
+mod notes;
+mod scan;
+mod sections;
+mod symbols;
+mod traces;
+mod versions;
 
-use crate::{Canary, Details, Elf, ElfError, Fortify, FortifyUnknown, Hardening, Identity, Notes, Relro, Source};
-use crate::{StackProtection, SymbolSource};
+use crate::read::read_ident;
+use crate::window::Window;
+use crate::{Details, Elf, ElfError, Notes, Source};
+use identify::Known;
+use symbols::Reader;
+use traces::Traces;
 
 /// Reads everything that [`Details`] holds.
-pub(crate) fn read_details<S: Source + ?Sized>(_source: &S, elf: &Elf) -> Result<Details, ElfError> {
-    let identity = Identity {
-        linkage: linkage::of(elf),
-        libc: None,
-        allocators: Vec::new(),
-        languages: Vec::new(),
-        allocation_defined: Vec::new(),
-        allocation_imported: Vec::new(),
-        stripped: true,
-        scan_incomplete: false,
-    };
-    let hardening = Hardening {
-        position_independent: false,
-        relro: Relro::None,
-        bind_now: false,
-        stack: StackProtection::Unstated,
-        canary: Canary::Unknown,
-        fortify: Fortify::NotApplicable(FortifyUnknown::NoSymbols),
-        search_path_risks: Vec::new(),
-        text_relocations: false,
-        writable_code: false,
-        ibt: false,
-        shadow_stack: false,
-        bti: false,
-        pac: false,
-    };
+pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Details, ElfError> {
+    let window = Window::open(source)?;
+    let (layout, _) = read_ident(window.head())?;
+    let mut defects = Vec::new();
+    let sections = sections::read(&window, layout, &mut defects).unwrap_or_else(|error| {
+        defects.push(error);
+        Vec::new()
+    });
+    let reader = Reader { window: &window, layout, elf, sections: &sections };
+    let mut traces = Traces::default();
+    let mut symbols = reader.dynamic(&mut traces)?;
+    let has_symtab = reader.static_table(&mut symbols, &mut traces).unwrap_or_else(|error| {
+        defects.push(error);
+        true
+    });
+    let notes = notes::read(&window, layout, elf, &sections, &mut defects);
+    let scan_incomplete = scan::run(&window, layout, elf, &sections, &mut traces)?;
+    let known = Known { elf, sections: &sections, symbols: &symbols, notes: &notes, has_symtab, scan_incomplete };
+    let identity = identify::run(&reader, &known, &mut traces, &mut defects);
+    let hardening = harden::run(elf, &notes, &identity, &mut traces, symbols.from);
     Ok(Details {
-        sections: Vec::new(),
-        imports: Vec::new(),
-        exports: Vec::new(),
-        exports_from: SymbolSource::None,
-        version_needs: Vec::new(),
-        version_definitions: Vec::new(),
-        notes: Notes::default(),
+        imports: symbols.imports,
+        exports: symbols.exports,
+        exports_from: symbols.from,
+        version_needs: symbols.versions.needs,
+        version_definitions: symbols.versions.definitions,
+        sections,
+        notes,
         identity,
         hardening,
-        defects: Vec::new(),
+        defects,
     })
+}
+
+/// Reads the notes alone, with the sections that hold them.
+pub(crate) fn read_notes<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<(Notes, Vec<ElfError>), ElfError> {
+    let window = Window::open(source)?;
+    let (layout, _) = read_ident(window.head())?;
+    let mut defects = Vec::new();
+    let sections = sections::read(&window, layout, &mut defects).unwrap_or_else(|error| {
+        defects.push(error);
+        Vec::new()
+    });
+    let notes = notes::read(&window, layout, elf, &sections, &mut defects);
+    Ok((notes, defects))
 }

@@ -1,0 +1,103 @@
+//! How many dynamic symbols there are. No tag says so: it follows from the hash tables, as in musl's `count_syms`
+//! (`ldso/dynlink.c`), and where these are empty from what lies behind the symbol table.
+
+use crate::raw::Layout;
+use crate::region::Region;
+use crate::window::Window;
+use crate::{Class, Dynamic, Elf, ElfError, Machine, Section, SectionKind, Source, Vaddr};
+
+/// The number of dynamic symbols, the null symbol included.
+pub(crate) fn dynamic_symbols<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    layout: Layout,
+    elf: &Elf,
+    dynamic: &Dynamic,
+    sections: &[Section],
+) -> Result<u64, ElfError> {
+    if let Some(hash) = dynamic.hash {
+        return from_hash(window, layout, elf, hash);
+    }
+    if let Some(hash) = dynamic.gnu_hash
+        && let Some(count) = from_gnu_hash(window, layout, elf, hash)?
+    {
+        return Ok(count);
+    }
+    Ok(from_section(dynamic, layout, sections).or_else(|| from_distance(dynamic, layout)).unwrap_or(0))
+}
+
+/// The region of a table that the dynamic section names, to the end of its PT_LOAD.
+pub(crate) fn table<'w, 's, S: Source + ?Sized>(
+    window: &'w Window<'s, S>,
+    elf: &Elf,
+    vaddr: Vaddr,
+    what: &'static str,
+    guess: u64,
+) -> Result<Region<'w, 's, S>, ElfError> {
+    match elf.load_of(vaddr) {
+        Some((load, limit)) => {
+            let start = load.offset.0.saturating_add(vaddr.0 - load.vaddr.0);
+            Region::new(window, what, start, limit, guess)
+        }
+        None => Region::new(window, what, u64::MAX, 0, 0),
+    }
+}
+
+/// DT_HASH counts the symbols in its second word. Words are 64 bit wide on 64-bit s390 and on Alpha.
+fn from_hash<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    layout: Layout,
+    elf: &Elf,
+    hash: Vaddr,
+) -> Result<u64, ElfError> {
+    const ALPHA: Machine = Machine(0x9026);
+    let mut region = table(window, elf, hash, "DT_HASH", 16)?;
+    let wide = layout.class == Class::Elf64 && matches!(elf.ident.machine, Machine::S390 | ALPHA);
+    let bytes = region.get(0, if wide { 16 } else { 8 })?;
+    let count = if wide { layout.u64(bytes, 8) } else { layout.u32(bytes, 4).map(u64::from) };
+    Ok(count.unwrap_or(0))
+}
+
+/// DT_GNU_HASH covers the defined symbols, which come last: the longest chain ends at the last symbol. Without any
+/// chain nothing follows (linkers then write `symoffset` 1, whatever the number of imports).
+fn from_gnu_hash<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    layout: Layout,
+    elf: &Elf,
+    hash: Vaddr,
+) -> Result<Option<u64>, ElfError> {
+    let mut region = table(window, elf, hash, "DT_GNU_HASH", 16 * 1024)?;
+    let header = region.get(0, 16)?;
+    let field = |at| layout.u32(header, at).map(u64::from).unwrap_or(0);
+    let (buckets, first, bloom) = (field(0), field(4), field(8));
+    let buckets_at = 16 + bloom * layout.word_size() as u64;
+    let chains_at = buckets_at + buckets * 4;
+    let bytes = region.get(buckets_at, buckets * 4)?;
+    let last = bytes.chunks_exact(4).filter_map(|bytes| layout.u32(bytes, 0)).map(u64::from).max().unwrap_or(0);
+    if last < first || last == 0 {
+        return Ok(None);
+    }
+    let mut index = last;
+    loop {
+        let value = region.get(chains_at + (index - first) * 4, 4)?;
+        index += 1;
+        if layout.u32(value, 0).is_some_and(|value| value & 1 != 0) {
+            return Ok(Some(index));
+        }
+    }
+}
+
+fn from_section(dynamic: &Dynamic, layout: Layout, sections: &[Section]) -> Option<u64> {
+    let is_table =
+        |section: &&Section| section.kind == SectionKind::DynamicSymbols && Some(section.vaddr) == dynamic.symbol_table;
+    sections.iter().find(is_table).map(|section| section.size / layout.symbol_size() as u64)
+}
+
+/// Linkers put another table right behind the symbols: the distance to the nearest is an upper bound that is exact but
+/// for padding, which reads as nameless symbols.
+fn from_distance(dynamic: &Dynamic, layout: Layout) -> Option<u64> {
+    let start = dynamic.symbol_table?;
+    let pairs = [dynamic.string_table, dynamic.verneed, dynamic.verdef].map(|pair| pair.map(|(vaddr, _)| vaddr));
+    let singles = [dynamic.versym, dynamic.gnu_hash];
+    let behind = pairs.into_iter().chain(singles).flatten().filter(|vaddr| *vaddr > start).min()?;
+    Some((behind.0 - start.0) / layout.symbol_size() as u64)
+}

@@ -1,0 +1,293 @@
+//! Puts traces, notes and dependencies together into what a file is.
+
+use crate::deep::linkage;
+use crate::deep::symbols::{Reader, Symbols};
+use crate::deep::traces::{Finding, LibcTag, Subject, Traces, version_prefix};
+use crate::{Allocator, AllocatorKind, Class, Elf, ElfError, Evidence, Identity, Language, LanguageTrace, Libc};
+use crate::{LibcKind, LibcPlacement, Linkage, Machine, Notes, Section, Source};
+use bstr::{BString, ByteSlice};
+
+/// All that identification rests on.
+pub(crate) struct Known<'a> {
+    pub elf: &'a Elf,
+    pub sections: &'a [Section],
+    pub symbols: &'a Symbols,
+    pub notes: &'a Notes,
+    pub has_symtab: bool,
+    pub scan_incomplete: bool,
+}
+
+/// Says what the file is.
+pub(crate) fn run<S: Source + ?Sized>(
+    reader: &Reader<'_, '_, S>,
+    known: &Known<'_>,
+    traces: &mut Traces,
+    defects: &mut Vec<ElfError>,
+) -> Identity {
+    let linkage = linkage::of(known.elf, traces.loader.is_some());
+    let compilers = comments(reader, known.sections, defects);
+    let go = go_trace(reader, known);
+    let libc = libc(known, traces, linkage, go.is_some());
+    let mut languages = languages(traces, &compilers);
+    languages.extend(go.clone());
+    languages.sort_by_key(|trace| trace.language);
+    Identity {
+        linkage,
+        allocators: allocators(reader, traces, go),
+        libc,
+        languages,
+        compilers,
+        allocation_defined: std::mem::take(&mut traces.allocation_defined).into_iter().collect(),
+        allocation_imported: std::mem::take(&mut traces.allocation_imported).into_iter().collect(),
+        stripped: !known.has_symtab,
+        scan_incomplete: known.scan_incomplete,
+    }
+}
+
+/// The C library: inside for static programs and for C libraries themselves, expected for all else.
+fn libc(known: &Known<'_>, traces: &mut Traces, linkage: Linkage, go: bool) -> Option<Libc> {
+    if !matches!(linkage, Linkage::Loader | Linkage::RunnableLibrary) && !linkage.is_static() {
+        if let Some(libc) = expected_libc(known) {
+            return Some(libc);
+        }
+        if linkage != Linkage::SharedLibrary || !is_glibc_itself(known) {
+            return None;
+        }
+    }
+    static_hints(known, traces);
+    let inside = LibcTag::ALL.into_iter().find_map(|tag| {
+        let finding = traces.findings.get(&Subject::Libc(tag))?;
+        Some((tag.kind(), finding.clone()))
+    });
+    let (kind, finding) = match inside {
+        Some(inside) => inside,
+        None if go => (LibcKind::GoRuntime, Finding::default()),
+        None if linkage.is_static() => (LibcKind::NoLibc, Finding::default()),
+        None => return expected_libc(known),
+    };
+    Some(Libc { kind, version: finding.version, placement: LibcPlacement::Inside, evidence: finding.evidence })
+}
+
+fn is_glibc_itself(known: &Known<'_>) -> bool {
+    known
+        .elf
+        .dynamic
+        .as_ref()
+        .and_then(|dynamic| dynamic.soname.as_ref())
+        .is_some_and(|soname| soname.starts_with(b"libc.so.6"))
+}
+
+/// What only start files and a libc's own name give away.
+fn static_hints(known: &Known<'_>, traces: &mut Traces) {
+    // glibc's crt1.o carries the ABI tag; musl's and diet libc's do not.
+    if known.notes.abi.is_some() {
+        traces.note(Subject::Libc(LibcTag::Glibc), Evidence::Note("GNU ABI tag".into()));
+    }
+    if known.notes.all.iter().any(|note| note.owner == "Android") {
+        traces.note(Subject::Libc(LibcTag::Bionic), Evidence::Note("Android".into()));
+    }
+    let mallocs = [AllocatorKind::MuslMallocng, AllocatorKind::MuslOldmalloc];
+    for kind in mallocs {
+        if let Some(evidence) = traces.findings.get(&Subject::Allocator(kind)).and_then(|found| found.evidence.first())
+        {
+            let evidence = evidence.clone();
+            traces.note(Subject::Libc(LibcTag::Musl), evidence);
+        }
+    }
+    let soname = known.elf.dynamic.as_ref().and_then(|dynamic| dynamic.soname.clone());
+    if let Some(soname) = soname.filter(|soname| soname.starts_with(b"ld-linux") || soname.starts_with(b"ld64.so")) {
+        traces.note(Subject::Libc(LibcTag::Glibc), Evidence::Soname(soname));
+    }
+}
+
+/// The C library that a dynamic file asks for.
+fn expected_libc(known: &Known<'_>) -> Option<Libc> {
+    let mut found: Option<(LibcKind, Vec<Evidence>)> = None;
+    let mut add = |kind, evidence| match &mut found {
+        Some((known, list)) if *known == kind => list.push(evidence),
+        Some(_) => {}
+        None => found = Some((kind, vec![evidence])),
+    };
+    if let Some(path) = &known.elf.interpreter
+        && let Some(kind) = interpreter_kind(path)
+    {
+        add(kind, Evidence::Interpreter(path.clone()));
+    }
+    let android = known.notes.all.iter().any(|note| note.owner == "Android");
+    let needed = known.elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
+    for name in needed {
+        if let Some(kind) = needed_kind(name, android) {
+            add(kind, Evidence::Needs(name.clone()));
+        }
+    }
+    if let Some(need) = known.symbols.versions.needs.iter().find(|need| need.version.starts_with(b"GLIBC_")) {
+        add(LibcKind::Glibc, Evidence::Version(need.version.clone()));
+    }
+    let (kind, evidence) = found?;
+    Some(Libc { kind, version: None, placement: LibcPlacement::Loaded, evidence })
+}
+
+fn interpreter_kind(path: &[u8]) -> Option<LibcKind> {
+    let name = path.rsplit_str("/").next()?;
+    let starts = |prefix: &str| name.starts_with(prefix.as_bytes());
+    if starts("ld-musl-") {
+        Some(LibcKind::Musl)
+    } else if starts("ld-uClibc") || starts("ld64-uClibc") {
+        Some(LibcKind::Uclibc)
+    } else if name == b"linker" || name == b"linker64" {
+        Some(LibcKind::Bionic)
+    } else if starts("ld-linux") || starts("ld64.so") || name == b"ld.so.1" || starts("ld-2.") {
+        Some(LibcKind::Glibc)
+    } else {
+        None
+    }
+}
+
+fn needed_kind(name: &[u8], android: bool) -> Option<LibcKind> {
+    match name {
+        b"libc.so" if android => Some(LibcKind::Bionic),
+        b"libc.so" => Some(LibcKind::Musl),
+        b"libc.so.0" => Some(LibcKind::Uclibc),
+        b"libc.so.6" | b"libc.so.6.1" => Some(LibcKind::Glibc),
+        _ if name.starts_with(b"libc.musl-") => Some(LibcKind::Musl),
+        _ => None,
+    }
+}
+
+/// The allocators inside, in the order of their kinds.
+fn allocators<S: Source + ?Sized>(
+    reader: &Reader<'_, '_, S>,
+    traces: &Traces,
+    go: Option<LanguageTrace>,
+) -> Vec<Allocator> {
+    let found = traces.findings.iter().filter_map(|(subject, finding)| match subject {
+        Subject::Allocator(kind) => Some((*kind, finding)),
+        _ => None,
+    });
+    let mut list: Vec<Allocator> = found
+        .map(|(kind, finding)| Allocator {
+            kind,
+            version: match kind {
+                AllocatorKind::Mimalloc => mimalloc_version(reader, traces),
+                _ => finding.version.clone(),
+            },
+            page_size: traces.jemalloc_pages.filter(|_| kind == AllocatorKind::Jemalloc).and_then(jemalloc_page_size),
+            evidence: finding.evidence.clone(),
+        })
+        .collect();
+    if let Some(go) = go {
+        list.push(Allocator {
+            kind: AllocatorKind::GoRuntime,
+            version: go.version,
+            page_size: None,
+            evidence: go.evidence,
+        });
+    }
+    list
+}
+
+/// jemalloc 5 has `SC_NPSIZES + 1` entries in `sz_pind2sz_tab`, with SC_NPSIZES = 4 * (62 - (LG_PAGE + 2)) + 7 on 64-bit
+/// machines (`include/jemalloc/internal/sc.h`).
+fn jemalloc_page_size(table: u64) -> Option<u64> {
+    let sizes = (table / 8).checked_sub(1)?.checked_sub(7)?;
+    let lg_page = 60_u64.checked_sub(sizes / 4)?;
+    (table.is_multiple_of(8) && sizes.is_multiple_of(4) && (12..=21).contains(&lg_page)).then(|| 1 << lg_page)
+}
+
+/// `mi_version` returns a constant: on x86-64 its code is `mov eax, <number>; ret`. Up to 999 the number is one digit
+/// each of major, minor and patch (`include/mimalloc.h`, MI_MALLOC_VERSION), above two digits for minor and patch.
+fn mimalloc_version<S: Source + ?Sized>(reader: &Reader<'_, '_, S>, traces: &Traces) -> Option<BString> {
+    if reader.elf.ident.machine != Machine::X86_64 || reader.elf.ident.class != Class::Elf64 {
+        return None;
+    }
+    let code = reader.bytes_at(traces.mimalloc_version?, 16)?;
+    let code = code.strip_prefix(b"\xf3\x0f\x1e\xfa").unwrap_or(&code);
+    let [0xb8, number @ .., 0xc3] = code.get(..6)? else { return None };
+    let number = u32::from_le_bytes(number.try_into().ok()?);
+    let (major, minor, patch) = match number {
+        100..=999 => (number / 100, number / 10 % 10, number % 10),
+        10_000..=99_999 => (number / 10_000, number / 100 % 100, number % 100),
+        _ => return None,
+    };
+    Some(format!("{major}.{minor}.{patch}").into())
+}
+
+/// The distinct lines of `.comment`.
+fn comments<S: Source + ?Sized>(
+    reader: &Reader<'_, '_, S>,
+    sections: &[Section],
+    defects: &mut Vec<ElfError>,
+) -> Vec<BString> {
+    /// A comment is a few lines; a file with many compilers has some kilobytes.
+    const MOST: u64 = 64 * 1024;
+    let Some(section) = sections.iter().find(|section| section.name == ".comment") else {
+        return Vec::new();
+    };
+    let bytes = match reader.window.range(section.offset.0, section.size.min(MOST), "the comment section") {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            defects.push(error);
+            return Vec::new();
+        }
+    };
+    let mut lines: Vec<BString> = Vec::new();
+    for line in bytes.split_str("\0").filter(|line| !line.is_empty()).take(1024) {
+        if !lines.iter().any(|known| known == line) {
+            lines.push(line.into());
+        }
+    }
+    lines
+}
+
+fn languages(traces: &Traces, compilers: &[BString]) -> Vec<LanguageTrace> {
+    let mut list = Vec::new();
+    for language in [Language::Cpp, Language::Rust] {
+        let finding = traces.findings.get(&Subject::Language(language));
+        let mut trace = LanguageTrace {
+            language,
+            version: None,
+            evidence: finding.map(|finding| finding.evidence.clone()).unwrap_or_default(),
+        };
+        if language == Language::Rust
+            && let Some(line) = compilers.iter().find(|line| line.starts_with(b"rustc version "))
+        {
+            trace.version = line.get(14..).and_then(version_prefix);
+            trace.evidence.push(Evidence::Comment(line.clone()));
+        }
+        if !trace.evidence.is_empty() {
+            list.push(trace);
+        }
+    }
+    list
+}
+
+/// Go leaves a note (internal linker) and `.go.buildinfo` with the version of the toolchain.
+fn go_trace<S: Source + ?Sized>(reader: &Reader<'_, '_, S>, known: &Known<'_>) -> Option<LanguageTrace> {
+    let section = known.sections.iter().find(|section| section.name == ".go.buildinfo");
+    let mut evidence = Vec::new();
+    if known.notes.go_build_id.is_some() {
+        evidence.push(Evidence::Note("Go".into()));
+    }
+    if let Some(section) = section {
+        evidence.push(Evidence::Section(section.name.clone()));
+    }
+    if evidence.is_empty() {
+        return None;
+    }
+    let version = section.and_then(|section| {
+        let bytes = reader.window.range(section.offset.0, section.size.min(256), "the Go build information").ok()?;
+        go_version(&bytes)
+    });
+    Some(LanguageTrace { language: Language::Go, version, evidence })
+}
+
+/// Go 1.18 and later: magic, flags in byte 15 with bit 1 for inline strings, and at 32 the version behind its length
+/// (`debug/buildinfo`). Earlier ones hold pointers, which are not followed.
+fn go_version(bytes: &[u8]) -> Option<BString> {
+    if !bytes.starts_with(b"\xff Go buildinf:") || bytes.get(15)? & 2 == 0 {
+        return None;
+    }
+    let length = usize::from(*bytes.get(32)?);
+    let text = bytes.get(33..)?.get(..length)?;
+    text.starts_with(b"go").then(|| text.into())
+}

@@ -1,0 +1,363 @@
+//! Which symbol names and texts give a C library, an allocator or a language away.
+//!
+//! Symbols are looked at as they are read, so nothing is kept that does not matter. Each finding keeps the first few
+//! pieces of evidence. The tables below are facts about released versions; where one came from stands beside it.
+
+use crate::{AllocatorKind, Evidence, Language, LibcKind, Vaddr};
+use bstr::{BString, ByteSlice};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+/// What a trace speaks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    Libc(LibcTag),
+    Allocator(AllocatorKind),
+    Language(Language),
+}
+
+/// [`LibcKind`] with an order, to be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LibcTag {
+    Glibc,
+    Musl,
+    Bionic,
+    Uclibc,
+    Dietlibc,
+}
+
+impl LibcTag {
+    pub(crate) const ALL: [LibcTag; 5] =
+        [LibcTag::Dietlibc, LibcTag::Uclibc, LibcTag::Bionic, LibcTag::Musl, LibcTag::Glibc];
+
+    pub(crate) fn kind(self) -> LibcKind {
+        match self {
+            LibcTag::Glibc => LibcKind::Glibc,
+            LibcTag::Musl => LibcKind::Musl,
+            LibcTag::Bionic => LibcKind::Bionic,
+            LibcTag::Uclibc => LibcKind::Uclibc,
+            LibcTag::Dietlibc => LibcKind::Dietlibc,
+        }
+    }
+}
+
+/// What was found out about a subject.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Finding {
+    pub evidence: Vec<Evidence>,
+    pub version: Option<BString>,
+}
+
+/// What a symbol table entry says besides its name.
+pub(crate) struct Seen {
+    pub defined: bool,
+    pub value: Vaddr,
+    pub size: u64,
+}
+
+/// All that the symbols gave away.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    pub findings: BTreeMap<Subject, Finding>,
+    /// A use of stack canaries: an import of `__stack_chk_fail`, or the helper that each object file brings along.
+    pub canary_used: bool,
+    /// A definition of `__stack_chk_fail`.
+    pub canary_defined: bool,
+    pub loader: Option<BString>,
+    pub allocation_defined: BTreeSet<BString>,
+    pub allocation_imported: BTreeSet<BString>,
+    pub fortified: BTreeSet<BString>,
+    pub fortifiable: BTreeSet<BString>,
+    /// Where mimalloc's `mi_version` is: its code holds the number.
+    pub mimalloc_version: Option<Vaddr>,
+    /// Size in bytes of jemalloc's table of page size classes: it depends on the page size.
+    pub jemalloc_pages: Option<u64>,
+}
+
+/// Pieces of evidence kept per subject.
+const EVIDENCE: usize = 4;
+
+/// Symbols whose definition gives a subject away.
+const DEFINED: [(&str, Subject); 35] = {
+    use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Tcmalloc};
+    use Subject::{Allocator, Libc};
+    [
+        ("__libc_setup_tls", Libc(LibcTag::Glibc)),
+        ("_IO_2_1_stdout_", Libc(LibcTag::Glibc)),
+        ("gnu_get_libc_version", Libc(LibcTag::Glibc)),
+        ("__init_libc", Libc(LibcTag::Musl)),
+        ("__libc_start_init", Libc(LibcTag::Musl)),
+        ("libc_start_main_stage2", Libc(LibcTag::Musl)),
+        ("__dls2b", Libc(LibcTag::Musl)),
+        ("__uClibc_main", Libc(LibcTag::Uclibc)),
+        ("__uClibc_init", Libc(LibcTag::Uclibc)),
+        ("__libc_init", Libc(LibcTag::Bionic)),
+        ("__libc_init_main_thread_early", Libc(LibcTag::Bionic)),
+        ("__you_tried_to_link_a_dietlibc_object_against_glibc", Libc(LibcTag::Dietlibc)),
+        ("_int_malloc", Allocator(Ptmalloc)),
+        ("main_arena", Allocator(Ptmalloc)),
+        ("ptmalloc_init", Allocator(Ptmalloc)),
+        // musl src/malloc/mallocng/glue.h
+        ("__malloc_context", Allocator(MuslMallocng)),
+        ("__malloc_alloc_meta", Allocator(MuslMallocng)),
+        ("__malloc_size_classes", Allocator(MuslMallocng)),
+        // musl src/malloc/oldmalloc/malloc.c
+        ("__bin_chunk", Allocator(MuslOldmalloc)),
+        ("__expand_heap", Allocator(MuslOldmalloc)),
+        ("bin_index_up", Allocator(MuslOldmalloc)),
+        ("mallctl", Allocator(Jemalloc)),
+        ("mallocx", Allocator(Jemalloc)),
+        ("je_mallctl", Allocator(Jemalloc)),
+        ("je_arena_boot", Allocator(Jemalloc)),
+        ("_rjem_mallctl", Allocator(Jemalloc)),
+        ("_rjem_mallocx", Allocator(Jemalloc)),
+        ("_rjem_je_arena_boot", Allocator(Jemalloc)),
+        ("mi_malloc", Allocator(Mimalloc)),
+        ("mi_heap_malloc", Allocator(Mimalloc)),
+        ("mi_version", Allocator(Mimalloc)),
+        ("tc_malloc", Allocator(Tcmalloc)),
+        ("tc_version", Allocator(Tcmalloc)),
+        ("rust_eh_personality", Subject::Language(Language::Rust)),
+        ("rust_begin_unwind", Subject::Language(Language::Rust)),
+    ]
+};
+
+/// Beginnings of mangled names whose definition gives a subject away.
+const DEFINED_PREFIXES: [(&str, Subject); 6] = [
+    ("_ZN8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
+    ("_ZNK8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
+    ("_ZN8tcmalloc", Subject::Allocator(AllocatorKind::Tcmalloc)),
+    ("_ZN19tcmalloc_internal", Subject::Allocator(AllocatorKind::Tcmalloc)),
+    ("_ZNSt8ios_base4Init", Subject::Language(Language::Cpp)),
+    ("__gxx_personality_v0", Subject::Language(Language::Cpp)),
+];
+
+/// Imports that only C++ code makes.
+const CPP_IMPORTS: [&str; 5] =
+    ["__gxx_personality_v0", "__cxa_throw", "__cxa_pure_virtual", "_ZSt9terminatev", "__cxa_begin_catch"];
+
+/// Functions by which a file allocates, or takes allocation over from the C library.
+const ALLOCATION: [&str; 35] = [
+    "malloc",
+    "free",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "malloc_usable_size",
+    "cfree",
+    "free_sized",
+    "free_aligned_sized",
+    "_Znwm",
+    "_Znwj",
+    "_Znam",
+    "_Znaj",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t",
+    "_ZnamSt11align_val_t",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
+    "_ZdlPvj",
+    "_ZdaPvm",
+    "_ZdaPvj",
+    "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t",
+    "_ZdlPvmSt11align_val_t",
+    "_ZdlPvRKSt9nothrow_t",
+    "_ZdaPvRKSt9nothrow_t",
+    "__libc_malloc",
+    "__libc_free",
+];
+
+/// Functions for which glibc has a `__*_chk` variant (its `debug` directory; checked against libc.so.6 by a test).
+pub(crate) const FORTIFIABLE: [&str; 85] = [
+    "asprintf",
+    "confstr",
+    "dprintf",
+    "explicit_bzero",
+    "fdelt",
+    "fgets",
+    "fgets_unlocked",
+    "fgetws",
+    "fgetws_unlocked",
+    "fprintf",
+    "fread",
+    "fread_unlocked",
+    "fwprintf",
+    "getcwd",
+    "getdomainname",
+    "getgroups",
+    "gethostname",
+    "getlogin_r",
+    "gets",
+    "getwd",
+    "longjmp",
+    "mbsnrtowcs",
+    "mbsrtowcs",
+    "mbstowcs",
+    "memcpy",
+    "memmove",
+    "mempcpy",
+    "memset",
+    "obstack_printf",
+    "obstack_vprintf",
+    "poll",
+    "ppoll",
+    "pread",
+    "pread64",
+    "printf",
+    "ptsname_r",
+    "read",
+    "readlink",
+    "readlinkat",
+    "realpath",
+    "recv",
+    "recvfrom",
+    "snprintf",
+    "sprintf",
+    "stpcpy",
+    "stpncpy",
+    "strcat",
+    "strcpy",
+    "strlcat",
+    "strlcpy",
+    "strncat",
+    "strncpy",
+    "swprintf",
+    "syslog",
+    "ttyname_r",
+    "vasprintf",
+    "vdprintf",
+    "vfprintf",
+    "vfwprintf",
+    "vprintf",
+    "vsnprintf",
+    "vsprintf",
+    "vswprintf",
+    "vsyslog",
+    "vwprintf",
+    "wcpcpy",
+    "wcpncpy",
+    "wcrtomb",
+    "wcscat",
+    "wcscpy",
+    "wcslcat",
+    "wcslcpy",
+    "wcsncat",
+    "wcsncpy",
+    "wcsnrtombs",
+    "wcsrtombs",
+    "wcstombs",
+    "wctomb",
+    "wmemcpy",
+    "wmemmove",
+    "wmempcpy",
+    "wmemset",
+    "wprintf",
+    "inet_ntop",
+    "inet_pton",
+];
+
+/// What a name means where it is looked up; one table, since most names of most files are in none.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Gives(Subject),
+    CppImport,
+    Allocation,
+    Fortifiable,
+    Canary,
+    Loader,
+    MimallocVersion,
+    JemallocPages,
+}
+
+static MEANINGS: LazyLock<HashMap<&'static [u8], Vec<Meaning>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static [u8], Vec<Meaning>> = HashMap::new();
+    let mut add = |name: &'static str, meaning| table.entry(name.as_bytes()).or_default().push(meaning);
+    DEFINED.into_iter().for_each(|(name, subject)| add(name, Meaning::Gives(subject)));
+    CPP_IMPORTS.into_iter().for_each(|name| add(name, Meaning::CppImport));
+    ALLOCATION.into_iter().for_each(|name| add(name, Meaning::Allocation));
+    FORTIFIABLE.into_iter().for_each(|name| add(name, Meaning::Fortifiable));
+    for name in ["__stack_chk_fail", "__stack_chk_fail_local"] {
+        add(name, Meaning::Canary);
+    }
+    for name in ["_dlstart", "_rtld_global", "_rtld_global_ro"] {
+        add(name, Meaning::Loader);
+    }
+    add("mi_version", Meaning::MimallocVersion);
+    for name in ["je_sz_pind2sz_tab", "_rjem_je_sz_pind2sz_tab", "sz_pind2sz_tab"] {
+        add(name, Meaning::JemallocPages);
+    }
+    table
+});
+
+impl Traces {
+    /// Looks at one symbol.
+    pub(crate) fn see(&mut self, name: &[u8], seen: &Seen) {
+        if let Some(meanings) = MEANINGS.get(name) {
+            for meaning in meanings {
+                self.apply(name, *meaning, seen);
+            }
+        }
+        if name.starts_with(b"_") {
+            self.see_reserved(name, seen);
+        }
+    }
+
+    fn apply(&mut self, name: &[u8], meaning: Meaning, seen: &Seen) {
+        match meaning {
+            Meaning::Gives(subject) if seen.defined => self.note(subject, Evidence::Defines(name.into())),
+            Meaning::CppImport if !seen.defined => {
+                self.note(Subject::Language(Language::Cpp), Evidence::Imports(name.into()));
+            }
+            Meaning::Allocation if seen.defined => drop(self.allocation_defined.insert(name.into())),
+            Meaning::Allocation => drop(self.allocation_imported.insert(name.into())),
+            Meaning::Fortifiable if !seen.defined => drop(self.fortifiable.insert(name.into())),
+            Meaning::Canary if seen.defined && name == b"__stack_chk_fail" => self.canary_defined = true,
+            Meaning::Canary => self.canary_used = true,
+            Meaning::Loader if seen.defined => self.loader = Some(name.into()),
+            Meaning::MimallocVersion if seen.defined => self.mimalloc_version = Some(seen.value),
+            Meaning::JemallocPages if seen.defined => self.jemalloc_pages = Some(seen.size),
+            _ => {}
+        }
+    }
+
+    /// Mangled names, and `__*_chk`.
+    fn see_reserved(&mut self, name: &[u8], seen: &Seen) {
+        if seen.defined {
+            let prefix = DEFINED_PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix.as_bytes()));
+            if let Some((_, subject)) = prefix {
+                self.note(*subject, Evidence::Defines(name.into()));
+            }
+        } else if name.starts_with(b"__") && name.ends_with(b"_chk") || name == b"__open_2" || name == b"__open64_2" {
+            self.fortified.insert(name.into());
+        }
+    }
+
+    /// Adds a piece of evidence.
+    pub(crate) fn note(&mut self, subject: Subject, evidence: Evidence) {
+        let finding = self.findings.entry(subject).or_default();
+        if finding.evidence.len() < EVIDENCE && !finding.evidence.contains(&evidence) {
+            finding.evidence.push(evidence);
+        }
+    }
+
+    /// Adds a version, unless one is known.
+    pub(crate) fn set_version(&mut self, subject: Subject, version: BString) {
+        self.findings.entry(subject).or_default().version.get_or_insert(version);
+    }
+}
+
+/// The beginning of `text` that looks like a version: digits, dots, dashes, letters.
+pub(crate) fn version_prefix(text: &[u8]) -> Option<BString> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+' | b'~');
+    let end = text.iter().position(|byte| !is_part(*byte)).unwrap_or(text.len());
+    let version = text.get(..end)?.trim_end_with(|last| !last.is_ascii_alphanumeric());
+    version.first().is_some_and(u8::is_ascii_digit).then(|| version.into())
+}
