@@ -24,6 +24,12 @@ impl SysError {
         SysError { what, errno: error.raw_os_error().unwrap_or(libc::EIO) }
     }
 
+    /// The error for a task that ended while it was being worked on.
+    #[must_use]
+    pub fn gone(what: &'static str) -> SysError {
+        SysError { what, errno: libc::ESRCH }
+    }
+
     /// The task is gone (`ESRCH`): it was killed while it was stopped, which is no fault of the tracer.
     #[must_use]
     pub fn task_gone(&self) -> bool {

@@ -40,8 +40,6 @@ pub enum Resume {
 pub enum CallStop {
     /// At the entry of a call (from a system-call stop or from a seccomp filter).
     Entry {
-        /// `AUDIT_ARCH_*` of the call table.
-        arch: u32,
         /// The call's number.
         number: u64,
         /// Its arguments.
@@ -119,6 +117,15 @@ impl Tracee {
         self.request("PTRACE_DETACH", PTRACE_DETACH, 0, signal as usize).map(drop)
     }
 
+    /// Kills the task's process.
+    ///
+    /// # Errors
+    /// `ESRCH` where it is gone.
+    pub fn kill(self) -> Result<(), SysError> {
+        // SAFETY: takes integers only; the id is of a task of ours that has not been reaped.
+        check("kill", libc::c_long::from(unsafe { libc::kill(self.0, libc::SIGKILL) })).map(drop)
+    }
+
     /// The message of an event stop: the new task of a fork, the former thread id of an exec.
     ///
     /// # Errors
@@ -129,22 +136,24 @@ impl Tracee {
         Ok(message as RawPid)
     }
 
-    /// The call at whose boundary the task stands. Needs Linux 5.3.
+    /// The call at whose boundary the task stands, and the call table that it uses (`AUDIT_ARCH_*`, also where it
+    /// stands at no call). Needs Linux 5.3.
     ///
     /// # Errors
     /// `ESRCH` where the task is gone, `EIO` on an older kernel.
-    pub fn call(self) -> Result<CallStop, SysError> {
+    pub fn call(self) -> Result<(u32, CallStop), SysError> {
         let mut raw = MaybeUninit::<RawCallInfo>::zeroed();
         let size = size_of::<RawCallInfo>();
         self.request("PTRACE_GET_SYSCALL_INFO", PTRACE_GET_SYSCALL_INFO, size, raw.as_mut_ptr().addr())?;
         // SAFETY: all fields are integers, for which the zeroes are valid where the kernel wrote less.
         let raw = unsafe { raw.assume_init() };
         let [number, a, b, c, d, e, f, _] = raw.words;
-        Ok(match raw.op {
-            1 | 3 => CallStop::Entry { arch: raw.arch, number, args: [a, b, c, d, e, f] },
+        let stop = match raw.op {
+            1 | 3 => CallStop::Entry { number, args: [a, b, c, d, e, f] },
             2 => CallStop::Exit { value: number as i64, is_error: a & 0xff != 0 },
             _ => CallStop::None,
-        })
+        };
+        Ok((raw.arch, stop))
     }
 
     /// The general registers.

@@ -8,16 +8,31 @@
 #![forbid(unsafe_code)]
 
 mod calls;
+mod error;
 mod event;
+mod files;
+mod image;
+mod landmarks;
+mod libraries;
 mod model;
 mod options;
+mod recorder;
+mod seen;
+mod session;
+mod shapes;
+mod start;
+mod summary;
+mod symbols;
+mod tracer;
 mod units;
 
 pub use calls::{CallGroup, CallSet, UnknownCall};
+pub use error::TraceError;
 pub use event::{Event, Mapping, Outcome};
 pub use model::{
     CallTotal, DirectoryCost, Doubt, End, Instants, LibraryLoad, MissingLibrary, Note, Phase, PhaseKind, Program, Task,
     TaskKind, Trace, Try,
 };
 pub use options::{Options, Output, Then, Until};
+pub use session::Session;
 pub use units::{Call, Errno, Nanos, PathText, Pid};

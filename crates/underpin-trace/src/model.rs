@@ -28,6 +28,9 @@ pub struct Trace {
     pub totals: Vec<CallTotal>,
     /// The libraries that the first program image mapped, in the order of mapping.
     pub libraries: Vec<LibraryLoad>,
+    /// The program's own share of the relocation, attributed as in [`LibraryLoad::relocate`].
+    #[serde(rename = "program_relocate_ns")]
+    pub program_relocate: Option<Nanos>,
     /// Library names that were looked for and never found.
     pub missing: Vec<MissingLibrary>,
     /// Directories with failing lookups, most first.
@@ -339,14 +342,15 @@ impl std::fmt::Display for Note {
 pub struct Doubt {
     /// Times that a task was stopped.
     pub stops: u64,
-    /// Time that the tracer spent handling stops, while the stopped task waited: measured.
+    /// Time that the tracer spent handling stops, while the stopped task waited: measured. While only one task lives
+    /// it is left out of all times of the trace; with several the clock runs on, since the others do.
     #[serde(rename = "handling_ns")]
     pub handling: Nanos,
     /// The shortest way from letting a call go on to seeing it return (fifth percentile over the calls of this run).
     /// Cheap calls take a fraction of a microsecond, so this is about what every call's time contains of the tracer.
     #[serde(rename = "per_call_ns")]
     pub per_call: Nanos,
-    /// Estimate of one stop's cost to the stopped task: mean handling plus half of `per_call` for each switch.
+    /// Estimate of one stop's cost to the stopped task: mean handling plus `per_call` for the switches.
     #[serde(rename = "per_stop_ns")]
     pub per_stop: Nanos,
     /// Estimate of all: `stops` times `per_stop`.

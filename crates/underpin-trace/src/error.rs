@@ -1,0 +1,29 @@
+//! What can go wrong with a trace as a whole.
+
+use underpin_sys::{LaunchError, SysError};
+
+/// A trace that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The command could not be started, or not under a tracer.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// A call of the tracer failed.
+    #[error("tracing failed: {0}")]
+    Sys(#[from] SysError),
+    /// The thread of the tracer could not be made, or ended without a result.
+    #[error("the tracer's thread ended early")]
+    Thread,
+}
+
+impl TraceError {
+    /// The exit status that `env(1)` would give: 127 not found, 126 not executable, 125 our own fault.
+    #[must_use]
+    pub fn exit_status(&self) -> i32 {
+        match self {
+            TraceError::Launch(error) => error.exit_status(),
+            _ => 125,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The points of the command's own start as they are reached: which phase begins, what is marked next.
+
+use crate::image::Image;
+use crate::landmarks::{MainSearch, Reached, find_main};
+use crate::tracer::{Action, OUTPUT_SEARCH, Tracer};
+use crate::{Nanos, Note, PhaseKind, Until};
+use underpin_sys::{NATIVE_AUDIT_ARCH, RawPid, SysError, Tracee};
+
+impl Tracer {
+    /// The first exec of the command sets the marks; a later one only takes the memory away in which they were.
+    pub(crate) fn leader_executed(&mut self, tid: RawPid, arrived: Nanos) -> Result<(), SysError> {
+        let task = Tracee(tid);
+        if self.instants.exec_done.is_some() {
+            self.landmarks.forget();
+            return Ok(());
+        }
+        self.instants.exec_done = Some(arrived);
+        let (arch, _) = task.call()?;
+        if arch != NATIVE_AUDIT_ARCH {
+            self.foreign.insert(tid);
+            self.recorder.enter_phase(PhaseKind::Main, arrived);
+            return Ok(());
+        }
+        let image = Image::of(tid)?;
+        self.landmarks.arm_entry(task, &image)?;
+        if image.interpreter.is_some() {
+            self.recorder.enter_phase(PhaseKind::Loader, arrived);
+            match image.loader_hook() {
+                Ok(hook) => self.landmarks.arm_loader(task, hook)?,
+                Err(reason) => self.notes.push(Note::LoaderReadyUnknown { reason }),
+            }
+        } else {
+            self.notes.push(Note::Static);
+            self.recorder.enter_phase(PhaseKind::Initialisers, arrived);
+        }
+        self.image = Some(image);
+        Ok(())
+    }
+
+    pub(crate) fn landmark(&mut self, tid: RawPid, reached: Reached, arrived: Nanos) -> Result<Action, SysError> {
+        match reached {
+            Reached::Nothing => Ok(Action::Resume(0)),
+            Reached::LoaderReady => {
+                self.instants.loader_ready = Some(arrived);
+                self.recorder.enter_phase(PhaseKind::Initialisers, arrived);
+                Ok(Action::Resume(0))
+            }
+            Reached::Entry => self.entry(tid, arrived),
+            Reached::Main => {
+                self.instants.main = Some(arrived);
+                Ok(self.main_begins(arrived))
+            }
+        }
+    }
+
+    fn entry(&mut self, tid: RawPid, arrived: Nanos) -> Result<Action, SysError> {
+        self.instants.entry = Some(arrived);
+        self.loader_was_ready();
+        self.recorder.enter_phase(PhaseKind::Initialisers, arrived);
+        if self.until == Until::Entry {
+            return Ok(Action::Finish);
+        }
+        let Some(image) = self.image.clone() else { return Ok(Action::Resume(0)) };
+        let (search, steps) = find_main(Tracee(tid), &image)?;
+        self.recorder.stops += steps;
+        match search {
+            MainSearch::Found(main) => {
+                self.landmarks.arm_main(Tracee(tid), main)?;
+                Ok(Action::Resume(0))
+            }
+            MainSearch::NoCall => {
+                let reason = "the entry point passes it to no C library".to_owned();
+                self.notes.push(Note::MainUnknown { reason });
+                Ok(self.main_begins(arrived))
+            }
+            MainSearch::Interrupted(stop) => {
+                let reason = "the program was interrupted at its entry point".to_owned();
+                self.notes.push(Note::MainUnknown { reason });
+                self.main_begins(arrived);
+                Ok(Action::Again(stop))
+            }
+        }
+    }
+
+    /// A loader whose hook was set and did not fire before the entry point.
+    fn loader_was_ready(&mut self) {
+        let dynamic = self.image.as_ref().is_some_and(|image| image.interpreter.is_some());
+        let told = self.notes.iter().any(|note| matches!(note, Note::LoaderReadyUnknown { .. }));
+        if dynamic && self.instants.loader_ready.is_none() && !told {
+            let reason = "the loader did not call _dl_debug_state".to_owned();
+            self.notes.push(Note::LoaderReadyUnknown { reason });
+        }
+    }
+
+    /// `main`, or the entry point of a program without one.
+    fn main_begins(&mut self, arrived: Nanos) -> Action {
+        self.recorder.enter_phase(PhaseKind::Main, arrived);
+        if self.until == Until::Main {
+            return Action::Finish;
+        }
+        if self.filtered && self.instants.first_output.is_none() {
+            self.output_search = OUTPUT_SEARCH;
+            self.stepping = true;
+        }
+        Action::Resume(0)
+    }
+
+    pub(crate) fn first_output(&mut self, at: Nanos) {
+        self.instants.first_output = Some(at);
+        self.recorder.enter_phase(PhaseKind::AfterOutput, at);
+        if self.filtered {
+            self.stepping = false;
+        }
+    }
+}

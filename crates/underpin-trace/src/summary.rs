@@ -1,0 +1,103 @@
+//! From the recorded events to a [`Trace`]: phases, directories, tasks, doubt. Libraries are in `libraries`.
+
+use crate::libraries;
+use crate::recorder::Recorder;
+use crate::tracer::Tracer;
+use crate::{DirectoryCost, Doubt, End, Event, Nanos, Note, Outcome, PathText, Phase, Trace, Until};
+use std::collections::HashMap;
+
+/// What the session knows and the tracer does not.
+pub(crate) struct Given {
+    pub(crate) command: Vec<PathText>,
+    pub(crate) program: PathText,
+    pub(crate) until: Until,
+    pub(crate) traced: String,
+    pub(crate) end: End,
+}
+
+pub(crate) fn trace(mut tracer: Tracer, given: Given) -> Trace {
+    if !tracer.foreign.is_empty() {
+        tracer.notes.push(Note::ForeignCalls { tasks: tracer.foreign.len() as u64 });
+    }
+    let recorder = &mut tracer.recorder;
+    let events = std::mem::take(&mut recorder.events);
+    let image = tracer.image.unwrap_or_default();
+    let loaded = libraries::find(&events, tracer.leader, &image.range);
+    Trace {
+        command: given.command,
+        program: given.program,
+        interpreter: image.interpreter,
+        until: given.until,
+        traced: given.traced,
+        end: given.end,
+        instants: tracer.instants,
+        phases: phases(recorder, tracer.instants.end),
+        totals: recorder.totals(None),
+        libraries: loaded.libraries,
+        program_relocate: loaded.program_relocate,
+        missing: loaded.missing,
+        directories: directories(&events),
+        tasks: tracer.records,
+        doubt: doubt(recorder, &events),
+        events_dropped: recorder.dropped,
+        events,
+        notes: tracer.notes,
+    }
+}
+
+fn phases(recorder: &Recorder, end: Nanos) -> Vec<Phase> {
+    let ends = recorder.phases.iter().skip(1).map(|&(_, start)| start).chain([end]);
+    recorder
+        .phases
+        .iter()
+        .zip(ends)
+        .map(|(&(kind, start), end)| {
+            let syscalls = recorder.totals(Some(kind));
+            Phase {
+                kind,
+                start,
+                duration: end - start,
+                calls: syscalls.iter().map(|total| total.calls).sum(),
+                errors: syscalls.iter().map(|total| total.errors).sum(),
+                in_calls: syscalls.iter().fold(Nanos(0), |sum, total| sum + total.time),
+                syscalls,
+            }
+        })
+        .collect()
+}
+
+fn directories(events: &[Event]) -> Vec<DirectoryCost> {
+    let mut costs: HashMap<&[u8], (u64, Nanos)> = HashMap::new();
+    for event in events.iter().filter(|event| failed_lookup(event)) {
+        let Some(path) = &event.path else { continue };
+        let cost = costs.entry(path.directory()).or_default();
+        cost.0 += 1;
+        cost.1 += event.duration;
+    }
+    let mut sorted: Vec<DirectoryCost> = costs
+        .into_iter()
+        .map(|(directory, (failed, time))| DirectoryCost { directory: PathText::new(directory), failed, time })
+        .collect();
+    sorted.sort_by(|a, b| b.failed.cmp(&a.failed).then(b.time.cmp(&a.time)).then(a.directory.cmp(&b.directory)));
+    sorted
+}
+
+/// A call that looked for a path and did not find it (`ENOENT`, `ENOTDIR`).
+pub(crate) fn failed_lookup(event: &Event) -> bool {
+    const ENOTDIR: i32 = 20;
+    let not_there =
+        matches!(event.outcome, Outcome::Failed(errno) if errno.0 == ENOTDIR || errno == crate::Errno::NOENT);
+    not_there && !event.by_descriptor && event.path.as_ref().is_some_and(|path| !path.bytes().is_empty())
+}
+
+fn doubt(recorder: &Recorder, events: &[Event]) -> Doubt {
+    const SAMPLES: usize = 20_000;
+    let returned = events.iter().filter(|event| event.outcome != Outcome::NotSeen);
+    let mut times: Vec<Nanos> = returned.take(SAMPLES).map(|event| event.duration).collect();
+    let fifth = times.len() / 20;
+    let per_call = if times.is_empty() { Nanos(0) } else { *times.select_nth_unstable(fifth).1 };
+    let mean = Nanos(recorder.handling.0.checked_div(recorder.stops).unwrap_or(0));
+    let per_stop = mean + per_call;
+    let total = Nanos(per_stop.0.saturating_mul(recorder.stops));
+    Doubt { stops: recorder.stops, handling: recorder.handling, per_call, per_stop, total }
+}
