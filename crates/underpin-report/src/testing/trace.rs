@@ -96,6 +96,7 @@ pub(crate) fn sample_trace() -> Trace {
             total("read", 4, 0, 40),
             total("brk", 2, 0, 10),
         ],
+        program_relocate: Some(Nanos(40_000)),
         libraries: vec![
             library("/opt/app/bin/../lib/libcore.so.1", vec![], 1_000, 120, Some(310)),
             library("/lib/x86_64-linux-gnu/libz.so.1", search, 1_300, 95, Some(40)),
