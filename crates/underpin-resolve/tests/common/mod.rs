@@ -1,6 +1,9 @@
 //! Asking the real loader and the model the same question.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod spack;
+pub mod strace;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;

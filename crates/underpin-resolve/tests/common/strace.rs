@@ -1,0 +1,114 @@
+//! A strace log as a list of calls with the paths behind descriptors and addresses.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// One call, as far as the model speaks of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub name: String,
+    pub path: String,
+    pub failed: bool,
+}
+
+/// Runs a program under strace.
+pub fn strace(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Vec<Seen> {
+    let log = tempfile::NamedTempFile::new().expect("a temporary file");
+    let mut command = Command::new("strace");
+    command.args(["-s", "4096", "-o"]).arg(log.path());
+    for name in ["LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"] {
+        command.args(["-E", name]);
+    }
+    for (name, value) in variables {
+        command.arg("-E").arg(format!("{name}={value}"));
+    }
+    command.arg(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().expect("strace starts");
+    let text = std::fs::read_to_string(log.path()).expect("strace's log");
+    let mut reader = Reader::default();
+    text.lines().filter_map(|line| reader.line(line)).collect()
+}
+
+#[derive(Default)]
+struct Reader {
+    descriptors: HashMap<String, String>,
+    /// Start, end and path of file mappings.
+    mappings: Vec<(u64, u64, String)>,
+    /// The file opened last.
+    latest: Option<String>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Option<Seen> {
+        let (call, result) = line.rsplit_once(" = ")?;
+        let (name, rest) = call.split_once('(')?;
+        let arguments = rest.trim_end().strip_suffix(')').unwrap_or(rest);
+        let failed = result.starts_with("-1");
+        let path = match name {
+            "open" | "openat" => self.open(arguments, result, failed),
+            "access" | "faccessat" | "readlink" | "readlinkat" | "stat" => quoted(arguments),
+            "newfstatat" if arguments.starts_with("AT_FDCWD") => quoted(arguments),
+            "newfstatat" | "fstat" | "read" | "pread64" | "fcntl" => self.behind(arguments),
+            "close" => {
+                let path = self.behind(arguments);
+                self.descriptors.remove(arguments);
+                path
+            }
+            "mmap" => self.mmap(arguments, result),
+            "munmap" => self.owner(arguments),
+            "mprotect" => Some(String::new()),
+            _ => None,
+        }?;
+        Some(Seen { name: name.to_owned(), path, failed })
+    }
+
+    fn open(&mut self, arguments: &str, result: &str, failed: bool) -> Option<String> {
+        let path = quoted(arguments)?;
+        if !failed {
+            self.descriptors.insert(result.to_owned(), path.clone());
+            self.latest = Some(path.clone());
+        }
+        Some(path)
+    }
+
+    fn behind(&self, arguments: &str) -> Option<String> {
+        self.descriptors.get(arguments.split(',').next()?.trim()).cloned()
+    }
+
+    fn owner(&self, arguments: &str) -> Option<String> {
+        let address = number(arguments.split(',').next()?)?;
+        let hit = self.mappings.iter().rev().find(|(start, end, _)| (*start..*end).contains(&address));
+        hit.map(|(_, _, path)| path.clone())
+    }
+
+    /// A file mapping, or anonymous memory fixed inside one (bss); anything else is heap.
+    fn mmap(&mut self, arguments: &str, result: &str) -> Option<String> {
+        let fields: Vec<&str> = arguments.split(',').map(str::trim).collect();
+        let (length, descriptor) = (number(fields.get(1)?)?, *fields.get(4)?);
+        let path = if descriptor == "-1" {
+            let fixed = fields.get(3)?.contains("MAP_FIXED");
+            // Address space reserved for the object being opened is PROT_NONE; heap is not.
+            let reserved = fields.get(2)? == &"PROT_NONE";
+            self.owner(arguments).filter(|_| fixed).or_else(|| self.latest.clone().filter(|_| reserved))?
+        } else {
+            self.behind(descriptor)?
+        };
+        let start = number(result)?;
+        self.mappings.push((start, start + length, path.clone()));
+        Some(path)
+    }
+}
+
+fn quoted(arguments: &str) -> Option<String> {
+    let rest = arguments.split_once('"')?.1;
+    Some(rest.split_once('"')?.0.to_owned())
+}
+
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
