@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_resolve::{Closure, Depth, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver};
+use underpin_resolve::{Closure, Depth, EdgeKind, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver};
 
 /// What either side says: the objects in order, and the names that were not found.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,11 +26,18 @@ pub fn modelled(path: &Path, environment: Environment) -> Result<Closure, Resolv
     Resolver::new(&root, environment).resolve(path.as_os_str().as_bytes().into(), Depth::Load)
 }
 
+fn is_loaded(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Loaded { .. })
+}
+
 pub fn listing(closure: &Closure) -> Listing {
     let mut missing: Vec<String> = closure
         .edges
         .iter()
-        .filter(|edge| edge.outcome == Outcome::Missing)
+        // A missing auxiliary filtee does no harm, but the loader's trace lists it.
+        .filter(|edge| {
+            edge.outcome == Outcome::Missing || edge.kind == EdgeKind::Auxiliary && !is_loaded(&edge.outcome)
+        })
         .map(|edge| edge.name.to_string())
         .collect();
     missing.sort();
