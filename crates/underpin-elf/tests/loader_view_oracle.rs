@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{compile, have, have_path, read, run_any, sample, system_files};
+use common::{read, run_any, sample, system_files};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_elf::{Elf, SegmentKind};
+use underpin_test_support::{Fixture, need};
 
 /// What readelf says of one file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -147,9 +148,7 @@ fn compare(files: &[PathBuf]) -> usize {
 
 #[test]
 fn files_of_this_system_read_as_readelf_reads_them() {
-    if !have("readelf") {
-        return;
-    }
+    need!("readelf");
     let directories = ["/usr/bin", "/usr/sbin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
     let files = sample(system_files(&directories), 400);
     assert!(files.len() > 50, "too few ELF files to judge by: {}", files.len());
@@ -158,16 +157,12 @@ fn files_of_this_system_read_as_readelf_reads_them() {
 
 #[test]
 fn libraries_of_other_architectures_read_as_readelf_reads_them() {
-    if !have("readelf") {
-        return;
-    }
+    need!("readelf");
     let triples =
         ["aarch64-linux-gnu", "arm-linux-gnueabihf", "riscv64-linux-gnu", "powerpc64le-linux-gnu", "s390x-linux-gnu"];
     for triple in triples {
         let directory = format!("/usr/{triple}/lib");
-        if !have_path(&directory) {
-            continue;
-        }
+        need!(&directory);
         let files = system_files(&[&directory]);
         assert!(compare(&files) > 10, "{directory} holds too few ELF files");
     }
@@ -175,9 +170,7 @@ fn libraries_of_other_architectures_read_as_readelf_reads_them() {
 
 #[test]
 fn compiled_foreign_libraries_read_as_readelf_reads_them() {
-    if !(have("readelf") && have("clang") && have("ld.lld")) {
-        return;
-    }
+    need!("readelf", "clang", "ld.lld");
     let triples = [
         "aarch64-linux-gnu",
         "armv7-linux-gnueabihf",
@@ -188,24 +181,16 @@ fn compiled_foreign_libraries_read_as_readelf_reads_them() {
         "i386-linux-gnu",
         "mips-linux-gnu",
     ];
-    let directory = tempfile::tempdir().expect("a temporary directory");
+    let fixture = Fixture::new();
+    let source = fixture.write("answer.c", "int answer(void) { return 42; }");
     let mut files = Vec::new();
     for triple in triples {
         let target = format!("--target={triple}");
         let soname = format!("-Wl,-soname,lib{triple}.so.1");
-        let compiler = [
-            "clang",
-            &target,
-            "-nostdlib",
-            "-shared",
-            "-fPIC",
-            "-fuse-ld=lld",
-            &soname,
-            "-Wl,-rpath,/opt/lib:$ORIGIN/../lib",
-            "-Wl,--disable-new-dtags",
-            "-Wl,-z,now",
-        ];
-        files.push(compile(directory.path(), triple, "int answer(void) { return 42; }", &compiler));
+        let link = ["-nostdlib", "-shared", "-fPIC", "-fuse-ld=lld", "-Wl,--disable-new-dtags", "-Wl,-z,now"];
+        let arguments = [target.as_str(), &soname, "-Wl,-rpath,/opt/lib:$ORIGIN/../lib", "-o", triple];
+        fixture.must("clang", arguments.into_iter().chain(link).map(std::ffi::OsStr::new).chain([source.as_os_str()]));
+        files.push(fixture.join(triple));
     }
     assert_eq!(compare(&files), triples.len());
     for (triple, path) in triples.iter().zip(&files) {

@@ -65,7 +65,11 @@ fn libc(known: &Known<'_>, traces: &mut Traces, linkage: Linkage, go: bool) -> O
         None if linkage.is_static() => (LibcKind::NoLibc, Finding::default()),
         None => return expected_libc(known),
     };
-    Some(Libc { kind, version: finding.version, placement: LibcPlacement::Inside, evidence: finding.evidence })
+    let version = match (kind, linkage) {
+        (LibcKind::Musl, Linkage::Loader) => traces.plain_version.clone(),
+        _ => finding.version,
+    };
+    Some(Libc { kind, version, placement: LibcPlacement::Inside, evidence: finding.evidence })
 }
 
 fn is_glibc_itself(known: &Known<'_>) -> bool {
@@ -169,6 +173,7 @@ fn allocators<S: Source + ?Sized>(
             kind,
             version: match kind {
                 AllocatorKind::Mimalloc => mimalloc_version(reader, traces),
+                AllocatorKind::Jemalloc => traces.git_version.clone(),
                 _ => finding.version.clone(),
             },
             page_size: traces.jemalloc_pages.filter(|_| kind == AllocatorKind::Jemalloc).and_then(jemalloc_page_size),

@@ -124,10 +124,44 @@ pub(crate) fn run<S: Source + ?Sized>(
             buffer.resize(usize::try_from(size).unwrap_or(0), 0);
             window.fill(at, &mut buffer, "the read-only data")?;
             needles.iter().for_each(|(needle, finder)| search(&buffer, needle, finder, traces));
+            if traces.git_version.is_none() {
+                traces.git_version = git_version(&buffer);
+            }
+            if traces.plain_version.is_none() {
+                traces.plain_version = plain_version(&buffer);
+            }
             at += if size == PIECE { PIECE - OVERLAP } else { size };
         }
     }
     Ok(false)
+}
+
+/// jemalloc's version is made by `git describe --long --abbrev=40`: `5.3.0-0-g` and 40 hexadecimal digits.
+fn git_version(bytes: &[u8]) -> Option<BString> {
+    bytes.find_iter("-g").find_map(|at| {
+        let end = at + 42;
+        let hash = bytes.get(at + 2..end)?;
+        let start = bytes.get(at.saturating_sub(32)..at)?.iter().rposition(|byte| *byte == 0)?;
+        let text = bytes.get(at.saturating_sub(32) + start + 1..end)?;
+        let (numbers, _) = text.split_once_str("-")?;
+        let complete = hash.iter().all(u8::is_ascii_hexdigit) && bytes.get(end) == Some(&0);
+        (complete && is_version(numbers)).then(|| text.into())
+    })
+}
+
+/// A text that is `1.`, a number, a dot and a number: all that musl's loader says of its version.
+fn plain_version(bytes: &[u8]) -> Option<BString> {
+    bytes.find_iter("\x001.").find_map(|at| {
+        let rest = bytes.get(at + 1..)?;
+        let text = rest.get(..rest.iter().take(16).position(|byte| *byte == 0)?)?;
+        is_version(text).then(|| text.into())
+    })
+}
+
+/// Three numbers with dots between.
+fn is_version(text: &[u8]) -> bool {
+    let number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    text.split_str(".").count() == 3 && text.split_str(".").all(number)
 }
 
 fn search(bytes: &[u8], needle: &Needle, finder: &Finder<'_>, traces: &mut Traces) {

@@ -149,8 +149,9 @@ impl Symbols {
         if binding == Binding::Local || name.is_empty() || matches!(kind, SymbolKind::Section | SymbolKind::File) {
             return;
         }
-        let index = version & 0x7fff;
-        let need = self.versions.need_of.get(&index).copied();
+        // 0 and 1 are VER_NDX_LOCAL and VER_NDX_GLOBAL: no version, even where the base definition has index 1.
+        let index = Some(version & 0x7fff).filter(|index| *index > 1);
+        let need = index.and_then(|index| self.versions.need_of.get(&index).copied());
         if let Some(need) = need.and_then(|need| self.versions.needs.get_mut(need)) {
             need.symbols.push(VersionedSymbol { name: name.clone(), binding });
         }
@@ -165,7 +166,7 @@ impl Symbols {
                 kind,
                 value: Vaddr(raw.value),
                 size: raw.size,
-                version: self.versions.definition_of.get(&index).copied(),
+                version: index.and_then(|index| self.versions.definition_of.get(&index).copied()),
                 hidden_version: version & 0x8000 != 0,
             });
         }

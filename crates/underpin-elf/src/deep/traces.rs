@@ -70,6 +70,10 @@ pub(crate) struct Traces {
     pub fortifiable: BTreeSet<BString>,
     /// Where mimalloc's `mi_version` is: its code holds the number.
     pub mimalloc_version: Option<Vaddr>,
+    /// A text as `git describe` makes it, with a full hash: jemalloc's version, if this is jemalloc.
+    pub git_version: Option<BString>,
+    /// A text of three numbers that stands alone: musl's version, if this is musl's loader.
+    pub plain_version: Option<BString>,
     /// Size in bytes of jemalloc's table of page size classes: it depends on the page size.
     pub jemalloc_pages: Option<u64>,
 }
@@ -78,10 +82,10 @@ pub(crate) struct Traces {
 const EVIDENCE: usize = 4;
 
 /// Symbols whose definition gives a subject away.
-const DEFINED: [(&str, Subject); 35] = {
+const DEFINED: &[(&str, Subject)] = {
     use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Tcmalloc};
     use Subject::{Allocator, Libc};
-    [
+    &[
         ("__libc_setup_tls", Libc(LibcTag::Glibc)),
         ("_IO_2_1_stdout_", Libc(LibcTag::Glibc)),
         ("gnu_get_libc_version", Libc(LibcTag::Glibc)),
@@ -115,6 +119,8 @@ const DEFINED: [(&str, Subject); 35] = {
         ("mi_malloc", Allocator(Mimalloc)),
         ("mi_heap_malloc", Allocator(Mimalloc)),
         ("mi_version", Allocator(Mimalloc)),
+        ("mi_malloc_aligned", Allocator(Mimalloc)),
+        ("mi_free", Allocator(Mimalloc)),
         ("tc_malloc", Allocator(Tcmalloc)),
         ("tc_version", Allocator(Tcmalloc)),
         ("rust_eh_personality", Subject::Language(Language::Rust)),
@@ -123,7 +129,7 @@ const DEFINED: [(&str, Subject); 35] = {
 };
 
 /// Beginnings of mangled names whose definition gives a subject away.
-const DEFINED_PREFIXES: [(&str, Subject); 6] = [
+const DEFINED_PREFIXES: &[(&str, Subject)] = &[
     ("_ZN8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
     ("_ZNK8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
     ("_ZN8tcmalloc", Subject::Allocator(AllocatorKind::Tcmalloc)),
@@ -133,11 +139,11 @@ const DEFINED_PREFIXES: [(&str, Subject); 6] = [
 ];
 
 /// Imports that only C++ code makes.
-const CPP_IMPORTS: [&str; 5] =
-    ["__gxx_personality_v0", "__cxa_throw", "__cxa_pure_virtual", "_ZSt9terminatev", "__cxa_begin_catch"];
+const CPP_IMPORTS: &[&str] =
+    &["__gxx_personality_v0", "__cxa_throw", "__cxa_pure_virtual", "_ZSt9terminatev", "__cxa_begin_catch"];
 
 /// Functions by which a file allocates, or takes allocation over from the C library.
-const ALLOCATION: [&str; 35] = [
+const ALLOCATION: &[&str] = &[
     "malloc",
     "free",
     "calloc",
@@ -176,7 +182,7 @@ const ALLOCATION: [&str; 35] = [
 ];
 
 /// Functions for which glibc has a `__*_chk` variant (its `debug` directory; checked against libc.so.6 by a test).
-pub(crate) const FORTIFIABLE: [&str; 85] = [
+pub(crate) const FORTIFIABLE: &[&str] = &[
     "asprintf",
     "confstr",
     "dprintf",
@@ -280,10 +286,10 @@ enum Meaning {
 static MEANINGS: LazyLock<HashMap<&'static [u8], Vec<Meaning>>> = LazyLock::new(|| {
     let mut table: HashMap<&'static [u8], Vec<Meaning>> = HashMap::new();
     let mut add = |name: &'static str, meaning| table.entry(name.as_bytes()).or_default().push(meaning);
-    DEFINED.into_iter().for_each(|(name, subject)| add(name, Meaning::Gives(subject)));
-    CPP_IMPORTS.into_iter().for_each(|name| add(name, Meaning::CppImport));
-    ALLOCATION.into_iter().for_each(|name| add(name, Meaning::Allocation));
-    FORTIFIABLE.into_iter().for_each(|name| add(name, Meaning::Fortifiable));
+    DEFINED.iter().for_each(|(name, subject)| add(name, Meaning::Gives(*subject)));
+    CPP_IMPORTS.iter().for_each(|name| add(name, Meaning::CppImport));
+    ALLOCATION.iter().for_each(|name| add(name, Meaning::Allocation));
+    FORTIFIABLE.iter().for_each(|name| add(name, Meaning::Fortifiable));
     for name in ["__stack_chk_fail", "__stack_chk_fail_local"] {
         add(name, Meaning::Canary);
     }
@@ -332,7 +338,8 @@ impl Traces {
     fn see_reserved(&mut self, name: &[u8], seen: &Seen) {
         if seen.defined {
             let prefix = DEFINED_PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix.as_bytes()));
-            if let Some((_, subject)) = prefix {
+            // One mangled name says it all, and they are long.
+            if let Some((_, subject)) = prefix.filter(|(_, subject)| !self.findings.contains_key(subject)) {
                 self.note(*subject, Evidence::Defines(name.into()));
             }
         } else if name.starts_with(b"__") && name.ends_with(b"_chk") || name == b"__open_2" || name == b"__open64_2" {
@@ -360,4 +367,39 @@ pub(crate) fn version_prefix(text: &[u8]) -> Option<BString> {
     let end = text.iter().position(|byte| !is_part(*byte)).unwrap_or(text.len());
     let version = text.get(..end)?.trim_end_with(|last| !last.is_ascii_alphanumeric());
     version.first().is_some_and(u8::is_ascii_digit).then(|| version.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Details, Elf};
+    use underpin_test_support::need;
+
+    #[test]
+    fn every_checked_function_of_libc_has_its_plain_one_in_the_table() {
+        const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
+        need!(LIBC);
+        let bytes = std::fs::read(LIBC).expect("libc can be read");
+        let elf = Elf::read(&bytes).expect("libc is a good file");
+        let details = Details::read(&bytes, &elf).expect("libc is a good file");
+        // These check something else than a buffer's size in a call of the same name.
+        let special = ["____longjmp_chk", "__longjmp_chk", "__fdelt_chk", "__fdelt_warn"];
+        let mut compared = 0;
+        for export in &details.exports {
+            let plain = export.name.strip_prefix(b"__").and_then(|name| name.strip_suffix(b"_chk"));
+            if let Some(plain) = plain.filter(|_| !special.iter().any(|name| export.name == *name)) {
+                assert!(FORTIFIABLE.iter().any(|name| name.as_bytes() == plain), "{} is missing", export.name);
+                compared += 1;
+            }
+        }
+        assert!(compared > 60, "libc has {compared} checked functions only");
+    }
+
+    #[test]
+    fn versions_end_where_the_text_goes_on() {
+        assert_eq!(version_prefix(b"2.36.\nCopyright"), Some("2.36".into()));
+        assert_eq!(version_prefix(b"2.10\0"), Some("2.10".into()));
+        assert_eq!(version_prefix(b"unknown"), None);
+        assert_eq!(version_prefix(b""), None);
+    }
 }
