@@ -4,8 +4,9 @@
 mod synthetic;
 
 use proptest::prelude::*;
+use std::sync::LazyLock;
 use synthetic::Synthetic;
-use underpin_elf::Elf;
+use underpin_elf::{Details, Elf};
 
 fn good() -> impl Strategy<Value = Vec<u8>> {
     let entry = (prop_oneof![0..40_u64, 0x6fff_fe00..=0x7fff_ffff_u64], 0..64_u64);
@@ -21,12 +22,29 @@ fn good() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn read_all(bytes: &[u8]) {
-    if let Err(error) = Elf::read(bytes) {
+    let result = Elf::read(bytes).and_then(|elf| Details::read(bytes, &elf));
+    if let Err(error) = result {
         assert!(error.to_string().contains("at offset 0x"), "{error}");
     }
 }
 
+/// A real file with every kind of table; its headers and dynamic tables are at the front.
+static REAL: LazyLock<Vec<u8>> = LazyLock::new(|| std::fs::read("/bin/true").expect("every system has it"));
+
 proptest! {
+    #[test]
+    fn mutated_programs_are_survived(
+        changes in proptest::collection::vec((0..4096_usize, any::<u8>()), 1..6),
+        anywhere in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        keep in 90..=100_usize,
+    ) {
+        let mut bytes = REAL.clone();
+        for (at, value) in changes.into_iter().chain(anywhere.iter().map(|(at, value)| (at.index(REAL.len()), *value))) {
+            bytes[at] = value;
+        }
+        read_all(&bytes[..bytes.len() * keep / 100]);
+    }
+
     #[test]
     fn garbage_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2048)) {
         read_all(&bytes);

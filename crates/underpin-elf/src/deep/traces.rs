@@ -59,9 +59,9 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     pub findings: BTreeMap<Subject, Finding>,
-    /// A use of stack canaries: an import of `__stack_chk_fail`, or the helper that each object file brings along.
+    /// `__stack_chk_fail` is imported.
     pub canary_used: bool,
-    /// A definition of `__stack_chk_fail`.
+    /// `__stack_chk_fail`, or the helper by which position-independent 32-bit code calls it, is defined.
     pub canary_defined: bool,
     pub loader: Option<BString>,
     pub allocation_defined: BTreeSet<BString>,
@@ -325,7 +325,7 @@ impl Traces {
             Meaning::Allocation if seen.defined => drop(self.allocation_defined.insert(name.into())),
             Meaning::Allocation => drop(self.allocation_imported.insert(name.into())),
             Meaning::Fortifiable if !seen.defined => drop(self.fortifiable.insert(name.into())),
-            Meaning::Canary if seen.defined && name == b"__stack_chk_fail" => self.canary_defined = true,
+            Meaning::Canary if seen.defined => self.canary_defined = true,
             Meaning::Canary => self.canary_used = true,
             Meaning::Loader if seen.defined => self.loader = Some(name.into()),
             Meaning::MimallocVersion if seen.defined => self.mimalloc_version = Some(seen.value),

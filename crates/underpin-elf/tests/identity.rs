@@ -1,0 +1,291 @@
+//! What a file is: judged on programs that the tests build, where we know what went in.
+
+mod common;
+
+use common::details;
+use std::path::{Path, PathBuf};
+use underpin_elf::{Allocator, AllocatorKind, Details, Evidence, Language, LibcKind, LibcPlacement, Linkage};
+use underpin_test_support::{Fixture, need};
+
+const HELLO: &str = "#include <stdio.h>\n#include <stdlib.h>\n\
+    int main(int n, char **v) { char *p = malloc(n * 100); printf(\"%s %p\\n\", v[0], (void *)p); free(p); return 0; }\n";
+
+fn built(fixture: &Fixture, compiler: &str, name: &str, arguments: &[&str]) -> PathBuf {
+    fixture.write("hello.c", HELLO);
+    fixture.must(compiler, ["-O1", "-o", name, "hello.c"].iter().chain(arguments));
+    fixture.join(name)
+}
+
+fn stripped(fixture: &Fixture, name: &str) -> Details {
+    let output = format!("{name}.stripped");
+    fixture.must("strip", ["-o", &output, name]);
+    let details = details(&fixture.join(&output));
+    assert!(details.identity.stripped, "{name}");
+    details
+}
+
+fn libc(details: &Details) -> Option<(LibcKind, LibcPlacement)> {
+    details.identity.libc.as_ref().map(|libc| (libc.kind, libc.placement))
+}
+
+fn kinds(details: &Details) -> Vec<AllocatorKind> {
+    details.identity.allocators.iter().map(|allocator| allocator.kind).collect()
+}
+
+fn only_allocator(details: &Details, kind: AllocatorKind) -> &Allocator {
+    let found = details.identity.allocators.iter().find(|allocator| allocator.kind == kind);
+    let found = found.unwrap_or_else(|| panic!("no {kind:?} in {:?}", details.identity.allocators));
+    assert!(!found.evidence.is_empty(), "{kind:?} is claimed without evidence");
+    found
+}
+
+#[test]
+fn dynamic_programs_and_libraries_are_told_apart() {
+    need!("cc");
+    let fixture = Fixture::new();
+    let linkage = |name: &str, arguments: &[&str]| {
+        let details = details(&built(&fixture, "cc", name, arguments));
+        assert_eq!(libc(&details), Some((LibcKind::Glibc, LibcPlacement::Loaded)), "{name}");
+        assert!(details.identity.allocators.is_empty(), "{name}");
+        assert!(details.identity.allocation_imported.iter().any(|function| function == "malloc"), "{name}");
+        details.identity.linkage
+    };
+    assert_eq!(linkage("pie", &["-pie", "-fPIE"]), Linkage::DynamicPie);
+    assert_eq!(linkage("fixed", &["-no-pie"]), Linkage::DynamicExecutable);
+    assert_eq!(linkage("library", &["-shared", "-fPIC"]), Linkage::SharedLibrary);
+}
+
+#[test]
+fn static_glibc_is_recognised_with_and_without_symbols() {
+    need!("cc", "strip");
+    let fixture = Fixture::new();
+    for (name, argument, linkage) in
+        [("fixed", "-static", Linkage::StaticExecutable), ("pie", "-static-pie", Linkage::StaticPie)]
+    {
+        let whole = details(&built(&fixture, "cc", name, &[argument]));
+        for details in [whole, stripped(&fixture, name)] {
+            assert_eq!(details.identity.linkage, linkage);
+            assert_eq!(libc(&details), Some((LibcKind::Glibc, LibcPlacement::Inside)), "{name}");
+            assert_eq!(kinds(&details), [AllocatorKind::Ptmalloc], "{name}");
+            only_allocator(&details, AllocatorKind::Ptmalloc);
+        }
+    }
+}
+
+#[test]
+fn musl_is_recognised_dynamic_and_static() {
+    need!("musl-gcc", "strip");
+    let fixture = Fixture::new();
+    let dynamic = details(&built(&fixture, "musl-gcc", "dynamic", &[]));
+    assert_eq!(libc(&dynamic), Some((LibcKind::Musl, LibcPlacement::Loaded)));
+    let whole = details(&built(&fixture, "musl-gcc", "static", &["-static"]));
+    for details in [whole, stripped(&fixture, "static")] {
+        assert_eq!(details.identity.linkage, Linkage::StaticExecutable);
+        assert_eq!(libc(&details), Some((LibcKind::Musl, LibcPlacement::Inside)));
+        assert_eq!(kinds(&details), [AllocatorKind::MuslMallocng]);
+    }
+}
+
+#[test]
+fn a_static_pie_that_the_musl_wrapper_made_dynamic_is_not_called_static() {
+    need!("musl-gcc");
+    let fixture = Fixture::new();
+    let details = details(&built(&fixture, "musl-gcc", "fake", &["-static-pie"]));
+    assert_eq!(details.identity.linkage, Linkage::DynamicPie);
+}
+
+#[test]
+fn loaders_and_c_libraries_are_what_they_are() {
+    const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
+    const LD_SO: &str = "/lib64/ld-linux-x86-64.so.2";
+    const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
+    need!(LIBC, LD_SO, MUSL);
+    let glibc = details(Path::new(LIBC));
+    assert_eq!(glibc.identity.linkage, Linkage::RunnableLibrary);
+    assert_eq!(libc(&glibc), Some((LibcKind::Glibc, LibcPlacement::Inside)));
+    assert_eq!(kinds(&glibc), [AllocatorKind::Ptmalloc]);
+    let banner = common::run_any(&mut std::process::Command::new(LIBC));
+    let version = glibc.identity.libc.and_then(|libc| libc.version).expect("glibc states its version");
+    assert!(banner.contains(&format!("version {version}.")), "{version} is not in: {banner}");
+
+    let ld_so = details(Path::new(LD_SO));
+    assert_eq!(
+        (ld_so.identity.linkage, libc(&ld_so)),
+        (Linkage::Loader, Some((LibcKind::Glibc, LibcPlacement::Inside)))
+    );
+
+    let musl = details(Path::new(MUSL));
+    assert_eq!((musl.identity.linkage, libc(&musl)), (Linkage::Loader, Some((LibcKind::Musl, LibcPlacement::Inside))));
+    let output = std::process::Command::new(MUSL).output().expect("musl's loader can be run");
+    let banner = String::from_utf8_lossy(&output.stderr).into_owned();
+    let version = musl.identity.libc.and_then(|libc| libc.version).expect("musl states its version");
+    assert!(banner.contains(&format!("Version {version}\n")), "{version} is not in: {banner}");
+}
+
+#[test]
+fn go_programs_have_no_c_library() {
+    need!("go");
+    let fixture = Fixture::new();
+    fixture.write("main.go", "package main\nfunc main() { println(\"hello\") }\n");
+    let mut go = fixture.command("go");
+    go.args(["build", "-o", "hello", "main.go"]).env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=mod");
+    let output = underpin_test_support::Output::of(&mut go);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let details = details(&fixture.join("hello"));
+    assert_eq!(details.identity.linkage, Linkage::StaticExecutable);
+    assert_eq!(libc(&details), Some((LibcKind::GoRuntime, LibcPlacement::Inside)));
+    let version = only_allocator(&details, AllocatorKind::GoRuntime).version.clone().expect("go states its version");
+    let said = fixture.must("go", ["version"]);
+    assert!(said.contains(&version.to_string()), "{version} is not in {said}");
+    assert_eq!(details.identity.languages[0].language, Language::Go);
+}
+
+#[test]
+fn rust_programs_name_their_compiler() {
+    need!("rustc");
+    let fixture = Fixture::new();
+    fixture.write("main.rs", "fn main() { println!(\"{:?}\", std::env::args().collect::<Vec<_>>()); }");
+    fixture.must("rustc", ["-O", "-o", "hello", "main.rs"]);
+    let details = details(&fixture.join("hello"));
+    let rust = details.identity.languages.iter().find(|trace| trace.language == Language::Rust).expect("Rust");
+    let version = rust.version.as_ref().expect("rustc writes .comment").to_string();
+    assert!(fixture.must("rustc", ["--version"]).contains(&version), "{version}");
+    assert!(details.identity.allocators.is_empty(), "{:?}", details.identity.allocators);
+}
+
+#[test]
+fn rust_on_musl_is_static_with_mallocng() {
+    need!("rustc");
+    let fixture = Fixture::new();
+    fixture.write("main.rs", "fn main() { println!(\"{:?}\", std::env::args().collect::<Vec<_>>()); }");
+    let target = "x86_64-unknown-linux-musl";
+    let installed = fixture.must("rustc", ["--print", "sysroot"]);
+    let library = Path::new(installed.trim()).join("lib/rustlib").join(target);
+    need!(library.to_str().expect("a sysroot with a UTF-8 name"));
+    fixture.must("rustc", ["-O", "--target", target, "-C", "strip=symbols", "-o", "hello", "main.rs"]);
+    let details = details(&fixture.join("hello"));
+    assert!(details.identity.linkage.is_static());
+    assert_eq!(libc(&details), Some((LibcKind::Musl, LibcPlacement::Inside)));
+    assert_eq!(kinds(&details), [AllocatorKind::MuslMallocng]);
+}
+
+/// A program with an allocator's archive linked in, before and after `strip`.
+fn with_archive(fixture: &Fixture, name: &str, archive: &str, check: impl Fn(&Details)) {
+    let libraries = ["-lstdc++", "-lm", "-lpthread", "-ldl"];
+    let arguments: Vec<&str> = [archive].into_iter().chain(libraries).collect();
+    let whole = details(&built(fixture, "cc", name, &arguments));
+    assert!(whole.identity.allocation_defined.iter().any(|function| function == "malloc"), "{name}");
+    check(&whole);
+    check(&stripped(fixture, name));
+}
+
+#[test]
+fn jemalloc_is_recognised_with_version_and_page_size() {
+    const ARCHIVE: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.a";
+    need!("cc", "strip", ARCHIVE, "/usr/include/jemalloc/jemalloc.h");
+    let header = std::fs::read_to_string("/usr/include/jemalloc/jemalloc.h").expect("the header can be read");
+    let fixture = Fixture::new();
+    with_archive(&fixture, "hello", ARCHIVE, |details| {
+        let jemalloc = only_allocator(details, AllocatorKind::Jemalloc);
+        let version = jemalloc.version.as_ref().expect("jemalloc states its version");
+        assert!(header.contains(&format!("\"{version}\"")), "{version}");
+        if !details.identity.stripped {
+            assert_eq!(jemalloc.page_size, Some(4096));
+        }
+    });
+}
+
+#[test]
+fn tcmalloc_is_recognised_with_and_without_symbols() {
+    const ARCHIVE: &str = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.a";
+    need!("cc", "strip", ARCHIVE);
+    let fixture = Fixture::new();
+    with_archive(&fixture, "hello", ARCHIVE, |details| {
+        assert!(only_allocator(details, AllocatorKind::Tcmalloc).version.is_some());
+    });
+}
+
+#[test]
+fn mimalloc_is_recognised_with_the_version_of_its_header() {
+    const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0";
+    const HEADER: &str = "/usr/include/mimalloc.h";
+    need!(LIBRARY, HEADER);
+    let header = std::fs::read_to_string(HEADER).expect("the header can be read");
+    let line = header.lines().find(|line| line.contains("#define MI_MALLOC_VERSION")).expect("the header says so");
+    let digits = line.split_whitespace().nth(2).expect("a number").to_string();
+    let details = details(Path::new(LIBRARY));
+    let version = only_allocator(&details, AllocatorKind::Mimalloc).version.as_ref().expect("mi_version is exported");
+    assert_eq!(version.to_string().replace('.', ""), digits);
+}
+
+#[test]
+fn a_program_that_searches_for_texts_is_not_taken_for_their_owner() {
+    let details = details(Path::new("/proc/self/exe"));
+    assert!(kinds(&details).is_empty(), "{:?}", details.identity.allocators);
+}
+
+#[test]
+fn object_files_and_detached_debug_files_are_named_so() {
+    need!("cc", "objcopy");
+    let fixture = Fixture::new();
+    let program = built(&fixture, "cc", "program", &["-g"]);
+    fixture.must("objcopy", ["--only-keep-debug", "program", "program.debug"]);
+    fixture.must("cc", ["-c", "-o", "hello.o", "hello.c"]);
+    assert_eq!(details(&fixture.join("program.debug")).identity.linkage, Linkage::DebugFile);
+    let object = details(&fixture.join("hello.o"));
+    assert_eq!(object.identity.linkage, Linkage::Relocatable);
+    assert!(object.imports.iter().any(|import| import.name == "malloc"));
+    assert!(object.exports.iter().any(|export| export.name == "main"));
+    assert_eq!(details(&program).identity.linkage, Linkage::DynamicPie);
+}
+
+#[test]
+fn a_program_without_any_c_library_has_none() {
+    need!("cc");
+    let fixture = Fixture::new();
+    fixture.write("bare.c", "void _start(void) { for (;;) {} }");
+    fixture.cc(["-static", "-nostdlib", "-o", "bare", "bare.c"]);
+    let details = details(&fixture.join("bare"));
+    assert_eq!(libc(&details), Some((LibcKind::NoLibc, LibcPlacement::Inside)));
+    assert!(details.identity.allocators.is_empty());
+}
+
+#[test]
+fn weak_only_needs_and_markers_are_told_from_strong_ones() {
+    need!("cc");
+    let fixture = Fixture::new();
+    fixture.write(
+        "weak.c",
+        "extern int gettid(void) __attribute__((weak));\n#include <stdio.h>\n\
+         int main(void) { if (gettid) return gettid() < 0; puts(\"none\"); return 0; }",
+    );
+    fixture.cc(["-o", "weak", "weak.c", "-Wl,-z,pack-relative-relocs"]);
+    let details = details(&fixture.join("weak"));
+    let strength = |version: &str| {
+        details.version_needs.iter().find(|need| need.version == version).map(underpin_elf::VersionNeed::strength)
+    };
+    use underpin_elf::NeedStrength::{Marker, Strong, WeakOnly};
+    assert_eq!(strength("GLIBC_2.30"), Some(WeakOnly));
+    assert_eq!(strength("GLIBC_2.34"), Some(Strong));
+    if details.version_needs.iter().any(|need| need.version == "GLIBC_ABI_DT_RELR") {
+        assert_eq!(strength("GLIBC_ABI_DT_RELR"), Some(Marker));
+    }
+}
+
+#[test]
+fn data_copied_out_of_a_library_forces_its_version_too() {
+    need!("cc");
+    let fixture = Fixture::new();
+    fixture.write("copy.c", "#include <stdio.h>\nint main(void) { return stdout == 0; }");
+    fixture.cc(["-no-pie", "-fno-pie", "-o", "copy", "copy.c"]);
+    let details = details(&fixture.join("copy"));
+    let need = details.version_needs.iter().find(|need| need.symbols.iter().any(|symbol| symbol.name == "stdout"));
+    assert_eq!(need.map(|need| need.version.to_string()), Some("GLIBC_2.2.5".to_string()));
+    assert!(details.exports.iter().any(|export| export.name == "stdout"));
+}
+
+#[test]
+fn evidence_reads_as_a_phrase() {
+    assert_eq!(Evidence::Defines("mi_malloc".into()).to_string(), "defines mi_malloc");
+    assert_eq!(Evidence::Text("some text".into()).to_string(), "text \"some text\"");
+}
