@@ -203,7 +203,7 @@ fn denied(error: &SysError) -> Denied {
     }
 }
 
-fn pipe() -> Result<(OwnedFd, OwnedFd), SysError> {
+pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), SysError> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
     check("pipe2", libc::c_long::from(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }))?;

@@ -7,6 +7,7 @@
 mod error;
 mod launch;
 mod memory;
+mod output_watch;
 mod probe;
 mod procfs;
 mod ptrace;
@@ -18,6 +19,7 @@ mod wait;
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
 pub use memory::{read_memory, read_string, write_byte_patch};
+pub use output_watch::{OutputWatch, Watchable};
 pub use probe::{
     AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
     effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,

@@ -81,7 +81,8 @@ pub struct Instants {
     /// The first instruction of `main`.
     #[serde(rename = "main_ns")]
     pub main: Option<Nanos>,
-    /// The first successful write to the command's standard output or error.
+    /// The first successful write to the command's standard output or error. Exact where every call stops; else the
+    /// moment when inotify reported it, some ten microseconds late. What goes to `/dev/null` is nobody's output.
     #[serde(rename = "first_output_ns")]
     pub first_output: Option<Nanos>,
     /// The last thing that was watched: the point of `Until`, or the end of the last process.

@@ -16,7 +16,13 @@ impl Clock {
     }
 
     pub(crate) fn now(&self) -> Nanos {
-        Nanos((self.origin.elapsed().as_nanos() as u64).saturating_sub(self.left_out))
+        self.at(Instant::now())
+    }
+
+    /// The time of the trace at an instant of a moment ago.
+    pub(crate) fn at(&self, instant: Instant) -> Nanos {
+        let elapsed = instant.saturating_duration_since(self.origin);
+        Nanos((elapsed.as_nanos() as u64).saturating_sub(self.left_out))
     }
 
     pub(crate) fn leave_out(&mut self, time: Nanos) {

@@ -2,18 +2,18 @@
 
 use crate::options::Output;
 use crate::summary;
-use crate::tracer::{Tracer, gone_is_fine};
+use crate::tracer::{OUTPUT_SEARCH, Tracer, gone_is_fine};
 use crate::{End, Note, Options, PathText, Then, Trace, TraceError, Until};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use underpin_sys::{
-    CallFilter, IgnoreInterrupts, Launch, LaunchError, RawPid, Stop, SysError, Tracee, effective_capabilities,
-    find_program, wait_any, wait_for,
+    CallFilter, IgnoreInterrupts, Launch, LaunchError, OutputWatch, RawPid, Stop, SysError, Tracee, Watchable,
+    effective_capabilities, find_program, wait_any, wait_for,
 };
 
 /// A trace of one command.
@@ -53,18 +53,21 @@ fn watch(options: Options) -> Result<Trace, TraceError> {
         _ => None,
     };
     let output = open_output(options.output)?;
-    let outputs = output_identities(output.as_ref());
     let filtered = filter.is_some();
+    let outputs = Outputs::find(output.as_ref(), filtered);
     let launch = Launch { program: program.clone(), arguments: options.command.clone(), environment, output, filter };
     let suspended = launch.start()?;
     let _interrupts = IgnoreInterrupts::new();
     let limit = options.event_limit.unwrap_or(Options::EVENT_LIMIT);
     let mut tracer = Tracer::new(suspended.task.0, options.until, chosen.as_ref(), filtered, limit);
-    tracer.outputs = outputs;
+    tracer.outputs = outputs.identities;
+    tracer.output_watch = outputs.watch;
+    tracer.output_search = outputs.search;
     tracer.notes.extend(privileges(&program));
     gone_is_fine(suspended.task.resume(first_resume(filtered), 0), ())?;
     let reached = tracer.run()?;
     tracer.instants.end = tracer.clock.now();
+    tracer.end_output_watch();
     if tracer.instants.exec_done.is_none() {
         return Err(suspended.failure(&program).into());
     }
@@ -164,15 +167,33 @@ fn open_output(output: Output) -> Result<Option<OwnedFd>, SysError> {
     }
 }
 
-/// Device and inode of what the command's output goes to.
-fn output_identities(output: Option<&OwnedFd>) -> Vec<(u64, u64)> {
-    use std::os::fd::AsRawFd;
-    let descriptors = output.map_or(vec![1, 2], |file| vec![file.as_raw_fd()]);
-    let identity = |descriptor: i32| {
-        let file = std::fs::metadata(format!("/proc/self/fd/{descriptor}")).ok()?;
-        Some((file.dev(), file.ino()))
-    };
-    descriptors.into_iter().filter_map(identity).collect()
+/// The files to which the command's output goes, and how the first write to them is found out.
+struct Outputs {
+    /// Device and inode.
+    identities: Vec<(u64, u64)>,
+    watch: Option<OutputWatch>,
+    /// Calls to look at where a watch is not possible.
+    search: u64,
+}
+
+impl Outputs {
+    /// Where every call stops (no filter), the write itself is seen and nothing else is needed.
+    fn find(output: Option<&OwnedFd>, filtered: bool) -> Outputs {
+        let descriptors = output.map_or(vec![1, 2], |file| vec![file.as_raw_fd()]);
+        let identities = descriptors.iter().filter_map(|&descriptor| identity(descriptor)).collect();
+        let of_kind = |kind: Watchable| -> Vec<i32> {
+            descriptors.iter().copied().filter(|&one| filtered && OutputWatch::watchable(one) == kind).collect()
+        };
+        let wanted = of_kind(Watchable::Yes);
+        let watch = if wanted.is_empty() { None } else { OutputWatch::new(&wanted).ok() };
+        let blind = !of_kind(Watchable::No).is_empty() || (watch.is_none() && !wanted.is_empty());
+        Outputs { identities, watch, search: if blind { OUTPUT_SEARCH } else { 0 } }
+    }
+}
+
+fn identity(descriptor: i32) -> Option<(u64, u64)> {
+    let file = std::fs::metadata(format!("/proc/self/fd/{descriptor}")).ok()?;
+    Some((file.dev(), file.ino()))
 }
 
 /// Without `CAP_SYS_PTRACE` a set-user-id program runs without its privileges under a tracer (`ptrace(2)`).

@@ -2,9 +2,9 @@
 
 use crate::image::Image;
 use crate::landmarks::{MainSearch, Reached, find_main};
-use crate::tracer::{Action, OUTPUT_SEARCH, Tracer};
+use crate::tracer::{Action, Tracer};
 use crate::{Nanos, Note, PhaseKind, Until};
-use underpin_sys::{NATIVE_AUDIT_ARCH, RawPid, SysError, Tracee};
+use underpin_sys::{NATIVE_AUDIT_ARCH, OutputWatch, RawPid, SysError, Tracee};
 
 impl Tracer {
     /// The first exec of the command sets the marks; a later one only takes the memory away in which they were.
@@ -98,18 +98,38 @@ impl Tracer {
         if self.until == Until::Main {
             return Action::Finish;
         }
-        if self.filtered && self.instants.first_output.is_none() {
-            self.output_search = OUTPUT_SEARCH;
+        if self.output_search > 0 && self.instants.first_output.is_none() {
             self.stepping = true;
         }
         Action::Resume(0)
     }
 
+    /// Output before `main` is the loader's complaint or an initialiser's greeting: no phase of its own.
     pub(crate) fn first_output(&mut self, at: Nanos) {
         self.instants.first_output = Some(at);
-        self.recorder.enter_phase(PhaseKind::AfterOutput, at);
+        if self.recorder.phase() == PhaseKind::Main {
+            self.recorder.enter_phase(PhaseKind::AfterOutput, at);
+        }
         if self.filtered {
             self.stepping = false;
+        }
+    }
+
+    /// What the watch from outside has noticed up to now.
+    pub(crate) fn output_noticed(&mut self, now: Nanos) {
+        if self.instants.first_output.is_none()
+            && let Some(seen) = self.output_watch.as_ref().and_then(OutputWatch::seen)
+        {
+            self.first_output(self.clock.at(seen).min(now));
+        }
+    }
+
+    /// The end of the watch from outside.
+    pub(crate) fn end_output_watch(&mut self) {
+        if let Some(seen) = self.output_watch.take().and_then(OutputWatch::finish)
+            && self.instants.first_output.is_none()
+        {
+            self.first_output(self.clock.at(seen).min(self.instants.end));
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::shapes::Shapes;
 use crate::{Call, End, Instants, Nanos, Note, Pid, Program, Task, TaskKind, Until};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use underpin_sys::{
-    CallStop, NATIVE_AUDIT_ARCH, RawPid, Reported, Resume, Stop, SysError, Tracee, thread_group, wait_any,
+    CallStop, NATIVE_AUDIT_ARCH, OutputWatch, RawPid, Reported, Resume, Stop, SysError, Tracee, thread_group, wait_any,
 };
 
-/// Calls looked at in search of the first output. One costs about 10 µs, so this bounds the search to a few
-/// milliseconds.
-pub(crate) const OUTPUT_SEARCH: u64 = 500;
+/// Calls looked at in search of the first output where it cannot be watched from outside (a socket). Each is one or
+/// two stops more than the filter asks for, so this bounds the search to a few milliseconds.
+pub(crate) const OUTPUT_SEARCH: u64 = 200;
 
 /// A live task.
 #[derive(Debug)]
@@ -70,7 +70,9 @@ pub(crate) struct Tracer {
     pub(crate) notes: Vec<Note>,
     /// Identity of the files to which the command's output goes.
     pub(crate) outputs: Vec<(u64, u64)>,
-    /// Calls still to be looked at for the first output.
+    /// Notices the first output from outside, where only chosen calls stop.
+    pub(crate) output_watch: Option<OutputWatch>,
+    /// Where that is not possible: calls still to be looked at for it, once `main` has begun.
     pub(crate) output_search: u64,
     pub(crate) foreign: HashSet<RawPid>,
     pub(crate) scratch: Vec<u8>,
@@ -108,7 +110,8 @@ impl Tracer {
             instants: Instants::default(),
             notes: Vec::new(),
             outputs: Vec::new(),
-            output_search: u64::MAX,
+            output_watch: None,
+            output_search: 0,
             foreign: HashSet::new(),
             scratch: Vec::new(),
             begun: false,
@@ -123,6 +126,7 @@ impl Tracer {
         while let Some(Reported { tid, stop }) = wait_any()? {
             let arrived = self.clock.now();
             self.recorder.stops += 1;
+            self.output_noticed(arrived);
             let mut action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
             while let Action::Again(stop) = action {
                 action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
