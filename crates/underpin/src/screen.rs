@@ -2,8 +2,10 @@
 
 use crate::cli::Color;
 use anstream::ColorChoice;
+use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use underpin_report::{Document, Line, Role, Text, View, to_json_line};
 
 /// What a verb prints to.
 #[derive(Debug)]
@@ -37,13 +39,13 @@ impl Screen {
         }
     }
 
-    /// Whether text is to be coloured.
-    pub fn colored(&self) -> bool {
-        self.colored
+    /// How screens are to be laid out here, in so much detail.
+    pub fn view(&self, verbosity: u8) -> View {
+        View::columns(self.width()).verbose(verbosity)
     }
 
     /// Columns of the terminal, or a readable width where there is none.
-    pub fn width(&self) -> usize {
+    fn width(&self) -> usize {
         if !self.terminal {
             return DEFAULT_WIDTH;
         }
@@ -62,13 +64,30 @@ impl Screen {
         self.buffer.push(b'\n');
     }
 
+    /// Adds a screen, its roles as colours where colours are wanted.
+    pub fn show(&mut self, text: &Text) {
+        text.lines().iter().for_each(|line| self.show_line(line));
+    }
+
+    /// Adds one line of a screen.
+    pub fn show_line(&mut self, line: &Line) {
+        if self.colored {
+            for span in line.spans() {
+                let style = style(span.role());
+                self.text(format!("{style}{}{style:#}", span.text()));
+            }
+            self.line("");
+        } else {
+            self.line(line.to_string().trim_end());
+        }
+    }
+
     /// Adds one JSON document on a line of its own.
     ///
     /// # Errors
     /// Where a value cannot be written as JSON, which is an error of ours.
-    pub fn json(&mut self, document: &impl serde::Serialize) -> anyhow::Result<()> {
-        serde_json::to_writer(&mut self.buffer, document)?;
-        self.buffer.push(b'\n');
+    pub fn json<D: Document>(&mut self, document: &D) -> anyhow::Result<()> {
+        self.line(to_json_line(document)?);
         Ok(())
     }
 
@@ -104,6 +123,21 @@ impl Screen {
     /// As [`Screen::flush`].
     pub fn finish(mut self) -> anyhow::Result<()> {
         self.flush()
+    }
+}
+
+/// How a role looks. Only the sixteen colours that a terminal's own theme sets, so that dark and light both work.
+fn style(role: Role) -> Style {
+    match role {
+        Role::Heading => Style::new().bold(),
+        Role::Name => AnsiColor::Cyan.on_default(),
+        Role::Number => Style::new(),
+        Role::Good => AnsiColor::Green.on_default(),
+        Role::Warn => AnsiColor::Yellow.on_default(),
+        Role::Bad => AnsiColor::Red.on_default().bold(),
+        Role::Dim => Style::new().dimmed(),
+        Role::Command => AnsiColor::Blue.on_default().bold(),
+        _ => Style::new(),
     }
 }
 

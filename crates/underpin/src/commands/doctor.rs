@@ -4,7 +4,7 @@ use crate::cli::DoctorArgs;
 use crate::doctor::{Diagnosis, Host, Item, State, Topic};
 use crate::exit::Exit;
 use crate::screen::Screen;
-use anstyle::{AnsiColor, Style};
+use underpin_report::{Line, Role, Text};
 
 /// Tells what this machine allows.
 ///
@@ -15,43 +15,38 @@ pub fn run(args: &DoctorArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     if args.json {
         screen.json(&diagnosis)?;
     } else {
-        render(&diagnosis, screen);
+        screen.show(&text(&diagnosis));
     }
     Ok(if diagnosis.is_broken() { Exit::Finding } else { Exit::Fine })
 }
 
-fn render(diagnosis: &Diagnosis, screen: &mut Screen) {
+fn text(diagnosis: &Diagnosis) -> Text {
     let width = diagnosis.items.iter().map(|item| item.name.chars().count()).max().unwrap_or(0);
+    let mut text = Text::new();
     let mut topic: Option<Topic> = None;
     for item in &diagnosis.items {
         if topic != Some(item.topic) {
-            if topic.is_some() {
-                screen.line("");
-            }
-            screen.line(paint(screen, Style::new().bold(), item.topic.title()));
+            text.heading(item.topic.title());
             topic = Some(item.topic);
         }
-        render_item(item, width, screen);
+        item_lines(item, width, &mut text);
     }
+    text
 }
 
-fn render_item(item: &Item, width: usize, screen: &mut Screen) {
-    let (mark, color) = match item.state {
-        State::Good => ("ok", AnsiColor::Green),
-        State::Limited => ("--", AnsiColor::Yellow),
-        State::Broken => ("no", AnsiColor::Red),
+fn item_lines(item: &Item, width: usize, text: &mut Text) {
+    let (mark, role) = match item.state {
+        State::Good => ("ok", Role::Good),
+        State::Limited => ("--", Role::Warn),
+        State::Broken => ("no", Role::Bad),
     };
-    let mark = paint(screen, color.on_default(), mark);
-    screen.line(format!("  {mark}  {:width$}  {}", item.name, item.value));
+    let name = format!("  {:width$}  ", item.name);
+    text.push(Line::new().plain("  ").with(role, mark).plain(name).plain(&item.value));
     let indent = " ".repeat(width + 8);
     if let Some(effect) = &item.effect {
-        screen.line(format!("{indent}{effect}"));
+        text.push(Line::new().plain(&indent).with(Role::Dim, effect));
     }
     if let Some(mend) = &item.mend {
-        screen.line(format!("{indent}mend: {}", paint(screen, Style::new().bold(), mend)));
+        text.push(Line::new().plain(&indent).plain("mend: ").with(Role::Command, mend));
     }
-}
-
-fn paint(screen: &Screen, style: Style, text: &str) -> String {
-    if screen.colored() { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

@@ -8,9 +8,12 @@ mod packages;
 mod tools;
 
 use packages::PackageManager;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
+use underpin_report::document::SchemaTag;
+use underpin_report::{Document, Verb};
 
 /// The machine to look at.
 #[derive(Debug)]
@@ -25,18 +28,22 @@ pub struct Host {
 }
 
 /// Everything that was found out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Diagnosis {
-    /// `underpin.doctor/1`.
-    pub schema: &'static str,
+    /// Always `underpin.doctor/1`.
+    pub schema: SchemaTag<Diagnosis>,
     /// Version of underpin.
     pub underpin: &'static str,
     /// One per fact, by topic.
     pub items: Vec<Item>,
 }
 
+impl Document for Diagnosis {
+    const VERB: Verb = Verb::Doctor;
+}
+
 /// One fact.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
     /// What it belongs to.
     pub topic: Topic,
@@ -55,7 +62,7 @@ pub struct Item {
 }
 
 /// What a fact belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
     /// Kernel and processors.
@@ -87,7 +94,7 @@ impl Topic {
 }
 
 /// How a fact stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// As it should be.
@@ -125,7 +132,7 @@ impl Host {
             .chain(tools::compilers(self))
             .chain(tools::emulators(self))
             .collect();
-        Diagnosis { schema: "underpin.doctor/1", underpin: env!("CARGO_PKG_VERSION"), items }
+        Diagnosis { schema: SchemaTag::new(), underpin: env!("CARGO_PKG_VERSION"), items }
     }
 
     /// A path of the machine, as a path here.

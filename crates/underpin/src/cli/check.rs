@@ -1,0 +1,39 @@
+//! `underpin check`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Show where a program runs, and which symbol of which object forbids the rest.
+///
+/// Reads the floors of the program and of what travels with it: glibc, libstdc++ and other versioned libraries, the
+/// kernel, the processor. Without --on and --max-glibc, every system of the table is judged and the exit code is 0;
+/// with them it is 1 where the program will not run. The program is not run.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin check ./app                       its floors, and all systems of the table\n  \
+    underpin check ./app --on rhel8            exit code 1 where it will not run there\n  \
+    underpin check ./app --on debian11 --on alpine3.20\n  \
+    underpin check ./app --max-glibc 2.28      a gate for CI\n  \
+    underpin check bin/app --with lib          libraries that are shipped along\n  \
+    underpin check --json ./app | jq .floors")]
+pub struct CheckArgs {
+    /// The program or library (a name without a slash is searched for in PATH)
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+
+    /// A system on which it must run, such as rhel8, debian11, ubuntu20.04, alpine3.20 (may be repeated)
+    #[arg(long, value_name = "SYSTEM")]
+    pub on: Vec<String>,
+
+    /// The newest glibc that it may need
+    #[arg(long, value_name = "VERSION")]
+    pub max_glibc: Option<String>,
+
+    /// A folder of libraries that travel with the program (may be repeated)
+    #[arg(long, value_name = "DIR")]
+    pub with: Vec<PathBuf>,
+
+    /// Print one JSON document (schema underpin.check/1)
+    #[arg(long)]
+    pub json: bool,
+}

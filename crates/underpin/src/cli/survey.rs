@@ -1,0 +1,47 @@
+//! `underpin survey`.
+
+use super::Phase;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Show the whole picture of one program, and what to do about it.
+///
+/// Where it runs, what the loader will load, and, behind `--`, what its start-up really does: only then is the
+/// program run, with the arguments given. It ends with advice, each line with the figures behind it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin survey git                        without running it\n  \
+    underpin survey git -- --version           its start-up measured too\n  \
+    underpin survey ./server --                run it without arguments\n  \
+    underpin survey git --export-html git.html -- --version\n  \
+    underpin survey --export-json git.json --export-markdown git.md git")]
+pub struct SurveyArgs {
+    /// The program (a name without a slash is searched for in PATH)
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+
+    /// How far to watch it, where it is run; it then runs on without a tracer
+    #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
+    pub until: Phase,
+
+    /// Print one JSON document (schema underpin.survey/1)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub export_html: Option<PathBuf>,
+
+    /// Write the JSON document to a file
+    #[arg(long, value_name = "FILE")]
+    pub export_json: Option<PathBuf>,
+
+    /// Write a Markdown page
+    #[arg(long, value_name = "FILE")]
+    pub export_markdown: Option<PathBuf>,
+
+    /// Run the program with these arguments and measure its start-up
+    #[arg(last = true, value_name = "ARGS")]
+    pub arguments: Option<Vec<OsString>>,
+}

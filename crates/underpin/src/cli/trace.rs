@@ -1,0 +1,54 @@
+//! `underpin trace`.
+
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run a command and show what its start-up really did, call by call.
+///
+/// Follows forks and threads. The command keeps its standard input and output, except that with --json its output goes
+/// to standard error, since the document is alone on standard output. After the phase asked for, the command runs on
+/// without a tracer, and its exit code is handed on.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin trace -- git --version            start-up of git, up to `main`\n  \
+    underpin trace --until exit -- make        the whole run\n  \
+    underpin trace --calls openat,mmap -- ./app\n  \
+    underpin trace --json -- ./app 2>/dev/null | jq .syscalls\n  \
+    underpin trace --export-html start.html -- emacs --batch\n\
+    \n\
+    Exit codes: the command's own (128 plus the number of a signal); 126 and 127 where it cannot be started, 125 where\n\
+    it cannot be traced.")]
+pub struct TraceArgs {
+    /// How far to watch
+    #[arg(long, value_enum, default_value_t = Phase::Main, value_name = "PHASE")]
+    pub until: Phase,
+
+    /// Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping,
+    /// process, descriptor)
+    #[arg(long, default_value = "default", value_name = "LIST")]
+    pub calls: String,
+
+    /// Print one JSON document (schema underpin.trace/1)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a page with a start-up timeline
+    #[arg(long, value_name = "FILE")]
+    pub export_html: Option<PathBuf>,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// How far a command is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Phase {
+    /// To the program's entry point: the loader's work
+    Entry,
+    /// To `main`: the initialisers too
+    Main,
+    /// To the end of its last process
+    Exit,
+}

@@ -1,0 +1,10 @@
+//! From arguments to plans: the one step that touches the world before a verb starts.
+//!
+//! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
+//! a command has nothing left to doubt but the work itself.
+
+mod surroundings;
+mod tree;
+
+pub use surroundings::Surroundings;
+pub use tree::{Output, Targets, TreePlan};

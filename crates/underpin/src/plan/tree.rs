@@ -1,0 +1,69 @@
+//! The plan of `underpin tree`.
+
+use super::Surroundings;
+use crate::cli::TreeArgs;
+use anyhow::bail;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to resolve, and what to show of it.
+#[derive(Debug)]
+pub struct TreePlan {
+    /// What to look at.
+    pub targets: Targets,
+    /// Under what.
+    pub surroundings: Surroundings,
+    /// What to show.
+    pub output: Output,
+    /// Arguments for a real run to compare with; `None` where nothing is run.
+    pub check: Option<Vec<OsString>>,
+}
+
+/// One program, or many files.
+#[derive(Debug)]
+pub enum Targets {
+    /// One program.
+    One(PathBuf),
+    /// Several, or whole folders: each of them, in the order given.
+    Many(Vec<PathBuf>),
+}
+
+/// What to show of a closure.
+#[derive(Debug)]
+pub enum Output {
+    /// Paths only.
+    List,
+    /// The story of one object.
+    Why(String),
+    /// The search directories.
+    Paths,
+    /// The tree, in so much detail.
+    Tree(u8),
+    /// The whole document.
+    Json,
+}
+
+impl TreePlan {
+    /// # Errors
+    /// Where a program cannot be looked at, or an option does not go with several of them.
+    pub fn new(args: TreeArgs) -> anyhow::Result<TreePlan> {
+        let surroundings = Surroundings::new(&args.surroundings)?;
+        let output = match args.why {
+            _ if args.list => Output::List,
+            _ if args.paths => Output::Paths,
+            _ if args.json => Output::Json,
+            Some(name) => Output::Why(name),
+            None => Output::Tree(args.verbose),
+        };
+        let targets = match args.programs.as_slice() {
+            [one] if surroundings.sysroot.is_some() || !one.is_dir() => {
+                Targets::One(surroundings.program(one, "tree")?)
+            }
+            _ => Targets::Many(args.programs),
+        };
+        if matches!(targets, Targets::Many(_)) && (args.check || !matches!(output, Output::Json | Output::Tree(_))) {
+            bail!("--list, --why, --paths and --check look at one program; several or a folder go with --json or alone");
+        }
+        Ok(TreePlan { targets, surroundings, output, check: args.check.then_some(args.arguments) })
+    }
+}
