@@ -17,6 +17,19 @@ pub enum Exit {
     Command(u8),
 }
 
+impl Exit {
+    /// The graver of two ends: an error of ours before a finding before fine.
+    pub fn or(self, other: Exit) -> Exit {
+        let rank = |exit: Exit| match exit {
+            Exit::Fine => 0,
+            Exit::Finding => 1,
+            Exit::Command(_) => 2,
+            Exit::Error => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(match exit {

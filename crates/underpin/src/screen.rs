@@ -156,3 +156,33 @@ pub fn note(line: &dyn Display) {
     // Where standard error is closed there is nobody to tell.
     let _ = writeln!(anstream::stderr().lock(), "underpin: {line}");
 }
+
+/// A bar on standard error while something takes long; nothing at all where that is no terminal.
+#[derive(Debug)]
+pub struct Progress(Option<indicatif::ProgressBar>);
+
+impl Progress {
+    /// A bar for so many steps.
+    pub fn new(steps: usize) -> Progress {
+        // With the text going to the same terminal a bar would tear it apart.
+        if !io::stderr().is_terminal() || io::stdout().is_terminal() {
+            return Progress(None);
+        }
+        Progress(Some(indicatif::ProgressBar::new(steps as u64)))
+    }
+
+    /// So many steps are done.
+    pub fn advance(&self, steps: usize) {
+        if let Some(bar) = &self.0 {
+            bar.inc(steps as u64);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Many files at once: in parallel, in the order given, one line each.
+
+use super::{exit, resolve};
+use crate::exit::Exit;
+use crate::input;
+use crate::plan::{Output, TreePlan};
+use crate::screen::{self, Progress, Screen};
+use anyhow::Context;
+use rayon::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use underpin_report::{Line, Role, TreeDocument, to_json_line};
+use underpin_resolve::{Closure, FindingKind, LoaderKind, Resolver};
+
+/// Files between two writes: enough to keep every processor busy, few enough that output comes while work goes on.
+const BATCH: usize = 256;
+
+/// One file to look at.
+struct Candidate {
+    path: PathBuf,
+    /// The user named it: then it is an error where it is no program. In a folder it is passed over.
+    named: bool,
+}
+
+/// What came of one file.
+enum Answer {
+    Line(Line, Exit),
+    Json(String, Exit),
+    PassedOver,
+    Refused(anyhow::Error),
+}
+
+/// Resolves every file and shows a line for each.
+///
+/// # Errors
+/// Where a folder cannot be read or standard output fails; files that cannot be resolved are told on standard error.
+pub fn run(resolver: &Resolver, names: &[PathBuf], plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let files = candidates(names)?;
+    let progress = Progress::new(files.len());
+    let mut worst = Exit::Fine;
+    for batch in files.chunks(BATCH) {
+        let answers: Vec<Answer> = batch.par_iter().map(|file| answer(resolver, file, plan)).collect();
+        progress.advance(batch.len());
+        for answer in answers {
+            worst = worst.or(told(answer, screen));
+        }
+        screen.flush()?;
+        if screen.closed() {
+            break;
+        }
+    }
+    Ok(worst)
+}
+
+fn told(answer: Answer, screen: &mut Screen) -> Exit {
+    match answer {
+        Answer::Line(line, exit) => {
+            screen.show_line(&line);
+            exit
+        }
+        Answer::Json(line, exit) => {
+            screen.line(line);
+            exit
+        }
+        Answer::PassedOver => Exit::Fine,
+        Answer::Refused(error) => {
+            screen::complain(&error);
+            Exit::Error
+        }
+    }
+}
+
+fn answer(resolver: &Resolver, file: &Candidate, plan: &TreePlan) -> Answer {
+    if plan.surroundings.sysroot.is_none()
+        && let Err(refusal) = input::require_elf(&file.path, "tree")
+    {
+        return if file.named { Answer::Refused(refusal.into()) } else { Answer::PassedOver };
+    }
+    let closure = match resolve(resolver, &file.path) {
+        Ok(closure) => closure,
+        Err(error) => return Answer::Refused(error.context(file.path.display().to_string())),
+    };
+    let exit = exit(&closure);
+    if !matches!(plan.output, Output::Json) {
+        return Answer::Line(summary(&closure), exit);
+    }
+    match to_json_line(&TreeDocument::new(&closure)) {
+        Ok(line) => Answer::Json(line, exit),
+        Err(error) => Answer::Refused(error.into()),
+    }
+}
+
+/// `path: 12 objects, glibc 2.36`, or what is missing.
+fn summary(closure: &Closure) -> Line {
+    let line = Line::new().with(Role::Path, &closure.program).plain(": ");
+    let missing: Vec<String> = closure.findings.iter().filter_map(|finding| missing(&finding.kind)).collect();
+    if !missing.is_empty() {
+        return line.with(Role::Bad, missing.join(", "));
+    }
+    let version = closure.loader.version.map_or_else(String::new, |version| format!(" {version}"));
+    let objects = closure.objects.len().saturating_sub(1);
+    line.plain(match closure.loader.kind {
+        LoaderKind::Glibc => format!("{objects} objects, glibc{version}"),
+        LoaderKind::Musl => format!("{objects} objects, musl{version}"),
+        LoaderKind::None => "static".to_owned(),
+    })
+}
+
+fn missing(kind: &FindingKind) -> Option<String> {
+    match kind {
+        FindingKind::Missing { name } => Some(format!("{name} not found")),
+        FindingKind::FatalFile { path, .. } => Some(format!("{path} stops the loader")),
+        FindingKind::MissingInterpreter { path } => Some(format!("its loader {path} does not exist")),
+        FindingKind::MissingVersion { file, version } => Some(format!("{file} lacks {version}")),
+        _ => None,
+    }
+}
+
+/// Named files as they are; below folders every regular file, by name. Symbolic links inside a folder are not followed:
+/// what they lead to is either there itself or was not asked for.
+fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
+    let mut files = Vec::new();
+    for name in names {
+        let is_folder = name.is_dir();
+        if is_folder {
+            walk(name, &mut files)?;
+        } else {
+            files.push(Candidate { path: input::locate(name)?, named: true });
+        }
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, files: &mut Vec<Candidate>) -> anyhow::Result<()> {
+    let read = || format!("cannot read the folder {}", folder.display());
+    let mut entries = fs::read_dir(folder).with_context(read)?.collect::<Result<Vec<_>, _>>().with_context(read)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walk(&entry.path(), files)?,
+            Ok(kind) if kind.is_file() => files.push(Candidate { path: entry.path(), named: false }),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `underpin tree`: resolves without running, and shows what came of it.
+
+mod check;
+mod many;
+
+use crate::exit::Exit;
+use crate::plan::{Output, Targets, TreePlan};
+use crate::screen::Screen;
+use anyhow::{Context, bail};
+use bstr::{BStr, ByteSlice};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use underpin_report::{Text, TreeDocument, text};
+use underpin_resolve::{Closure, Resolver, Severity};
+
+/// Resolves what the plan names and shows it.
+///
+/// # Errors
+/// Where a file cannot be resolved; a missing library is a finding and no error.
+pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
+    match &plan.targets {
+        Targets::Many(files) => many::run(&resolver, files, &plan, screen),
+        Targets::One(program) => one(&resolver, program, &plan, screen),
+    }
+}
+
+fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let closure = resolve(resolver, program)?;
+    if let Output::List = plan.output {
+        // Straight from the model: the list is what other programs read, thousands of times.
+        for object in closure.objects.iter().skip(1) {
+            screen.line(&object.path);
+        }
+        return Ok(exit(&closure));
+    }
+    let mut document = TreeDocument::new(&closure);
+    let mut exit = exit(&closure);
+    if let Some(arguments) = &plan.check {
+        let comparison = check::compare(program, arguments, &document.calls, plan)?;
+        if !comparison.equal {
+            exit = Exit::Finding;
+        }
+        document.comparison = Some(comparison);
+    }
+    show(&document, plan, screen)?;
+    Ok(exit)
+}
+
+/// Resolves one file.
+fn resolve(resolver: &Resolver, program: &Path) -> anyhow::Result<Closure> {
+    let path = BStr::new(program.as_os_str().as_bytes());
+    resolver.resolve(path).with_context(|| "cannot tell what a loader makes of it")
+}
+
+/// A finding that keeps the program from starting decides the exit code; warnings and notes do not.
+fn exit(closure: &Closure) -> Exit {
+    let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
+    if broken { Exit::Finding } else { Exit::Fine }
+}
+
+fn show(document: &TreeDocument, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<()> {
+    let view = screen.view(0);
+    match &plan.output {
+        Output::Json => return screen.json(document),
+        Output::List => text::tree_list(document).for_each(|path| screen.line(path)),
+        Output::Why(name) => screen.show(&why(document, name, &view)?),
+        Output::Paths => screen.show(&text::tree_paths(document, &view)),
+        Output::Tree(verbosity) => {
+            let view = screen.view(*verbosity);
+            screen.show(&text::tree(document, &view));
+            if let Some(comparison) = &document.comparison {
+                screen.show(&text::calls_comparison(comparison, &view));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn why(document: &TreeDocument, name: &str, view: &underpin_report::View) -> anyhow::Result<Text> {
+    let Some(text) = text::tree_why(document, name.as_bytes().as_bstr(), view) else {
+        bail!("nothing named {name} has a part in {}; `underpin tree -v` shows every name", document.program);
+    };
+    Ok(text)
+}
