@@ -5,7 +5,8 @@ use clap::Args;
 /// Show what this machine allows, and the command that mends each lack.
 ///
 /// Looks at ptrace, performance counters, the CPUs and their governor, address space randomisation, and at the C
-/// libraries, loaders, compilers and emulators that are installed. Nothing is run and nothing is changed.
+/// libraries, loaders, compilers and emulators that are installed. Nothing is changed; the one program that is run, to
+/// try ptrace on it, is `sh -c :`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin doctor              what is there, and how to mend what is not\n  \

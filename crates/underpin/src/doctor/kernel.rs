@@ -1,7 +1,7 @@
 //! What the kernel and the processors allow: tracing, counters, steady clocks.
 
 use super::{Host, Item, State, Topic};
-use std::fs;
+use underpin_sys::{PerfProbe, PtraceProbe};
 
 /// Bit of CAP_SYS_PTRACE in the capability masks of `/proc/self/status`.
 const CAP_SYS_PTRACE: u64 = 1 << 19;
@@ -67,7 +67,21 @@ pub(super) fn tracing(host: &Host) -> Vec<Item> {
             Item::lack(topic, name, format!("{level}: nobody"), effect, Some(format!("{} {after}", mend("1")))).broken()
         }
     };
-    vec![scope, sandbox(host)]
+    let trial = host.trial.as_ref().map(|trial| tried(&trial.ptrace));
+    [Some(scope), Some(sandbox(host)), trial].into_iter().flatten().collect()
+}
+
+/// What came of tracing a shell.
+fn tried(probe: &PtraceProbe) -> Item {
+    let (topic, name) = (Topic::Tracing, "tracing a child");
+    match probe {
+        PtraceProbe::Works(cost) => {
+            let median = cost.median.as_secs_f64() * 1e6;
+            Item::good(topic, name, format!("works; a stop takes {median:.1} µs (median of {})", cost.stops))
+        }
+        PtraceProbe::Denied(denied) => Item::lack(topic, name, "refused", &denied.to_string(), None).broken(),
+        PtraceProbe::Failed(reason) => Item::lack(topic, name, "failed", reason, None).broken(),
+    }
 }
 
 /// A seccomp filter over this process may refuse ptrace; whether it does, only trying tells.
@@ -106,20 +120,28 @@ fn perf_level(host: &Host) -> Item {
     }
 }
 
-/// A processor's counters appear as an event source of their own: `cpu`, `cpu_core`, `armv8_pmuv3_0` and the like.
+/// Counters that could be opened, and those that the processor (or the virtual machine) does not have.
 fn counters(host: &Host) -> Item {
     let (topic, name) = (Topic::Measuring, "hardware counters");
-    let sources = fs::read_dir(host.path("/sys/bus/event_source/devices")).into_iter().flatten().flatten();
-    let mut names = sources.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    match names.find(|name| name.starts_with("cpu") || name.contains("pmu")) {
-        Some(source) => Item::good(topic, name, source),
-        None => Item::lack(
-            topic,
-            name,
-            "none",
-            "cycles, instructions and cache misses cannot be counted; usual in a virtual machine",
-            None,
-        ),
+    let probes = host.trial.as_ref().map_or(&[][..], |trial| &trial.counters);
+    let names = |wanted: fn(PerfProbe) -> bool| {
+        let names: Vec<&str> =
+            probes.iter().filter(|probe| wanted(probe.answer)).map(|probe| probe.counter.name()).collect();
+        names.join(", ")
+    };
+    let working = names(|answer| answer == PerfProbe::Works);
+    let denied = names(|answer| matches!(answer, PerfProbe::Denied { .. }));
+    match (probes.is_empty(), working.is_empty(), denied.is_empty()) {
+        (true, ..) => Item::good(topic, name, "not tried"),
+        (_, false, _) => Item::good(topic, name, working),
+        (_, _, false) => {
+            let mend = host.as_root("sysctl kernel.perf_event_paranoid=2");
+            Item::lack(topic, name, "refused", "cycles and instructions cannot be counted", Some(mend))
+        }
+        _ => {
+            let effect = "cycles, instructions and cache misses cannot be counted; usual in a virtual machine";
+            Item::lack(topic, name, "none", effect, None)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What this machine allows: facts read from /proc, /sys and the file system, each lack with the command that mends it.
 //!
 //! Reads below a root folder and a list of program directories, so that tests can describe a machine in a few files.
-//! Runs no program and changes nothing.
+//! Changes nothing. On this very machine it also tries what no setting tells: it traces `sh -c :` and opens counters.
 
 mod kernel;
 mod packages;
@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use underpin_report::document::SchemaTag;
 use underpin_report::{Document, Verb};
+use underpin_sys::{CounterProbe, PtraceProbe, hardware_counters, ptrace_probe};
 
 /// The machine to look at.
 #[derive(Debug)]
@@ -25,6 +26,15 @@ pub struct Host {
     /// User 0: commands that mend need no `sudo`.
     administrator: bool,
     packages: Option<PackageManager>,
+    /// What trying showed; only the machine that this process runs on can be tried.
+    trial: Option<Trial>,
+}
+
+/// What came of trying things out, where reading a setting is not enough.
+#[derive(Debug)]
+struct Trial {
+    ptrace: PtraceProbe,
+    counters: Vec<CounterProbe>,
 }
 
 /// Everything that was found out.
@@ -109,13 +119,15 @@ impl Host {
     /// This machine.
     pub fn this() -> Host {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        Host::below(Path::new("/"), std::env::split_paths(&path).collect())
+        let mut host = Host::below(Path::new("/"), std::env::split_paths(&path).collect());
+        host.trial = Some(Trial { ptrace: ptrace_probe(), counters: hardware_counters() });
+        host
     }
 
     /// A machine below a folder, with these directories of programs.
     pub fn below(root: &Path, program_dirs: Vec<PathBuf>) -> Host {
         let mut host =
-            Host { root: root.to_owned(), program_dirs, may_trace: false, administrator: false, packages: None };
+            Host { root: root.to_owned(), program_dirs, may_trace: false, administrator: false, packages: None, trial: None };
         host.may_trace = kernel::may_trace_anything(&host);
         host.administrator = kernel::is_administrator(&host);
         host.packages = PackageManager::of(&host);

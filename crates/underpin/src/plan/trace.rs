@@ -1,0 +1,56 @@
+//! The plans of the verbs that run a command.
+
+use crate::cli::{Phase, TraceArgs};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use underpin_trace::{CallSet, Options, Output, Until};
+
+/// What to run, how far to watch it, what to write.
+#[derive(Debug)]
+pub struct TracePlan {
+    /// For the tracer.
+    pub options: Options,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// Where the page goes.
+    pub html: Option<PathBuf>,
+}
+
+impl TracePlan {
+    /// # Errors
+    /// Where a call of the list has no number here.
+    pub fn new(args: TraceArgs) -> anyhow::Result<TracePlan> {
+        let calls: CallSet = args.calls.parse()?;
+        let options = Options {
+            until: until(args.until),
+            calls,
+            output: if args.json { to_standard_error()? } else { Output::Inherit },
+            ..Options::new(args.command)
+        };
+        Ok(TracePlan { options, json: args.json, html: args.export_html })
+    }
+}
+
+/// A run for a survey: the page is alone on standard output, so the program's own output goes to standard error.
+///
+/// # Errors
+/// Where standard error cannot be shared.
+pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<Options> {
+    let command = std::iter::once(program).chain(arguments);
+    Ok(Options { until: until(phase), output: to_standard_error()?, ..Options::new(command) })
+}
+
+fn until(phase: Phase) -> Until {
+    match phase {
+        Phase::Entry => Until::Entry,
+        Phase::Main => Until::Main,
+        Phase::Exit => Until::Exit,
+    }
+}
+
+fn to_standard_error() -> io::Result<Output> {
+    Ok(Output::File(File::from(io::stderr().as_fd().try_clone_to_owned()?)))
+}
