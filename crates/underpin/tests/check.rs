@@ -1,0 +1,127 @@
+//! `underpin check` from outside: the gate of a CI run, and the story of a Rust program that RHEL 8 refuses.
+
+mod common;
+
+use common::{json, says};
+use std::fs;
+use std::path::PathBuf;
+use underpin_test_support::{Fixture, Output, need};
+
+/// Uses what glibc moved or renewed in 2.29, 2.32, 2.33 and 2.34: math, pthread in libc, stat, `__libc_start_main`.
+const RUST_PROGRAM: &str = r#"
+fn main() {
+    let base: f64 = std::env::args().count() as f64 + 1.5;
+    let worker = std::thread::spawn(move || base.powf(2.5).exp().ln());
+    let size = std::fs::metadata("/").map(|data| data.len()).unwrap_or(0);
+    println!("broker {} {}", worker.join().unwrap_or(0.0), size);
+}
+"#;
+
+/// Builds it with the machine's Rust; `None` where the target is not installed.
+fn rust_program(dir: &Fixture, target: Option<&str>) -> Option<PathBuf> {
+    let source = dir.write("broker.rs", RUST_PROGRAM);
+    let name = target.unwrap_or("host");
+    let mut rustc = dir.command("rustc");
+    rustc.arg("--edition=2021").arg("-O").arg("-o").arg(dir.join(name)).arg(source);
+    if let Some(target) = target {
+        rustc.arg("--target").arg(target).arg("-Ctarget-feature=+crt-static");
+    }
+    let output = Output::of(&mut rustc);
+    (output.code == Some(0)).then(|| dir.join(name))
+}
+
+#[test]
+fn a_rust_program_built_here_is_refused_for_rhel8_with_the_symbols_named() {
+    need!("rustc", "cc");
+    let dir = Fixture::new();
+    let program = rust_program(&dir, None).expect("rustc builds a program");
+    let program = program.to_str().unwrap();
+    let output = says(["check", "--on", "rhel8", program]);
+    assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
+
+    // The judge is what the file itself asks for, as readelf reads it.
+    let versions = dir.must("readelf", ["-VW", program]);
+    let symbols = dir.must("readelf", ["--dyn-syms", "-W", program]);
+    let mut refused = 0;
+    for version in ["GLIBC_2.29", "GLIBC_2.32", "GLIBC_2.33", "GLIBC_2.34"] {
+        if !versions.contains(&format!("Name: {version} ")) {
+            continue;
+        }
+        refused += 1;
+        assert!(output.stdout.contains(version), "{version} is not named:\n{}", output.stdout);
+        let named = symbols
+            .split_whitespace()
+            .filter_map(|word| word.strip_suffix(&format!("@{version}")))
+            .any(|symbol| output.stdout.contains(symbol));
+        assert!(named, "no symbol of {version} is named:\n{}", output.stdout);
+    }
+    assert!(refused >= 2, "this machine's glibc is too old for the story:\n{versions}");
+}
+
+#[test]
+fn its_static_musl_build_runs_everywhere() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    let program = rust_program(&dir, Some("x86_64-unknown-linux-musl")).unwrap_or_else(|| {
+        eprintln!("no Rust musl target here: a C program built with `musl-gcc -static` stands in");
+        dir.write("main.c", "#include <stdio.h>\nint main(void){puts(\"broker\");return 0;}");
+        dir.musl_cc(["-static", "-o", "static", "main.c"]);
+        dir.join("static")
+    });
+    let program = program.to_str().unwrap();
+    let all = json(["check", "--json", program]);
+    assert_eq!(all["schema"], "underpin.check/1");
+    for system in ["rhel8", "debian11", "alpine3.20"] {
+        let output = says(["check", "--on", system, program]);
+        assert_eq!(output.code, Some(0), "{system}: {}{}", output.stdout, output.stderr);
+    }
+    assert_eq!(says(["check", "--max-glibc", "2.17", program]).code, Some(0), "it needs no glibc at all");
+}
+
+#[test]
+fn max_glibc_is_a_gate() {
+    need!("cc", "readelf");
+    let dir = Fixture::new();
+    dir.write("main.c", "#include <stdio.h>\nint main(void){puts(\"\");return 0;}");
+    dir.cc(["-o", "prog", "main.c"]);
+    let prog = dir.join("prog");
+    let prog = prog.to_str().unwrap();
+    assert_eq!(says(["check", "--max-glibc", "2.99", prog]).code, Some(0));
+    let refused = says(["check", "--max-glibc", "2.1", prog]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stdout.contains("GLIBC_2."), "{}", refused.stdout);
+    assert_eq!(says(["check", "--max-glibc", "two", prog]).code, Some(2));
+}
+
+#[test]
+fn an_unknown_system_is_wrong_use_and_the_known_ones_are_named() {
+    let output = says(["check", "--on", "plan9", "/bin/sh"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("plan9") && output.stderr.contains("rhel8"), "{}", output.stderr);
+}
+
+#[test]
+fn what_travels_along_is_no_demand_on_the_target() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("v.map", "MINE_7 { global: mine; local: *; };");
+    dir.write("mine.c", "int mine(void){return 0;}");
+    dir.write("main.c", "int mine(void); int main(void){return mine();}");
+    dir.mkdir("lib");
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libmine.so.1", "-Wl,--version-script,v.map", "-o", "lib/libmine.so.1", "mine.c"]);
+    fs::hard_link(dir.join("lib/libmine.so.1"), dir.join("lib/libmine.so")).unwrap();
+    dir.cc(["-o", "prog", "main.c", "-Llib", "-lmine"]);
+    let (prog, lib) = (dir.join("prog"), dir.join("lib"));
+    let alone = says(["check", prog.to_str().unwrap()]).stdout;
+    assert!(alone.contains("libmine.so.1"), "{alone}");
+    let along = json(["check", "--json", "--with", lib.to_str().unwrap(), prog.to_str().unwrap()]);
+    let floors = along["floors"].to_string();
+    assert!(!floors.contains("MINE_7"), "{floors}");
+}
+
+#[test]
+fn a_broken_with_folder_is_wrong_use() {
+    let output = says(["check", "--with", "/no/such/folder", "/bin/sh"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("/no/such/folder"), "{}", output.stderr);
+}

@@ -1,0 +1,28 @@
+//! Running the built binary as a user would.
+#![allow(dead_code, reason = "every test file takes what it needs")]
+
+use std::ffi::OsStr;
+use std::process::Command;
+use underpin_test_support::Output;
+
+/// The binary, with neither the developer's colours, terminal width nor loader variables.
+pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_underpin"));
+    command.args(args).stdin(std::process::Stdio::null());
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What it says to these arguments.
+pub fn says<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
+    Output::of(&mut underpin(args))
+}
+
+/// Its standard output as one JSON document; fails where anything else is printed with it.
+pub fn json<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> serde_json::Value {
+    let output = says(args);
+    serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("no JSON document ({error}): {}{}", output.stdout, output.stderr))
+}

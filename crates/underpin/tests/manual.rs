@@ -1,0 +1,51 @@
+//! Help, man pages and completions: generated, complete and up to date.
+
+mod common;
+
+use common::says;
+use std::path::{Path, PathBuf};
+
+const VERBS: [&str; 5] = ["survey", "tree", "check", "trace", "doctor"];
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
+#[test]
+fn every_verb_has_examples_in_its_help() {
+    for verb in VERBS {
+        let help = says([verb, "--help"]);
+        assert_eq!(help.code, Some(0));
+        assert!(help.stdout.contains(&format!("Examples:\n  underpin {verb}")), "{}", help.stdout);
+    }
+}
+
+#[test]
+fn the_overview_lists_every_verb_and_the_exit_codes() {
+    let help = says(["--help"]).stdout;
+    for verb in VERBS {
+        assert!(help.contains(&format!("\n  {verb} ")), "{help}");
+    }
+    assert!(help.contains("Exit codes") && !help.contains("generate"), "{help}");
+}
+
+#[test]
+fn the_man_pages_are_up_to_date() {
+    let stale = "run `cargo xtask docs`";
+    let page = std::fs::read_to_string(docs().join("man/underpin.1")).expect(stale);
+    assert_eq!(page, says(["generate", "man"]).stdout, "{stale}");
+    for verb in VERBS {
+        let page = std::fs::read_to_string(docs().join(format!("man/underpin-{verb}.1"))).expect(stale);
+        assert_eq!(page, says(["generate", "man", verb]).stdout, "{verb}: {stale}");
+    }
+}
+
+#[test]
+fn the_completions_are_up_to_date() {
+    for (shell, file) in
+        [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")]
+    {
+        let kept = std::fs::read_to_string(docs().join("completions").join(file)).unwrap_or_default();
+        assert_eq!(kept, says(["generate", "completions", shell]).stdout, "{shell}: run `cargo xtask docs`");
+    }
+}

@@ -1,0 +1,127 @@
+//! Files that are no programs: one clear sentence with the path and what to do, exit code 2, and never a hang.
+
+mod common;
+
+use common::says;
+use std::os::unix::net::UnixListener;
+use underpin_test_support::{Fixture, need};
+
+/// What each verb that reads a program says to a file.
+fn refusals(path: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for verb in ["tree", "check", "survey"] {
+        let output = says([verb, path]);
+        assert_eq!(output.code, Some(2), "{verb} {path}: {}{}", output.stdout, output.stderr);
+        assert_eq!(output.stdout, "", "{verb} {path}: a refusal goes to standard error");
+        let lines: Vec<&str> = output.stderr.lines().collect();
+        assert_eq!(lines.len(), 1, "{verb} {path}: one line, not {lines:?}");
+        assert!(lines[0].contains(path), "{verb}: {} does not name {path}", lines[0]);
+        sentences.push(lines[0].to_owned());
+    }
+    sentences
+}
+
+fn refused_with(path: &str, words: &[&str]) {
+    for sentence in refusals(path) {
+        for word in words {
+            assert!(sentence.contains(word), "{sentence:?} does not say {word:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_nothing_here_and_nothing_in_path() {
+    refused_with("/no/such/program", &["no such file"]);
+    refused_with("no-such-program-of-underpin", &["no such file here", "PATH"]);
+}
+
+#[test]
+fn a_fifo_is_refused_unopened() {
+    need!("mkfifo");
+    let dir = Fixture::new();
+    dir.must("mkfifo", ["pipe"]);
+    refused_with(dir.join("pipe").to_str().unwrap(), &["is a FIFO", "name a regular file"]);
+}
+
+#[test]
+fn a_socket_and_a_device_are_refused_by_their_kind() {
+    let dir = Fixture::new();
+    let _socket = UnixListener::bind(dir.join("socket")).unwrap();
+    refused_with(dir.join("socket").to_str().unwrap(), &["is a socket"]);
+    refused_with("/dev/null", &["is a character device"]);
+}
+
+#[test]
+fn an_empty_file_says_how_empty_it_is() {
+    let dir = Fixture::new();
+    dir.write("empty", "");
+    refused_with(dir.join("empty").to_str().unwrap(), &["is empty (0 bytes)"]);
+}
+
+#[test]
+fn a_text_is_shown_by_its_first_bytes() {
+    let dir = Fixture::new();
+    dir.write("notes", "hello, world");
+    refused_with(dir.join("notes").to_str().unwrap(), &["not an ELF file", "offset 0", "hello"]);
+    dir.write("picture", b"\x89PNG\r\n\x1a\n");
+    refused_with(dir.join("picture").to_str().unwrap(), &["not an ELF file", "89 50 4e 47"]);
+}
+
+#[test]
+fn a_script_names_its_interpreter_and_offers_it() {
+    let dir = Fixture::new();
+    dir.write("run.sh", "#!/bin/sh -e\necho hi\n");
+    dir.write("run.py", "#!/usr/bin/env -S python3 -u\nprint()\n");
+    let sentences = refusals(dir.join("run.sh").to_str().unwrap());
+    assert!(sentences[0].contains("script for /bin/sh") && sentences[0].contains("`underpin tree /bin/sh`"), "{sentences:?}");
+    assert!(sentences[1].contains("`underpin check /bin/sh`"), "{sentences:?}");
+    refused_with(dir.join("run.py").to_str().unwrap(), &["script for python3"]);
+}
+
+#[test]
+fn a_circle_of_links_is_no_missing_file() {
+    let dir = Fixture::new();
+    dir.symlink("b", "a");
+    dir.symlink("a", "b");
+    refused_with(dir.join("a").to_str().unwrap(), &["lead in a circle"]);
+}
+
+#[test]
+fn a_truncated_program_says_at_which_offset_it_ends() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void){return 0;}");
+    dir.cc(["-o", "whole", "main.c"]);
+    let whole = std::fs::read(dir.join("whole")).unwrap();
+    for length in [5, 40, 100] {
+        dir.write("part", &whole[..length]);
+        refused_with(dir.join("part").to_str().unwrap(), &["offset"]);
+    }
+}
+
+#[test]
+fn a_directory_is_no_program_for_the_verbs_that_want_one() {
+    let dir = Fixture::new();
+    for verb in ["check", "survey"] {
+        let output = says([verb, dir.text()]);
+        assert_eq!(output.code, Some(2));
+        assert!(output.stderr.contains("is a directory"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn wrong_use_is_exit_code_two() {
+    for args in [&["no-such-verb"][..], &["tree"], &["tree", "--cpu", "x86-64-v9", "/bin/sh"], &["trace"], &["check"]] {
+        assert_eq!(says(args).code, Some(2), "{args:?}");
+    }
+    assert_eq!(says(["--help"]).code, Some(0));
+    assert_eq!(says(["--version"]).code, Some(0));
+}
+
+#[test]
+fn a_variable_that_no_loader_reads_is_refused_instead_of_ignored() {
+    let output = says(["tree", "--env", "LD_LIBARY_PATH=/opt", "/bin/sh"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("LD_LIBARY_PATH") && output.stderr.contains("LD_LIBRARY_PATH"), "{}", output.stderr);
+    assert_eq!(says(["tree", "--env", "LD_LIBRARY_PATH", "/bin/sh"]).code, Some(2));
+}

@@ -1,0 +1,101 @@
+//! `underpin trace` from outside: exit codes as env(1) has them, the command's streams, the document.
+
+mod common;
+
+use common::{json, says};
+use underpin_test_support::{Fixture, need};
+
+#[test]
+fn the_commands_exit_code_is_handed_on() {
+    assert_eq!(says(["trace", "--", "true"]).code, Some(0));
+    assert_eq!(says(["trace", "--", "sh", "-c", "exit 7"]).code, Some(7));
+    assert_eq!(says(["trace", "--until", "exit", "--", "sh", "-c", "exit 7"]).code, Some(7));
+    assert_eq!(says(["trace", "--until", "exit", "--", "sh", "-c", "kill -TERM $$"]).code, Some(128 + 15));
+}
+
+#[test]
+fn a_command_that_cannot_be_started_exits_as_env_does() {
+    let dir = Fixture::new();
+    let text = dir.write("text", "no program");
+    assert_eq!(says(["trace", "--", "no-such-command-of-underpin"]).code, Some(127));
+    let output = says(["trace".as_ref(), "--".as_ref(), text.as_os_str()]);
+    assert_eq!(output.code, Some(126), "{}", output.stderr);
+    assert!(output.stderr.contains("text"), "{}", output.stderr);
+}
+
+#[test]
+fn the_commands_output_is_kept_and_leaves_the_document_alone() {
+    let screen = says(["trace", "--until", "exit", "--", "echo", "said by the command"]);
+    assert!(screen.stdout.contains("said by the command"));
+    let output = says(["trace", "--json", "--until", "exit", "--", "echo", "said by the command"]);
+    assert!(output.stderr.contains("said by the command"));
+    let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "underpin.trace/1");
+}
+
+#[test]
+fn the_document_has_totals_and_phases() {
+    let document = json(["trace", "--json", "--until", "exit", "--", "/bin/true"]);
+    let calls = document["syscalls"].as_array().unwrap();
+    let openat = calls.iter().find(|call| call["name"] == "openat").unwrap();
+    for field in ["calls", "errors", "seconds"] {
+        assert!(openat[field].is_number(), "{openat}");
+    }
+    let phases = document["phases"].as_array().unwrap();
+    let sum: u64 = phases
+        .iter()
+        .flat_map(|phase| phase["syscalls"].as_array().unwrap())
+        .filter(|call| call["name"] == "openat")
+        .map(|call| call["calls"].as_u64().unwrap())
+        .sum();
+    assert_eq!(Some(sum), openat["calls"].as_u64(), "the phases add up to the total");
+}
+
+#[test]
+fn options_before_the_command_are_ours_and_those_after_it_are_its_own() {
+    let output = says(["trace", "--until", "exit", "echo", "--json"]);
+    assert!(output.stdout.contains("--json"), "{}", output.stdout);
+}
+
+#[test]
+fn an_unknown_call_is_wrong_use() {
+    let output = says(["trace", "--calls", "opnat", "--", "true"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("opnat"), "{}", output.stderr);
+}
+
+#[test]
+fn the_page_is_written_whole_and_needs_no_network() {
+    let dir = Fixture::new();
+    let page = dir.join("start.html");
+    let output = says(["trace".as_ref(), "--export-html".as_ref(), page.as_os_str(), "--".as_ref(), "true".as_ref()]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("<svg") && html.trim_end().ends_with("</html>"));
+    for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let nowhere = dir.join("no/such/folder/x.html");
+    let output = says(["trace".as_ref(), "--export-html".as_ref(), nowhere.as_os_str(), "--".as_ref(), "true".as_ref()]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("x.html"), "{}", output.stderr);
+}
+
+#[test]
+fn counts_equal_those_of_strace() {
+    need!("strace", "/usr/bin/git");
+    let dir = Fixture::new();
+    let command = ["/usr/bin/git", "--version"];
+    let set = "openat,mmap,mprotect,munmap,access,newfstatat,execve,read,pread64,close,brk";
+    let summary = dir.must("sh", ["-c", &format!("strace -f -c -e trace={set} -o counts {} >/dev/null; cat counts", command.join(" "))]);
+    let document = json([&["trace", "--json", "--until", "exit", "--calls", set, "--"][..], &command].concat());
+    let mut compared = 0;
+    for call in document["syscalls"].as_array().unwrap() {
+        let name = call["name"].as_str().unwrap();
+        let row = summary.lines().find(|line| line.split_whitespace().last() == Some(name)).unwrap_or_else(|| panic!("strace counts no {name}:\n{summary}"));
+        let figures: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(figures[3].parse::<u64>().ok(), call["calls"].as_u64(), "{name}");
+        compared += 1;
+    }
+    assert!(compared >= 8, "{summary}");
+}

@@ -1,0 +1,133 @@
+//! `underpin tree` from outside: what it prints, and how it exits.
+
+mod common;
+
+use common::{json, says, underpin};
+use underpin_test_support::{Fixture, Output, need, traced_objects};
+
+/// A program that needs `libb.so`, which needs `liba.so`; both found through `$ORIGIN`.
+fn chain() -> Fixture {
+    let dir = Fixture::new();
+    dir.write("a.c", "int a(void){return 1;}");
+    dir.write("b.c", "int a(void); int b(void){return a();}");
+    dir.write("main.c", "int b(void); int main(void){return b() - 1;}");
+    dir.cc(["-shared", "-fPIC", "-o", "liba.so", "a.c"]);
+    dir.cc(["-shared", "-fPIC", "-o", "libb.so", "b.c", "-L.", "-la", "-Wl,-rpath,$ORIGIN"]);
+    dir.cc(["-o", "prog", "main.c", "-L.", "-lb", "-Wl,-rpath,$ORIGIN", "-Wl,-rpath-link,."]);
+    dir
+}
+
+#[test]
+fn the_list_is_the_loaders_own_in_its_order() {
+    need!("cc", "readelf");
+    let dir = chain();
+    let loader: Vec<_> = traced_objects(&dir.join("prog"), &[]).unwrap().into_iter().map(|object| object.path.unwrap()).collect();
+    let ours: Vec<_> = says(["tree", "--list", dir.join("prog").to_str().unwrap()]).stdout.lines().map(Into::into).collect::<Vec<std::path::PathBuf>>();
+    assert_eq!(ours, loader);
+}
+
+#[test]
+fn a_missing_library_is_a_finding_with_every_path_tried() {
+    need!("cc");
+    let dir = chain();
+    std::fs::remove_file(dir.join("liba.so")).unwrap();
+    let prog = dir.join("prog");
+    let prog = prog.to_str().unwrap();
+    let output = says(["tree", prog]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("liba.so"), "{}", output.stdout);
+    let why = says(["tree", "--why", "liba.so", prog]);
+    assert_eq!(why.code, Some(1));
+    assert!(why.stdout.contains(dir.join("liba.so").to_str().unwrap()), "{}", why.stdout);
+    let unknown = says(["tree", "--why", "libnothing.so", prog]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.stderr.contains("libnothing.so"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_variable_of_the_option_is_searched_and_ours_is_too() {
+    need!("cc");
+    let dir = chain();
+    std::fs::create_dir(dir.join("other")).unwrap();
+    std::fs::rename(dir.join("liba.so"), dir.join("other/liba.so")).unwrap();
+    let (prog, other) = (dir.join("prog"), dir.join("other"));
+    let variable = format!("LD_LIBRARY_PATH={}", other.display());
+    assert_eq!(says(["tree", "--env", &variable, prog.to_str().unwrap()]).code, Some(0));
+    let inherited = Output::of(underpin(["tree".as_ref(), prog.as_os_str()]).env("LD_LIBRARY_PATH", &other));
+    assert_eq!(inherited.code, Some(0));
+    let secure = says(["tree", "--secure", "--env", &variable, prog.to_str().unwrap()]);
+    assert_eq!(secure.code, Some(1), "secure-execution mode ignores it");
+}
+
+#[test]
+fn predicted_calls_equal_measured_ones() {
+    need!("/usr/bin/git", "/usr/bin/python3");
+    for program in ["/bin/sh", "/usr/bin/git", "/usr/bin/python3"] {
+        let document = json(["tree", "--check", "--json", program, "--", "--version"]);
+        assert_eq!(document["comparison"]["equal"], true, "{program}: {}", document["comparison"]);
+        let calls = document["comparison"]["rows"].as_array().unwrap();
+        assert!(calls.iter().any(|row| row["name"] == "openat" && row["measured_calls"].as_u64() > Some(0)), "{calls:?}");
+    }
+}
+
+#[test]
+fn many_files_give_one_line_each_in_the_order_given() {
+    need!("cc");
+    let dir = chain();
+    dir.write("notes.txt", "no program");
+    let (prog, lib) = (dir.join("prog"), dir.join("libb.so"));
+    let output = says(["tree", "--json", prog.to_str().unwrap(), lib.to_str().unwrap()]);
+    let lines: Vec<serde_json::Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["program"], prog.to_str().unwrap());
+    assert_eq!(lines[1]["program"], lib.to_str().unwrap());
+
+    let folder = says(["tree", dir.text()]);
+    assert_eq!(folder.code, Some(0), "{}", folder.stderr);
+    let names: Vec<&str> = folder.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(path, _)| path).collect();
+    assert_eq!(names, ["liba.so", "libb.so", "prog"].map(|name| dir.join(name).to_str().unwrap().to_owned()));
+}
+
+#[test]
+fn a_named_file_that_is_no_program_is_an_error_but_the_others_are_shown() {
+    need!("cc");
+    let dir = chain();
+    dir.write("notes.txt", "no program");
+    let (prog, notes) = (dir.join("prog"), dir.join("notes.txt"));
+    let output = says(["tree", "--json", notes.to_str().unwrap(), prog.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2));
+    assert_eq!(output.stdout.lines().count(), 1);
+    assert!(output.stderr.contains("notes.txt"), "{}", output.stderr);
+}
+
+#[test]
+fn a_whole_folder_of_the_machine_is_read() {
+    let output = says(["tree", "--json", "/usr/bin"]);
+    assert!(matches!(output.code, Some(0 | 1)), "{}", output.stderr);
+    assert_eq!(output.stderr, "");
+    let mut programs = 0;
+    for line in output.stdout.lines() {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(document["schema"], "underpin.tree/1");
+        programs += 1;
+    }
+    assert!(programs > 50, "only {programs} programs in /usr/bin");
+}
+
+#[test]
+fn another_root_is_resolved_inside_itself() {
+    need!("cc");
+    let dir = chain();
+    for folder in ["sys/lib64", "sys/app"] {
+        dir.mkdir(folder);
+    }
+    for name in ["prog", "liba.so", "libb.so"] {
+        std::fs::copy(dir.join(name), dir.join("sys/app").join(name)).unwrap();
+    }
+    let root = dir.join("sys");
+    let root = root.to_str().unwrap();
+    let output = says(["tree", "--root", root, "/app/prog"]);
+    assert_eq!(output.code, Some(1), "no loader and no libc in there: {}{}", output.stdout, output.stderr);
+    let from_here = says(["tree", "--root", root, dir.join("sys/app/prog").to_str().unwrap()]);
+    assert_eq!(from_here.stdout, output.stdout, "a path from here means the same file");
+}
