@@ -7,6 +7,8 @@ mod cli;
 mod commands;
 mod doctor;
 mod exit;
+mod input;
+mod plan;
 mod screen;
 
 use clap::Parser;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
 /// Arguments, plan, command: one line per verb.
 fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     match verb {
+        Verb::Tree(args) => commands::tree::run(plan::TreePlan::new(args)?, screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }

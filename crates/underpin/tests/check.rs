@@ -108,7 +108,15 @@ fn what_travels_along_is_no_demand_on_the_target() {
     dir.write("mine.c", "int mine(void){return 0;}");
     dir.write("main.c", "int mine(void); int main(void){return mine();}");
     dir.mkdir("lib");
-    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libmine.so.1", "-Wl,--version-script,v.map", "-o", "lib/libmine.so.1", "mine.c"]);
+    dir.cc([
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libmine.so.1",
+        "-Wl,--version-script,v.map",
+        "-o",
+        "lib/libmine.so.1",
+        "mine.c",
+    ]);
     fs::hard_link(dir.join("lib/libmine.so.1"), dir.join("lib/libmine.so")).unwrap();
     dir.cc(["-o", "prog", "main.c", "-Llib", "-lmine"]);
     let (prog, lib) = (dir.join("prog"), dir.join("lib"));

@@ -73,7 +73,10 @@ fn a_script_names_its_interpreter_and_offers_it() {
     dir.write("run.sh", "#!/bin/sh -e\necho hi\n");
     dir.write("run.py", "#!/usr/bin/env -S python3 -u\nprint()\n");
     let sentences = refusals(dir.join("run.sh").to_str().unwrap());
-    assert!(sentences[0].contains("script for /bin/sh") && sentences[0].contains("`underpin tree /bin/sh`"), "{sentences:?}");
+    assert!(
+        sentences[0].contains("script for /bin/sh") && sentences[0].contains("`underpin tree /bin/sh`"),
+        "{sentences:?}"
+    );
     assert!(sentences[1].contains("`underpin check /bin/sh`"), "{sentences:?}");
     refused_with(dir.join("run.py").to_str().unwrap(), &["script for python3"]);
 }

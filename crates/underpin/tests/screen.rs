@@ -33,7 +33,8 @@ fn json_is_never_coloured() {
 
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
-    for args in [&["tree", "-vv", "/bin/sh"][..], &["tree", "--json", "/usr/bin"], &["generate", "completions", "zsh"]] {
+    for args in [&["tree", "-vv", "/bin/sh"][..], &["tree", "--json", "/usr/bin"], &["generate", "completions", "zsh"]]
+    {
         let mut child = underpin(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut stderr = String::new();

@@ -76,7 +76,8 @@ fn the_page_is_written_whole_and_needs_no_network() {
         assert!(!html.contains(outside), "{outside}");
     }
     let nowhere = dir.join("no/such/folder/x.html");
-    let output = says(["trace".as_ref(), "--export-html".as_ref(), nowhere.as_os_str(), "--".as_ref(), "true".as_ref()]);
+    let output =
+        says(["trace".as_ref(), "--export-html".as_ref(), nowhere.as_os_str(), "--".as_ref(), "true".as_ref()]);
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("x.html"), "{}", output.stderr);
 }
@@ -87,12 +88,18 @@ fn counts_equal_those_of_strace() {
     let dir = Fixture::new();
     let command = ["/usr/bin/git", "--version"];
     let set = "openat,mmap,mprotect,munmap,access,newfstatat,execve,read,pread64,close,brk";
-    let summary = dir.must("sh", ["-c", &format!("strace -f -c -e trace={set} -o counts {} >/dev/null; cat counts", command.join(" "))]);
+    let summary = dir.must(
+        "sh",
+        ["-c", &format!("strace -f -c -e trace={set} -o counts {} >/dev/null; cat counts", command.join(" "))],
+    );
     let document = json([&["trace", "--json", "--until", "exit", "--calls", set, "--"][..], &command].concat());
     let mut compared = 0;
     for call in document["syscalls"].as_array().unwrap() {
         let name = call["name"].as_str().unwrap();
-        let row = summary.lines().find(|line| line.split_whitespace().last() == Some(name)).unwrap_or_else(|| panic!("strace counts no {name}:\n{summary}"));
+        let row = summary
+            .lines()
+            .find(|line| line.split_whitespace().last() == Some(name))
+            .unwrap_or_else(|| panic!("strace counts no {name}:\n{summary}"));
         let figures: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(figures[3].parse::<u64>().ok(), call["calls"].as_u64(), "{name}");
         compared += 1;

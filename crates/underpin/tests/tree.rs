@@ -21,8 +21,13 @@ fn chain() -> Fixture {
 fn the_list_is_the_loaders_own_in_its_order() {
     need!("cc", "readelf");
     let dir = chain();
-    let loader: Vec<_> = traced_objects(&dir.join("prog"), &[]).unwrap().into_iter().map(|object| object.path.unwrap()).collect();
-    let ours: Vec<_> = says(["tree", "--list", dir.join("prog").to_str().unwrap()]).stdout.lines().map(Into::into).collect::<Vec<std::path::PathBuf>>();
+    let loader: Vec<_> =
+        traced_objects(&dir.join("prog"), &[]).unwrap().into_iter().map(|object| object.path.unwrap()).collect();
+    let ours: Vec<_> = says(["tree", "--list", dir.join("prog").to_str().unwrap()])
+        .stdout
+        .lines()
+        .map(Into::into)
+        .collect::<Vec<std::path::PathBuf>>();
     assert_eq!(ours, loader);
 }
 
@@ -66,7 +71,10 @@ fn predicted_calls_equal_measured_ones() {
         let document = json(["tree", "--check", "--json", program, "--", "--version"]);
         assert_eq!(document["comparison"]["equal"], true, "{program}: {}", document["comparison"]);
         let calls = document["comparison"]["rows"].as_array().unwrap();
-        assert!(calls.iter().any(|row| row["name"] == "openat" && row["measured_calls"].as_u64() > Some(0)), "{calls:?}");
+        assert!(
+            calls.iter().any(|row| row["name"] == "openat" && row["measured_calls"].as_u64() > Some(0)),
+            "{calls:?}"
+        );
     }
 }
 
@@ -84,7 +92,8 @@ fn many_files_give_one_line_each_in_the_order_given() {
 
     let folder = says(["tree", dir.text()]);
     assert_eq!(folder.code, Some(0), "{}", folder.stderr);
-    let names: Vec<&str> = folder.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(path, _)| path).collect();
+    let names: Vec<&str> =
+        folder.stdout.lines().filter_map(|line| line.split_once(": ")).map(|(path, _)| path).collect();
     assert_eq!(names, ["liba.so", "libb.so", "prog"].map(|name| dir.join(name).to_str().unwrap().to_owned()));
 }
 

@@ -126,8 +126,14 @@ impl Host {
 
     /// A machine below a folder, with these directories of programs.
     pub fn below(root: &Path, program_dirs: Vec<PathBuf>) -> Host {
-        let mut host =
-            Host { root: root.to_owned(), program_dirs, may_trace: false, administrator: false, packages: None, trial: None };
+        let mut host = Host {
+            root: root.to_owned(),
+            program_dirs,
+            may_trace: false,
+            administrator: false,
+            packages: None,
+            trial: None,
+        };
         host.may_trace = kernel::may_trace_anything(&host);
         host.administrator = kernel::is_administrator(&host);
         host.packages = PackageManager::of(&host);

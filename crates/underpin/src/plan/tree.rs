@@ -62,7 +62,9 @@ impl TreePlan {
             _ => Targets::Many(args.programs),
         };
         if matches!(targets, Targets::Many(_)) && (args.check || !matches!(output, Output::Json | Output::Tree(_))) {
-            bail!("--list, --why, --paths and --check look at one program; several or a folder go with --json or alone");
+            bail!(
+                "--list, --why, --paths and --check look at one program; several or a folder go with --json or alone"
+            );
         }
         Ok(TreePlan { targets, surroundings, output, check: args.check.then_some(args.arguments) })
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use underpin_report::{Line, Role, TreeDocument, to_json_line};
-use underpin_resolve::{Closure, FindingKind, LoaderKind, Resolver};
+use underpin_resolve::{Closure, Depth, FindingKind, LoaderKind, Resolver};
 
 /// Files between two writes: enough to keep every processor busy, few enough that output comes while work goes on.
 const BATCH: usize = 256;
@@ -76,9 +76,9 @@ fn answer(resolver: &Resolver, file: &Candidate, plan: &TreePlan) -> Answer {
     {
         return if file.named { Answer::Refused(refusal.into()) } else { Answer::PassedOver };
     }
-    let closure = match resolve(resolver, &file.path) {
+    let closure = match resolve(resolver, &file.path, Depth::Findings) {
         Ok(closure) => closure,
-        Err(error) => return Answer::Refused(error.context(file.path.display().to_string())),
+        Err(error) => return Answer::Refused(error),
     };
     let exit = exit(&closure);
     if !matches!(plan.output, Output::Json) {

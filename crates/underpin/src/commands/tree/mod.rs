@@ -1,24 +1,25 @@
 //! `underpin tree`: resolves without running, and shows what came of it.
 
-mod check;
 mod many;
 
 use crate::exit::Exit;
-use crate::plan::{Output, Targets, TreePlan};
+use crate::plan::{Output, Surroundings, Targets, TreePlan};
 use crate::screen::Screen;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use bstr::{BStr, ByteSlice};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::{Text, TreeDocument, text};
-use underpin_resolve::{Closure, Resolver, Severity};
+use underpin_resolve::{Closure, Depth, Resolver, Severity};
 
 /// Resolves what the plan names and shows it.
 ///
 /// # Errors
 /// Where a file cannot be resolved; a missing library is a finding and no error.
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
+    let Surroundings { root, sysroot, environment } = &plan.surroundings;
+    // A sysroot in which ldconfig never ran has no cache; this machine's loader would not look at ld.so.conf either.
+    let resolver = Resolver::new(root, environment.clone()).with_conf(sysroot.is_some());
     match &plan.targets {
         Targets::Many(files) => many::run(&resolver, files, &plan, screen),
         Targets::One(program) => one(&resolver, program, &plan, screen),
@@ -26,9 +27,10 @@ pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let closure = resolve(resolver, program)?;
-    if let Output::List = plan.output {
-        // Straight from the model: the list is what other programs read, thousands of times.
+    // The list is what other programs read, thousands of times: it wants no second look, and no document.
+    let is_list = matches!(plan.output, Output::List);
+    let closure = resolve(resolver, program, if is_list { Depth::Load } else { Depth::Findings })?;
+    if is_list {
         for object in closure.objects.iter().skip(1) {
             screen.line(&object.path);
         }
@@ -36,21 +38,15 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     }
     let mut document = TreeDocument::new(&closure);
     let mut exit = exit(&closure);
-    if let Some(arguments) = &plan.check {
-        let comparison = check::compare(program, arguments, &document.calls, plan)?;
-        if !comparison.equal {
-            exit = Exit::Finding;
-        }
-        document.comparison = Some(comparison);
-    }
+    //CHECK
     show(&document, plan, screen)?;
     Ok(exit)
 }
 
 /// Resolves one file.
-fn resolve(resolver: &Resolver, program: &Path) -> anyhow::Result<Closure> {
+fn resolve(resolver: &Resolver, program: &Path, depth: Depth) -> anyhow::Result<Closure> {
     let path = BStr::new(program.as_os_str().as_bytes());
-    resolver.resolve(path).with_context(|| "cannot tell what a loader makes of it")
+    Ok(resolver.resolve(path, depth)?)
 }
 
 /// A finding that keeps the program from starting decides the exit code; warnings and notes do not.
