@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod doctor;
 mod exit;
+mod export;
 mod input;
 mod plan;
 mod screen;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
 fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     match verb {
         Verb::Tree(args) => commands::tree::run(plan::TreePlan::new(args)?, screen),
+        Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }

@@ -57,6 +57,8 @@ pub enum Color {
 pub enum Verb {
     /// Show what the loader will load, from where, why, and every path tried
     Tree(TreeArgs),
+    /// Run a command and show what its start-up really did, call by call
+    Trace(TraceArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page or shell completions

@@ -29,7 +29,7 @@ pub struct TraceArgs {
     #[arg(long, default_value = "default", value_name = "LIST")]
     pub calls: String,
 
-    /// Print one JSON document (schema underpin.trace/1)
+    /// Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`
     #[arg(long)]
     pub json: bool,
 

@@ -2,4 +2,5 @@
 
 pub mod doctor;
 pub mod generate;
+pub mod trace;
 pub mod tree;

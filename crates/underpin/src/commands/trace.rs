@@ -1,30 +1,34 @@
 //! `underpin trace`: runs a command and tells what its start-up did.
 
 use crate::exit::Exit;
-use crate::export;
+//EXPORT
 use crate::plan::TracePlan;
 use crate::screen::{self, Screen};
 use underpin_report::{TraceDocument, text};
-use underpin_trace::{End, Session, Trace, TraceError};
+use underpin_trace::{End, Session, Trace, TraceError, Until};
 
 /// Runs the command, shows its trace, and hands on its exit code.
 ///
 /// # Errors
 /// Where the trace cannot be shown or written; a command that cannot be started is told and becomes an exit code.
 pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let trace = match Session::run(plan.options) {
+    let trace = match Session::new(plan.options).run() {
         Ok(trace) => trace,
         Err(error) => return Ok(refused(error)),
     };
     if plan.json {
-        screen.json(&TraceDocument::new(&trace).with_events(&trace))?;
+        screen.json(&document(&trace))?;
     } else {
         screen.show(&text::trace(&TraceDocument::new(&trace), &screen.view(0)));
     }
-    if let Some(path) = &plan.html {
-        export::write(path, &underpin_report::html::trace(&TraceDocument::new(&trace).with_events(&trace))?)?;
-    }
+    //HTML
     Ok(exit(&trace))
+}
+
+/// A start is shown call by call; a whole run, which may hold hundreds of thousands of calls, by its totals.
+pub fn document(trace: &Trace) -> TraceDocument {
+    let document = TraceDocument::new(trace);
+    if trace.until == Until::Exit { document } else { document.with_events(trace) }
 }
 
 /// Tells why the command did not run, with the code that env(1) would give.

@@ -4,7 +4,9 @@
 //! a command has nothing left to doubt but the work itself.
 
 mod surroundings;
+mod trace;
 mod tree;
 
 pub use surroundings::Surroundings;
+pub use trace::TracePlan;
 pub use tree::{Output, Targets, TreePlan};

@@ -3,11 +3,12 @@
 use crate::plan::TreePlan;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::{CallComparison, CallCountRecord};
-use underpin_trace::{CallSet, Options, Session, Then, Trace, Until};
+use underpin_resolve::CallName;
+use underpin_trace::{CallSet, Event, Mapping, Options, Session, Then, Trace, Until};
 
 /// Starts the program under the tracer, kills it before `main` runs, and sets the counts side by side.
 ///
@@ -29,20 +30,70 @@ pub fn compare(
         output: underpin_trace::Output::Null,
         ..Options::new(command)
     };
-    let trace = Session::run(options)?;
+    let trace = Session::new(options).run()?;
     Ok(CallComparison::new(predicted, measured(&trace)))
 }
 
-/// The loader's calls by name, its own heap growth left out: that depends on the length of strings, not on files.
+/// The calls of which the models speak: everything that searches, opens, reads, stats, maps or closes an object.
+const MODELLED: [CallName; 16] = [
+    CallName::Access,
+    CallName::Close,
+    CallName::Faccessat,
+    CallName::Fcntl,
+    CallName::Fstat,
+    CallName::Mmap,
+    CallName::Mprotect,
+    CallName::Munmap,
+    CallName::Newfstatat,
+    CallName::Open,
+    CallName::Openat,
+    CallName::Pread64,
+    CallName::Read,
+    CallName::Readlink,
+    CallName::Readlinkat,
+    CallName::Stat,
+];
+
+/// The loader's calls by name.
 fn measured(trace: &Trace) -> Vec<CallCountRecord> {
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for event in trace.loader_events().filter(|event| !event.heap_growth()) {
+    let objects = Spans::of(trace);
+    for event in trace.loader_events().filter(|event| objects.hold(event)).chain(farewell(trace, &objects)) {
         let count = counts.entry(event.name()).or_default();
         count.0 += 1;
         count.1 += u64::from(event.failed());
     }
     let record = |(name, (calls, errors)): (&str, (u64, u64))| CallCountRecord { name: name.to_owned(), calls, errors };
     counts.into_iter().map(record).collect()
+}
+
+/// The addresses of the objects that the loader mapped.
+struct Spans(Vec<(u64, u64)>);
+
+impl Spans {
+    fn of(trace: &Trace) -> Spans {
+        let files = trace.loader_events().filter_map(Event::mapping).filter(|mapping| !mapping.anonymous());
+        Spans(files.map(|mapping| (mapping.address, mapping.address.saturating_add(mapping.length))).collect())
+    }
+
+    /// Whether the models speak of a call. The loader's own heap growth is none of theirs, since it depends on the
+    /// length of strings and not on files; memory inside an object (its bss), or reserved for one, is.
+    fn hold(&self, event: &Event) -> bool {
+        MODELLED.iter().any(|name| name.as_str() == event.name())
+            && event.mapping().filter(Mapping::anonymous).is_none_or(|mapping| {
+                const MAP_FIXED: u32 = 0x10;
+                let inside = self.0.iter().any(|(start, end)| (*start..*end).contains(&mapping.address));
+                if mapping.flags & MAP_FIXED != 0 { inside } else { mapping.protection == 0 }
+            })
+    }
+}
+
+/// glibc's last act, after the relocation and before any initialiser: it unmaps ld.so.cache.
+fn farewell<'t>(trace: &'t Trace, objects: &Spans) -> Option<&'t Event> {
+    let ready = trace.instants.loader_ready?;
+    let first = trace.tasks.first()?.tid;
+    let mut later = trace.events.iter().filter(|event| event.tid == first && event.start >= ready);
+    later.find(|event| objects.hold(event)).filter(|event| event.name() == CallName::Munmap.as_str())
 }
 
 /// The variables that the prediction was made for, so that both sides mean the same start.

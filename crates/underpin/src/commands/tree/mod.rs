@@ -1,5 +1,6 @@
 //! `underpin tree`: resolves without running, and shows what came of it.
 
+mod check;
 mod many;
 
 use crate::exit::Exit;
@@ -10,7 +11,7 @@ use bstr::{BStr, ByteSlice};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::{Text, TreeDocument, text};
-use underpin_resolve::{Closure, Depth, Resolver, Severity};
+use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 
 /// Resolves what the plan names and shows it.
 ///
@@ -38,7 +39,16 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     }
     let mut document = TreeDocument::new(&closure);
     let mut exit = exit(&closure);
-    //CHECK
+    if let Some(arguments) = &plan.check {
+        if closure.loader.kind == LoaderKind::None {
+            bail!("{} is static: no loader makes any calls for it, so there is nothing to --check", program.display());
+        }
+        let comparison = check::compare(program, arguments, &document.calls, plan)?;
+        if !comparison.equal {
+            exit = Exit::Finding;
+        }
+        document.comparison = Some(comparison);
+    }
     show(&document, plan, screen)?;
     Ok(exit)
 }
