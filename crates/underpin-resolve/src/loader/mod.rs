@@ -111,7 +111,7 @@ impl Loader {
 
     /// Reads what is compiled into a loader.
     #[must_use]
-    pub(crate) fn identify(path: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
+    pub fn identify(path: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
         if musl::is_musl(path, bytes) {
             musl::identify(path, bytes)
         } else {

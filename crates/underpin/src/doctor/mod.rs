@@ -8,12 +8,10 @@ mod packages;
 mod tools;
 
 use packages::PackageManager;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use underpin_report::document::SchemaTag;
-use underpin_report::{Document, Verb};
+use underpin_report::DoctorDocument;
+use underpin_report::document::doctor::{DoctorItem, State, Topic};
 use underpin_sys::{CounterProbe, PtraceProbe, hardware_counters, ptrace_probe};
 
 /// The machine to look at.
@@ -35,84 +33,6 @@ pub struct Host {
 struct Trial {
     ptrace: PtraceProbe,
     counters: Vec<CounterProbe>,
-}
-
-/// Everything that was found out.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Diagnosis {
-    /// Always `underpin.doctor/1`.
-    pub schema: SchemaTag<Diagnosis>,
-    /// Version of underpin.
-    pub underpin: &'static str,
-    /// One per fact, by topic.
-    pub items: Vec<Item>,
-}
-
-impl Document for Diagnosis {
-    const VERB: Verb = Verb::Doctor;
-}
-
-/// One fact.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
-    /// What it belongs to.
-    pub topic: Topic,
-    /// Its name.
-    pub name: String,
-    /// Whether it is as it should be.
-    pub state: State,
-    /// What was found.
-    pub value: String,
-    /// What that means, where it is not as it should be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effect: Option<String>,
-    /// The command that mends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
-}
-
-/// What a fact belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Topic {
-    /// Kernel and processors.
-    Machine,
-    /// Watching a program with ptrace.
-    Tracing,
-    /// Measuring time and counters.
-    Measuring,
-    /// C libraries and their loaders.
-    Loaders,
-    /// Compilers.
-    Compilers,
-    /// Emulators of other machines.
-    Emulators,
-}
-
-impl Topic {
-    /// The heading.
-    pub fn title(self) -> &'static str {
-        match self {
-            Topic::Machine => "machine",
-            Topic::Tracing => "tracing",
-            Topic::Measuring => "measuring",
-            Topic::Loaders => "C libraries and loaders",
-            Topic::Compilers => "compilers",
-            Topic::Emulators => "emulators",
-        }
-    }
-}
-
-/// How a fact stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// As it should be.
-    Good,
-    /// Something is missing or makes figures worse; every verb works.
-    Limited,
-    /// A verb cannot work.
-    Broken,
 }
 
 impl Host {
@@ -141,7 +61,7 @@ impl Host {
     }
 
     /// Looks at everything.
-    pub fn examine(&self) -> Diagnosis {
+    pub fn examine(&self) -> DoctorDocument {
         let items = kernel::machine(self)
             .into_iter()
             .chain(kernel::tracing(self))
@@ -150,7 +70,7 @@ impl Host {
             .chain(tools::compilers(self))
             .chain(tools::emulators(self))
             .collect();
-        Diagnosis { schema: SchemaTag::new(), underpin: env!("CARGO_PKG_VERSION"), items }
+        DoctorDocument::new(env!("CARGO_PKG_VERSION"), items)
     }
 
     /// A path of the machine, as a path here.
@@ -180,28 +100,24 @@ impl Host {
     }
 }
 
-impl Diagnosis {
-    /// Whether a verb cannot work on this machine.
-    pub fn is_broken(&self) -> bool {
-        self.items.iter().any(|item| item.state == State::Broken)
-    }
+/// Whether a verb cannot work on this machine.
+pub fn is_broken(document: &DoctorDocument) -> bool {
+    document.count(State::Broken) > 0
 }
 
-impl Item {
-    /// A fact that is as it should be.
-    fn good(topic: Topic, name: &str, value: impl Into<String>) -> Item {
-        Item { topic, name: name.to_owned(), state: State::Good, value: value.into(), effect: None, mend: None }
-    }
+/// A fact that is as it should be.
+fn good(topic: Topic, name: &str, value: impl Into<String>) -> DoctorItem {
+    DoctorItem { topic, name: name.to_owned(), state: State::Good, value: value.into(), effect: None, mend: None }
+}
 
-    /// A fact that is not: what it means, and how to mend it.
-    fn lack(topic: Topic, name: &str, value: impl Into<String>, effect: &str, mend: Option<String>) -> Item {
-        Item { state: State::Limited, effect: Some(effect.to_owned()), mend, ..Item::good(topic, name, value) }
-    }
+/// A fact that is not: what it means, and how to mend it.
+fn lack(topic: Topic, name: &str, value: impl Into<String>, effect: &str, mend: Option<String>) -> DoctorItem {
+    DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), mend, ..good(topic, name, value) }
+}
 
-    /// The same, where a verb cannot work without it.
-    fn broken(self) -> Item {
-        Item { state: State::Broken, ..self }
-    }
+/// A lack without which a verb cannot work.
+fn broken(item: DoctorItem) -> DoctorItem {
+    DoctorItem { state: State::Broken, ..item }
 }
 
 #[cfg(test)]
@@ -209,11 +125,11 @@ mod tests {
     use super::*;
     use underpin_test_support::Fixture;
 
-    fn item<'a>(diagnosis: &'a Diagnosis, name: &str) -> &'a Item {
+    fn item<'a>(diagnosis: &'a DoctorDocument, name: &str) -> &'a DoctorItem {
         diagnosis.items.iter().find(|item| item.name == name).unwrap_or_else(|| panic!("no item {name}"))
     }
 
-    fn examine(machine: &Fixture) -> Diagnosis {
+    fn examine(machine: &Fixture) -> DoctorDocument {
         Host::below(machine.path(), vec![machine.join("usr/bin")]).examine()
     }
 
@@ -226,7 +142,7 @@ mod tests {
         let scope = item(&diagnosis, "ptrace scope");
         assert_eq!(scope.state, State::Broken);
         assert_eq!(scope.mend.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));
-        assert!(diagnosis.is_broken());
+        assert!(is_broken(&diagnosis));
     }
 
     #[test]
@@ -269,6 +185,6 @@ mod tests {
         machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
         let diagnosis = examine(&machine);
         assert_eq!(item(&diagnosis, "frequency governor").state, State::Limited);
-        assert!(!diagnosis.is_broken());
+        assert!(!is_broken(&diagnosis));
     }
 }

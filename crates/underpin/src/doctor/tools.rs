@@ -1,9 +1,12 @@
 //! What is installed: loaders with their versions, compilers, emulators.
 
 use super::packages::Package;
-use super::{Host, Item, Topic};
+use super::{Host, good, lack};
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
+use underpin_elf::Elf;
+use underpin_report::document::doctor::{DoctorItem, Topic};
+use underpin_resolve::{Environment, Loader, LoaderKind};
 
 /// Compilers that the verbs or their advice make use of: name, package, what is not possible without it.
 const COMPILERS: [(&str, Option<Package>, &str); 5] = [
@@ -21,7 +24,7 @@ const EMULATED: [&str; 6] = ["aarch64", "arm", "i386", "ppc64le", "riscv64", "s3
 const LOADER_DIRS: [&str; 3] = ["/lib64", "/lib", "/lib32"];
 
 /// Every loader in the usual places.
-pub(super) fn loaders(host: &Host) -> Vec<Item> {
+pub(super) fn loaders(host: &Host) -> Vec<DoctorItem> {
     let mut seen = Vec::new();
     let mut items = Vec::new();
     for dir in LOADER_DIRS {
@@ -36,7 +39,7 @@ pub(super) fn loaders(host: &Host) -> Vec<Item> {
     }
     if !items.iter().any(|item| item.name.contains("/ld-musl-")) {
         let effect = "musl programs are resolved by musl's defaults and cannot be run or traced here";
-        items.push(Item::lack(Topic::Loaders, "musl", "absent", effect, host.install(Package::Musl)));
+        items.push(lack(Topic::Loaders, "musl", "absent", effect, host.install(Package::Musl)));
     }
     items
 }
@@ -49,22 +52,35 @@ fn loader_names(host: &Host, dir: &str) -> Vec<String> {
     names
 }
 
-fn loader(name: String, real: &PathBuf) -> Item {
-    let value = real.display().to_string();
-    Item::good(Topic::Loaders, &name, value)
+fn loader(name: String, real: &Path) -> DoctorItem {
+    let loader = identify(&name, real);
+    let libc = loader.as_ref().map_or("not recognised", |loader| match loader.kind {
+        LoaderKind::Glibc => "glibc",
+        LoaderKind::Musl => "musl",
+        LoaderKind::None => "not recognised",
+    });
+    let version = loader.and_then(|loader| loader.version).map_or_else(String::new, |version| format!(" {version}"));
+    good(Topic::Loaders, &name, format!("{libc}{version} ({})", real.display()))
+}
+
+/// Whose loader it is, from its own bytes.
+fn identify(name: &str, real: &Path) -> Option<Loader> {
+    let bytes = fs::read(real).ok()?;
+    let ident = Elf::read(bytes.as_slice()).ok()?.ident;
+    Some(Loader::identify(name.into(), &bytes, &ident, &Environment::empty()))
 }
 
 /// Every compiler of the list.
-pub(super) fn compilers(host: &Host) -> Vec<Item> {
+pub(super) fn compilers(host: &Host) -> Vec<DoctorItem> {
     let item = |(name, package, effect): (&str, Option<Package>, &str)| match host.program(name) {
-        Some(path) => Item::good(Topic::Compilers, name, path.display().to_string()),
-        None => Item::lack(Topic::Compilers, name, "absent", effect, package.and_then(|package| host.install(package))),
+        Some(path) => good(Topic::Compilers, name, path.display().to_string()),
+        None => lack(Topic::Compilers, name, "absent", effect, package.and_then(|package| host.install(package))),
     };
     COMPILERS.into_iter().map(item).collect()
 }
 
 /// The emulators, as one fact: which foreign machines' programs can be run here.
-pub(super) fn emulators(host: &Host) -> Vec<Item> {
+pub(super) fn emulators(host: &Host) -> Vec<DoctorItem> {
     let found = |machine: &&str| {
         host.program(&format!("qemu-{machine}")).or_else(|| host.program(&format!("qemu-{machine}-static"))).is_some()
     };
@@ -72,8 +88,8 @@ pub(super) fn emulators(host: &Host) -> Vec<Item> {
     let name = "QEMU user mode";
     vec![if present.is_empty() {
         let effect = "programs of other machines are read and resolved all the same, but cannot be run";
-        Item::lack(Topic::Emulators, name, "absent", effect, host.install(Package::Qemu))
+        lack(Topic::Emulators, name, "absent", effect, host.install(Package::Qemu))
     } else {
-        Item::good(Topic::Emulators, name, present.join(", "))
+        good(Topic::Emulators, name, present.join(", "))
     }]
 }
