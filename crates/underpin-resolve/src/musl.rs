@@ -424,10 +424,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// RELRO of every library in load order, the loader's own (which is libc) among them, the program last: musl clears
-    /// `ldso.relocated` after its first pass (ldso/dynlink.c, `__dls2`).
+    /// RELRO of every library in load order, the program last; the loader did its own before.
     fn relocate(&mut self) {
-        let order: Vec<DsoId> = self.chain[1..].iter().copied().chain([APP]).collect();
+        let order: Vec<DsoId> = self.chain[1..].iter().copied().filter(|&dso| dso != LDSO).chain([APP]).collect();
         for dso in order {
             let Some(facts) = self.dsos[dso].facts.clone() else { continue };
             let Ok(elf) = &facts.elf else { continue };
