@@ -17,6 +17,7 @@ mod error;
 mod hardening;
 mod ident;
 mod identity;
+mod link;
 mod note;
 mod raw;
 mod read;
@@ -37,6 +38,7 @@ pub use hardening::{Canary, Fortify, FortifyUnknown, Hardening, Relro, SearchPat
 pub use ident::{Class, Endian, FileType, Ident, Machine};
 pub use identity::{Allocator, AllocatorKind, Evidence, Identity, Language, LanguageTrace, Libc, LibcKind};
 pub use identity::{LibcPlacement, Linkage};
+pub use link::LinkFacts;
 pub use note::{
     AbiOs, AbiTag, BuildId, CachedName, CachedPlace, DlopenNote, DlopenPriority, IsaLevel, IsaLevels, NoteHead, Notes,
 };

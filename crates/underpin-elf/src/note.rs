@@ -142,6 +142,20 @@ impl IsaLevels {
     }
 }
 
+impl std::str::FromStr for IsaLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<IsaLevel, String> {
+        match text {
+            "x86-64" | "x86-64-v1" | "baseline" => Ok(IsaLevel::Baseline),
+            "x86-64-v2" | "v2" => Ok(IsaLevel::V2),
+            "x86-64-v3" | "v3" => Ok(IsaLevel::V3),
+            "x86-64-v4" | "v4" => Ok(IsaLevel::V4),
+            other => Err(format!("{other} is no x86-64 level: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")),
+        }
+    }
+}
+
 impl fmt::Display for IsaLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -3,10 +3,10 @@
 //! The file is kept as it is and searched in place, by the loader's own binary search and comparison, so that a
 //! damaged or unsorted file gives the loader's answer. Every offset is checked before it is used.
 
-use crate::hwcaps::IsaLevel;
 use crate::loader::CacheRules;
 use bstr::{BStr, BString, ByteSlice};
 use std::cmp::Ordering;
+use underpin_elf::IsaLevel;
 
 const MAGIC_OLD: &[u8] = b"ld.so-1.7.0";
 const MAGIC_NEW: &[u8] = b"glibc-ld.so.cache1.1";

@@ -61,6 +61,19 @@ pub struct Object {
     pub runpath: Option<BString>,
     /// DF_1_NODEFLIB.
     pub no_default_lib: bool,
+    /// Where its own requests are searched, in order; empty where the resolution was asked for the load alone.
+    pub search: Vec<SearchDirectory>,
+}
+
+/// One directory in which an object's requests are searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SearchDirectory {
+    /// With a trailing slash; empty for the current directory. The path of ld.so.cache for [`Found::Cache`].
+    pub directory: BString,
+    /// What names it.
+    pub source: Found,
+    /// Whether it exists; `None` where nobody looked.
+    pub exists: Option<bool>,
 }
 
 /// Why an edge exists.

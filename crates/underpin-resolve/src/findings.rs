@@ -1,9 +1,272 @@
-//! What a person should know about a closure, beyond the closure itself.
-use crate::closure::Finding;
-use crate::files::Files;
-use crate::loader::Loader;
-use crate::resolver::{Depth, Program, Resolution};
+//! What a person should know about a closure: misses, luck, copies passed over, symbol versions, what comes at run
+//! time.
+//!
+//! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
+//! loader would not have touched, and never change what was resolved.
 
-pub(crate) fn collect(_f: &Files<'_>, _l: &Loader, _p: &Program, _r: &Resolution, _d: Depth) -> Vec<Finding> {
-    Vec::new()
+use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
+use crate::files::Files;
+use crate::loader::{Loader, LoaderKind};
+use crate::resolver::{Depth, Mapped, Program, Resolution, SearchDirectory};
+use crate::tokens::directory_of;
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::{BTreeSet, HashMap};
+use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
+
+/// Functions whose import means that more may be loaded at run time.
+const DLOPEN: [&[u8]; 2] = [b"dlopen", b"dlmopen"];
+
+struct Collector<'a> {
+    files: &'a Files<'a>,
+    resolution: &'a Resolution,
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn collect(
+    files: &Files<'_>,
+    loader: &Loader,
+    program: &Program,
+    resolution: &Resolution,
+    depth: Depth,
+) -> Vec<Finding> {
+    let mut collector = Collector { files, resolution, findings: Vec::new() };
+    collector.interpreter(loader, program);
+    collector.edges();
+    collector.directories();
+    collector.objects();
+    if depth == Depth::Findings {
+        collector.copies_passed_over();
+        if loader.kind == LoaderKind::Glibc {
+            collector.accidents();
+        }
+        collector.run_time(loader.kind);
+    }
+    let mut findings = collector.findings;
+    findings.sort_by_key(|finding| finding.severity);
+    findings
+}
+
+impl Collector<'_> {
+    fn add(&mut self, severity: Severity, object: Option<ObjectId>, kind: FindingKind) {
+        let finding = Finding { severity, object, kind };
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    fn interpreter(&mut self, loader: &Loader, program: &Program) {
+        if loader.kind != LoaderKind::None && self.files.stat(loader.path.as_ref()).is_err() {
+            let severity = if program.is_library { Severity::Note } else { Severity::Error };
+            self.add(severity, Some(ObjectId(0)), FindingKind::MissingInterpreter { path: loader.path.clone() });
+        }
+    }
+
+    /// Misses, fatal files, stale cache entries, relative names.
+    fn edges(&mut self) {
+        for edge in &self.resolution.edges {
+            let (from, name) = (Some(edge.from), edge.name.clone());
+            match &edge.outcome {
+                Outcome::Missing => self.add(Severity::Error, from, FindingKind::Missing { name: name.clone() }),
+                Outcome::Fatal { path, reason } => {
+                    let (path, reason) = (path.clone(), reason.clone());
+                    self.add(Severity::Error, from, FindingKind::FatalFile { name: name.clone(), path, reason });
+                }
+                Outcome::Loaded { .. } | Outcome::Ignored { .. } => {}
+            }
+            if name.contains(&b'/') && !name.starts_with(b"/") && !name.starts_with(b"$") {
+                self.add(Severity::Warning, from, FindingKind::CurrentDirectory { entry: name.clone() });
+            }
+            for one in edge.tries.iter().filter(|one| one.source == Found::Cache && one.result == TryResult::NotFound) {
+                let path = one.path.clone();
+                self.add(Severity::Warning, None, FindingKind::StaleCache { name: name.clone(), path });
+            }
+        }
+    }
+
+    fn directories(&mut self) {
+        for dead in &self.resolution.dead_directories {
+            let object = match dead.source {
+                Found::Rpath { of } | Found::Runpath { of } => Some(of),
+                _ => None,
+            };
+            let directory = dead.directory.clone();
+            if dead.depends_on_cwd {
+                self.add(Severity::Warning, object, FindingKind::CurrentDirectory { entry: directory });
+            } else {
+                let source = dead.source.clone();
+                self.add(Severity::Note, object, FindingKind::DeadDirectory { directory, source });
+            }
+        }
+    }
+
+    /// Pinned variants, `$ORIGIN` by way of a link, two objects of one soname.
+    fn objects(&mut self) {
+        let mut sonames: HashMap<&BString, ObjectId> = HashMap::new();
+        for (index, object) in self.resolution.objects.iter().enumerate() {
+            let id = ObjectId(index);
+            if object.path.contains_str("/glibc-hwcaps/") {
+                self.add(Severity::Note, Some(id), FindingKind::HwcapsVariant { path: object.path.clone() });
+            }
+            let Some(dynamic) = object.dynamic() else { continue };
+            if let Some(soname) = dynamic.soname.as_ref().filter(|_| index > 0) {
+                match sonames.get(soname) {
+                    Some(&other) => {
+                        let kind = FindingKind::DuplicateSoname { soname: soname.clone(), other };
+                        self.add(Severity::Warning, Some(id), kind);
+                    }
+                    None => {
+                        sonames.insert(soname, id);
+                    }
+                }
+            }
+            let uses_origin =
+                [&dynamic.rpath, &dynamic.runpath].into_iter().flatten().any(|path| path.contains_str("ORIGIN"));
+            if index > 0 && uses_origin && self.is_elsewhere(object.path.as_ref()) {
+                self.add(Severity::Warning, Some(id), FindingKind::OriginThroughSymlink { path: object.path.clone() });
+            }
+        }
+    }
+
+    /// Whether the file behind a path stands in another directory than the path says.
+    fn is_elsewhere(&self, path: &BStr) -> bool {
+        let root = self.files.root();
+        let real = root.real_path(path).map(|real| directory_of(&real));
+        real.is_ok() && real != root.real_path(directory_of(path).as_ref())
+    }
+
+    /// Other files of the same name further down the path of the same request.
+    fn copies_passed_over(&mut self) {
+        for edge in &self.resolution.edges {
+            let Outcome::Loaded { object, found } = &edge.outcome else { continue };
+            if matches!(found, Found::AlreadyLoaded { .. } | Found::Direct | Found::Reserved | Found::Interpreter) {
+                continue;
+            }
+            let taken = &self.resolution.objects[object.0];
+            let Some(list) = self.resolution.search.get(edge.from.0) else { continue };
+            let own = directory_of(&taken.path);
+            let place = list.iter().position(|entry| {
+                entry.source == *found && entry.directory.trim_end_with(|letter| letter == '/') == own.as_bytes()
+            });
+            let later = place.map_or(0, |place| place + 1);
+            let mut seen = BTreeSet::from_iter(taken.facts.as_ref().map(|facts| facts.meta.id));
+            // What the cache found, the directories before it did not have.
+            for entry in list[later..].iter().filter(|entry| place.is_some() || entry.source == Found::DefaultDirectory)
+            {
+                let path: BString = [entry.directory.as_slice(), edge.name.as_slice()].concat().into();
+                if let Ok(meta) = self.files.stat(path.as_ref())
+                    && seen.insert(meta.id)
+                {
+                    let (name, taken) = (edge.name.clone(), taken.path.clone());
+                    let kind = FindingKind::Shadowed { name, taken, shadowed: path };
+                    self.add(Severity::Note, Some(edge.from), kind);
+                }
+            }
+        }
+    }
+
+    /// Requests that are served only because somebody else had brought the object in.
+    fn accidents(&mut self) {
+        for edge in &self.resolution.edges {
+            let Outcome::Loaded { object, found: Found::AlreadyLoaded { identity } } = &edge.outcome else { continue };
+            let by_name = matches!(identity, Identity::Name | Identity::Soname);
+            let loaded = &self.resolution.objects[object.0];
+            if !by_name || edge.name.contains(&b'/') || loaded.found == Found::Interpreter || object.0 == 0 {
+                continue;
+            }
+            if matches!(loaded.found, Found::Cache | Found::DefaultDirectory | Found::LibraryPath) {
+                continue;
+            }
+            let list = self.resolution.search.get(edge.from.0).map_or(&[][..], Vec::as_slice);
+            if !self.would_be_found(list, edge.name.as_ref()) {
+                let thanks_to = loaded.requested_by.unwrap_or(ObjectId(0));
+                let kind = FindingKind::Accidental { name: edge.name.clone(), thanks_to };
+                self.add(Severity::Warning, Some(edge.from), kind);
+            }
+        }
+    }
+
+    fn would_be_found(&self, list: &[SearchDirectory], name: &BStr) -> bool {
+        let in_cache = self.resolution.cached.as_ref().is_some_and(|cached| cached(name));
+        in_cache
+            || list.iter().any(|entry| {
+                let path: BString = [entry.directory.as_slice(), name].concat().into();
+                self.files.stat(path.as_ref()).is_ok()
+            })
+    }
+
+    /// Symbol versions, imports of dlopen, `.note.dlopen`.
+    fn run_time(&mut self, kind: LoaderKind) {
+        let facts: Vec<Option<LinkFacts>> = self.resolution.objects.iter().map(link_facts).collect();
+        if kind == LoaderKind::Glibc {
+            self.versions(&facts);
+        }
+        for (index, facts) in facts.iter().enumerate() {
+            let is_libc = self.resolution.objects[index].found == Found::Interpreter;
+            if !is_libc && facts.as_ref().is_some_and(|facts| !facts.imports.is_empty()) {
+                self.add(Severity::Note, Some(ObjectId(index)), FindingKind::ImportsDlopen);
+            }
+            self.dlopen_notes(ObjectId(index));
+        }
+    }
+
+    /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
+    /// warning of the loader; a weak need is no reason to stop.
+    fn versions(&mut self, facts: &[Option<LinkFacts>]) {
+        let missing: BTreeSet<&BString> = {
+            let lost = |edge: &&crate::closure::Edge| edge.outcome == Outcome::Missing;
+            self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()
+        };
+        let mut found = Vec::new();
+        for (index, own) in facts.iter().enumerate() {
+            let Some(own) = own else { continue };
+            for need in &own.version_needs {
+                let provider = self.resolution.objects.iter().position(|object| object.answers_to(need.file.as_ref()));
+                let kind = match provider {
+                    None if missing.contains(&need.file) => continue,
+                    None => FindingKind::VersionFileUnknown { file: need.file.clone() },
+                    Some(provider) => {
+                        let definitions = facts[provider].as_ref().map_or(&[][..], |facts| &facts.version_definitions);
+                        let satisfied = definitions.is_empty()
+                            || definitions.iter().any(|definition| definition.name == need.version);
+                        if satisfied || need.weak_flag {
+                            continue;
+                        }
+                        FindingKind::MissingVersion { file: need.file.clone(), version: need.version.clone() }
+                    }
+                };
+                found.push((ObjectId(index), kind));
+            }
+        }
+        for (object, kind) in found {
+            self.add(Severity::Error, Some(object), kind);
+        }
+    }
+
+    fn dlopen_notes(&mut self, id: ObjectId) {
+        let object = &self.resolution.objects[id.0];
+        let Some((facts, elf)) = object.facts.as_ref().and_then(|facts| Some((facts, facts.elf.as_ref().ok()?))) else {
+            return;
+        };
+        // Files with such notes have a PT_NOTE beyond the usual two; only these are read in full.
+        if elf.segments.iter().filter(|segment| segment.kind == SegmentKind::Note).all(|note| note.file_size < 128) {
+            return;
+        }
+        let Ok(notes) = Notes::read(&*facts.source, elf) else { return };
+        for note in notes.dlopen {
+            let priority = match note.priority {
+                DlopenPriority::Required => "required",
+                DlopenPriority::Recommended => "recommended",
+                DlopenPriority::Suggested => "suggested",
+            };
+            let kind =
+                FindingKind::DlopenNote { feature: note.feature, priority: priority.to_owned(), sonames: note.sonames };
+            self.add(Severity::Note, Some(id), kind);
+        }
+    }
+}
+
+fn link_facts(object: &Mapped) -> Option<LinkFacts> {
+    let facts = object.facts.as_ref()?;
+    let elf = facts.elf.as_ref().ok()?;
+    LinkFacts::read(&*facts.source, elf, &DLOPEN).ok()
 }

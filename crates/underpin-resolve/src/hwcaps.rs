@@ -5,52 +5,8 @@
 
 use crate::loader::LibcVersion;
 use bstr::BString;
-use serde::Serialize;
-use std::fmt;
 use std::str::FromStr;
-
-/// A level of the x86-64 psABI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum IsaLevel {
-    /// The baseline.
-    #[default]
-    #[serde(rename = "x86-64")]
-    Baseline,
-    /// x86-64-v2.
-    #[serde(rename = "x86-64-v2")]
-    V2,
-    /// x86-64-v3.
-    #[serde(rename = "x86-64-v3")]
-    V3,
-    /// x86-64-v4.
-    #[serde(rename = "x86-64-v4")]
-    V4,
-}
-
-impl fmt::Display for IsaLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            IsaLevel::Baseline => "x86-64",
-            IsaLevel::V2 => "x86-64-v2",
-            IsaLevel::V3 => "x86-64-v3",
-            IsaLevel::V4 => "x86-64-v4",
-        })
-    }
-}
-
-impl FromStr for IsaLevel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<IsaLevel, String> {
-        match text {
-            "x86-64" | "x86-64-v1" | "baseline" => Ok(IsaLevel::Baseline),
-            "x86-64-v2" | "v2" => Ok(IsaLevel::V2),
-            "x86-64-v3" | "v3" => Ok(IsaLevel::V3),
-            "x86-64-v4" | "v4" => Ok(IsaLevel::V4),
-            other => Err(format!("{other} is no x86-64 level; use x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or native")),
-        }
-    }
-}
+use underpin_elf::IsaLevel;
 
 /// The processor, as far as loaders tell processors apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +68,10 @@ impl Processor {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{IsaLevel, Processor};
+    use super::Processor;
     use std::arch::x86_64::{__cpuid, __cpuid_count};
     use std::is_x86_feature_detected as has;
+    use underpin_elf::IsaLevel;
 
     pub(super) fn detect() -> Processor {
         let leaf = __cpuid(0);

@@ -8,7 +8,7 @@ use crate::closure::{Edge, EdgeKind, FatalReason, Found, Identity, ObjectId, Out
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::Loader;
-use crate::resolver::{DeadDirectory, Mapped, Program, Resolution};
+use crate::resolver::{DeadDirectory, Depth, Mapped, Program, Resolution, SearchDirectory};
 use crate::root::{Errno, FileId, FileKind};
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;
@@ -73,7 +73,13 @@ enum Step {
 }
 
 /// Resolves a program by musl's rules.
-pub(crate) fn resolve(files: &Files<'_>, loader: &Loader, environment: &Environment, program: &Program) -> Resolution {
+pub(crate) fn resolve(
+    files: &Files<'_>,
+    loader: &Loader,
+    environment: &Environment,
+    program: &Program,
+    depth: Depth,
+) -> Resolution {
     let mut engine = Engine::new(files, loader, environment, program);
     engine.preload();
     let mut next = 0;
@@ -85,7 +91,7 @@ pub(crate) fn resolve(files: &Files<'_>, loader: &Loader, environment: &Environm
         next += 1;
     }
     engine.relocate();
-    engine.finish()
+    engine.finish(depth)
 }
 
 impl<'a> Engine<'a> {
@@ -424,9 +430,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// RELRO of every library in load order, the program last; the loader did its own before.
+    /// RELRO of every library in load order, the loader's own (which is libc) among them, the program last: musl clears
+    /// `ldso.relocated` after its first pass (ldso/dynlink.c, `__dls2`).
     fn relocate(&mut self) {
-        let order: Vec<DsoId> = self.chain[1..].iter().copied().filter(|&dso| dso != LDSO).chain([APP]).collect();
+        let order: Vec<DsoId> = self.chain[1..].iter().copied().chain([APP]).collect();
         for dso in order {
             let Some(facts) = self.dsos[dso].facts.clone() else { continue };
             let Ok(elf) = &facts.elf else { continue };
@@ -440,13 +447,17 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn finish(self) -> Resolution {
+    fn finish(self, depth: Depth) -> Resolution {
         let mut number = vec![None; self.dsos.len()];
         for (object, &dso) in self.chain.iter().enumerate() {
             number[dso] = Some(ObjectId(object));
         }
         let renumber = |id: ObjectId| number[id.0].unwrap_or(ObjectId(0));
         let dead_directories = self.dead_directories(&renumber);
+        let search = match depth {
+            Depth::Load => Vec::new(),
+            Depth::Findings => self.chain.clone().iter().map(|&dso| self.search_order(dso, &renumber)).collect(),
+        };
         let mut edges = self.edges;
         for edge in &mut edges {
             edge.renumber(&renumber);
@@ -464,7 +475,33 @@ impl<'a> Engine<'a> {
                 facts: dso.facts,
             })
             .collect();
-        Resolution { objects, edges, calls: self.calls, dead_directories }
+        Resolution { objects, edges, calls: self.calls, dead_directories, search, cached: None }
+    }
+
+    /// Where a request of `dso` would be searched, in order.
+    fn search_order(&self, dso: DsoId, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<SearchDirectory> {
+        let mut order = Vec::new();
+        let mut add = |list: &[u8], source: &Found| {
+            for directory in list.split(|byte| b":\n".contains(byte)).filter(|directory| !directory.is_empty()) {
+                let exists = Some(self.files.stat(directory.as_bstr()).is_ok());
+                let directory = [directory, b"/"].concat().into();
+                order.push(SearchDirectory { directory, source: source.clone(), exists });
+            }
+        };
+        if let Some(list) = self.environment.effective_library_path().filter(|_| !self.secure) {
+            add(list, &Found::LibraryPath);
+        }
+        let mut next = Some(dso);
+        while let Some(one) = next {
+            if let Some(Some(list)) = &self.dsos[one].rpath {
+                add(list, &self.rpath_source(one).renumbered(renumber));
+            }
+            next = self.dsos[one].needed_by;
+        }
+        if let Some(list) = &self.system_path {
+            add(list, &Found::DefaultDirectory);
+        }
+        order
     }
 
     /// musl remembers nothing of directories; the ones of rpaths are looked at afterwards.

@@ -1,6 +1,7 @@
 //! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
 
 use crate::calls::Calls;
+pub(crate) use crate::closure::SearchDirectory;
 use crate::closure::{Closure, Edge, Found, Object, ObjectId, Outcome};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
@@ -112,6 +113,21 @@ pub(crate) struct Resolution {
     pub edges: Vec<Edge>,
     pub calls: Calls,
     pub dead_directories: Vec<DeadDirectory>,
+    /// Per object, where its requests are searched, in order; empty where nobody asked for it.
+    pub search: Vec<Vec<SearchDirectory>>,
+    /// Whether a name is in the loader's cache.
+    pub cached: Option<Box<dyn Fn(&BStr) -> bool>>,
+}
+
+impl Mapped {
+    pub(crate) fn dynamic(&self) -> Option<&underpin_elf::Dynamic> {
+        self.facts.as_ref()?.elf.as_ref().ok()?.dynamic.as_ref()
+    }
+
+    /// Whether a DT_VERNEED that names `file` means this object (glibc elf/dl-misc.c `_dl_name_match_p`).
+    pub(crate) fn answers_to(&self, file: &BStr) -> bool {
+        self.path.as_bstr() == file || self.names.iter().any(|name| name.as_bstr() == file)
+    }
 }
 
 impl Found {
@@ -162,8 +178,10 @@ impl<'r> Resolver<'r> {
         let program = self.program(path)?;
         let mut loader = self.loader_of(&program);
         let resolution = match loader.kind {
-            LoaderKind::Glibc => glibc::resolve(&self.files, &loader, &self.environment, &program, self.use_conf),
-            LoaderKind::Musl => musl::resolve(&self.files, &loader, &self.environment, &program),
+            LoaderKind::Glibc => {
+                glibc::resolve(&self.files, &loader, &self.environment, &program, self.use_conf, depth)
+            }
+            LoaderKind::Musl => musl::resolve(&self.files, &loader, &self.environment, &program, depth),
             LoaderKind::None => alone(&program),
         };
         let loader = std::mem::replace(Arc::make_mut(&mut loader), Loader::none());
@@ -172,12 +190,16 @@ impl<'r> Resolver<'r> {
 
     fn assemble(&self, program: Program, loader: Loader, resolution: Resolution, depth: Depth) -> Closure {
         let findings = findings::collect(&self.files, &loader, &program, &resolution, depth);
-        let Resolution { objects, edges, calls, .. } = resolution;
-        let objects = objects.into_iter().map(|mapped| self.object(mapped, &program, depth)).collect();
+        let Resolution { objects, edges, calls, search, .. } = resolution;
+        let mut search = search.into_iter();
+        let objects = objects
+            .into_iter()
+            .map(|mapped| self.object(mapped, &program, depth, search.next().unwrap_or_default()))
+            .collect();
         Closure { program: program.path, loader, objects, edges, findings, calls }
     }
 
-    fn object(&self, mapped: Mapped, program: &Program, depth: Depth) -> Object {
+    fn object(&self, mapped: Mapped, program: &Program, depth: Depth, search: Vec<SearchDirectory>) -> Object {
         let elf = mapped.facts.as_ref().and_then(|facts| facts.elf.as_ref().ok());
         let dynamic = elf.and_then(|elf| elf.dynamic.as_ref());
         let real_path = match depth {
@@ -187,6 +209,7 @@ impl<'r> Resolver<'r> {
             }
         };
         Object {
+            search,
             real_path,
             id: mapped.facts.as_ref().map(|facts| facts.meta.id),
             soname: dynamic.and_then(|dynamic| dynamic.soname.clone()),
@@ -283,6 +306,8 @@ fn alone(program: &Program) -> Resolution {
         edges: Vec::new(),
         calls: Calls { modelled: true, ..Calls::default() },
         dead_directories: Vec::new(),
+        search: Vec::new(),
+        cached: None,
     }
 }
 

@@ -3,6 +3,7 @@
 mod count;
 mod harden;
 mod identify;
+mod link;
 mod linkage;
 mod notes;
 mod scan;
@@ -15,6 +16,7 @@ use crate::read::read_ident;
 use crate::window::Window;
 use crate::{Details, Elf, ElfError, Notes, Source};
 use identify::Known;
+pub(crate) use link::read as read_link;
 use symbols::Reader;
 use traces::Traces;
 

@@ -16,7 +16,7 @@ use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::{Loader, usual_loader};
-use crate::resolver::{Mapped, Program, Resolution};
+use crate::resolver::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use paths::{Directories, PathList};
@@ -108,6 +108,7 @@ pub(crate) fn resolve(
     environment: &Environment,
     program: &Program,
     use_conf: bool,
+    depth: Depth,
 ) -> Resolution {
     let mut engine = Engine::new(files, loader, environment, program, use_conf);
     engine.init_paths();
@@ -118,7 +119,7 @@ pub(crate) fn resolve(
     };
     engine.place_loader(&search_list);
     engine.relocate();
-    engine.finish()
+    engine.finish(depth)
 }
 
 impl<'a> Engine<'a> {
@@ -283,14 +284,19 @@ impl<'a> Engine<'a> {
     }
 
     /// Turns map numbers into object numbers.
-    fn finish(self) -> Resolution {
+    fn finish(mut self, depth: Depth) -> Resolution {
         let order: Vec<MapId> = self.chain.iter().copied().filter(|&map| !self.maps[map].faked).collect();
         let mut number = vec![None; self.maps.len()];
         for (object, &map) in order.iter().enumerate() {
             number[map] = Some(ObjectId(object));
         }
         let renumber = |id: ObjectId| number[id.0].unwrap_or(ObjectId(0));
-        let dead = self.dead_directories(&renumber);
+        let dead_directories = self.dead_directories(&renumber);
+        let search = match depth {
+            Depth::Load => Vec::new(),
+            Depth::Findings => order.iter().map(|&map| self.search_order(map, &renumber)).collect(),
+        };
+        let cached = self.cache_lookup();
         let mut edges = self.edges;
         for edge in &mut edges {
             edge.renumber(&renumber);
@@ -307,7 +313,7 @@ impl<'a> Engine<'a> {
                 facts: map.facts,
             })
             .collect();
-        Resolution { objects, edges, calls: self.calls, dead_directories: dead }
+        Resolution { objects, edges, calls: self.calls, dead_directories, search, cached }
     }
 }
 

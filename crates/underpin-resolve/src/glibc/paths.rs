@@ -1,9 +1,9 @@
 //! Search paths: directories with their remembered status, and the lists made of them (`fillin_rpath`).
 
-use super::{Engine, MAIN, MapId};
+use super::{CacheState, Engine, MAIN, MapId};
 use crate::calls::CallName;
 use crate::closure::{Found, ObjectId};
-use crate::resolver::DeadDirectory;
+use crate::resolver::{DeadDirectory, SearchDirectory};
 use crate::tokens::{TokenValues, contains_token, directory_of, substitute};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
@@ -40,6 +40,31 @@ pub(super) enum PathList {
     Nothing,
     /// Indices of directories, in order.
     List(Vec<usize>),
+    /// None of these directories exists: the loader forgot the list.
+    Dropped(Vec<usize>),
+}
+
+impl PathList {
+    /// Whether a search goes through it.
+    pub fn is_searched(&self) -> bool {
+        matches!(self, PathList::List(_))
+    }
+
+    /// Forgets the list, as far as searches are concerned.
+    pub fn dropped(self) -> PathList {
+        match self {
+            PathList::List(list) => PathList::Dropped(list),
+            other => other,
+        }
+    }
+
+    /// What the path names, searched or not.
+    fn named(&self) -> &[usize] {
+        match self {
+            PathList::List(list) | PathList::Dropped(list) => list,
+            PathList::Unread | PathList::Nothing => &[],
+        }
+    }
 }
 
 impl Directories {
@@ -90,7 +115,7 @@ impl Engine<'_> {
             Tag::Runpath => &self.maps[map].runpath,
         };
         if *known != PathList::Unread {
-            return *known != PathList::Nothing;
+            return known.is_searched();
         }
         let text = self.maps[map].dynamic().and_then(|dynamic| match tag {
             Tag::Rpath if dynamic.runpath.is_some() => None,
@@ -178,13 +203,60 @@ impl Engine<'_> {
         self.maps[map].origin = Some(directory_of(&absolute));
     }
 
+    /// Where a request of `map` would be searched, in order, as far as the lists are still alive.
+    pub(super) fn search_order(&mut self, map: MapId, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<SearchDirectory> {
+        let mut order = Vec::new();
+        let has_runpath = self.maps[map].dynamic().is_some_and(|dynamic| dynamic.runpath.is_some());
+        if !has_runpath {
+            let mut climb = Vec::new();
+            let mut next = Some(map);
+            while let Some(one) = next {
+                climb.push(one);
+                next = self.maps[one].loader;
+            }
+            if !climb.contains(&MAIN) {
+                climb.push(MAIN);
+            }
+            for one in climb {
+                let list = self.maps[one].rpath.clone();
+                self.list_directories(&list, &Found::Rpath { of: renumber(ObjectId(one)) }, &mut order);
+            }
+        }
+        self.list_directories(&self.library_path, &Found::LibraryPath, &mut order);
+        self.list_directories(&self.maps[map].runpath, &Found::Runpath { of: renumber(ObjectId(map)) }, &mut order);
+        if let Some(cache) = &self.loader.configuration {
+            let exists = match self.cache {
+                CacheState::Unread => None,
+                CacheState::Unusable => Some(false),
+                CacheState::Loaded(_) => Some(true),
+            };
+            order.push(SearchDirectory { directory: cache.clone(), source: Found::Cache, exists });
+        }
+        if !self.maps[map].no_default_lib() {
+            self.list_directories(&self.system, &Found::DefaultDirectory, &mut order);
+        }
+        order
+    }
+
+    fn list_directories(&self, list: &PathList, source: &Found, order: &mut Vec<SearchDirectory>) {
+        let plain = self.loader.subdirectories.len() - 1;
+        order.extend(list.named().iter().map(|&index| {
+            let directory = &self.directories.all[index];
+            let exists = match directory.status[plain] {
+                Status::Unknown => None,
+                Status::Missing => Some(false),
+                Status::Existing => directory.name.starts_with(b"/").then_some(true),
+            };
+            SearchDirectory { directory: directory.name.clone(), source: source.clone(), exists }
+        }));
+    }
+
     /// Directories of rpaths and runpaths that the search found missing.
     pub(super) fn dead_directories(&self, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<DeadDirectory> {
         let mut dead = Vec::new();
         let plain = self.loader.subdirectories.len() - 1;
         let mut add = |list: &PathList, source: Found| {
-            let PathList::List(list) = list else { return };
-            for &index in list {
+            for &index in list.named() {
                 let directory = &self.directories.all[index];
                 let current = !directory.name.starts_with(b"/");
                 if current || directory.status[plain] == Status::Missing {

@@ -120,8 +120,8 @@ impl Engine<'_> {
         if !any && matches!(step, Step::Next) {
             // A list without a single existing directory is dropped for good (dl-load.c, end of open_path).
             match tag {
-                Tag::Rpath => self.maps[map].rpath = PathList::Nothing,
-                Tag::Runpath => self.maps[map].runpath = PathList::Nothing,
+                Tag::Rpath => self.maps[map].rpath = self.maps[map].rpath.clone().dropped(),
+                Tag::Runpath => self.maps[map].runpath = self.maps[map].runpath.clone().dropped(),
             }
         }
         step
@@ -169,6 +169,19 @@ impl Engine<'_> {
             legacy_bits: glibc::legacy_bits(&self.ident, self.loader, self.environment),
             platform_bit: glibc::platform_bit(self.loader.platform.as_ref()),
         }
+    }
+
+    /// A test for names in the cache, for the findings.
+    pub(super) fn cache_lookup(&mut self) -> Option<Box<dyn Fn(&BStr) -> bool>> {
+        let CacheState::Loaded(cache) = std::mem::replace(&mut self.cache, CacheState::Unusable) else { return None };
+        let rules = CacheRules::of(&self.ident);
+        let (active, level) = (self.loader.active_hwcaps.clone(), self.environment.processor.level);
+        let legacy_bits = glibc::legacy_bits(&self.ident, self.loader, self.environment);
+        let platform_bit = glibc::platform_bit(self.loader.platform.as_ref());
+        Some(Box::new(move |name| {
+            let context = CacheContext { rules: &rules, active: &active, level, legacy_bits, platform_bit };
+            cache.lookup(name, &context).is_some()
+        }))
     }
 
     /// Reads the cache on first use.
