@@ -28,6 +28,7 @@ const IDENT: Ident = Ident {
 pub(crate) fn object(path: &str, requested_by: Option<usize>, found: Found) -> Object {
     let name = path.rsplit('/').next().unwrap_or(path);
     Object {
+        search: Vec::new(),
         path: path.into(),
         real_path: None,
         id: None,
