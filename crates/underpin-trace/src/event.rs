@@ -45,6 +45,16 @@ pub enum Outcome {
     NotSeen,
 }
 
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Returned(value) => value.fmt(f),
+            Outcome::Failed(errno) => errno.fmt(f),
+            Outcome::NotSeen => f.pad("?"),
+        }
+    }
+}
+
 /// The arguments of an `mmap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {

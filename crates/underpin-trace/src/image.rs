@@ -4,11 +4,13 @@
 //! Read from the process right after its exec, before it has run an instruction.
 
 use crate::PathText;
+use crate::symbols::exported;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_elf::{Elf, Source, Vaddr};
+use underpin_elf::{Elf, FileSource, Notes, Vaddr};
 use underpin_sys::{AuxVector, RawPid, SysError, auxv, read_memory, read_string};
 
 const PT_LOAD: u32 = 1;
@@ -33,9 +35,9 @@ pub(crate) struct Image {
 /// The loader's hook for debuggers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoaderHook {
-    /// `_dl_debug_state`.
+    /// `_dl_debug_state`, or the static probe `rtld:init_complete` of a loader that does not export it.
     pub(crate) function: u64,
-    /// `r_state` of `_r_debug`; `None` for musl, which calls the hook once, when it is ready.
+    /// `r_state` of `_r_debug`; `None` where the hook is passed only once the loader is ready (musl, the probe).
     pub(crate) state: Option<u64>,
 }
 
@@ -75,16 +77,22 @@ impl Image {
     /// The loader's hook, or why it is not known.
     pub(crate) fn loader_hook(&self) -> Result<LoaderHook, String> {
         let path = self.interpreter.as_ref().ok_or("the program has no loader")?;
-        let path: &Path = Path::new(std::str::from_utf8(path.bytes()).map_err(|_| "the loader's path is not UTF-8")?);
-        let file = Disk::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let elf = Elf::read(&file).map_err(|error| format!("{}: {error}", path.display()))?;
+        let path = Path::new(OsStr::from_bytes(path.bytes()));
+        let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = File::open(path).and_then(FileSource::new).map_err(|error| unreadable(&error))?;
+        let elf = Elf::read(&file).map_err(|error| unreadable(&error))?;
         let lowest = elf.loads().map(|load| load.vaddr.0).min().unwrap_or(0) & !0xfff;
         let bias = self.loader_base.wrapping_sub(lowest);
-        let find = |name: &str| crate::symbols::exported(&file, &elf, name).map(|Vaddr(at)| bias.wrapping_add(at));
-        let function = find("_dl_debug_state").ok_or("the loader does not export _dl_debug_state")?;
-        // struct r_debug: version, map, brk, state; the pointers are aligned.
-        let state = find("_r_debug").map(|at| at + 24);
-        Ok(LoaderHook { function, state })
+        let find = |name: &str| exported(&file, &elf, name).map(|Vaddr(at)| bias.wrapping_add(at));
+        if let Some(function) = find("_dl_debug_state") {
+            // struct r_debug: version, map, brk, state; the pointers are aligned.
+            return Ok(LoaderHook { function, state: find("_r_debug").map(|at| at + 24) });
+        }
+        let notes = Notes::read(&file, &elf).map_err(|error| unreadable(&error))?;
+        let probe = notes.probes.iter().find(|probe| probe.provider == "rtld" && probe.name == "init_complete");
+        let function = probe.map(|probe| bias.wrapping_add(probe.pc.0));
+        let function = function.ok_or("the loader has neither _dl_debug_state nor the probe init_complete")?;
+        Ok(LoaderHook { function, state: None })
     }
 }
 
@@ -125,25 +133,4 @@ fn bias(headers: &[Header], aux: &AuxVector) -> u64 {
         Some(load.vaddr.wrapping_add(ELF_HEADER))
     };
     stated.or_else(first).map_or(0, |vaddr| aux.program_headers.wrapping_sub(vaddr))
-}
-
-/// An open file as a source of bytes.
-pub(crate) struct Disk(File, u64);
-
-impl Disk {
-    pub(crate) fn open(path: &Path) -> std::io::Result<Disk> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Disk(file, length))
-    }
-}
-
-impl Source for Disk {
-    fn len(&self) -> u64 {
-        self.1
-    }
-
-    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<()> {
-        FileExt::read_exact_at(&self.0, buf, offset)
-    }
 }

@@ -1,14 +1,24 @@
-//! One exported symbol of a loader, found through its DT_GNU_HASH in a few small reads.
+//! One exported symbol of a loader, found through its DT_GNU_HASH in a few small reads: musl's loader has 1,700
+//! symbols, and every trace would read them all. Files with the old hash table alone are read whole.
 //! Native class and byte order only: it is used on the loader of a process that runs here.
 
-use underpin_elf::{Elf, Source, Vaddr};
+use bstr::ByteSlice;
+use underpin_elf::{Details, Elf, Source, Vaddr};
 
 const SYMBOL: u64 = 24;
 /// Chains are a few entries long; a longer one is a broken file.
 const MAX_CHAIN: u32 = 4096;
 
-/// The value of a defined symbol, `None` where the file does not export it (or has no GNU hash table).
+/// The value of a defined symbol, `None` where the file does not export it.
 pub(crate) fn exported<S: Source>(source: &S, elf: &Elf, name: &str) -> Option<Vaddr> {
+    if elf.dynamic.as_ref()?.gnu_hash.is_some() {
+        return hashed(source, elf, name);
+    }
+    let details = Details::read(source, elf).ok()?;
+    details.export(name.as_bytes().as_bstr()).map(|export| export.value)
+}
+
+fn hashed<S: Source>(source: &S, elf: &Elf, name: &str) -> Option<Vaddr> {
     let dynamic = elf.dynamic.as_ref()?;
     let (table, symbols, (strings, _)) = (dynamic.gnu_hash?, dynamic.symbol_table?, dynamic.string_table?);
     let reader = Reader { source, elf };
