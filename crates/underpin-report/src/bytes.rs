@@ -115,7 +115,7 @@ pub fn visible(bytes: &BStr) -> Cow<'_, str> {
 }
 
 /// Control characters (C0, DEL, C1), line separators, zero-width and bidirectional controls.
-fn is_hostile(ch: char) -> bool {
+pub(crate) fn is_hostile(ch: char) -> bool {
     ch.is_control()
         || matches!(ch, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -4,9 +4,13 @@
 //! document. Nothing here prints, colours, reads a file or runs anything.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod bytes;
 pub mod document;
+pub mod html;
 pub mod layout;
+pub mod markdown;
+mod page;
 pub mod styled;
 pub mod text;
 pub mod units;
@@ -14,9 +18,11 @@ pub mod units;
 #[cfg(test)]
 mod testing;
 
+pub use advice::Advice;
 pub use bytes::Raw;
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
+pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
 pub use document::{Document, JsonError, Verb, schema_of, to_json, to_json_line};

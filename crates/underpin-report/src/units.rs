@@ -20,6 +20,12 @@ pub fn count(figure: usize, one: &str, many: &str) -> String {
     if figure == 1 { format!("1 {one}") } else { format!("{} {many}", thousands(figure as u64)) }
 }
 
+/// `1 fails`, `2 fail`.
+#[must_use]
+pub fn fails(figure: u64) -> String {
+    if figure == 1 { "1 fails".to_owned() } else { format!("{} fail", thousands(figure)) }
+}
+
 /// A time in three significant digits: `417 ns`, `1.25 ms`, `31.0 s`.
 #[must_use]
 pub fn time(seconds: f64) -> String {

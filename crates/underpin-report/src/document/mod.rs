@@ -5,11 +5,13 @@
 
 pub mod check;
 pub mod doctor;
+pub mod survey;
 pub mod trace;
 pub mod tree;
 mod tree_findings;
 mod tree_from;
 
+use crate::bytes::is_hostile;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -85,7 +87,7 @@ pub struct JsonError {
 /// # Errors
 /// Where a value has no JSON form.
 pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
-    serde_json::to_string_pretty(document).map_err(|source| JsonError { verb: D::VERB, source })
+    serde_json::to_string_pretty(document).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }
 
 /// The document on one line, for JSON Lines, without a line feed at its end.
@@ -93,7 +95,25 @@ pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
 /// # Errors
 /// Where a value has no JSON form.
 pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
-    serde_json::to_string(document).map_err(|source| JsonError { verb: D::VERB, source })
+    serde_json::to_string(document).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
+}
+
+/// The same JSON, with characters that act on a terminal or hide text written as `\u` escapes. JSON itself only wants
+/// that for C0; such characters can stand in strings alone, so the value stays the same.
+fn inert(json: String) -> String {
+    let acts = |ch: char| ch != '\n' && is_hostile(ch);
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for ch in json.chars() {
+        if acts(ch) {
+            out.push_str(&format!("\\u{:04x}", u32::from(ch)));
+        } else {
+            out.push(ch);
+        }
+    }
+    out
 }
 
 /// The JSON Schema (draft 2020-12) of a verb's document.

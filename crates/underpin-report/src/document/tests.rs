@@ -1,5 +1,6 @@
 //! Documents validate against their own schemas, and say what they are.
 
+use super::survey::{StartUp, SurveyDocument};
 use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
@@ -42,6 +43,14 @@ fn check_and_doctor_documents_validate() {
 }
 
 #[test]
+fn survey_documents_validate() {
+    let tree = || TreeDocument::new(&prefix_closure());
+    let traced = StartUp::Traced(Box::new(TraceDocument::new(&sample_trace())));
+    assert_valid(&SurveyDocument::new(sample_check(), tree(), traced));
+    assert_valid(&SurveyDocument::new(sample_check(), tree(), StartUp::Absent("not asked for".to_owned())));
+}
+
+#[test]
 fn trace_calls_stand_once_as_totals_and_once_per_phase() {
     let value: serde_json::Value =
         serde_json::from_str(&to_json(&TraceDocument::new(&sample_trace())).unwrap()).unwrap();
@@ -60,6 +69,14 @@ fn the_line_form_is_one_line_of_the_same_document() {
     assert!(!line.contains('\n'));
     let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     assert_eq!(parse(&line), parse(&to_json(&document).unwrap()));
+}
+
+#[test]
+fn json_holds_nothing_that_acts_on_a_terminal() {
+    let json = to_json_line(&TreeDocument::new(&hostile_closure())).unwrap();
+    assert!(!json.chars().any(char::is_control) && !json.contains('\u{202e}'), "{json}");
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(value["objects"][1]["soname"].as_str().unwrap().contains('\u{202e}'), "the value keeps it");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::document::tree::{CallComparison, CallComparisonRow, LoaderFamily, TreeDocument};
 use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use crate::units::thousands;
+use crate::units::{fails, thousands};
 
 /// The predicted start-up calls in a line or two; says so where the loader's version is not modelled.
 #[must_use]
@@ -22,7 +22,7 @@ pub fn calls_line(document: &TreeDocument, view: &View) -> Text {
     let (calls, errors) = document.calls.total();
     let mut spans = vec![Span::new(Role::Number, thousands(calls)), Span::fixed(Role::Plain, " in all")];
     if errors > 0 {
-        spans.push(Span::new(Role::Warn, format!(", {} of them fail", thousands(errors))));
+        spans.push(Span::new(Role::Warn, format!(", {}", fails(errors))));
     }
     let mut counts: Vec<_> = document.calls.counts.iter().collect();
     counts.sort_by(|a, b| b.calls.cmp(&a.calls).then(a.name.cmp(&b.name)));
@@ -31,7 +31,7 @@ pub fn calls_line(document: &TreeDocument, view: &View) -> Text {
         spans.push(Span::new(Role::Name, &count.name));
         spans.push(Span::new(Role::Plain, format!(" {}", thousands(count.calls))));
         if count.errors > 0 {
-            spans.push(Span::new(Role::Warn, format!(" ({} fail)", thousands(count.errors))));
+            spans.push(Span::new(Role::Warn, format!(" ({})", fails(count.errors))));
         }
     }
     text.append(wrap(Line::new().plain("  "), &spans, view.usable()));

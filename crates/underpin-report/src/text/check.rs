@@ -32,7 +32,7 @@ pub fn check(document: &CheckDocument, view: &View) -> Text {
 }
 
 /// What a file is, in a few lines.
-pub(crate) fn file_lines(file: &FileRecord, view: &View) -> Text {
+pub(super) fn file_lines(file: &FileRecord, view: &View) -> Text {
     let mut text = Text::new();
     let mut row = |name: &str, spans: &[Span]| {
         text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<11}")), spans, view.usable()));

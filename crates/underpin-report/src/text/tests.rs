@@ -1,6 +1,7 @@
 //! Every screen, as it stands on a terminal of 80 columns, and the laws that hold for all of them.
 
 use super::*;
+use crate::document::survey::{StartUp, SurveyDocument};
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, CallCountRecord, CallsRecord, TreeDocument};
 use crate::layout::View;
@@ -173,4 +174,23 @@ fn check_screens_fit_and_are_safe() {
             }
         }
     }
+}
+
+fn sample_survey() -> SurveyDocument {
+    let start_up = StartUp::Traced(Box::new(TraceDocument::new(&sample_trace())));
+    SurveyDocument::new(sample_check(), TreeDocument::new(&prefix_closure()), start_up)
+}
+
+#[test]
+fn survey_is_one_page_that_ends_with_advice() {
+    insta::assert_snapshot!(survey(&sample_survey(), &view(0)));
+}
+
+#[test]
+fn survey_without_a_run_says_why() {
+    let start_up = StartUp::Absent("no command was given".to_owned());
+    let document = SurveyDocument::new(sample_check(), TreeDocument::new(&broken_closure()), start_up);
+    let text = survey(&document, &view(0)).to_string();
+    assert!(text.contains("not measured: no command was given"), "{text}");
+    assert!(text.contains("not found"), "{text}");
 }

@@ -6,7 +6,7 @@ use crate::document::trace::{
 };
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
-use crate::units::{count, percent, thousands, time};
+use crate::units::{count, fails, percent, thousands, time};
 use std::cmp::Ordering;
 
 /// Rows of each table in the short form.
@@ -50,7 +50,7 @@ fn header(text: &mut Text, document: &TraceDocument, view: &View) {
         Span::new(Role::Plain, format!(" {to}, {} calls", thousands(calls))),
     ];
     if errors > 0 {
-        spans.push(Span::new(Role::Warn, format!(", {} fail", thousands(errors))));
+        spans.push(Span::new(Role::Warn, format!(", {}", fails(errors))));
     }
     if document.tasks.len() > 1 {
         spans.push(Span::new(Role::Plain, format!(", {}", count(document.tasks.len(), "task", "tasks"))));
@@ -65,7 +65,7 @@ fn header(text: &mut Text, document: &TraceDocument, view: &View) {
     text.append(wrap(Line::new(), &spans, view.usable()));
 }
 
-fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
+pub(super) fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
     text.heading("Phases");
     let bars = view.usable() >= 78;
     let mut columns = vec![
@@ -292,18 +292,22 @@ fn event_line(event: &EventRecord, columns: usize) -> Line {
 /// How far the figures can be trusted: what the tracer itself cost, and its notes.
 fn doubt(text: &mut Text, document: &TraceDocument, view: &View) {
     text.heading("How far to trust this");
+    text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, doubt_words(document))], view.usable()));
+    for note in &document.notes {
+        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Warn, note)], view.usable()));
+    }
+}
+
+/// What the tracer itself cost, in a sentence.
+pub(crate) fn doubt_words(document: &TraceDocument) -> String {
     let doubt = &document.doubt;
     let whole = document.instants.end_seconds;
-    let words = format!(
+    format!(
         "{} at about {} each: some {} of the {} above ({}) is the watching itself. Counts are exact.",
         count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
         time(doubt.per_stop_seconds),
         time(doubt.total_seconds),
         time(whole),
         percent(doubt.total_seconds, whole)
-    );
-    text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
-    for note in &document.notes {
-        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Warn, note)], view.usable()));
-    }
+    )
 }

@@ -99,12 +99,17 @@ impl<'a> Screen<'a> {
                 list.push(Child { edge, repeat });
             }
         }
-        if self.view.verbosity == 0 {
+        if self.folds() {
             for list in &mut children {
                 list.retain(|child| !self.is_folded(child.edge));
             }
         }
         children
+    }
+
+    /// Whether the C library's family is folded: not where there is nothing else to see.
+    fn folds(&self) -> bool {
+        self.view.verbosity == 0 && !self.document.objects.iter().skip(1).all(is_family)
     }
 
     /// Whether an edge is left to the line of the folded family.
@@ -172,10 +177,9 @@ impl<'a> Screen<'a> {
         match (edge.result, &edge.why) {
             (EdgeResult::Loaded, Some(why)) => {
                 let whose = why.of.filter(|&of| of != edge.from).and_then(|of| self.document.objects.get(of));
-                match whose {
-                    Some(object) => Span::new(Role::Dim, format!("[{} of {}]", why.text, Raw::from(object.label()))),
-                    None => Span::new(Role::Dim, format!("[{}]", why.text)),
-                }
+                let whose = whose.map_or_else(String::new, |object| format!(" of {}", Raw::from(object.label())));
+                let tries = if edge.tries.len() > 1 { format!(", try {}", edge.tries.len()) } else { String::new() };
+                Span::new(Role::Dim, format!("[{}{whose}{tries}]", why.text))
             }
             (EdgeResult::Loaded, None) => Span::fixed(Role::Dim, "[loaded]"),
             (EdgeResult::Missing, _) => Span::fixed(Role::Bad, "not found"),
@@ -221,7 +225,7 @@ impl<'a> Screen<'a> {
 
     /// One line for the objects that the tree leaves out.
     fn folded(&mut self) {
-        if self.view.verbosity > 0 {
+        if !self.folds() {
             return;
         }
         let names: Vec<String> = self

@@ -1,0 +1,62 @@
+//! `underpin.survey/1`: check, tree and trace of one program, and what to do about it.
+
+use super::check::{AdviceRecord, CheckDocument};
+use super::trace::TraceDocument;
+use super::tree::TreeDocument;
+use super::{Document, SchemaTag, Verb};
+use crate::bytes::Raw;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The document of `underpin survey`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SurveyDocument {
+    /// Always `underpin.survey/1`.
+    pub schema: SchemaTag<SurveyDocument>,
+    /// The program, as the user named it.
+    pub program: Raw,
+    /// What it is and where it runs.
+    pub check: CheckDocument,
+    /// What it loads.
+    pub tree: TreeDocument,
+    /// What its start did; null where it was not run.
+    pub trace: Option<TraceDocument>,
+    /// Why it was not run or could not be traced.
+    pub trace_absent: Option<String>,
+    /// What to do about it, the weightiest first; the advice of `check` is in it.
+    pub advice: Vec<AdviceRecord>,
+}
+
+impl Document for SurveyDocument {
+    const VERB: Verb = Verb::Survey;
+}
+
+/// The start-up half of a survey.
+#[derive(Clone, Debug)]
+pub enum StartUp {
+    /// It was traced.
+    Traced(Box<TraceDocument>),
+    /// It was not; the sentence says why.
+    Absent(String),
+}
+
+impl SurveyDocument {
+    /// Puts the parts together and draws the advice from them.
+    #[must_use]
+    pub fn new(check: CheckDocument, tree: TreeDocument, start_up: StartUp) -> SurveyDocument {
+        let (trace, trace_absent) = match start_up {
+            StartUp::Traced(trace) => (Some(*trace), None),
+            StartUp::Absent(reason) => (None, Some(reason)),
+        };
+        let advice = crate::advice::survey_advice(&check, &tree, trace.as_ref());
+        SurveyDocument {
+            schema: SchemaTag::new(),
+            program: tree.program.clone(),
+            check,
+            tree,
+            trace,
+            trace_absent,
+            advice,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The documents as one self-contained HTML page each: no network, no other file, dark and light, printable. The
+//! document itself is embedded as JSON; a few lines of script sort tables and highlight the picture, and nothing is
+//! lost without them.
+
+mod graph;
+mod svg;
+mod timeline;
+
+pub(crate) use graph::dependency_picture;
+pub(crate) use timeline::{loader_picture, timeline_picture};
+
+use crate::document::check::CheckDocument;
+use crate::document::doctor::DoctorDocument;
+use crate::document::survey::SurveyDocument;
+use crate::document::trace::TraceDocument;
+use crate::document::tree::TreeDocument;
+use crate::document::{Document, to_json_line};
+use crate::page::{self, Block, Cell, Page};
+use crate::styled::{Role, Span};
+use askama::Template;
+
+/// A page could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HtmlError {
+    /// The embedded document.
+    #[error(transparent)]
+    Json(#[from] crate::document::JsonError),
+    /// The template.
+    #[error("the page cannot be written: {0}")]
+    Template(#[from] askama::Error),
+}
+
+/// A picture as SVG markup, with what it says in words for those who do not see it.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    pub svg: String,
+    pub legend: Vec<(&'static str, &'static str)>,
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct PageTemplate<'a> {
+    page: &'a Page,
+    json: String,
+}
+
+/// The tree document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
+    render(&page::tree_page(document), document)
+}
+
+/// The check document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn check(document: &CheckDocument) -> Result<String, HtmlError> {
+    render(&page::check_page(document), document)
+}
+
+/// The trace document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn trace(document: &TraceDocument) -> Result<String, HtmlError> {
+    render(&page::trace_page(document), document)
+}
+
+/// The survey document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn survey(document: &SurveyDocument) -> Result<String, HtmlError> {
+    render(&page::survey_page(document), document)
+}
+
+/// The doctor document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn doctor(document: &DoctorDocument) -> Result<String, HtmlError> {
+    render(&page::doctor_page(document), document)
+}
+
+fn render<D: Document>(page: &Page, document: &D) -> Result<String, HtmlError> {
+    let json = script_json(&to_json_line(document)?);
+    Ok(PageTemplate { page, json }.render()?)
+}
+
+/// JSON that can stand inside a script element: no `<` is left, so neither `</script` nor `<!--` can occur.
+fn script_json(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+/// The class of a role.
+fn class(span: &Span) -> &'static str {
+    match span.role() {
+        Role::Plain => "",
+        Role::Heading => "heading",
+        Role::Name => "name",
+        Role::Path => "path",
+        Role::Number => "number",
+        Role::Good => "good",
+        Role::Warn => "warn",
+        Role::Bad => "bad",
+        Role::Dim => "dim",
+        Role::Command => "command",
+    }
+}
+
+impl Cell {
+    /// The value of the cell's `data-sort` attribute.
+    fn sort_key(&self) -> String {
+        self.sort.map_or_else(String::new, |figure| figure.to_string())
+    }
+}
+
+/// Whether a table is long enough for sorting to be of use.
+fn sortable(table: &page::Table) -> bool {
+    table.rows.len() > 3
+}
+
+#[cfg(test)]
+mod tests;

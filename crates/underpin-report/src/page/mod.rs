@@ -1,0 +1,175 @@
+//! A document as a page of sections: the common ground of Markdown and HTML.
+//!
+//! A page holds only [`Span`]s, so nothing reaches either writer that has not had its control characters made visible.
+
+mod check;
+mod doctor;
+mod survey;
+mod trace;
+mod tree;
+
+pub(crate) use check::check_page;
+pub(crate) use doctor::doctor_page;
+pub(crate) use survey::survey_page;
+pub(crate) use trace::trace_page;
+pub(crate) use tree::{comparison_blocks, tree_page};
+
+use crate::document::check::AdviceRecord;
+use crate::html::Picture;
+use crate::styled::{Role, Span};
+
+/// A page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub title: Span,
+    pub subtitle: Vec<Span>,
+    /// The figures that a reader looks for first.
+    pub tiles: Vec<Tile>,
+    pub sections: Vec<Section>,
+}
+
+/// One figure with its name.
+#[derive(Debug)]
+pub(crate) struct Tile {
+    pub name: Span,
+    pub value: Span,
+    pub note: Vec<Span>,
+}
+
+impl Tile {
+    pub fn new(name: &'static str, value: Span, note: Vec<Span>) -> Tile {
+        Tile { name: Span::fixed(Role::Dim, name), value, note }
+    }
+}
+
+/// A part of a page with a title.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub title: Span,
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    pub fn new(title: impl AsRef<[u8]>, blocks: Vec<Block>) -> Section {
+        Section { title: Span::new(Role::Heading, title), blocks }
+    }
+}
+
+/// What a section is made of.
+#[derive(Debug)]
+pub(crate) enum Block {
+    Paragraph(Vec<Span>),
+    /// A list, each item with a command where there is one.
+    List(Vec<Item>),
+    Table(Table),
+    /// Only for a page that can show it.
+    Picture(Picture),
+}
+
+/// An item of a list.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub spans: Vec<Span>,
+    pub command: Option<Span>,
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub caption: Option<Span>,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub name: Span,
+    pub numeric: bool,
+}
+
+/// A cell of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Cell {
+    pub spans: Vec<Span>,
+    /// What follows the spans and may be folded away.
+    pub more: Vec<Span>,
+    /// The figure by which a column is sorted.
+    pub sort: Option<f64>,
+}
+
+impl Cell {
+    pub fn new(role: Role, text: impl AsRef<[u8]>) -> Cell {
+        Cell { spans: vec![Span::new(role, text)], ..Cell::default() }
+    }
+
+    pub fn number(figure: f64, text: String) -> Cell {
+        Cell { spans: vec![Span::new(Role::Number, text)], sort: Some(figure), ..Cell::default() }
+    }
+
+    pub fn count(figure: u64) -> Cell {
+        Cell::number(figure as f64, crate::units::thousands(figure))
+    }
+
+    pub fn seconds(seconds: f64) -> Cell {
+        Cell::number(seconds, crate::units::time(seconds))
+    }
+}
+
+impl From<Vec<Span>> for Cell {
+    fn from(spans: Vec<Span>) -> Cell {
+        Cell { spans, ..Cell::default() }
+    }
+}
+
+impl Table {
+    /// A table with these columns; a name that ends in `#` is a column of figures.
+    pub fn new(columns: &[&'static str]) -> Table {
+        let columns = columns
+            .iter()
+            .map(|name| match name.strip_suffix('#') {
+                Some(name) => Column { name: Span::fixed(Role::Dim, name), numeric: true },
+                None => Column { name: Span::fixed(Role::Dim, name), numeric: false },
+            })
+            .collect();
+        Table { caption: None, columns, rows: Vec::new() }
+    }
+
+    pub fn caption(mut self, caption: impl AsRef<[u8]>) -> Table {
+        self.caption = Some(Span::new(Role::Heading, caption));
+        self
+    }
+
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+}
+
+/// A paragraph of one span.
+pub(crate) fn paragraph(role: Role, text: impl AsRef<[u8]>) -> Block {
+    Block::Paragraph(vec![Span::new(role, text)])
+}
+
+/// Some texts of one role with commas between them.
+pub(crate) fn joined(role: Role, texts: impl IntoIterator<Item = String>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for text in texts {
+        if !spans.is_empty() {
+            spans.push(Span::fixed(Role::Plain, ", "));
+        }
+        spans.push(Span::new(role, text));
+    }
+    spans
+}
+
+/// Advice as a section; none where there is no advice.
+pub(crate) fn advice_section(advice: &[AdviceRecord]) -> Option<Section> {
+    let items: Vec<Item> = advice
+        .iter()
+        .map(|item| Item {
+            spans: vec![Span::new(Role::Plain, &item.message)],
+            command: item.command.as_ref().map(|command| Span::new(Role::Command, command)),
+        })
+        .collect();
+    (!items.is_empty()).then(|| Section::new("What to do about it", vec![Block::List(items)]))
+}

@@ -1,0 +1,136 @@
+//! The screen of `underpin survey`: what it is, what it asks for, where it runs, what it loads, how it starts, and
+//! what to do about it, on one page. Each part in its own screen holds the rest.
+
+use super::advice::advice;
+use super::check::{file_lines, reason_in_short};
+use super::findings;
+use super::trace::{doubt_words, phases};
+use crate::bytes::Raw;
+use crate::document::check::{Answer, CheckDocument};
+use crate::document::survey::SurveyDocument;
+use crate::document::trace::TraceDocument;
+use crate::document::tree::{EdgeResult, LoaderFamily, TreeDocument};
+use crate::layout::{View, shorten, wrap};
+use crate::styled::{Line, Role, Span, Text};
+use crate::text::by_cost;
+use crate::units::{count, fails, size, thousands, time};
+
+/// Libraries and systems that the page names in a line.
+const NAMED: usize = 3;
+
+/// The whole picture of one program.
+#[must_use]
+pub fn survey(document: &SurveyDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    text.push(Line::new().with(Role::Heading, shorten(&document.program.to_string(), view.usable())));
+    text.append(file_lines(&document.check.file, view));
+    runs(&mut text, &document.check, view);
+    loads(&mut text, &document.tree, view);
+    match &document.trace {
+        Some(trace) => starts(&mut text, trace, view),
+        None => {
+            text.heading("How it starts");
+            let reason = document.trace_absent.as_deref().unwrap_or("not run");
+            let spans = [Span::new(Role::Dim, format!("not measured: {reason}"))];
+            text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+        }
+    }
+    text.append(advice(&document.advice, view));
+    text
+}
+
+fn row(text: &mut Text, name: &str, spans: &[Span], view: &View) {
+    text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<13}")), spans, view.usable()));
+}
+
+fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
+    text.heading("Where it runs");
+    let mut floors = Vec::new();
+    for floor in &check.floors {
+        if !floors.is_empty() {
+            floors.push(Span::fixed(Role::Plain, ", "));
+        }
+        floors.push(Span::new(Role::Number, format!("{} {}", floor.library, floor.version)));
+    }
+    if let Some(step) = check.floors.first().and_then(|floor| floor.steps.first()) {
+        let symbols: Vec<String> = step.demands.iter().flat_map(|d| &d.symbols).map(super::symbol_name).collect();
+        let more = symbols.len().saturating_sub(NAMED);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = symbols.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        if !names.is_empty() {
+            floors.push(Span::new(Role::Dim, format!(" ({} for {names}{rest})", step.version)));
+        }
+    }
+    if floors.is_empty() {
+        floors.push(Span::fixed(Role::Good, "asks for no version of any library"));
+    }
+    row(text, "floors", &floors, view);
+    for (answer, name, role) in [
+        (Answer::Runs, "yes", Role::Good),
+        (Answer::RunsIfInstalled, "yes*", Role::Good),
+        (Answer::Refuses, "no", Role::Bad),
+        (Answer::Unknown, "?", Role::Warn),
+    ] {
+        let systems: Vec<&str> =
+            check.systems.iter().filter(|system| system.answer == answer).map(|system| system.name.as_str()).collect();
+        if !systems.is_empty() {
+            let mut spans = vec![Span::new(role, systems.len().to_string()), Span::fixed(Role::Plain, ": ")];
+            spans.push(Span::new(Role::Plain, systems.join(", ")));
+            row(text, name, &spans, view);
+        }
+    }
+    let refused = check.systems.iter().rev().find(|system| system.answer == Answer::Refuses);
+    if let Some(system) = refused.filter(|_| !check.systems_chosen) {
+        let words = format!("{}: {}", system.name, reason_in_short(system));
+        row(text, "for example", &[Span::new(Role::Dim, words)], view);
+    }
+}
+
+fn loads(text: &mut Text, tree: &TreeDocument, view: &View) {
+    text.heading("What it loads");
+    if tree.loader.kind == LoaderFamily::None {
+        text.push(Line::new().plain("  nothing: the file is static"));
+        return;
+    }
+    let bytes: u64 = tree.objects.iter().map(|object| object.bytes).sum();
+    let objects = tree.objects.len().saturating_sub(1);
+    let spans = [
+        Span::new(Role::Number, count(objects, "object", "objects")),
+        Span::new(Role::Plain, format!(" for {}, {}", count(tree.edges.len(), "request", "requests"), size(bytes))),
+    ];
+    row(text, "closure", &spans, view);
+    let lost: Vec<String> = tree
+        .edges
+        .iter()
+        .filter(|edge| matches!(edge.result, EdgeResult::Missing | EdgeResult::Fatal))
+        .map(|edge| edge.name.to_string())
+        .collect();
+    if !lost.is_empty() {
+        row(text, "not found", &[Span::new(Role::Bad, lost.join(", "))], view);
+    }
+    if tree.calls.modelled {
+        let (calls, errors) = tree.calls.total();
+        let mut spans = vec![Span::new(Role::Number, thousands(calls)), Span::fixed(Role::Plain, " predicted")];
+        if errors > 0 {
+            spans.push(Span::new(Role::Warn, format!(", {}", fails(errors))));
+        }
+        row(text, "loader calls", &spans, view);
+    }
+    text.append(findings(tree, view));
+}
+
+fn starts(text: &mut Text, trace: &TraceDocument, view: &View) {
+    phases(text, trace, view);
+    let mut dearest = Vec::new();
+    for library in by_cost(&trace.libraries).into_iter().take(NAMED) {
+        if !dearest.is_empty() {
+            dearest.push(Span::fixed(Role::Plain, ", "));
+        }
+        dearest.push(Span::new(Role::Name, Raw::from(library.path.file_name()).to_string()));
+        dearest.push(Span::new(Role::Dim, format!(" {}", time(library.total_seconds()))));
+    }
+    if !dearest.is_empty() {
+        row(text, "dearest", &dearest, view);
+    }
+    row(text, "doubt", &[Span::new(Role::Dim, doubt_words(trace))], view);
+}
