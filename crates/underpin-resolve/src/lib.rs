@@ -8,6 +8,7 @@
 pub mod cache;
 pub mod calls;
 pub mod closure;
+pub mod compat;
 pub mod conf;
 mod environment;
 mod files;

@@ -1,0 +1,121 @@
+//! Where a program runs: its floors, the table of systems, and one verdict for each system.
+//!
+//! Data in, data out: [`check`] takes facts of ELF files ([`Subject`]) and systems ([`SystemTable`]) and returns a model
+//! ([`Compat`]) that serialises; it opens no file, runs nothing and prints nothing. The rules are those of the loaders;
+//! the facts about distributions are dated and carry their source, and what they lack is said.
+
+mod advice;
+mod allocator;
+mod floor;
+mod judge;
+mod platform;
+mod select;
+mod subject;
+mod systems;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod version;
+
+pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
+pub use allocator::{AllocatorFinding, AllocatorOrigin, allocator_of};
+pub use floor::{
+    CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
+};
+pub use judge::judge;
+pub use platform::{Arch, LibcKind, X86Level};
+pub use select::UnknownSystem;
+pub use subject::{
+    Allocator, EmbeddedLibc, Linkage, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed,
+};
+pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
+pub use verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
+pub use version::{Number, VersionName};
+
+use serde::Serialize;
+
+/// The whole answer of a check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compat {
+    /// The floors of the program and what travels with it.
+    pub floors: Floors,
+    /// The C library that the program stands on, as far as its file tells.
+    pub libc: Option<LibcKind>,
+    /// Which allocator serves it.
+    pub allocator: AllocatorFinding,
+    /// One verdict for each system asked about, in the order asked.
+    pub systems: Vec<SystemVerdict>,
+    /// The answer to a limit on glibc, where one was given.
+    pub max_glibc: Option<GlibcGate>,
+    /// How to run in more places.
+    pub advice: Advice,
+}
+
+impl Compat {
+    /// Whether the program starts on every system asked about and keeps the limit: exit status 0 of a check. An unknown
+    /// verdict does not pass.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.systems.iter().all(|system| system.verdict.can_run())
+            && self.max_glibc.as_ref().is_none_or(|gate| gate.passes)
+    }
+}
+
+/// The answer to `--max-glibc`.
+#[derive(Clone, Debug, Serialize)]
+pub struct GlibcGate {
+    /// The limit.
+    pub max: Number,
+    /// The program's floor, hidden needs included; `None` when it asks nothing of glibc.
+    pub floor: Option<Number>,
+    /// Whether the floor is within the limit.
+    pub passes: bool,
+    /// The versions above the limit, newest first.
+    pub above: Vec<FloorStep>,
+    /// Hidden needs above the limit.
+    pub hidden: Vec<HiddenFloor>,
+}
+
+impl Floors {
+    /// The floor of one family: `GLIBC`, `GLIBCXX`.
+    #[must_use]
+    pub fn family(&self, family: &str) -> Option<&VersionFloor> {
+        self.versions.iter().find(|floor| floor.family == family)
+    }
+
+    /// The oldest glibc that accepts the program, hidden needs included.
+    #[must_use]
+    pub fn glibc(&self) -> Option<Number> {
+        let hidden = self.hidden.iter().filter_map(|hidden| hidden.glibc.clone()).max();
+        self.family("GLIBC").map(|floor| floor.floor.clone()).max(hidden)
+    }
+}
+
+/// Checks a program against systems and, where given, a limit on glibc.
+#[must_use]
+pub fn check(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>) -> Compat {
+    let floors = floors(subject);
+    let systems: Vec<_> = systems.iter().map(|system| (*system, judge(subject, &floors, system))).collect();
+    let advice = advice::advise(subject, &floors, &systems, max_glibc);
+    Compat {
+        libc: subject.libc(),
+        allocator: allocator_of(subject),
+        max_glibc: max_glibc.map(|max| gate(&floors, max)),
+        systems: systems.into_iter().map(|(_, verdict)| verdict).collect(),
+        advice,
+        floors,
+    }
+}
+
+fn gate(floors: &Floors, max: &Number) -> GlibcGate {
+    let floor = floors.glibc();
+    let above = floors.family("GLIBC").map(|family| family.above(max).cloned().collect()).unwrap_or_default();
+    let hidden = floors.hidden.iter().filter(|hidden| hidden.glibc.as_ref().is_some_and(|since| since > max));
+    GlibcGate {
+        passes: floor.as_ref().is_none_or(|floor| floor <= max),
+        hidden: hidden.cloned().collect(),
+        max: max.clone(),
+        floor,
+        above,
+    }
+}

@@ -1,0 +1,240 @@
+//! What the question is about: a program, and the objects that travel with it, as plain facts.
+//!
+//! Filled from the ELF reader (see `from_elf`), or by hand in a test. Everything the verdict needs is here, so the
+//! verdict itself opens no file.
+
+use super::platform::{Arch, LibcKind, X86Level};
+use super::version::{Number, VersionName};
+use bstr::BString;
+use serde::Serialize;
+use underpin_elf::Machine;
+
+/// A program and what travels with it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The program, or the library asked about.
+    pub program: ObjectFacts,
+    /// Objects that are shipped beside it: their needs count too, and their sonames are not asked of the target.
+    pub companions: Vec<ObjectFacts>,
+}
+
+impl Subject {
+    /// A program that travels alone.
+    #[must_use]
+    pub fn alone(program: ObjectFacts) -> Subject {
+        Subject { program, companions: Vec::new() }
+    }
+
+    /// All objects, the program first.
+    pub fn objects(&self) -> impl Iterator<Item = &ObjectFacts> {
+        std::iter::once(&self.program).chain(&self.companions)
+    }
+
+    /// Whether a companion provides this soname.
+    #[must_use]
+    pub fn carries(&self, soname: &[u8]) -> bool {
+        self.companions.iter().any(|object| object.provides(soname))
+    }
+
+    /// The C library the program stands on, as far as its file tells.
+    #[must_use]
+    pub fn libc(&self) -> Option<LibcKind> {
+        let program = &self.program;
+        let by_interpreter = program.interpreter.as_ref().and_then(|path| LibcKind::of_interpreter(path));
+        by_interpreter.or_else(|| program.needed.iter().find_map(|name| LibcKind::of_soname(name)))
+    }
+}
+
+/// The facts of one object.
+#[derive(Clone, Debug)]
+pub struct ObjectFacts {
+    /// How it is named in output: a path or file name.
+    pub name: BString,
+    /// `e_machine`, for output where the architecture is unknown.
+    pub machine: Machine,
+    /// The architecture, where the table of systems knows it.
+    pub arch: Option<Arch>,
+    /// PT_INTERP.
+    pub interpreter: Option<BString>,
+    /// Whether there is a dynamic section with needs: a static-pie has a dynamic section and no needs.
+    pub linkage: Linkage,
+    /// DT_SONAME.
+    pub soname: Option<BString>,
+    /// DT_NEEDED, in file order.
+    pub needed: Vec<BString>,
+    /// The version needs, in file order.
+    pub version_needs: Vec<VersionNeed>,
+    /// DT_RELR is present.
+    pub relr: bool,
+    /// The oldest kernel, from NT_GNU_ABI_TAG.
+    pub kernel: Option<Number>,
+    /// The x86-64 level from the property note's `x86 ISA needed`.
+    pub x86_level: Option<X86Level>,
+    /// The C library inside a static file.
+    pub embedded_libc: Option<EmbeddedLibc>,
+    /// An allocator whose code is in the file itself.
+    pub embedded_allocator: Option<Allocator>,
+    /// Calls of libc that a static glibc cannot serve without files of the same glibc.
+    pub static_hazards: Vec<StaticHazard>,
+    /// What the file was compiled from, where it tells; chooses the advice.
+    pub toolchain: Toolchain,
+}
+
+impl ObjectFacts {
+    /// An object that asks for nothing, to be filled.
+    #[must_use]
+    pub fn new(name: &str, arch: Arch) -> ObjectFacts {
+        ObjectFacts {
+            name: name.into(),
+            machine: machine_of(arch),
+            arch: Some(arch),
+            interpreter: None,
+            linkage: Linkage::Static,
+            soname: None,
+            needed: Vec::new(),
+            version_needs: Vec::new(),
+            relr: false,
+            kernel: None,
+            x86_level: None,
+            embedded_libc: None,
+            embedded_allocator: None,
+            static_hazards: Vec::new(),
+            toolchain: Toolchain::Unknown,
+        }
+    }
+
+    /// Whether this object is found under that soname: by DT_SONAME, else by the last part of its path.
+    #[must_use]
+    pub fn provides(&self, soname: &[u8]) -> bool {
+        self.soname.as_ref().is_some_and(|own| own == soname)
+            || self.name.rsplit(|&byte| byte == b'/').next() == Some(soname)
+    }
+}
+
+fn machine_of(arch: Arch) -> Machine {
+    match arch {
+        Arch::X86_64 | Arch::X32 => Machine::X86_64,
+        Arch::I386 => Machine::I386,
+        Arch::Aarch64 => Machine::AARCH64,
+        Arch::Armhf | Arch::Armel => Machine::ARM,
+        Arch::Riscv64 => Machine::RISCV,
+        Arch::Ppc64le | Arch::Ppc64 => Machine::PPC64,
+        Arch::S390x => Machine::S390,
+        Arch::Loongarch64 => Machine::LOONGARCH,
+    }
+}
+
+/// How an object meets the loader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Linkage {
+    /// An executable with PT_INTERP.
+    Dynamic,
+    /// An executable without PT_INTERP: static or static-pie. It needs a kernel only.
+    Static,
+    /// A shared library: some program loads it.
+    Library,
+}
+
+/// One version need: a version that a file must define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionNeed {
+    /// The file that must define it, as the need names it (`vn_file`).
+    pub file: BString,
+    /// The version (`vna_name`).
+    pub version: VersionName,
+    /// VER_FLG_WEAK: the loader of glibc only then lets it be missing (glibc `elf/dl-version.c`, `match_symbol`).
+    pub weak: bool,
+    /// The imports bound to it. Empty for a marker such as `GLIBC_ABI_DT_RELR`.
+    pub symbols: Vec<NeededSymbol>,
+}
+
+impl VersionNeed {
+    /// Every symbol behind this need is weak: the program has a way to do without, its version need has not.
+    #[must_use]
+    pub fn weak_only(&self) -> bool {
+        !self.symbols.is_empty() && self.symbols.iter().all(|symbol| symbol.weak)
+    }
+}
+
+/// An undefined symbol with a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct NeededSymbol {
+    /// The name, as in the symbol table.
+    pub name: BString,
+    /// Bound STB_WEAK.
+    pub weak: bool,
+}
+
+/// The C library in a static file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum EmbeddedLibc {
+    /// glibc, with its version where the file tells.
+    Glibc {
+        /// For example `2.36`.
+        version: Option<Number>,
+    },
+    /// musl, with its version where the file tells.
+    Musl {
+        /// For example `1.2.5`.
+        version: Option<Number>,
+    },
+    /// The Go runtime, which calls the kernel itself.
+    Go,
+    /// None: the file calls the kernel itself.
+    None,
+}
+
+/// A memory allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocator {
+    /// glibc's malloc (ptmalloc).
+    Glibc,
+    /// musl's malloc up to 1.2.0, and still a build option.
+    MuslOldmalloc,
+    /// musl's malloc since 1.2.1.
+    MuslMallocng,
+    /// musl's malloc, which of the two is not known.
+    Musl,
+    /// jemalloc.
+    Jemalloc,
+    /// mimalloc.
+    Mimalloc,
+    /// tcmalloc, gperftools' or Google's.
+    Tcmalloc,
+    /// snmalloc.
+    Snmalloc,
+    /// The Go runtime's.
+    Go,
+}
+
+/// What a static glibc program does that reaches outside itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StaticHazard {
+    /// Users, groups, hosts: glibc opens `libnss_*.so` of the very same glibc version.
+    NameService,
+    /// `dlopen` from a static file: works with the very same glibc only.
+    Dlopen,
+    /// `iconv`: gconv modules are opened from the target's file system.
+    Iconv,
+}
+
+/// What a file was built with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Toolchain {
+    /// rustc.
+    Rust,
+    /// Go.
+    Go,
+    /// C++.
+    Cxx,
+    /// C, or nothing that says otherwise.
+    C,
+    /// The file does not tell.
+    #[default]
+    Unknown,
+}

@@ -1,0 +1,209 @@
+//! The model of a verdict: does a program start on a system, why not, and what the data could not settle.
+//!
+//! Every reason is kept, not only the first. The rules that fill it are in `judge`.
+
+use super::floor::Demand;
+use super::platform::{Arch, X86Level};
+use super::subject::StaticHazard;
+use super::version::{Number, VersionName};
+use bstr::BString;
+use serde::Serialize;
+
+/// The verdict for one system.
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemVerdict {
+    /// The system's identifier.
+    pub system: String,
+    /// Its name for people.
+    pub name: String,
+    /// Its end of life, `YYYY-MM-DD`, where known.
+    pub end_of_life: Option<String>,
+    /// Whether the program starts.
+    pub verdict: Verdict,
+    /// What the table could not settle. The verdict holds as far as the data goes.
+    pub doubts: Vec<Doubt>,
+    /// What holds on this system beyond starting or not.
+    pub notes: Vec<Note>,
+}
+
+/// Whether a program starts on a system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum Verdict {
+    /// It starts on the base install.
+    Runs,
+    /// It starts once these libraries are installed.
+    RunsIfInstalled {
+        /// What is to be installed, by soname.
+        libraries: Vec<Install>,
+        /// The command for those whose package is known.
+        command: Option<String>,
+    },
+    /// It does not start.
+    RefusesToStart {
+        /// All reasons.
+        reasons: Vec<Reason>,
+    },
+    /// The data cannot tell.
+    Unknown {
+        /// What is missing.
+        lacks: Vec<Lack>,
+    },
+}
+
+impl Verdict {
+    /// The program starts, at once or after an installation.
+    #[must_use]
+    pub fn can_run(&self) -> bool {
+        matches!(self, Verdict::Runs | Verdict::RunsIfInstalled { .. })
+    }
+}
+
+/// A library to install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Install {
+    /// The soname.
+    pub soname: BString,
+    /// The package, where the data names one.
+    pub package: Option<String>,
+    /// The objects that need it.
+    pub needed_by: Vec<BString>,
+}
+
+/// Why a program does not start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum Reason {
+    /// A version that the system's library does not define.
+    VersionMissing {
+        /// The version.
+        version: VersionName,
+        /// The file that should define it.
+        file: BString,
+        /// The newest version of that family on the system; `None` for a marker.
+        newest: Option<VersionName>,
+        /// Only weak symbols ask for it.
+        weak_only: bool,
+        /// Who asks, for which symbols.
+        demands: Vec<Demand>,
+    },
+    /// PT_INTERP names a file that the system does not have: the kernel answers "No such file or directory".
+    InterpreterMissing {
+        /// The path.
+        interpreter: BString,
+        /// Why it is not there.
+        cause: InterpreterCause,
+    },
+    /// Made for a machine that the system does not run on.
+    OtherMachine {
+        /// The program's architecture, or the number of its machine.
+        program: String,
+        /// The system's architectures.
+        system: Vec<Arch>,
+    },
+    /// A library that the system is known not to offer.
+    LibraryAbsent {
+        /// The soname.
+        soname: BString,
+        /// The soname under which the same library is there.
+        instead: Option<String>,
+        /// The objects that need it.
+        needed_by: Vec<BString>,
+    },
+    /// The kernel is older than the program accepts.
+    KernelTooOld {
+        /// The oldest kernel accepted.
+        needs: Number,
+        /// The system's.
+        has: Number,
+    },
+    /// DT_RELR relocations that this system's loader refuses or does not apply.
+    RelrUnsupported {
+        /// The objects.
+        objects: Vec<BString>,
+    },
+}
+
+/// Why an interpreter is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InterpreterCause {
+    /// The program stands on the other C library.
+    OtherLibc,
+    /// A path of a Nix, Guix or Spack store, or of some other prefix that only the build machine has.
+    PrivatePath,
+    /// Not the path that the platform's ABI fixes.
+    NotStandard,
+}
+
+/// A fact that the table lacks and without which there is no verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "lack")]
+pub enum Lack {
+    /// Symbols of `GLIBC_PRIVATE`: whether this very build of glibc has them is in no table.
+    PrivateSymbols {
+        /// The objects that use them.
+        objects: Vec<BString>,
+    },
+    /// Whether the system has a 32-bit C library for this program.
+    ThirtyTwoBit,
+    /// A marker that the table does not know.
+    Marker {
+        /// The version name.
+        version: VersionName,
+    },
+}
+
+/// Something that the table does not settle, though a verdict is possible.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "doubt")]
+pub enum Doubt {
+    /// Which versions that library defines there.
+    VersionsNotInData {
+        /// The library.
+        file: BString,
+        /// The newest version needed of it.
+        needs: VersionName,
+    },
+    /// No package is named for this soname.
+    LibraryNotInData {
+        /// The soname.
+        soname: BString,
+    },
+    /// The kernel's version.
+    KernelNotInData,
+    /// musl has no symbol versions: whether it has every imported function shows only at start.
+    MuslSymbolsNotChecked,
+}
+
+/// Something worth knowing that does not decide the verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "note")]
+pub enum Note {
+    /// The program needs a processor that not every machine of this system has. glibc's loader since 2.33 checks it.
+    CpuAboveBaseline {
+        /// What the program needs.
+        needs: X86Level,
+        /// What the system guarantees.
+        guaranteed: X86Level,
+    },
+    /// A version that only VER_FLG_WEAK needs ask for is missing; the loader accepts that.
+    OptionalVersionMissing {
+        /// The version.
+        version: VersionName,
+    },
+    /// The program is 32-bit x86 and runs on this 64-bit system.
+    ThirtyTwoBit,
+    /// A static glibc program reaches outside itself.
+    StaticGlibc {
+        /// Where, as far as the file tells.
+        hazards: Vec<StaticHazard>,
+    },
+    /// The old name of the same soname could be supplied: a symbolic link, at one's own risk.
+    SameLibraryUnderOtherName {
+        /// The name asked for.
+        soname: BString,
+        /// The name that is there.
+        instead: String,
+    },
+}
