@@ -3,8 +3,8 @@
 //! Only what follows from the file and the verdicts. A command is a template where it cannot know a name (`SOURCE.c`).
 
 use super::floor::Floors;
-use super::platform::{Arch, LibcKind};
-use super::subject::{Linkage, Subject, Toolchain};
+use super::platform::{Arch, LibcFamily};
+use super::subject::{Subject, Toolchain};
 use super::systems::System;
 use super::verdict::{Reason, SystemVerdict, Verdict};
 use super::version::{Number, VersionName};
@@ -143,8 +143,8 @@ fn without_weak(floors: &Floors) -> Option<Number> {
 
 fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<LowerFloor> {
     let program = &subject.program;
-    let Some(arch) = program.arch.filter(|_| program.linkage != Linkage::Static) else { return Vec::new() };
-    let floor = target.cloned().filter(|_| subject.libc() == Some(LibcKind::Glibc)).map(|glibc| {
+    let Some(arch) = program.arch.filter(|_| !program.linkage.is_static()) else { return Vec::new() };
+    let floor = target.cloned().filter(|_| subject.libc() == Some(LibcFamily::Glibc)).map(|glibc| {
         // Below that no stubs exist for these tools.
         glibc.max(Number::new(&OLDEST_GLIBC))
     });
@@ -160,7 +160,7 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
         ways.extend(zig(program.toolchain, arch, glibc));
     }
     // A shared library cannot be made static.
-    if program.linkage == Linkage::Dynamic && (whole_libc || floor.is_some()) {
+    if program.linkage.is_program() && (whole_libc || floor.is_some()) {
         ways.extend(static_musl(program.toolchain, arch));
     }
     if let Some(glibc) = floor {
@@ -213,10 +213,10 @@ fn older_system(glibc: &Number) -> String {
 /// A program whose interpreter lies in a private store can be pointed at the standard one.
 fn standard_interpreter(subject: &Subject, arch: Arch) -> Option<LowerFloor> {
     let path = subject.program.interpreter.as_ref()?;
-    let kind = LibcKind::of_interpreter(path)?;
+    let kind = LibcFamily::of_interpreter(path)?;
     let standard = match kind {
-        LibcKind::Glibc => *arch.glibc_interpreters().first()?,
-        LibcKind::Musl => arch.musl_interpreter(),
+        LibcFamily::Glibc => *arch.glibc_interpreters().first()?,
+        LibcFamily::Musl => arch.musl_interpreter(),
     };
     (path != standard).then(|| LowerFloor {
         method: Method::StandardInterpreter,

@@ -146,7 +146,7 @@ pub struct KernelFloor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuFloor {
     /// The highest level needed.
-    pub level: super::platform::X86Level,
+    pub level: underpin_elf::IsaLevel,
     /// The objects whose note says so.
     pub objects: Vec<BString>,
 }
@@ -240,7 +240,7 @@ fn relr_floors(subject: &Subject) -> Vec<HiddenFloor> {
         .map(|object| object.name.clone())
         .collect();
     let musl: Vec<_> = relr()
-        .filter(|_| subject.libc() == Some(super::platform::LibcKind::Musl))
+        .filter(|_| subject.libc() == Some(super::platform::LibcFamily::Musl))
         .map(|object| object.name.clone())
         .collect();
     [(HiddenKind::RelrWithoutMarker, unmarked), (HiddenKind::RelrOnMusl, musl)]

@@ -5,13 +5,14 @@
 //! its work is not asked. Where the table lacks a fact the verdict carries a doubt or is unknown.
 
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};
-use super::platform::{Arch, LibcKind};
-use super::subject::{EmbeddedLibc, Linkage, Subject};
+use super::platform::{Arch, LibcFamily};
+use super::subject::Subject;
 use super::systems::{LibraryState, System};
 use super::verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use std::collections::BTreeMap;
+use underpin_elf::LibcKind;
 
 /// Collects what one system has to say.
 struct Judge<'a> {
@@ -41,9 +42,10 @@ pub fn judge(subject: &Subject, floors: &Floors, system: &System) -> SystemVerdi
     judge.machine();
     judge.kernel();
     judge.cpu();
-    match subject.program.linkage {
-        Linkage::Static => judge.static_program(),
-        Linkage::Dynamic | Linkage::Library => judge.dynamic_program(),
+    if subject.program.linkage.is_static() {
+        judge.static_program();
+    } else {
+        judge.dynamic_program();
     }
     judge.finish()
 }
@@ -108,7 +110,7 @@ impl Judge<'_> {
     }
 
     fn static_program(&mut self) {
-        if let Some(EmbeddedLibc::Glibc { .. }) = self.subject.program.embedded_libc {
+        if self.subject.program.libc_inside == Some(LibcKind::Glibc) {
             self.notes.push(Note::StaticGlibc { hazards: self.subject.program.static_hazards.clone() });
         }
     }
@@ -119,21 +121,21 @@ impl Judge<'_> {
         // A program of the other C library does not get as far as its versions.
         if self.subject.libc().is_none_or(|kind| kind == self.system.libc.kind) {
             match self.system.libc.kind {
-                LibcKind::Glibc => self.glibc_needs(),
-                LibcKind::Musl => self.musl_needs(),
+                LibcFamily::Glibc => self.glibc_needs(),
+                LibcFamily::Musl => self.musl_needs(),
             }
         }
     }
 
     fn interpreter(&mut self) {
         let program = &self.subject.program;
-        if program.linkage == Linkage::Library {
+        if !program.linkage.is_program() {
             self.foreign_library();
             return;
         }
         let (Some(path), Some(arch)) = (&program.interpreter, program.arch) else { return };
         if path.first() != Some(&b'/') || !self.standard_interpreters(arch).contains(&path.as_slice()) {
-            let cause = match LibcKind::of_interpreter(path) {
+            let cause = match LibcFamily::of_interpreter(path) {
                 Some(kind) if kind != self.system.libc.kind => InterpreterCause::OtherLibc,
                 _ if is_private_path(path) => InterpreterCause::PrivatePath,
                 _ => InterpreterCause::NotStandard,
@@ -161,7 +163,7 @@ impl Judge<'_> {
 
     /// A library of the other libc cannot be loaded by this system's programs.
     fn foreign_library(&mut self) {
-        let foreign = |name: &&BString| LibcKind::of_soname(name).is_some_and(|kind| kind != self.system.libc.kind);
+        let foreign = |name: &&BString| LibcFamily::of_soname(name).is_some_and(|kind| kind != self.system.libc.kind);
         if let Some(soname) = self.subject.program.needed.iter().find(foreign) {
             self.reasons.push(Reason::LibraryAbsent {
                 soname: soname.clone(),
@@ -173,8 +175,8 @@ impl Judge<'_> {
 
     fn standard_interpreters(&self, arch: Arch) -> Vec<&'static [u8]> {
         match self.system.libc.kind {
-            LibcKind::Glibc => arch.glibc_interpreters().iter().map(|path| path.as_bytes()).collect(),
-            LibcKind::Musl => vec![arch.musl_interpreter().as_bytes()],
+            LibcFamily::Glibc => arch.glibc_interpreters().iter().map(|path| path.as_bytes()).collect(),
+            LibcFamily::Musl => vec![arch.musl_interpreter().as_bytes()],
         }
     }
 
@@ -183,7 +185,7 @@ impl Judge<'_> {
         let subject = self.subject;
         for object in subject.objects() {
             for soname in &object.needed {
-                if !subject.carries(soname) && LibcKind::of_soname(soname).is_none() {
+                if !subject.carries(soname) && LibcFamily::of_soname(soname).is_none() {
                     self.library(soname, &object.name);
                 }
             }

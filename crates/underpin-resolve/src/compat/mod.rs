@@ -7,6 +7,7 @@
 mod advice;
 mod allocator;
 mod floor;
+mod from_elf;
 mod judge;
 mod platform;
 mod select;
@@ -22,12 +23,11 @@ pub use allocator::{AllocatorFinding, AllocatorOrigin, allocator_of};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
 };
+pub use from_elf::NotAProgram;
 pub use judge::judge;
-pub use platform::{Arch, LibcKind, X86Level};
+pub use platform::{Arch, LibcFamily};
 pub use select::UnknownSystem;
-pub use subject::{
-    Allocator, EmbeddedLibc, Linkage, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed,
-};
+pub use subject::{NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
 pub use verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
 pub use version::{Number, VersionName};
@@ -40,7 +40,7 @@ pub struct Compat {
     /// The floors of the program and what travels with it.
     pub floors: Floors,
     /// The C library that the program stands on, as far as its file tells.
-    pub libc: Option<LibcKind>,
+    pub libc: Option<LibcFamily>,
     /// Which allocator serves it.
     pub allocator: AllocatorFinding,
     /// One verdict for each system asked about, in the order asked.

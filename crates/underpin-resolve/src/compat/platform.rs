@@ -131,50 +131,50 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The kinds of C library that a program can stand on.
+/// The C libraries that a dynamic program of the table of systems can stand on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LibcKind {
+pub enum LibcFamily {
     /// The GNU C library.
     Glibc,
     /// musl.
     Musl,
 }
 
-impl LibcKind {
+impl LibcFamily {
     /// The name in output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            LibcKind::Glibc => "glibc",
-            LibcKind::Musl => "musl",
+            LibcFamily::Glibc => "glibc",
+            LibcFamily::Musl => "musl",
         }
     }
 
     /// The C library whose loader a PT_INTERP string names, by its file name, wherever it lies.
     #[must_use]
-    pub fn of_interpreter(path: &[u8]) -> Option<LibcKind> {
+    pub fn of_interpreter(path: &[u8]) -> Option<LibcFamily> {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         if name.starts_with(b"ld-musl-") {
-            return Some(LibcKind::Musl);
+            return Some(LibcFamily::Musl);
         }
         let glibc = [&b"ld-linux"[..], b"ld64.so.", b"ld.so.", b"ld-2."];
-        glibc.iter().any(|prefix| name.starts_with(prefix)).then_some(LibcKind::Glibc)
+        glibc.iter().any(|prefix| name.starts_with(prefix)).then_some(LibcFamily::Glibc)
     }
 
     /// The C library that a soname belongs to: `libc.so.6` is glibc's, `libc.so` and `libc.musl-x86_64.so.1` are musl's.
     #[must_use]
-    pub fn of_soname(soname: &[u8]) -> Option<LibcKind> {
+    pub fn of_soname(soname: &[u8]) -> Option<LibcFamily> {
         match soname {
-            b"libc.so.6" | b"libc.so.6.1" => Some(LibcKind::Glibc),
-            b"libc.so" => Some(LibcKind::Musl),
-            name if name.starts_with(b"libc.musl-") => Some(LibcKind::Musl),
+            b"libc.so.6" | b"libc.so.6.1" => Some(LibcFamily::Glibc),
+            b"libc.so" => Some(LibcFamily::Musl),
+            name if name.starts_with(b"libc.musl-") => Some(LibcFamily::Musl),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for LibcKind {
+impl fmt::Display for LibcFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -214,34 +214,6 @@ pub fn is_musl_builtin(soname: &[u8]) -> bool {
         || soname.starts_with(b"ld-musl-")
 }
 
-/// The microarchitecture levels of x86-64 (psABI), in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum X86Level {
-    /// SSE2 and what every x86-64 has.
-    #[serde(rename = "x86-64-v1")]
-    V1,
-    /// SSE4.2, POPCNT.
-    #[serde(rename = "x86-64-v2")]
-    V2,
-    /// AVX2, BMI2, FMA.
-    #[serde(rename = "x86-64-v3")]
-    V3,
-    /// AVX-512.
-    #[serde(rename = "x86-64-v4")]
-    V4,
-}
-
-impl fmt::Display for X86Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            X86Level::V1 => "x86-64-v1",
-            X86Level::V2 => "x86-64-v2",
-            X86Level::V3 => "x86-64-v3",
-            X86Level::V4 => "x86-64-v4",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,13 +221,13 @@ mod tests {
     #[test]
     fn the_loader_path_tells_the_libc_wherever_it_lies() {
         for (path, kind) in [
-            ("/lib64/ld-linux-x86-64.so.2", Some(LibcKind::Glibc)),
-            ("/nix/store/abc-glibc-2.40/lib/ld-linux-x86-64.so.2", Some(LibcKind::Glibc)),
-            ("/lib/ld64.so.1", Some(LibcKind::Glibc)),
-            ("/lib/ld-musl-x86_64.so.1", Some(LibcKind::Musl)),
+            ("/lib64/ld-linux-x86-64.so.2", Some(LibcFamily::Glibc)),
+            ("/nix/store/abc-glibc-2.40/lib/ld-linux-x86-64.so.2", Some(LibcFamily::Glibc)),
+            ("/lib/ld64.so.1", Some(LibcFamily::Glibc)),
+            ("/lib/ld-musl-x86_64.so.1", Some(LibcFamily::Musl)),
             ("/system/bin/linker64", None),
         ] {
-            assert_eq!(LibcKind::of_interpreter(path.as_bytes()), kind, "{path}");
+            assert_eq!(LibcFamily::of_interpreter(path.as_bytes()), kind, "{path}");
         }
     }
 

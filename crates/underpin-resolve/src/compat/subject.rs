@@ -3,11 +3,11 @@
 //! Filled from the ELF reader (see `from_elf`), or by hand in a test. Everything the verdict needs is here, so the
 //! verdict itself opens no file.
 
-use super::platform::{Arch, LibcKind, X86Level};
+use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
-use underpin_elf::Machine;
+use underpin_elf::{AllocatorKind, IsaLevel, LibcKind, Linkage, Machine};
 
 /// A program and what travels with it.
 #[derive(Clone, Debug)]
@@ -38,10 +38,10 @@ impl Subject {
 
     /// The C library the program stands on, as far as its file tells.
     #[must_use]
-    pub fn libc(&self) -> Option<LibcKind> {
+    pub fn libc(&self) -> Option<LibcFamily> {
         let program = &self.program;
-        let by_interpreter = program.interpreter.as_ref().and_then(|path| LibcKind::of_interpreter(path));
-        by_interpreter.or_else(|| program.needed.iter().find_map(|name| LibcKind::of_soname(name)))
+        let by_interpreter = program.interpreter.as_ref().and_then(|path| LibcFamily::of_interpreter(path));
+        by_interpreter.or_else(|| program.needed.iter().find_map(|name| LibcFamily::of_soname(name)))
     }
 }
 
@@ -56,7 +56,7 @@ pub struct ObjectFacts {
     pub arch: Option<Arch>,
     /// PT_INTERP.
     pub interpreter: Option<BString>,
-    /// Whether there is a dynamic section with needs: a static-pie has a dynamic section and no needs.
+    /// How it was linked.
     pub linkage: Linkage,
     /// DT_SONAME.
     pub soname: Option<BString>,
@@ -69,11 +69,11 @@ pub struct ObjectFacts {
     /// The oldest kernel, from NT_GNU_ABI_TAG.
     pub kernel: Option<Number>,
     /// The x86-64 level from the property note's `x86 ISA needed`.
-    pub x86_level: Option<X86Level>,
-    /// The C library inside a static file.
-    pub embedded_libc: Option<EmbeddedLibc>,
-    /// An allocator whose code is in the file itself.
-    pub embedded_allocator: Option<Allocator>,
+    pub x86_level: Option<IsaLevel>,
+    /// The C library whose code is in the file.
+    pub libc_inside: Option<LibcKind>,
+    /// The allocators whose code is in the file, the C library's own included.
+    pub allocators: Vec<AllocatorKind>,
     /// Calls of libc that a static glibc cannot serve without files of the same glibc.
     pub static_hazards: Vec<StaticHazard>,
     /// What the file was compiled from, where it tells; chooses the advice.
@@ -89,15 +89,15 @@ impl ObjectFacts {
             machine: machine_of(arch),
             arch: Some(arch),
             interpreter: None,
-            linkage: Linkage::Static,
+            linkage: Linkage::StaticExecutable,
             soname: None,
             needed: Vec::new(),
             version_needs: Vec::new(),
             relr: false,
             kernel: None,
             x86_level: None,
-            embedded_libc: None,
-            embedded_allocator: None,
+            libc_inside: None,
+            allocators: Vec::new(),
             static_hazards: Vec::new(),
             toolchain: Toolchain::Unknown,
         }
@@ -122,18 +122,6 @@ fn machine_of(arch: Arch) -> Machine {
         Arch::S390x => Machine::S390,
         Arch::Loongarch64 => Machine::LOONGARCH,
     }
-}
-
-/// How an object meets the loader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Linkage {
-    /// An executable with PT_INTERP.
-    Dynamic,
-    /// An executable without PT_INTERP: static or static-pie. It needs a kernel only.
-    Static,
-    /// A shared library: some program loads it.
-    Library,
 }
 
 /// One version need: a version that a file must define.
@@ -164,50 +152,6 @@ pub struct NeededSymbol {
     pub name: BString,
     /// Bound STB_WEAK.
     pub weak: bool,
-}
-
-/// The C library in a static file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum EmbeddedLibc {
-    /// glibc, with its version where the file tells.
-    Glibc {
-        /// For example `2.36`.
-        version: Option<Number>,
-    },
-    /// musl, with its version where the file tells.
-    Musl {
-        /// For example `1.2.5`.
-        version: Option<Number>,
-    },
-    /// The Go runtime, which calls the kernel itself.
-    Go,
-    /// None: the file calls the kernel itself.
-    None,
-}
-
-/// A memory allocator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Allocator {
-    /// glibc's malloc (ptmalloc).
-    Glibc,
-    /// musl's malloc up to 1.2.0, and still a build option.
-    MuslOldmalloc,
-    /// musl's malloc since 1.2.1.
-    MuslMallocng,
-    /// musl's malloc, which of the two is not known.
-    Musl,
-    /// jemalloc.
-    Jemalloc,
-    /// mimalloc.
-    Mimalloc,
-    /// tcmalloc, gperftools' or Google's.
-    Tcmalloc,
-    /// snmalloc.
-    Snmalloc,
-    /// The Go runtime's.
-    Go,
 }
 
 /// What a static glibc program does that reaches outside itself.

@@ -3,11 +3,12 @@
 //! The data is `data/systems.toml`, compiled in. This module reads and checks it; it decides nothing. A fact that the
 //! file does not hold is absent here, never guessed.
 
-use super::platform::{Arch, LibcKind, X86Level};
+use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
+use underpin_elf::IsaLevel;
 
 /// The data file as it is compiled in.
 const EMBEDDED: &str = include_str!("../../data/systems.toml");
@@ -56,7 +57,7 @@ pub struct System {
     /// The architectures it is made for.
     pub arches: Vec<Arch>,
     /// The x86-64 level that every supported machine has.
-    pub x86_level: X86Level,
+    pub x86_level: IsaLevel,
     /// The package with the 32-bit x86 C library, on x86-64.
     pub i386_libc: Option<String>,
     /// How a package is installed: `dnf install`.
@@ -75,7 +76,7 @@ pub struct System {
 #[derive(Clone, Debug, Serialize)]
 pub struct SystemLibc {
     /// Which one.
-    pub kind: LibcKind,
+    pub kind: LibcFamily,
     /// Its version.
     pub version: Number,
 }
@@ -124,8 +125,8 @@ impl System {
     #[must_use]
     pub fn library(&self, soname: &[u8]) -> LibraryState {
         let own = match self.libc.kind {
-            LibcKind::Glibc => super::platform::is_glibc_file(soname),
-            LibcKind::Musl => super::platform::is_musl_builtin(soname),
+            LibcFamily::Glibc => super::platform::is_glibc_file(soname),
+            LibcFamily::Musl => super::platform::is_musl_builtin(soname),
         };
         if own {
             return LibraryState::Base { package: self.libc.kind.name().to_owned() };
@@ -193,7 +194,7 @@ struct RawSystem {
     #[serde(default)]
     markers: BTreeSet<String>,
     arches: Vec<Arch>,
-    x86_level: X86Level,
+    x86_level: String,
     i386_libc: Option<String>,
     install: String,
     #[serde(default)]
@@ -240,6 +241,8 @@ impl System {
             Some(text) => Some(Number::parse(text).ok_or_else(|| wrong("kernel", text, "'4.18'"))?),
             None => None,
         };
+        let x86_level =
+            parse_level(&raw.x86_level).ok_or_else(|| wrong("x86_level", &raw.x86_level, "'x86-64' or 'x86-64-v2'"))?;
         let mut versions = BTreeMap::new();
         for text in &raw.versions {
             let version = VersionName::parse(text);
@@ -270,7 +273,7 @@ impl System {
             end_of_life: raw.end_of_life,
             markers: raw.markers,
             arches: raw.arches,
-            x86_level: raw.x86_level,
+            x86_level,
             i386_libc: raw.i386_libc,
             install: raw.install,
             sources: raw.sources,
@@ -281,11 +284,15 @@ impl System {
 fn parse_libc(text: &str) -> Option<SystemLibc> {
     let (kind, version) = text.split_once(' ')?;
     let kind = match kind {
-        "glibc" => LibcKind::Glibc,
-        "musl" => LibcKind::Musl,
+        "glibc" => LibcFamily::Glibc,
+        "musl" => LibcFamily::Musl,
         _ => return None,
     };
     Some(SystemLibc { kind, version: Number::parse(version)? })
+}
+
+fn parse_level(text: &str) -> Option<IsaLevel> {
+    [IsaLevel::Baseline, IsaLevel::V2, IsaLevel::V3, IsaLevel::V4].into_iter().find(|level| level.to_string() == text)
 }
 
 fn parse_pair(line: &str) -> Option<(String, String)> {

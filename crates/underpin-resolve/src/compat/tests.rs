@@ -1,6 +1,7 @@
 //! Rules of the verdict on hand-made facts, and the soundness of the table of systems.
 
 use super::*;
+use underpin_elf::{IsaLevel, LibcKind, Linkage};
 
 mod table;
 
@@ -17,7 +18,7 @@ fn system(id: &str) -> &'static System {
 
 fn program(interpreter: &str, needed: &[&str]) -> ObjectFacts {
     let mut facts = ObjectFacts::new("prog", Arch::X86_64);
-    facts.linkage = Linkage::Dynamic;
+    facts.linkage = Linkage::DynamicPie;
     facts.interpreter = Some(interpreter.into());
     facts.needed = needed.iter().map(|name| (*name).into()).collect();
     facts
@@ -105,7 +106,7 @@ fn the_broker_runs_where_it_was_built_and_on_later_releases() {
 #[test]
 fn a_static_program_runs_on_every_system_of_its_machine() {
     let mut facts = ObjectFacts::new("prog", Arch::X86_64);
-    facts.embedded_libc = Some(EmbeddedLibc::Musl { version: None });
+    facts.libc_inside = Some(LibcKind::Musl);
     let systems: Vec<_> = table().systems.iter().collect();
     let compat = check(&Subject::alone(facts), &systems, Some(&Number::new(&[2, 17])));
     for verdict in &compat.systems {
@@ -138,7 +139,7 @@ fn a_library_outside_the_base_install_is_named_with_its_package() {
 #[test]
 fn what_travels_along_is_not_asked_of_the_target_but_its_own_needs_are() {
     let mut library = ObjectFacts::new("lib/libfoo.so.7", Arch::X86_64);
-    library.linkage = Linkage::Library;
+    library.linkage = Linkage::SharedLibrary;
     library.soname = Some("libfoo.so.7".into());
     library.needed = vec!["libc.so.6".into()];
     library.version_needs = vec![need("libc.so.6", "GLIBC_2.38", &["strlcpy"])];
@@ -247,10 +248,10 @@ fn the_libstdcxx_floor_counts_like_that_of_glibc() {
 #[test]
 fn a_processor_level_above_the_systems_is_noted() {
     let mut facts = program(GLIBC_LOADER, &["libc.so.6"]);
-    facts.x86_level = Some(X86Level::V3);
+    facts.x86_level = Some(IsaLevel::V3);
     let verdict_9 = verdict(facts.clone(), "rhel9");
     assert_eq!(verdict_9.verdict, Verdict::Runs);
-    assert_eq!(verdict_9.notes, [Note::CpuAboveBaseline { needs: X86Level::V3, guaranteed: X86Level::V2 }]);
+    assert_eq!(verdict_9.notes, [Note::CpuAboveBaseline { needs: IsaLevel::V3, guaranteed: IsaLevel::V2 }]);
     assert!(verdict(facts, "rhel10").notes.is_empty());
 }
 

@@ -3,11 +3,12 @@
 //! Every reason is kept, not only the first. The rules that fill it are in `judge`.
 
 use super::floor::Demand;
-use super::platform::{Arch, X86Level};
+use super::platform::Arch;
 use super::subject::StaticHazard;
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
+use underpin_elf::IsaLevel;
 
 /// The verdict for one system.
 #[derive(Clone, Debug, Serialize)]
@@ -183,9 +184,9 @@ pub enum Note {
     /// The program needs a processor that not every machine of this system has. glibc's loader since 2.33 checks it.
     CpuAboveBaseline {
         /// What the program needs.
-        needs: X86Level,
+        needs: IsaLevel,
         /// What the system guarantees.
-        guaranteed: X86Level,
+        guaranteed: IsaLevel,
     },
     /// A version that only VER_FLG_WEAK needs ask for is missing; the loader accepts that.
     OptionalVersionMissing {

@@ -94,7 +94,7 @@ fn values_have_their_form() {
         assert!(!system.install.is_empty(), "{}", system.id);
         assert!(!system.versions.contains_key("GLIBC"), "{}: glibc's version is libc's", system.id);
         assert!(system.markers.iter().all(|marker| VersionName::parse(marker).number().is_none()), "{}", system.id);
-        let glibc_2_36 = system.libc.kind == LibcKind::Glibc && system.libc.version >= Number::new(&[2, 36]);
+        let glibc_2_36 = system.libc.kind == LibcFamily::Glibc && system.libc.version >= Number::new(&[2, 36]);
         assert_eq!(system.markers.contains("GLIBC_ABI_DT_RELR"), glibc_2_36, "{}: marker of 2.36", system.id);
     }
 }
@@ -102,7 +102,7 @@ fn values_have_their_form() {
 #[test]
 fn a_wrong_table_is_refused_with_the_field_and_the_form() {
     let good = "date = \"2026-01-01\"\n[sources]\n[[system]]\nid = \"x\"\nname = \"X\"\nlibc = \"LIBC\"\narches = []\n\
-                x86_level = \"x86-64-v1\"\ninstall = \"i\"\nsources = { libc=\"\", kernel=\"\", base=\"\", repo=\"\", end_of_life=\"\" }\n";
+                x86_level = \"x86-64\"\ninstall = \"i\"\nsources = { libc=\"\", kernel=\"\", base=\"\", repo=\"\", end_of_life=\"\" }\n";
     assert!(SystemTable::parse(&good.replace("LIBC", "glibc 2.28")).is_ok());
     for bad in ["glibc", "glibc x", "uclibc 1.0", ""] {
         let error = SystemTable::parse(&good.replace("LIBC", bad)).expect_err(bad).to_string();
