@@ -1,0 +1,38 @@
+#!/bin/sh
+# Fetches the C library of an older Debian release and unpacks it: a real loader that refuses what is too new.
+# usage: old-glibc.sh SUITE DIRECTORY
+#
+# The archive is the one that apt is configured with here; only the suite is another. Nothing is installed and apt's
+# own state stays as it is. Needs apt-get, dpkg-deb and the archive's keyring.
+set -eu
+suite=$1
+directory=$2
+
+archive=$(apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/[a-z]*/InRelease'.*|\1|p" | head -n 1)
+[ -n "$archive" ] || { echo "apt is not configured with a Debian archive" >&2; exit 1; }
+
+state=$(mktemp -d)
+trap 'rm -rf "$state"' EXIT
+mkdir -p "$state/lists/partial" "$state/archives/partial" "$state/packages"
+: >"$state/status"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $suite main" >"$state/sources.list"
+cat >"$state/apt.conf" <<EOF
+Dir::Etc::SourceList "$state/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State "$state";
+Dir::State::Status "$state/status";
+Dir::Cache "$state";
+Acquire::Languages "none";
+Acquire::Retries "2";
+APT::Sandbox::User "root";
+EOF
+export APT_CONFIG="$state/apt.conf"
+apt-get -qq update
+cd "$state/packages"
+apt-get -qq download "libc6/$suite" "libgcc-s1/$suite"
+
+rm -rf "$directory.partial"
+mkdir -p "$directory.partial"
+for package in *.deb; do dpkg-deb --extract "$package" "$directory.partial"; done
+rm -rf "$directory"
+mv "$directory.partial" "$directory"
