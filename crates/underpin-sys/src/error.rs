@@ -136,7 +136,7 @@ impl LaunchError {
     #[must_use]
     pub fn exit_status(&self) -> i32 {
         match self {
-            LaunchError::NotFound { .. } => 127,
+            LaunchError::NotFound { .. } | LaunchError::NotExecutable { errno: libc::ENOENT, .. } => 127,
             LaunchError::NotExecutable { .. } => 126,
             _ => 125,
         }

@@ -144,7 +144,12 @@ impl Tracee {
     pub fn call(self) -> Result<(u32, CallStop), SysError> {
         let mut raw = MaybeUninit::<RawCallInfo>::zeroed();
         let size = size_of::<RawCallInfo>();
-        self.request("PTRACE_GET_SYSCALL_INFO", PTRACE_GET_SYSCALL_INFO, size, raw.as_mut_ptr().addr())?;
+        self.request(
+            "PTRACE_GET_SYSCALL_INFO (needs Linux 5.3)",
+            PTRACE_GET_SYSCALL_INFO,
+            size,
+            raw.as_mut_ptr().addr(),
+        )?;
         // SAFETY: all fields are integers, for which the zeroes are valid where the kernel wrote less.
         let raw = unsafe { raw.assume_init() };
         let [number, a, b, c, d, e, f, _] = raw.words;

@@ -117,6 +117,11 @@ pub struct Phase {
     /// How long it took.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
+    /// Times that a task was stopped by the tracer in it.
+    pub stops: u64,
+    /// Estimate of what those stops added to `duration`: `stops` times [`Doubt::per_call`].
+    #[serde(rename = "tracing_ns")]
+    pub tracing: Nanos,
     /// Traced calls that began in it, of all processes.
     pub calls: u64,
     /// Those that failed.

@@ -53,7 +53,7 @@ pub(crate) struct Recorder {
     tallies: [Vec<Tally>; PHASES],
     /// When each phase began, in order.
     pub(crate) phases: Vec<(PhaseKind, Nanos)>,
-    pub(crate) stops: u64,
+    stops: [u64; PHASES],
     pub(crate) handling: Nanos,
 }
 
@@ -65,13 +65,23 @@ impl Recorder {
             limit,
             tallies: Default::default(),
             phases: vec![(PhaseKind::Exec, Nanos(0))],
-            stops: 0,
+            stops: [0; PHASES],
             handling: Nanos(0),
         }
     }
 
     pub(crate) fn phase(&self) -> PhaseKind {
         self.phases.last().map_or(PhaseKind::Exec, |&(kind, _)| kind)
+    }
+
+    /// Counts stops in the phase that has been reached.
+    pub(crate) fn stopped(&mut self, times: u64) {
+        self.stops[self.phase() as usize] += times;
+    }
+
+    /// Stops of one phase, or of all.
+    pub(crate) fn stops(&self, phase: Option<PhaseKind>) -> u64 {
+        phase.map_or_else(|| self.stops.iter().sum(), |phase| self.stops[phase as usize])
     }
 
     pub(crate) fn enter_phase(&mut self, kind: PhaseKind, at: Nanos) {

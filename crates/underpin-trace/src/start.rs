@@ -62,7 +62,7 @@ impl Tracer {
         }
         let Some(image) = self.image.clone() else { return Ok(Action::Resume(0)) };
         let (search, steps) = find_main(Tracee(tid), &image)?;
-        self.recorder.stops += steps;
+        self.recorder.stopped(steps);
         match search {
             MainSearch::Found(main) => {
                 self.landmarks.arm_main(Tracee(tid), main)?;

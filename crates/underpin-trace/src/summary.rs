@@ -21,6 +21,7 @@ pub(crate) fn trace(mut tracer: Tracer, given: Given) -> Trace {
     }
     let recorder = &mut tracer.recorder;
     let events = std::mem::take(&mut recorder.events);
+    let doubt = doubt(recorder, &events);
     let image = tracer.image.unwrap_or_default();
     let loaded = libraries::find(&events, tracer.leader, &image.range);
     Trace {
@@ -31,21 +32,21 @@ pub(crate) fn trace(mut tracer: Tracer, given: Given) -> Trace {
         traced: given.traced,
         end: given.end,
         instants: tracer.instants,
-        phases: phases(recorder, tracer.instants.end),
+        phases: phases(recorder, tracer.instants.end, doubt.per_call),
         totals: recorder.totals(None),
         libraries: loaded.libraries,
         program_relocate: loaded.program_relocate,
         missing: loaded.missing,
         directories: directories(&events),
         tasks: tracer.records,
-        doubt: doubt(recorder, &events),
+        doubt,
         events_dropped: recorder.dropped,
         events,
         notes: tracer.notes,
     }
 }
 
-fn phases(recorder: &Recorder, end: Nanos) -> Vec<Phase> {
+fn phases(recorder: &Recorder, end: Nanos, per_stop: Nanos) -> Vec<Phase> {
     let ends = recorder.phases.iter().skip(1).map(|&(_, start)| start).chain([end]);
     recorder
         .phases
@@ -53,10 +54,13 @@ fn phases(recorder: &Recorder, end: Nanos) -> Vec<Phase> {
         .zip(ends)
         .map(|(&(kind, start), end)| {
             let syscalls = recorder.totals(Some(kind));
+            let stops = recorder.stops(Some(kind));
             Phase {
                 kind,
                 start,
                 duration: end - start,
+                stops,
+                tracing: Nanos(stops.saturating_mul(per_stop.0)).min(end - start),
                 calls: syscalls.iter().map(|total| total.calls).sum(),
                 errors: syscalls.iter().map(|total| total.errors).sum(),
                 in_calls: syscalls.iter().fold(Nanos(0), |sum, total| sum + total.time),
@@ -92,12 +96,13 @@ pub(crate) fn failed_lookup(event: &Event) -> bool {
 
 fn doubt(recorder: &Recorder, events: &[Event]) -> Doubt {
     const SAMPLES: usize = 20_000;
+    let stops = recorder.stops(None);
     let returned = events.iter().filter(|event| event.outcome != Outcome::NotSeen);
     let mut times: Vec<Nanos> = returned.take(SAMPLES).map(|event| event.duration).collect();
     let fifth = times.len() / 20;
     let per_call = if times.is_empty() { Nanos(0) } else { *times.select_nth_unstable(fifth).1 };
-    let mean = Nanos(recorder.handling.0.checked_div(recorder.stops).unwrap_or(0));
+    let mean = Nanos(recorder.handling.0.checked_div(stops).unwrap_or(0));
     let per_stop = mean + per_call;
-    let total = Nanos(per_stop.0.saturating_mul(recorder.stops));
-    Doubt { stops: recorder.stops, handling: recorder.handling, per_call, per_stop, total }
+    let total = Nanos(per_stop.0.saturating_mul(stops));
+    Doubt { stops, handling: recorder.handling, per_call, per_stop, total }
 }

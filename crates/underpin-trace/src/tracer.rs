@@ -125,7 +125,7 @@ impl Tracer {
     pub(crate) fn run(&mut self) -> Result<Option<Tracee>, SysError> {
         while let Some(Reported { tid, stop }) = wait_any()? {
             let arrived = self.clock.now();
-            self.recorder.stops += 1;
+            self.recorder.stopped(1);
             self.output_noticed(arrived);
             let mut action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
             while let Action::Again(stop) = action {

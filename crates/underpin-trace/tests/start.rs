@@ -302,7 +302,7 @@ fn exit_statuses_of_commands_that_do_not_start() {
     dir.chmod("script", 0o755);
     dir.write("dangling", "#!/no/such/interpreter\n");
     dir.chmod("dangling", 0o755);
-    for (name, status) in [("absent", 127), ("script", 126), ("dangling", 126)] {
+    for (name, status) in [("absent", 127), ("script", 126), ("dangling", 127)] {
         for until in [Until::Main, Until::Exit] {
             let error = Session::new(options(until, dir.join(name).to_str().unwrap())).run().unwrap_err();
             assert_eq!(error.exit_status(), status, "{name}: {error}");

@@ -22,6 +22,8 @@ fn phase(kind: PhaseKind, start: u64, duration: u64, syscalls: Vec<CallTotal>) -
         kind,
         start: Nanos(start * 1000),
         duration: Nanos(duration * 1000),
+        stops: 2,
+        tracing: Nanos(5_000),
         calls: syscalls.iter().map(|call| call.calls).sum(),
         errors: syscalls.iter().map(|call| call.errors).sum(),
         in_calls: Nanos(duration * 400),
