@@ -46,6 +46,7 @@ cat >"$work/notes.s" <<'S'
     .asciz "init_complete"
     .asciz "8@%rax"
 6:  .balign 4
+    .section .note.GNU-stack,"",%progbits
 S
 printf 'VERS_1 { global: take; };\nVERS_2 { global: counter; local: *; } VERS_1;\n' >"$work/versions.map"
 
@@ -61,8 +62,9 @@ if command -v musl-gcc >/dev/null; then
     musl-gcc -O1 -s -Wl,-z,noseparate-code -o corpus/elf/musl "$work/program.c"
 fi
 if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
-    for target in aarch64 armv7 riscv64 powerpc64le powerpc64 powerpc mips i386; do
-        clang --target="$target-linux-gnu" -nostdlib -shared -fPIC -fuse-ld=lld -Wl,-z,max-page-size=4096 \
+    for target in aarch64-linux-gnu armv7-linux-gnueabihf riscv64-linux-gnu powerpc64le-linux-gnu powerpc64-linux-gnu \
+        powerpc-linux-gnu mips-linux-gnu i386-linux-gnu; do
+        clang --target="$target" -nostdlib -shared -fPIC -fuse-ld=lld -Wl,-z,max-page-size=4096 \
             -Wl,-soname,lib.so.1 -o "corpus/elf/$target.so" "$work/bare.c"
     done
 fi

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use underpin_elf::{Details, Elf, Notes};
+use underpin_elf::{Details, Elf, LinkFacts, Notes};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(elf) = Elf::read(bytes) else { return };
@@ -11,6 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = elf.offset_of(segment.vaddr);
     }
     let _ = Notes::read(bytes, &elf);
+    let _ = LinkFacts::read(bytes, &elf, &[b"malloc", b"dlopen"]);
     if let Ok(details) = Details::read(bytes, &elf) {
         for import in &details.imports {
             let _ = details.version_of(import);

@@ -120,7 +120,7 @@ pub enum LibcKind {
     Dietlibc,
     /// None: Go's runtime makes its system calls itself.
     GoRuntime,
-    /// None: the file needs nothing and no trace of a C library was found in it.
+    /// None: the file needs nothing, and its symbols are there and name no C library.
     NoLibc,
 }
 

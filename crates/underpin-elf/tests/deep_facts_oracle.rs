@@ -5,7 +5,7 @@ mod common;
 use common::{details, run_any, sample, system_files};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use underpin_elf::{Binding, Details, Elf, SymbolKind, VersionNeed};
+use underpin_elf::{Binding, Details, Elf, LinkFacts, SymbolKind, VersionNeed};
 use underpin_test_support::need;
 
 /// A sample of this system, the files that the project is measured by, and one C library of each cross package.
@@ -287,4 +287,29 @@ fn without_a_section_table_the_symbols_are_the_same() {
             assert_eq!(our_symbols(&details), with, "{}", path.display());
         }
     }
+}
+
+#[test]
+fn the_facts_for_a_closure_are_those_of_the_deep_read() {
+    let wanted: [&[u8]; 3] = [b"malloc", b"dlopen", b"no_such_function"];
+    let mut found = 0;
+    for path in files() {
+        let (source, details) = (common::open(&path), details(&path));
+        let elf = Elf::read(&source).expect("it was read before");
+        let facts = LinkFacts::read(&source, &elf, &wanted).expect("it was read before");
+        let bare = |need: &VersionNeed| VersionNeed { symbols: Vec::new(), ..need.clone() };
+        assert_eq!(
+            facts.version_needs,
+            details.version_needs.iter().map(bare).collect::<Vec<_>>(),
+            "{}",
+            path.display()
+        );
+        assert_eq!(facts.version_definitions, details.version_definitions, "{}", path.display());
+        for name in wanted {
+            let imported = details.imports.iter().any(|import| import.name == name);
+            found += usize::from(imported);
+            assert_eq!(facts.imports.iter().any(|import| import == name), imported, "{}", path.display());
+        }
+    }
+    assert!(found > 10, "{found} imports only");
 }

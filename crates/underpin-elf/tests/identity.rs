@@ -12,7 +12,9 @@ const HELLO: &str = "#include <stdio.h>\n#include <stdlib.h>\n\
 
 fn built(fixture: &Fixture, compiler: &str, name: &str, arguments: &[&str]) -> PathBuf {
     fixture.write("hello.c", HELLO);
-    fixture.must(compiler, ["-O1", "-o", name, "hello.c"].iter().chain(arguments));
+    // diet is put before the compiler's command line.
+    let prefix = if compiler == "diet" { &["cc"][..] } else { &[] };
+    fixture.must(compiler, prefix.iter().chain(&["-O1", "-o", name, "hello.c"]).chain(arguments));
     fixture.join(name)
 }
 
@@ -237,6 +239,14 @@ fn object_files_and_detached_debug_files_are_named_so() {
     assert!(object.imports.iter().any(|import| import.name == "malloc"));
     assert!(object.exports.iter().any(|export| export.name == "main"));
     assert_eq!(details(&program).identity.linkage, Linkage::DynamicPie);
+}
+
+#[test]
+fn diet_libc_is_recognised_by_its_symbols() {
+    need!("diet", "cc");
+    let fixture = Fixture::new();
+    let whole = details(&built(&fixture, "diet", "hello", &[]));
+    assert_eq!(libc(&whole), Some((LibcKind::Dietlibc, LibcPlacement::Inside)));
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn libc(known: &Known<'_>, traces: &mut Traces, linkage: Linkage, go: bool) -> O
     let (kind, finding) = match inside {
         Some(inside) => inside,
         None if go => (LibcKind::GoRuntime, Finding::default()),
-        None if linkage.is_static() => (LibcKind::NoLibc, Finding::default()),
+        None if linkage.is_static() && known.has_symtab => (LibcKind::NoLibc, Finding::default()),
         None => return expected_libc(known),
     };
     let version = match (kind, linkage) {

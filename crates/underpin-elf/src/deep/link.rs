@@ -66,7 +66,7 @@ impl<S: Source + ?Sized> Symbols<'_, '_, S> {
         for bytes in region.get(0, needed)?.chunks_exact(entry).skip(1) {
             let Some(symbol) = self.layout.symbol(bytes).filter(|symbol| symbol.section == 0) else { continue };
             for name in names {
-                let held = strings.get(u64::from(symbol.name), name.len() as u64 + 1);
+                let held = strings.get(u64::from(symbol.name), <[u8]>::len(name) as u64 + 1);
                 let matches = held.is_ok_and(|text| text.strip_suffix(b"\0") == Some(*name));
                 if matches && !found.iter().any(|known: &bstr::BString| known == name) {
                     found.push((*name).into());

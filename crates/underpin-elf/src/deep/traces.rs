@@ -116,11 +116,10 @@ const DEFINED: &[(&str, Subject)] = {
         ("_rjem_mallctl", Allocator(Jemalloc)),
         ("_rjem_mallocx", Allocator(Jemalloc)),
         ("_rjem_je_arena_boot", Allocator(Jemalloc)),
-        ("mi_malloc", Allocator(Mimalloc)),
+        // Not mi_malloc: memory profilers define it too, to get between.
         ("mi_heap_malloc", Allocator(Mimalloc)),
+        ("_mi_malloc_generic", Allocator(Mimalloc)),
         ("mi_version", Allocator(Mimalloc)),
-        ("mi_malloc_aligned", Allocator(Mimalloc)),
-        ("mi_free", Allocator(Mimalloc)),
         ("tc_malloc", Allocator(Tcmalloc)),
         ("tc_version", Allocator(Tcmalloc)),
         ("rust_eh_personality", Subject::Language(Language::Rust)),
@@ -132,8 +131,9 @@ const DEFINED: &[(&str, Subject)] = {
 const DEFINED_PREFIXES: &[(&str, Subject)] = &[
     ("_ZN8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
     ("_ZNK8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
-    ("_ZN8tcmalloc", Subject::Allocator(AllocatorKind::Tcmalloc)),
-    ("_ZN19tcmalloc_internal", Subject::Allocator(AllocatorKind::Tcmalloc)),
+    // gperftools shares the rest of the namespace with its profiler.
+    ("_ZN8tcmalloc8PageHeap", Subject::Allocator(AllocatorKind::Tcmalloc)),
+    ("_ZN8tcmalloc17tcmalloc_internal", Subject::Allocator(AllocatorKind::Tcmalloc)),
     ("_ZNSt8ios_base4Init", Subject::Language(Language::Cpp)),
     ("__gxx_personality_v0", Subject::Language(Language::Cpp)),
 ];
