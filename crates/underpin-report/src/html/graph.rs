@@ -21,6 +21,8 @@ const LABEL: usize = 34;
 /// Between a label and the next column, where the curves run.
 const GAP: f64 = 46.0;
 const MARGIN: f64 = 10.0;
+/// Rows below its first child at which a parent stands at most, so that the program is in sight at the top.
+const NEAR: f64 = 4.0;
 
 /// What stands at a place of the picture.
 #[derive(Clone, Copy)]
@@ -103,7 +105,7 @@ fn nodes(document: &TreeDocument) -> Vec<Node<'_>> {
     nodes
 }
 
-/// Gives each leaf a row and each parent the middle of its children; returns how many rows that takes.
+/// Gives each leaf a row and each parent the middle of its children, or a place near the first of many; returns how many rows that takes.
 fn place(nodes: &mut [Node<'_>]) -> f64 {
     let mut rows = 0.0;
     let mut stack = vec![(0, false)];
@@ -114,7 +116,8 @@ fn place(nodes: &mut [Node<'_>]) -> f64 {
             rows += 1.0;
         } else if children_done {
             let (first, last) = (children[0], children[children.len() - 1]);
-            nodes[index].row = (nodes[first].row + nodes[last].row) / 2.0;
+            let middle = (nodes[first].row + nodes[last].row) / 2.0;
+            nodes[index].row = middle.min(nodes[first].row + NEAR);
         } else {
             stack.push((index, true));
             stack.extend(children.into_iter().rev().map(|child| (child, false)));
