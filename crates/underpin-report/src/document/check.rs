@@ -60,6 +60,8 @@ pub struct FileRecord {
     pub interpreter: Option<Raw>,
     /// The C library inside it or expected by it.
     pub libc: Option<LibcRecord>,
+    /// The allocator that serves the program.
+    pub allocator: AllocatorRecord,
     /// Allocators whose code is in the file.
     pub allocators: Vec<PartRecord>,
     /// Languages that left traces, C excepted.
@@ -83,6 +85,51 @@ pub struct LibcRecord {
     pub inside: bool,
     /// What tells so.
     pub evidence: Vec<String>,
+}
+
+/// The allocator that serves a program, as far as its file tells; a preload may still change it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AllocatorRecord {
+    /// Its name; null where the file does not tell.
+    pub name: Option<String>,
+    /// Where it comes from.
+    pub origin: AllocatorOrigin,
+    /// The library that brings it: a soname, or the name of the C library.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<Raw>,
+}
+
+/// Where an allocator comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocatorOrigin {
+    /// Code in the program itself.
+    InFile,
+    /// A library that the program needs.
+    NeededLibrary,
+    /// The C library of the target.
+    Libc,
+    /// The file does not tell.
+    #[default]
+    Unknown,
+}
+
+impl AllocatorRecord {
+    /// The allocator and where it comes from, in words; `None` where nothing is known.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let library = || self.library.as_ref().map_or_else(|| "the C library".to_owned(), Raw::to_string);
+        let name = self.name.as_deref();
+        match self.origin {
+            AllocatorOrigin::InFile => Some(format!("{}, inside the file", name.unwrap_or("its own"))),
+            AllocatorOrigin::NeededLibrary => Some(format!("{}, brought by {}", name.unwrap_or("its own"), library())),
+            AllocatorOrigin::Libc => Some(match name {
+                Some(name) => format!("{name}, loaded with {}", library()),
+                None => format!("that of {}", library()),
+            }),
+            AllocatorOrigin::Unknown => name.map(str::to_owned),
+        }
+    }
 }
 
 /// A part of a file that was recognised.
@@ -305,10 +352,14 @@ pub struct LimitRecord {
     pub family: String,
     /// The newest version allowed.
     pub allowed: String,
+    /// The floor, hidden needs included; null where nothing is asked of that family.
+    pub floor: Option<String>,
     /// Whether the floor is at or below it.
     pub kept: bool,
     /// The steps above it.
     pub above: Vec<StepRecord>,
+    /// Hidden needs above it.
+    pub hidden: Vec<HiddenRecord>,
 }
 
 /// A piece of advice with its figures and its command.

@@ -4,6 +4,8 @@
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
 pub mod check;
+mod check_file;
+mod check_from;
 pub mod doctor;
 pub mod survey;
 pub mod trace;
@@ -12,6 +14,8 @@ mod tree_findings;
 mod tree_from;
 
 use crate::bytes::is_hostile;
+pub use check_from::CheckInput;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;

@@ -8,6 +8,7 @@ use crate::testing::{
     broken_closure, chosen_check, hostile_check, hostile_closure, hostile_trace, prefix_closure, sample_check,
     sample_doctor, sample_trace,
 };
+use bstr::ByteSlice;
 
 fn assert_valid<D: Document>(document: &D) {
     let schema = schema_of::<D>();
@@ -83,5 +84,38 @@ fn json_holds_nothing_that_acts_on_a_terminal() {
 fn a_verb_names_its_schema() {
     for verb in Verb::ALL {
         assert_eq!(verb.schema(), format!("underpin.{verb}/1"));
+    }
+}
+
+/// The test program itself is an ELF file that every machine running this test has.
+#[test]
+fn a_check_of_a_real_program_validates_and_says_what_forces_its_floor() {
+    use underpin_elf::{Details, Elf, FileSource};
+    use underpin_resolve::compat::{self, Number, ObjectFacts, Subject, SystemTable};
+    let path = std::env::current_exe().unwrap();
+    let source = FileSource::new(std::fs::File::open(path).unwrap()).unwrap();
+    let elf = Elf::read(&source).unwrap();
+    let details = Details::read(&source, &elf).unwrap();
+    let facts = ObjectFacts::from_elf(b"prog", &elf, &details).unwrap();
+    let table = SystemTable::embedded().unwrap();
+    let systems: Vec<_> = table.systems.iter().collect();
+    let compat = compat::check(&Subject::alone(facts), &systems, Some(&Number::new(&[1, 0])));
+    let document = crate::CheckDocument::new(&crate::CheckInput {
+        program: "prog".into(),
+        bytes: 1,
+        elf: &elf,
+        details: &details,
+        companions: &[],
+        compat: &compat,
+        systems_date: &table.date,
+        systems_chosen: false,
+    });
+    assert_valid(&document);
+    assert_eq!(document.systems.len(), table.systems.len());
+    assert!(document.file.languages.iter().any(|part| part.name == "Rust"), "{:?}", document.file);
+    if elf.interpreter.as_ref().is_some_and(|path| path.contains_str("ld-linux")) {
+        let glibc = document.floors.iter().find(|floor| floor.family == "GLIBC").unwrap();
+        assert!(glibc.steps.iter().any(|step| step.demands.iter().any(|demand| !demand.symbols.is_empty())));
+        assert!(!document.passed, "no program keeps to glibc 1.0");
     }
 }

@@ -52,7 +52,9 @@ pub(crate) fn check_sections(document: &CheckDocument) -> Vec<Section> {
         let blocks = if limit.kept {
             vec![paragraph(Role::Good, "Kept.")]
         } else {
-            vec![paragraph(Role::Bad, "Exceeded by:"), Block::Table(steps_table(&limit.above))]
+            let mut blocks = vec![paragraph(Role::Bad, "Exceeded by:"), Block::Table(steps_table(&limit.above))];
+            blocks.extend(limit.hidden.iter().map(|hidden| paragraph(Role::Warn, &hidden.message)));
+            blocks
         };
         sections.push(Section::new(title, blocks));
     }
@@ -83,7 +85,10 @@ fn file_table(file: &FileRecord) -> Table {
         }
         None => row("C library", vec![Span::fixed(Role::Dim, "not recognised")]),
     }
-    for (name, parts) in [("allocator inside", &file.allocators), ("languages", &file.languages)] {
+    if let Some(words) = file.allocator.words() {
+        row("allocator", vec![Span::new(Role::Plain, words)]);
+    }
+    for (name, parts) in [("allocators inside", &file.allocators), ("languages", &file.languages)] {
         if !parts.is_empty() {
             row(name, joined(Role::Name, parts.iter().map(|part| named(&part.name, part.version.as_ref()))));
         }

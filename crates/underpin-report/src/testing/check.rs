@@ -37,6 +37,11 @@ fn file() -> FileRecord {
             inside: false,
             evidence: vec!["interpreter /lib64/ld-linux-x86-64.so.2".to_owned()],
         }),
+        allocator: AllocatorRecord {
+            name: Some("jemalloc".to_owned()),
+            origin: AllocatorOrigin::InFile,
+            library: None,
+        },
         allocators: vec![PartRecord {
             name: "jemalloc".to_owned(),
             version: Some("5.99.0".into()),
@@ -181,7 +186,9 @@ pub(crate) fn chosen_check() -> CheckDocument {
     document.limit = Some(LimitRecord {
         family: "GLIBC".to_owned(),
         allowed: "2.31".to_owned(),
+        floor: Some("2.36".to_owned()),
         kept: false,
+        hidden: document.hidden.clone(),
         above: document.floors[0].steps[..2].to_vec(),
     });
     document

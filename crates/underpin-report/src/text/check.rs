@@ -54,11 +54,8 @@ pub(super) fn file_lines(file: &FileRecord, view: &View) -> Text {
         None => row("loader", &[Span::fixed(Role::Plain, "none")]),
     }
     row("C library", &libc_spans(file));
-    let allocators: Vec<String> = file.allocators.iter().map(|part| named(&part.name, part.version.as_ref())).collect();
-    let inside =
-        if allocators.is_empty() { "the C library's".to_owned() } else { format!("{} inside", allocators.join(", ")) };
-    if file.libc.is_some() || !allocators.is_empty() {
-        row("allocator", &[Span::new(Role::Plain, inside)]);
+    if let Some(words) = file.allocator.words() {
+        row("allocator", &[Span::new(Role::Plain, words)]);
     }
     let hardening = hardening_spans(file, view);
     if !hardening.is_empty() {
@@ -225,6 +222,9 @@ fn limit(text: &mut Text, document: &CheckDocument, view: &View) {
     text.push(Line::new().plain("  ").with(Role::Bad, "exceeded by"));
     let versions = version_columns(&limit.above, view);
     limit.above.iter().for_each(|step| step_lines(text, step, versions, !document.companions.is_empty(), view));
+    for hidden in &limit.hidden {
+        text.append(wrap(Line::new().plain("    "), &[Span::new(Role::Warn, &hidden.message)], view.usable()));
+    }
 }
 
 fn systems(text: &mut Text, document: &CheckDocument, view: &View) {

@@ -1,0 +1,168 @@
+//! What a file itself is, as records: linkage, C library, allocator, languages, hardening.
+
+use super::check::{
+    AllocatorOrigin, AllocatorRecord, FileRecord, HardeningRecord, HardeningState, LibcRecord, PartRecord,
+};
+use super::check_from::CheckInput;
+use crate::bytes::Raw;
+use crate::units::count;
+use underpin_elf::{
+    AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcKind, LibcPlacement, Linkage,
+    Relro, StackProtection,
+};
+use underpin_resolve::compat;
+
+/// The record of the program's file.
+pub(super) fn file_record(input: &CheckInput<'_>, allocator: &compat::AllocatorFinding) -> FileRecord {
+    let (ident, identity) = (&input.elf.ident, &input.details.identity);
+    FileRecord {
+        machine: ident.machine.to_string(),
+        class_bits: match ident.class {
+            Class::Elf32 => 32,
+            Class::Elf64 => 64,
+        },
+        byte_order: match ident.endian {
+            Endian::Little => "little".to_owned(),
+            Endian::Big => "big".to_owned(),
+        },
+        linkage: identity.linkage.to_string(),
+        bytes: input.bytes,
+        interpreter: input.elf.interpreter.as_ref().map(Raw::from),
+        libc: identity.libc.as_ref().map(|libc| LibcRecord {
+            name: libc_name(libc.kind).to_owned(),
+            version: libc.version.as_ref().map(Raw::from),
+            inside: libc.placement == LibcPlacement::Inside,
+            evidence: evidence(&libc.evidence),
+        }),
+        allocator: allocator_record(allocator),
+        allocators: identity
+            .allocators
+            .iter()
+            .map(|part| PartRecord {
+                name: allocator_name(part.kind).to_owned(),
+                version: part.version.as_ref().map(Raw::from),
+                evidence: evidence(&part.evidence),
+            })
+            .collect(),
+        languages: identity
+            .languages
+            .iter()
+            .map(|part| PartRecord {
+                name: language_name(part.language).to_owned(),
+                version: part.version.as_ref().map(Raw::from),
+                evidence: evidence(&part.evidence),
+            })
+            .collect(),
+        stripped: identity.stripped,
+        build_id: input.details.notes.build_id.as_ref().map(ToString::to_string),
+        hardening: hardening(&input.details.hardening, identity.linkage),
+    }
+}
+
+fn evidence(evidence: &[Evidence]) -> Vec<String> {
+    evidence.iter().map(ToString::to_string).collect()
+}
+
+const fn libc_name(kind: LibcKind) -> &'static str {
+    match kind {
+        LibcKind::Glibc => "glibc",
+        LibcKind::Musl => "musl",
+        LibcKind::Bionic => "bionic",
+        LibcKind::Uclibc => "uClibc",
+        LibcKind::Dietlibc => "diet libc",
+        LibcKind::GoRuntime => "none: Go's runtime",
+        LibcKind::NoLibc => "none",
+    }
+}
+
+const fn allocator_name(kind: AllocatorKind) -> &'static str {
+    match kind {
+        AllocatorKind::Ptmalloc => "glibc's malloc",
+        AllocatorKind::MuslOldmalloc => "musl's old malloc",
+        AllocatorKind::MuslMallocng => "musl's mallocng",
+        AllocatorKind::Jemalloc => "jemalloc",
+        AllocatorKind::Mimalloc => "mimalloc",
+        AllocatorKind::Tcmalloc => "tcmalloc",
+        AllocatorKind::Snmalloc => "snmalloc",
+        AllocatorKind::GoRuntime => "Go's runtime",
+    }
+}
+
+const fn language_name(language: Language) -> &'static str {
+    match language {
+        Language::Cpp => "C++",
+        Language::Go => "Go",
+        Language::Rust => "Rust",
+    }
+}
+
+fn allocator_record(finding: &compat::AllocatorFinding) -> AllocatorRecord {
+    let (origin, library) = match &finding.origin {
+        compat::AllocatorOrigin::InFile => (AllocatorOrigin::InFile, None),
+        compat::AllocatorOrigin::NeededLibrary { soname, .. } => {
+            (AllocatorOrigin::NeededLibrary, Some(Raw::from(soname)))
+        }
+        compat::AllocatorOrigin::Libc { libc } => (AllocatorOrigin::Libc, Some(Raw::from(libc.to_string().as_str()))),
+        compat::AllocatorOrigin::Unknown => (AllocatorOrigin::Unknown, None),
+    };
+    AllocatorRecord { name: finding.kind.map(|kind| allocator_name(kind).to_owned()), origin, library }
+}
+
+/// The hardening facts in the order of their weight. What only newer processors enforce is named where it is there.
+fn hardening(facts: &Hardening, linkage: Linkage) -> Vec<HardeningRecord> {
+    use HardeningState::{Bad, Good, Unknown, Weak};
+    let mut records = Vec::new();
+    let mut add = |name: &str, state, text: &str| {
+        records.push(HardeningRecord { name: name.to_owned(), state, text: text.to_owned() });
+    };
+    match facts.position_independent {
+        true => add("pie", Good, "random address"),
+        false => add("pie", Bad, "fixed address"),
+    }
+    match facts.relro {
+        Relro::Full => add("relro", Good, "full RELRO"),
+        Relro::Partial => add("relro", Weak, "partial RELRO"),
+        Relro::None if linkage.is_static() => add("relro", Weak, "no RELRO"),
+        Relro::None => add("relro", Bad, "no RELRO"),
+    }
+    match facts.stack {
+        StackProtection::NotExecutable => add("stack", Good, "stack not executable"),
+        StackProtection::Executable => add("stack", Bad, "executable stack"),
+        StackProtection::Unstated => add("stack", Weak, "stack permissions not stated"),
+    }
+    match facts.canary {
+        Canary::Present => add("canary", Good, "stack canaries"),
+        Canary::Absent => add("canary", Weak, "no stack canaries"),
+        Canary::Unknown => add("canary", Unknown, "stack canaries not known"),
+    }
+    match &facts.fortify {
+        Fortify::Glibc { checked, plain } if checked.is_empty() && plain.is_empty() => {
+            add("fortify", Unknown, "nothing to fortify");
+        }
+        Fortify::Glibc { checked, .. } if checked.is_empty() => add("fortify", Weak, "not fortified"),
+        Fortify::Glibc { checked, .. } => {
+            add("fortify", Good, &format!("fortified ({})", count(checked.len(), "function", "functions")));
+        }
+        Fortify::NotApplicable(_) => add("fortify", Unknown, "fortify cannot be told"),
+    }
+    if facts.text_relocations {
+        add("text_relocations", Bad, "text relocations");
+    }
+    if facts.writable_code {
+        add("writable_code", Bad, "writable code");
+    }
+    for risk in &facts.search_path_risks {
+        add("search_path", Bad, &format!("search path entry {:?} can be filled by others", risk.entry));
+    }
+    for (there, name, text) in [
+        (facts.ibt, "ibt", "IBT"),
+        (facts.shadow_stack, "shadow_stack", "shadow stack"),
+        (facts.bti, "bti", "BTI"),
+        (facts.pac, "pac", "PAC"),
+    ] {
+        if there {
+            add(name, Good, text);
+        }
+    }
+    records
+}

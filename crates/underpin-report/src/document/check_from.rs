@@ -1,0 +1,389 @@
+//! From the floors and verdicts of the resolver to the check document: records, and reasons as clauses.
+
+use super::SchemaTag;
+use super::check::*;
+use super::check_file::file_record;
+use crate::bytes::{Raw, visible};
+use crate::units::count;
+use bstr::{BStr, BString, ByteSlice};
+use underpin_elf::{Details, Elf};
+use underpin_resolve::compat::{
+    Advice, Compat, Demand, Doubt, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause, Lack,
+    Library, LowerFloor, Method, NeededSymbol, Note, ReachSystem, Reason, StaticHazard, SystemVerdict, Verdict,
+    VersionFloor,
+};
+
+/// A system is named as within reach where at most so many symbols stand in the way.
+const NEAR_SYMBOLS: usize = 8;
+
+/// What a check document is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckInput<'a> {
+    /// The program, as the user named it.
+    pub program: &'a BStr,
+    /// File size in bytes.
+    pub bytes: u64,
+    /// What a loader reads of it.
+    pub elf: &'a Elf,
+    /// The rest that its file says.
+    pub details: &'a Details,
+    /// Objects that travel with it.
+    pub companions: &'a [BString],
+    /// The floors and verdicts.
+    pub compat: &'a Compat,
+    /// Day of the table of systems, `YYYY-MM-DD`.
+    pub systems_date: &'a str,
+    /// Whether the user chose the systems.
+    pub systems_chosen: bool,
+}
+
+impl CheckDocument {
+    /// The document of a check. Where no systems were chosen, only a limit decides whether it passed.
+    #[must_use]
+    pub fn new(input: &CheckInput<'_>) -> CheckDocument {
+        let compat = input.compat;
+        let limit = compat.max_glibc.as_ref().map(LimitRecord::from);
+        let kept = limit.as_ref().is_none_or(|limit| limit.kept);
+        CheckDocument {
+            schema: SchemaTag::new(),
+            program: Raw::from(input.program),
+            file: file_record(input, &compat.allocator),
+            companions: input.companions.iter().map(Raw::from).collect(),
+            floors: compat.floors.versions.iter().map(FloorRecord::from).collect(),
+            hidden: compat.floors.hidden.iter().map(HiddenRecord::from).collect(),
+            kernel: compat.floors.kernel.as_ref().map(|kernel| bound(kernel.floor.to_string(), &kernel.objects)),
+            cpu: compat.floors.cpu.as_ref().map(|cpu| bound(cpu.level.to_string(), &cpu.objects)),
+            systems_date: input.systems_date.to_owned(),
+            systems_chosen: input.systems_chosen,
+            systems: compat.systems.iter().map(SystemRecord::from).collect(),
+            limit,
+            advice: advice(&compat.advice, compat),
+            passed: if input.systems_chosen { compat.passes() } else { kept },
+        }
+    }
+}
+
+fn bound(floor: String, objects: &[BString]) -> BoundRecord {
+    BoundRecord { floor, objects: raws(objects) }
+}
+
+fn raws(names: &[BString]) -> Vec<Raw> {
+    names.iter().map(Raw::from).collect()
+}
+
+fn shown(bytes: &BString) -> String {
+    visible(bytes.as_bstr()).into_owned()
+}
+
+fn listed(names: &[BString]) -> String {
+    names.iter().map(|name| Raw::from(Raw::from(name).file_name()).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl From<&VersionFloor> for FloorRecord {
+    fn from(floor: &VersionFloor) -> FloorRecord {
+        FloorRecord {
+            library: match floor.library {
+                Library::Glibc => "glibc".to_owned(),
+                Library::Libstdcxx => format!("libstdc++ ({})", floor.family),
+                Library::Libgcc => "libgcc".to_owned(),
+                Library::Openssl => "OpenSSL".to_owned(),
+                Library::Other => floor.family.clone(),
+            },
+            family: floor.family.clone(),
+            version: floor.floor.to_string(),
+            strong_version: floor.strong_floor.as_ref().map(ToString::to_string),
+            steps: floor.steps.iter().map(StepRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&FloorStep> for StepRecord {
+    fn from(step: &FloorStep) -> StepRecord {
+        StepRecord {
+            version: step.version.to_string(),
+            file: Raw::from(&step.file),
+            weak_only: step.weak_only,
+            optional: step.optional,
+            demands: step.demands.iter().map(DemandRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&Demand> for DemandRecord {
+    fn from(demand: &Demand) -> DemandRecord {
+        DemandRecord {
+            object: Raw::from(&demand.object),
+            symbols: demand.symbols.iter().map(SymbolRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&NeededSymbol> for SymbolRecord {
+    fn from(symbol: &NeededSymbol) -> SymbolRecord {
+        SymbolRecord { name: Raw::from(&symbol.name), demangled: demangled(&symbol.name), weak: symbol.weak }
+    }
+}
+
+/// The name as written in C++ or Rust source; `None` where it is a plain name.
+fn demangled(name: &BString) -> Option<String> {
+    let text = name.to_str().ok().filter(|text| text.starts_with("_Z") || text.starts_with("_R"))?;
+    if let Ok(rust) = rustc_demangle::try_demangle(text) {
+        return Some(format!("{rust:#}"));
+    }
+    cpp_demangle::Symbol::new(text.as_bytes()).ok()?.demangle().ok()
+}
+
+impl From<&HiddenFloor> for HiddenRecord {
+    fn from(hidden: &HiddenFloor) -> HiddenRecord {
+        let since = hidden.glibc.as_ref().map_or_else(String::new, |glibc| format!(", first defined by glibc {glibc}"));
+        let (version, message) = match &hidden.kind {
+            HiddenKind::Marker { version, file } => {
+                (Some(version.to_string()), format!("{version} is demanded of {}{since}", shown(file)))
+            }
+            HiddenKind::RelrWithoutMarker => (
+                None,
+                "packed relocations (DT_RELR) without GLIBC_ABI_DT_RELR: glibc from 2.36 on refuses them, an older one \
+                 leaves them undone and the program crashes"
+                    .to_owned(),
+            ),
+            HiddenKind::RelrOnMusl => {
+                (None, "packed relocations (DT_RELR), which musl applies from 1.2.4 on".to_owned())
+            }
+            HiddenKind::Private => {
+                (None, "symbols of GLIBC_PRIVATE, tied to the very glibc it was linked against".to_owned())
+            }
+        };
+        HiddenRecord {
+            version,
+            message,
+            objects: raws(&hidden.objects),
+            glibc: hidden.glibc.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl From<&GlibcGate> for LimitRecord {
+    fn from(gate: &GlibcGate) -> LimitRecord {
+        LimitRecord {
+            family: "GLIBC".to_owned(),
+            allowed: gate.max.to_string(),
+            floor: gate.floor.as_ref().map(ToString::to_string),
+            kept: gate.passes,
+            above: gate.above.iter().map(StepRecord::from).collect(),
+            hidden: gate.hidden.iter().map(HiddenRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&SystemVerdict> for SystemRecord {
+    fn from(verdict: &SystemVerdict) -> SystemRecord {
+        let mut record = SystemRecord {
+            id: verdict.system.clone(),
+            name: verdict.name.clone(),
+            end_of_life: verdict.end_of_life.clone(),
+            answer: Answer::Runs,
+            reasons: Vec::new(),
+            install: Vec::new(),
+            command: None,
+            lacks: Vec::new(),
+            doubts: verdict.doubts.iter().map(doubt_words).collect(),
+            notes: verdict.notes.iter().map(note_words).collect(),
+        };
+        match &verdict.verdict {
+            Verdict::Runs => {}
+            Verdict::RunsIfInstalled { libraries, command } => {
+                record.answer = Answer::RunsIfInstalled;
+                record.install = libraries.iter().map(InstallRecord::from).collect();
+                record.command = command.clone();
+            }
+            Verdict::RefusesToStart { reasons } => {
+                record.answer = Answer::Refuses;
+                record.reasons = reasons.iter().map(ReasonRecord::from).collect();
+            }
+            Verdict::Unknown { lacks } => {
+                record.answer = Answer::Unknown;
+                record.lacks = lacks.iter().map(lack_words).collect();
+            }
+        }
+        record
+    }
+}
+
+impl From<&Install> for InstallRecord {
+    fn from(install: &Install) -> InstallRecord {
+        InstallRecord {
+            soname: Raw::from(&install.soname),
+            package: install.package.clone(),
+            needed_by: raws(&install.needed_by),
+        }
+    }
+}
+
+impl From<&Reason> for ReasonRecord {
+    fn from(reason: &Reason) -> ReasonRecord {
+        let (kind, message) = reason_words(reason);
+        let mut record =
+            ReasonRecord { kind, message, version: None, newest: None, weak_only: None, demands: Vec::new() };
+        if let Reason::VersionMissing { version, newest, weak_only, demands, .. } = reason {
+            record.version = Some(version.to_string());
+            record.newest = newest.as_ref().map(ToString::to_string);
+            record.weak_only = Some(*weak_only);
+            record.demands = demands.iter().map(DemandRecord::from).collect();
+        }
+        record
+    }
+}
+
+fn reason_words(reason: &Reason) -> (ReasonKind, String) {
+    match reason {
+        Reason::VersionMissing { version, file, newest, weak_only, .. } => {
+            let newest = newest.as_ref().map_or_else(String::new, |newest| format!("; the newest there is {newest}"));
+            let weak = if *weak_only { " (only weak symbols ask, and the loader refuses all the same)" } else { "" };
+            (ReasonKind::VersionMissing, format!("{} does not define {version}{newest}{weak}", shown(file)))
+        }
+        Reason::InterpreterMissing { interpreter, cause } => {
+            let cause = match cause {
+                InterpreterCause::OtherLibc => "the system stands on the other C library",
+                InterpreterCause::PrivatePath => "a path that only the machine that built it has",
+                InterpreterCause::NotStandard => "not the path that the platform fixes",
+            };
+            (ReasonKind::InterpreterMissing, format!("no {}: {cause}", shown(interpreter)))
+        }
+        Reason::OtherMachine { program, system } => {
+            let system = system.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            (ReasonKind::OtherMachine, format!("made for {program}; the system is for {system}"))
+        }
+        Reason::LibraryAbsent { soname, instead, needed_by } => {
+            let instead = instead.as_ref().map_or_else(String::new, |name| format!(" (it has {name})"));
+            let message = format!("no {}{instead}, needed by {}", shown(soname), listed(needed_by));
+            (ReasonKind::LibraryAbsent, message)
+        }
+        Reason::KernelTooOld { needs, has } => (ReasonKind::KernelTooOld, format!("needs kernel {needs}; has {has}")),
+        Reason::RelrUnsupported { objects } => {
+            let message = format!("packed relocations (DT_RELR) of {} are refused or not applied", listed(objects));
+            (ReasonKind::RelrUnsupported, message)
+        }
+    }
+}
+
+fn lack_words(lack: &Lack) -> String {
+    match lack {
+        Lack::PrivateSymbols { objects } => {
+            format!("{} use symbols of GLIBC_PRIVATE: whether this glibc has them is in no table", listed(objects))
+        }
+        Lack::ThirtyTwoBit => "whether it has a 32-bit C library is not in the data".to_owned(),
+        Lack::Marker { version } => format!("whether it defines {version} is not in the data"),
+    }
+}
+
+fn doubt_words(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::VersionsNotInData { file, needs } => {
+            format!("whether its {} defines {needs} is not in the data", shown(file))
+        }
+        Doubt::LibraryNotInData { soname } => format!("which package has {} is not in the data", shown(soname)),
+        Doubt::KernelNotInData => "its kernel's version is not in the data".to_owned(),
+        Doubt::MuslSymbolsNotChecked => {
+            "musl has no symbol versions: whether it has every function shows only at start".to_owned()
+        }
+    }
+}
+
+fn note_words(note: &Note) -> String {
+    match note {
+        Note::CpuAboveBaseline { needs, guaranteed } => {
+            format!("needs a processor of level {needs}; the system promises {guaranteed}")
+        }
+        Note::OptionalVersionMissing { version } => {
+            format!("{version} is missing there, which the loader accepts: the need is marked weak")
+        }
+        Note::ThirtyTwoBit => "32-bit on a 64-bit system".to_owned(),
+        Note::StaticGlibc { hazards } if hazards.is_empty() => "static glibc".to_owned(),
+        Note::StaticGlibc { hazards } => {
+            let what = hazards.iter().map(|hazard| match hazard {
+                StaticHazard::NameService => "name services",
+                StaticHazard::Dlopen => "dlopen",
+                StaticHazard::Iconv => "iconv",
+            });
+            let what = what.collect::<Vec<_>>().join(", ");
+            format!("static glibc, but {what} want files of the very same glibc")
+        }
+        Note::SameLibraryUnderOtherName { soname, instead } => {
+            format!("it has {instead} in place of {}; a symbolic link may do, at your own risk", shown(soname))
+        }
+    }
+}
+
+/// The ways down, then the nearest system, then what weak symbols cost.
+fn advice(advice: &Advice, compat: &Compat) -> Vec<AdviceRecord> {
+    let now = compat.floors.glibc().map(|floor| floor.to_string());
+    let mut records: Vec<AdviceRecord> = advice.lower.iter().map(|way| way_record(way, now.as_deref())).collect();
+    records.extend(nearest(&advice.reach, &compat.systems));
+    if let Some(glibc) = &advice.glibc_without_weak {
+        let message =
+            format!("Only weak symbols hold the floor above glibc {glibc}: without them it would start there.");
+        records.push(AdviceRecord { rule: "drop_weak".to_owned(), message, command: None });
+    }
+    records
+}
+
+fn way_record(way: &LowerFloor, now: Option<&str>) -> AdviceRecord {
+    let from = now.map_or_else(String::new, |now| format!(" in place of {now}"));
+    let to = way.glibc.as_ref().map_or_else(String::new, |glibc| format!(" {glibc}"));
+    let (rule, message) = match way.method {
+        Method::ZigGlibc => ("zig_glibc", format!("Link against the symbols of glibc{to}{from}, which zig carries:")),
+        Method::StaticMusl => {
+            ("static_musl", "Link everything in with musl: it then asks nothing of the system's C library:".to_owned())
+        }
+        Method::GoWithoutCgo => {
+            ("go_without_cgo", "Leave the C library out: pure Go calls the kernel itself:".to_owned())
+        }
+        Method::OlderSystem => {
+            ("older_system", format!("Or build on a system whose glibc is no newer than{to}{from}:"))
+        }
+        Method::StandardInterpreter => {
+            ("standard_interpreter", "Point it at the loader where every system has it:".to_owned())
+        }
+    };
+    AdviceRecord { rule: rule.to_owned(), message, command: Some(way.command.clone()) }
+}
+
+/// The system with the fewest symbols in the way, where only symbols are.
+fn nearest(reach: &[ReachSystem], systems: &[SystemVerdict]) -> Option<AdviceRecord> {
+    let near = reach.iter().filter(|system| !system.other_reasons && system.symbols.len() <= NEAR_SYMBOLS);
+    let system = near.min_by_key(|system| system.symbols.len())?;
+    let name = systems.iter().find(|verdict| verdict.system == system.system).map_or(&system.system, |it| &it.name);
+    let symbols: Vec<String> = system
+        .symbols
+        .iter()
+        .map(|drop| {
+            drop.symbol
+                .as_ref()
+                .map_or_else(|| drop.version.to_string(), |symbol| format!("{} ({})", shown(symbol), drop.version))
+        })
+        .collect();
+    let message = format!(
+        "Only {} between it and {name} (glibc {}): {}.",
+        count(symbols.len(), "symbol stands", "symbols stand"),
+        system.glibc,
+        symbols.join(", ")
+    );
+    Some(AdviceRecord { rule: "nearest_system".to_owned(), message, command: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_cpp_and_rust_are_read_back_and_c_is_left_alone() {
+        let name = |text: &str| demangled(&BString::from(text));
+        assert_eq!(
+            name("_ZNSt6vectorIiSaIiEE9push_backERKi").unwrap(),
+            "std::vector<int, std::allocator<int> >::push_back(int const&)"
+        );
+        assert_eq!(name("_ZN4core3fmt5Write9write_str17h0123456789abcdefE").unwrap(), "core::fmt::Write::write_str");
+        assert_eq!(name("pthread_create"), None);
+        assert_eq!(name("_Zgarbage"), None);
+    }
+}
