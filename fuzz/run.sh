@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes every target for a bounded time: `fuzz/run.sh SECONDS [TARGET...]`. Ends with an error at the first input that
-# panics, takes longer than 5 s, or allocates more than 8 MB at once or 512 MB in all (inputs have at most 64 kB).
+# panics, takes longer than 5 s, or allocates more than 2 MB at once or 512 MB in all (inputs have at most 64 kB).
 #
 # cargo-fuzz asks for a nightly compiler only because sanitizers and coverage are switched on by -Z flags;
 # RUSTC_BOOTSTRAP=1 lets the pinned stable compiler take them.
@@ -18,7 +18,7 @@ for target in "$@"; do
     echo "== $target for $seconds s"
     log=$(mktemp)
     if ! cargo fuzz run --fuzz-dir . "$target" -- -max_total_time="$seconds" -max_len=65536 -timeout=5 \
-        -malloc_limit_mb=8 -rss_limit_mb=512 -print_final_stats=1 -verbosity=0 >"$log" 2>&1; then
+        -malloc_limit_mb=2 -rss_limit_mb=512 -print_final_stats=1 -verbosity=0 >"$log" 2>&1; then
         tail -n 60 "$log"
         exit 1
     fi

@@ -5,10 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 6] = [
+const PACKAGES: [(&str, &[&str]); 7] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "pax-utils", "jq"]),
     ("a second C library", &["musl", "musl-dev", "musl-tools"]),
+    (
+        "allocators and a third C library to recognise",
+        &["libjemalloc-dev", "libmimalloc-dev", "libgoogle-perftools-dev", "dietlibc-dev"],
+    ),
     ("compilers and linkers for fixtures", &["gcc", "g++", "gcc-multilib", "clang", "lld", "golang-go", "patchelf"]),
     (
         "programs of other machines",

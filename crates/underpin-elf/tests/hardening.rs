@@ -106,3 +106,17 @@ fn control_flow_protection_is_seen() {
     assert!(with.ibt && with.shadow_stack);
     assert!(!without.ibt && !without.shadow_stack);
 }
+
+#[test]
+fn branch_protection_of_aarch64_is_seen() {
+    need!("clang", "ld.lld");
+    let fixture = Fixture::new();
+    fixture.write("branch.c", "int f(void) { return 1; }");
+    let link = ["--target=aarch64-linux-gnu", "-nostdlib", "-shared", "-fPIC", "-fuse-ld=lld"];
+    for (name, flag, protected) in [("with.so", "standard", true), ("without.so", "none", false)] {
+        let flag = format!("-mbranch-protection={flag}");
+        fixture.must("clang", link.iter().copied().chain([flag.as_str(), "-o", name, "branch.c"]));
+        let facts = details(&fixture.join(name)).hardening;
+        assert_eq!((facts.bti, facts.pac), (protected, protected), "{name}");
+    }
+}
