@@ -24,7 +24,7 @@ pub use probe::{
     AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
     effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,
 };
-pub use procfs::{AuxVector, MapRange, auxv, maps, thread_group};
+pub use procfs::{AuxVector, MapRange, auxv, bytes_written, maps, thread_group};
 pub use ptrace::{CallStop, Resume, Tracee};
 pub use registers::{BREAKPOINT, Registers};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};

@@ -1,7 +1,8 @@
 //! Notices the first write to a file, pipe or terminal without touching the writer: inotify, read by a small thread.
 //!
 //! The time is that of the thread's wake-up, some ten microseconds after the write on an idle machine. Writes by
-//! anybody count, so a device that strangers write to (`/dev/null`) is not for this. Kernels that do not report
+//! anybody count, so a device that strangers write to (`/dev/null`) is not for this, and [`crate::bytes_written`] tells
+//! whether it can have been the process in question. Kernels that do not report
 //! writes to pipes are found out by a trial.
 
 use crate::error::{SysError, check};
@@ -27,6 +28,7 @@ pub enum Watchable {
 /// A running watch; ends when dropped.
 #[derive(Debug)]
 pub struct OutputWatch {
+    watched: Vec<OwnedFd>,
     seen: Arc<OnceLock<Instant>>,
     stop: Option<File>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +58,20 @@ impl OutputWatch {
     /// # Errors
     /// Where a file may not be read, or the user's inotify instances are used up.
     pub fn new(descriptors: &[RawFd]) -> Result<OutputWatch, SysError> {
-        let inotify = watch(descriptors)?;
+        let watched = descriptors.iter().map(|&descriptor| duplicate(descriptor)).collect::<Result<_, _>>()?;
+        OutputWatch::start(watched)
+    }
+
+    /// Goes on where the write was another's.
+    ///
+    /// # Errors
+    /// As for [`OutputWatch::new`].
+    pub fn again(mut self) -> Result<OutputWatch, SysError> {
+        OutputWatch::start(std::mem::take(&mut self.watched))
+    }
+
+    fn start(watched: Vec<OwnedFd>) -> Result<OutputWatch, SysError> {
+        let inotify = watch(&watched.iter().map(AsRawFd::as_raw_fd).collect::<Vec<_>>())?;
         let (stop_read, stop_write) = crate::launch::pipe()?;
         let seen = Arc::new(OnceLock::new());
         let shared = Arc::clone(&seen);
@@ -68,7 +83,7 @@ impl OutputWatch {
         };
         let thread = std::thread::Builder::new().name("output".to_owned()).spawn(body);
         let thread = thread.map_err(|error| SysError::io("starting a thread", &error))?;
-        Ok(OutputWatch { seen, stop: Some(File::from(stop_write)), thread: Some(thread) })
+        Ok(OutputWatch { watched, seen, stop: Some(File::from(stop_write)), thread: Some(thread) })
     }
 
     /// When the first write was noticed, if there was one yet.
@@ -99,6 +114,13 @@ impl Drop for OutputWatch {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn duplicate(descriptor: RawFd) -> Result<OwnedFd, SysError> {
+    // SAFETY: takes integers only.
+    let copy = check("F_DUPFD_CLOEXEC", unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) }.into())?;
+    // SAFETY: the kernel has just made it, and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
 }
 
 fn link(descriptor: RawFd) -> String {
@@ -160,7 +182,14 @@ mod tests {
         assert_eq!(watch.seen(), None);
         let before = Instant::now();
         file.write_all(b"x").unwrap();
-        assert!(watch.finish().unwrap() >= before);
+        while watch.seen().is_none() {
+            std::thread::yield_now();
+        }
+        assert!(watch.seen().unwrap() >= before);
+        let again = watch.again().unwrap();
+        assert_eq!(again.seen(), None);
+        file.write_all(b"y").unwrap();
+        assert!(again.finish().is_some());
     }
 
     #[test]

@@ -126,6 +126,15 @@ impl Tracee {
         check("kill", libc::c_long::from(unsafe { libc::kill(self.0, libc::SIGKILL) })).map(drop)
     }
 
+    /// Sends it a signal again that was held back while it was stepped.
+    ///
+    /// # Errors
+    /// `ESRCH` where it is gone.
+    pub fn send(self, signal: i32) -> Result<(), SysError> {
+        // SAFETY: takes integers only; the id is of a task of ours that has not been reaped.
+        check("tkill", unsafe { libc::syscall(libc::SYS_tkill, i64::from(self.0), i64::from(signal)) }).map(drop)
+    }
+
     /// The message of an event stop: the new task of a fork, the former thread id of an exec.
     ///
     /// # Errors

@@ -122,13 +122,17 @@ fn loader_state(pid: RawPid, at: u64) -> Result<u32, SysError> {
     Ok(u32::from_ne_bytes(word))
 }
 
-/// Executes the instruction under a breakpoint that was taken out for it.
+/// Executes the instruction under a breakpoint that was taken out for it. Signals that come first are sent again.
 fn step_once(task: Tracee) -> Result<(), SysError> {
-    task.resume(Resume::Step, 0)?;
-    match wait_for(task.0)?.map(|report| report.stop) {
-        Some(Stop::Signal(_)) => Ok(()),
-        // Ended or killed meanwhile: the caller's next request will say so.
-        _ => Err(SysError::gone("stepping over a breakpoint")),
+    let mut held = Vec::new();
+    loop {
+        task.resume(Resume::Step, 0)?;
+        match wait_for(task.0)?.map(|report| report.stop) {
+            Some(Stop::Signal(SIGTRAP)) => return held.into_iter().try_for_each(|signal| task.send(signal)),
+            Some(Stop::Signal(signal)) => held.push(signal),
+            // Ended or killed meanwhile: its end is reported to nobody else, and it has no further steps.
+            _ => return Err(SysError::gone("stepping over a breakpoint")),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::image::Image;
 use crate::landmarks::{MainSearch, Reached, find_main};
 use crate::tracer::{Action, Tracer};
 use crate::{Nanos, Note, PhaseKind, Until};
-use underpin_sys::{NATIVE_AUDIT_ARCH, OutputWatch, RawPid, SysError, Tracee};
+use underpin_sys::{NATIVE_AUDIT_ARCH, OutputWatch, RawPid, SysError, Tracee, bytes_written};
 
 impl Tracer {
     /// The first exec of the command sets the marks; a later one only takes the memory away in which they were.
@@ -115,13 +115,24 @@ impl Tracer {
         }
     }
 
-    /// What the watch from outside has noticed up to now.
+    /// What the watch from outside has noticed up to now. A write of somebody else's to the same terminal or file is
+    /// told by the tasks having written nothing at all yet.
     pub(crate) fn output_noticed(&mut self, now: Nanos) {
-        if self.instants.first_output.is_none()
-            && let Some(seen) = self.output_watch.as_ref().and_then(OutputWatch::seen)
-        {
-            self.first_output(self.clock.at(seen).min(now));
+        if self.instants.first_output.is_some() {
+            return;
         }
+        let Some(seen) = self.output_watch.as_ref().and_then(OutputWatch::seen) else { return };
+        if self.may_have_written() {
+            self.first_output(self.clock.at(seen).min(now));
+            self.output_watch = None;
+        } else {
+            self.output_watch = self.output_watch.take().and_then(|watch| watch.again().ok());
+        }
+    }
+
+    fn may_have_written(&self) -> bool {
+        let an_end = self.records.iter().any(|task| task.end.is_some());
+        an_end || self.tasks.values().any(|task| bytes_written(task.pid) != Some(0))
     }
 
     /// The end of the watch from outside.
