@@ -183,6 +183,14 @@ pub struct FloorRecord {
     pub steps: Vec<StepRecord>,
 }
 
+impl FloorRecord {
+    /// Whether it is the floor of a C library or of a compiler's run time, which no package manager swaps lightly.
+    #[must_use]
+    pub fn is_foundation(&self) -> bool {
+        matches!(self.family.as_str(), "GLIBC" | "GLIBCXX" | "CXXABI" | "GCC")
+    }
+}
+
 /// One version asked of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepRecord {

@@ -243,11 +243,11 @@ fn reason_words(reason: &Reason) -> (ReasonKind, String) {
         }
         Reason::InterpreterMissing { interpreter, cause } => {
             let cause = match cause {
-                InterpreterCause::OtherLibc => "the system stands on the other C library",
-                InterpreterCause::PrivatePath => "a path that only the machine that built it has",
+                InterpreterCause::OtherLibc => "another C library there",
+                InterpreterCause::PrivatePath => "a path of the machine that built it",
                 InterpreterCause::NotStandard => "not the path that the platform fixes",
             };
-            (ReasonKind::InterpreterMissing, format!("no {}: {cause}", shown(interpreter)))
+            (ReasonKind::InterpreterMissing, format!("{cause}: no {}", shown(interpreter)))
         }
         Reason::OtherMachine { program, system } => {
             let system = system.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -318,7 +318,7 @@ fn note_words(note: &Note) -> String {
 fn advice(advice: &Advice, compat: &Compat) -> Vec<AdviceRecord> {
     let now = compat.floors.glibc().map(|floor| floor.to_string());
     let mut records: Vec<AdviceRecord> = advice.lower.iter().map(|way| way_record(way, now.as_deref())).collect();
-    records.extend(nearest(&advice.reach, &compat.systems));
+    records.extend(nearest(&advice.reach));
     if let Some(glibc) = &advice.glibc_without_weak {
         let message =
             format!("Only weak symbols hold the floor above glibc {glibc}: without them it would start there.");
@@ -349,10 +349,9 @@ fn way_record(way: &LowerFloor, now: Option<&str>) -> AdviceRecord {
 }
 
 /// The system with the fewest symbols in the way, where only symbols are.
-fn nearest(reach: &[ReachSystem], systems: &[SystemVerdict]) -> Option<AdviceRecord> {
+fn nearest(reach: &[ReachSystem]) -> Option<AdviceRecord> {
     let near = reach.iter().filter(|system| !system.other_reasons && system.symbols.len() <= NEAR_SYMBOLS);
     let system = near.min_by_key(|system| system.symbols.len())?;
-    let name = systems.iter().find(|verdict| verdict.system == system.system).map_or(&system.system, |it| &it.name);
     let symbols: Vec<String> = system
         .symbols
         .iter()
@@ -363,8 +362,9 @@ fn nearest(reach: &[ReachSystem], systems: &[SystemVerdict]) -> Option<AdviceRec
         })
         .collect();
     let message = format!(
-        "Only {} between it and {name} (glibc {}): {}.",
+        "Only {} between it and {} (glibc {}): {}.",
         count(symbols.len(), "symbol stands", "symbols stand"),
+        system.system,
         system.glibc,
         symbols.join(", ")
     );

@@ -118,9 +118,9 @@ impl Cell {
     }
 }
 
-/// Whether a table is long enough for sorting to be of use.
+/// Whether a table is long enough for sorting to be of use, and says the same in any order.
 fn sortable(table: &page::Table) -> bool {
-    table.rows.len() > 3
+    table.rows.len() > 3 && !table.ordered
 }
 
 #[cfg(test)]

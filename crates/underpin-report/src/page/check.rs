@@ -46,7 +46,6 @@ pub(crate) fn check_tiles(document: &CheckDocument) -> Vec<Tile> {
 /// The sections about a file and where it runs.
 pub(crate) fn check_sections(document: &CheckDocument) -> Vec<Section> {
     let mut sections = vec![Section::new("What it is", vec![Block::Table(file_table(&document.file))])];
-    sections.push(floors_section(document));
     if let Some(limit) = &document.limit {
         let title = format!("Limit: {} {}", limit.family, limit.allowed);
         let blocks = if limit.kept {
@@ -61,6 +60,7 @@ pub(crate) fn check_sections(document: &CheckDocument) -> Vec<Section> {
     if !document.systems.is_empty() {
         sections.push(systems_section(document));
     }
+    sections.push(floors_section(document));
     sections
 }
 
@@ -69,7 +69,7 @@ fn named(name: &str, version: Option<&Raw>) -> String {
 }
 
 fn file_table(file: &FileRecord) -> Table {
-    let mut table = Table::new(&["fact", "value"]);
+    let mut table = Table::new(&["fact", "value"]).ordered();
     let mut row = |name: &'static str, spans: Vec<Span>| table.row(vec![Cell::new(Role::Dim, name), spans.into()]);
     row("file", vec![Span::new(Role::Plain, format!("{} {}", file.machine, file.linkage))]);
     row("size", vec![Span::new(Role::Number, size(file.bytes))]);
@@ -120,7 +120,12 @@ fn floors_section(document: &CheckDocument) -> Section {
     if document.floors.is_empty() && document.hidden.is_empty() {
         blocks.push(paragraph(Role::Good, "No versions of any library are asked for."));
     }
-    blocks.extend(document.floors.iter().map(|floor| Block::Table(floor_table(floor))));
+    let (foundations, others): (Vec<_>, Vec<_>) = document.floors.iter().partition(|floor| floor.is_foundation());
+    blocks.extend(foundations.into_iter().map(|floor| Block::Table(floor_table(floor))));
+    let others: Vec<StepRecord> = others.into_iter().flat_map(|floor| floor.steps.iter().cloned()).collect();
+    if !others.is_empty() {
+        blocks.push(Block::Table(steps_table(&others).caption("Other libraries")));
+    }
     let mut items: Vec<Item> = document
         .hidden
         .iter()
@@ -140,7 +145,7 @@ fn floors_section(document: &CheckDocument) -> Section {
     if !items.is_empty() {
         blocks.push(Block::List(items));
     }
-    Section::new("Floors, and what forces them", blocks)
+    Section::new("Floors, and what forces them", blocks).detail()
 }
 
 fn floor_table(floor: &FloorRecord) -> Table {
@@ -171,10 +176,11 @@ fn steps_table(steps: &[StepRecord]) -> Table {
 }
 
 fn systems_section(document: &CheckDocument) -> Section {
-    let mut table = Table::new(&["system", "runs", "why", "support ends"]);
+    let mut table = Table::new(&["system", "name for --on", "runs", "why", "support ends"]);
     for system in &document.systems {
         table.row(vec![
-            Cell::new(Role::Name, &system.name),
+            Cell::new(Role::Plain, &system.name),
+            Cell::new(Role::Name, &system.id),
             Cell::new(answer_role(system.answer), system.answer.word()),
             why_cell(system),
             Cell::new(Role::Dim, system.end_of_life.as_deref().unwrap_or("")),

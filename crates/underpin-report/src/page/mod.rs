@@ -47,11 +47,17 @@ impl Tile {
 pub(crate) struct Section {
     pub title: Span,
     pub blocks: Vec<Block>,
+    /// A long table that a page of several documents puts behind what is read first.
+    pub detail: bool,
 }
 
 impl Section {
     pub fn new(title: impl AsRef<[u8]>, blocks: Vec<Block>) -> Section {
-        Section { title: Span::new(Role::Heading, title), blocks }
+        Section { title: Span::new(Role::Heading, title), blocks, detail: false }
+    }
+
+    pub fn detail(self) -> Section {
+        Section { detail: true, ..self }
     }
 }
 
@@ -79,6 +85,8 @@ pub(crate) struct Table {
     pub caption: Option<Span>,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
+    /// The order of the rows is part of what they say.
+    pub ordered: bool,
 }
 
 /// A column of a table.
@@ -132,11 +140,16 @@ impl Table {
                 None => Column { name: Span::fixed(Role::Dim, name), numeric: false },
             })
             .collect();
-        Table { caption: None, columns, rows: Vec::new() }
+        Table { caption: None, columns, rows: Vec::new(), ordered: false }
     }
 
     pub fn caption(mut self, caption: impl AsRef<[u8]>) -> Table {
         self.caption = Some(Span::new(Role::Heading, caption));
+        self
+    }
+
+    pub fn ordered(mut self) -> Table {
+        self.ordered = true;
         self
     }
 

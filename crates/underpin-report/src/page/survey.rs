@@ -23,6 +23,8 @@ pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
             sections.push(Section::new("Start-up", vec![paragraph(Role::Dim, format!("Not measured: {reason}"))]));
         }
     }
+    // Stable: within both halves the order stays.
+    sections.sort_by_key(|section| section.detail);
     let file = &document.check.file;
     Page {
         title: Span::new(Role::Path, document.program.bytes()),

@@ -51,9 +51,9 @@ pub(crate) fn trace_sections(document: &TraceDocument) -> Vec<Section> {
     sections.extend(missing(document));
     if !document.directories.is_empty() {
         let blocks = vec![Block::Table(directories(document))];
-        sections.push(Section::new("Directories with failing lookups", blocks));
+        sections.push(Section::new("Directories with failing lookups", blocks).detail());
     }
-    sections.push(Section::new("Calls", vec![Block::Table(calls(document))]));
+    sections.push(Section::new("Calls, measured", vec![Block::Table(calls(document))]).detail());
     sections
 }
 
@@ -70,7 +70,7 @@ fn end_words(document: &TraceDocument) -> Vec<Span> {
 }
 
 fn phases(document: &TraceDocument) -> Table {
-    let mut table = Table::new(&["phase", "from#", "takes#", "in calls#", "calls#", "fail#"]);
+    let mut table = Table::new(&["phase", "from#", "takes#", "in calls#", "calls#", "fail#"]).ordered();
     for phase in &document.phases {
         table.row(vec![
             Cell::new(Role::Name, phase.name.words()),

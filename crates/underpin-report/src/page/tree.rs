@@ -55,7 +55,7 @@ pub(crate) fn tree_sections(document: &TreeDocument) -> Vec<Section> {
     sections.extend(misses(document));
     sections.extend(findings(document));
     if document.objects.len() > 1 {
-        sections.push(Section::new("Objects in load order", vec![Block::Table(objects(document))]));
+        sections.push(Section::new("Objects in load order", vec![Block::Table(objects(document))]).detail());
     }
     sections.extend(calls(document));
     sections
@@ -100,7 +100,7 @@ fn misses(document: &TreeDocument) -> Option<Section> {
 }
 
 fn tries(edge: &EdgeRecord) -> Table {
-    let mut table = Table::new(&["#", "path tried", "rule", "result"]);
+    let mut table = Table::new(&["#", "path tried", "rule", "result"]).ordered();
     table.columns[0].name = Span::fixed(Role::Dim, "#");
     table.columns[0].numeric = true;
     for (index, tried) in edge.tries.iter().enumerate() {
@@ -180,7 +180,7 @@ fn calls(document: &TreeDocument) -> Option<Section> {
     for call in &document.calls.counts {
         table.row(vec![Cell::new(Role::Name, &call.name), Cell::count(call.calls), Cell::count(call.errors)]);
     }
-    Some(Section::new(title, vec![Block::Table(table)]))
+    Some(Section::new(title, vec![Block::Table(table)]).detail())
 }
 
 /// Prediction beside measurement.

@@ -12,6 +12,8 @@ use crate::units::{count, size};
 
 /// Symbols of a step that the short form names.
 const SHORT_SYMBOLS: usize = 3;
+/// The level that every x86-64 processor has.
+const BASELINE: &str = "x86-64";
 /// Steps of a floor that the short form shows.
 const SHORT_STEPS: usize = 4;
 
@@ -103,7 +105,18 @@ fn floors(text: &mut Text, document: &CheckDocument, view: &View) {
         let words = "no versions of any library are asked for";
         text.append(wrap(Line::new().plain("  "), &[Span::fixed(Role::Good, words)], view.usable()));
     }
-    document.floors.iter().for_each(|floor| floor_lines(text, floor, document, view));
+    let whole = |floor: &&FloorRecord| view.verbosity > 0 || floor.is_foundation();
+    document.floors.iter().filter(whole).for_each(|floor| floor_lines(text, floor, document, view));
+    let others: Vec<String> = document
+        .floors
+        .iter()
+        .filter(|floor| !whole(floor))
+        .map(|floor| format!("{} {}", floor.library, floor.version))
+        .collect();
+    if !others.is_empty() {
+        let spans = [Span::new(Role::Plain, others.join(", ")), Span::fixed(Role::Dim, " (-v shows what asks)")];
+        text.append(wrap(Line::new().plain("  ").with(Role::Dim, "others "), &spans, view.usable()));
+    }
     for hidden in &document.hidden {
         let mut spans = vec![Span::new(Role::Warn, &hidden.message)];
         if !document.companions.is_empty() {
@@ -112,7 +125,8 @@ fn floors(text: &mut Text, document: &CheckDocument, view: &View) {
         text.append(wrap(Line::new().plain("  ").with(Role::Warn, "hidden "), &spans, view.usable()));
     }
     bound(text, "kernel", document.kernel.as_ref(), document, view);
-    bound(text, "processor", document.cpu.as_ref(), document, view);
+    let cpu = document.cpu.as_ref().filter(|cpu| view.verbosity > 0 || cpu.floor != BASELINE);
+    bound(text, "processor", cpu, document, view);
 }
 
 fn bound(text: &mut Text, name: &str, bound: Option<&BoundRecord>, document: &CheckDocument, view: &View) {
@@ -233,7 +247,7 @@ fn systems(text: &mut Text, document: &CheckDocument, view: &View) {
     }
     let can = document.count(Answer::Runs) + document.count(Answer::RunsIfInstalled);
     text.heading(format!("Where it runs: {can} of {}", count(document.systems.len(), "system", "systems")));
-    let names = document.systems.iter().map(|system| width(&system.name)).max().unwrap_or(0).min(view.usable() / 3);
+    let names = document.systems.iter().map(|system| width(&system.id)).max().unwrap_or(0).min(view.usable() / 3);
     for system in &document.systems {
         system_line(text, system, names, view);
         if document.systems_chosen || view.verbosity > 0 {
@@ -256,7 +270,8 @@ pub(crate) const fn answer_role(answer: Answer) -> Role {
 }
 
 fn system_line(text: &mut Text, system: &SystemRecord, names: usize, view: &View) {
-    let name = shorten(&system.name, names);
+    let name = Span::new(Role::Name, &system.id);
+    let name = shorten(name.text(), names);
     let blanks = " ".repeat(names - width(&name) + 2);
     let head = Line::new()
         .plain("  ")
@@ -283,7 +298,8 @@ fn clip(text: &str, columns: usize) -> String {
     }
     let mut out = String::new();
     for word in text.split(' ') {
-        if width(&out) + width(word) + 2 > columns {
+        let blank = usize::from(!out.is_empty());
+        if width(&out) + blank + width(word) + 2 > columns {
             break;
         }
         if !out.is_empty() {
@@ -298,15 +314,21 @@ fn clip(text: &str, columns: usize) -> String {
 pub(crate) fn reason_in_short(system: &SystemRecord) -> String {
     match system.answer {
         Answer::Runs => system.notes.first().or(system.doubts.first()).cloned().unwrap_or_default(),
-        Answer::RunsIfInstalled => match &system.command {
-            Some(command) => command.clone(),
-            None => format!(
-                "install {}",
-                system.install.iter().map(|item| item.soname.to_string()).collect::<Vec<_>>().join(", ")
-            ),
-        },
+        Answer::RunsIfInstalled => installation(system),
         Answer::Unknown => system.lacks.first().cloned().unwrap_or_default(),
         Answer::Refuses => refusal(system),
+    }
+}
+
+/// The command, and what it leaves open.
+fn installation(system: &SystemRecord) -> String {
+    let unknown: Vec<String> =
+        system.install.iter().filter(|item| item.package.is_none()).map(|item| item.soname.to_string()).collect();
+    match &system.command {
+        Some(command) if unknown.is_empty() => command.clone(),
+        Some(command) => format!("{command}, and {}", count(unknown.len(), "further library", "further libraries")),
+        None if unknown.len() > 1 => format!("after installing {} and {} more", unknown[0], unknown.len() - 1),
+        None => format!("after installing {}", unknown.join(", ")),
     }
 }
 
@@ -333,13 +355,21 @@ fn refusal(system: &SystemRecord) -> String {
     for (family, numbers, newest) in families {
         let joint = if family.is_empty() { "" } else { "_" };
         let has = newest.map_or_else(String::new, |newest| format!("; has {newest}"));
-        clauses.push(format!("needs {family}{joint}{}{has}", numbers.join(", ")));
+        let more = match numbers.len() {
+            1 => String::new(),
+            2 => format!(" and {}", numbers[1]),
+            all => format!(" and {} more", all - 1),
+        };
+        clauses.push(format!("needs {family}{joint}{}{more}{has}", numbers[0]));
     }
     clauses.join("; ")
 }
 
 /// Everything that the data says about one system.
 fn details(text: &mut Text, system: &SystemRecord, many: bool, view: &View) {
+    let end = system.end_of_life.as_ref().map_or_else(String::new, |end| format!(", supported until {end}"));
+    let head = Line::new().plain("       ");
+    text.append(wrap(head, &[Span::new(Role::Dim, format!("{}{end}", system.name))], view.usable()));
     for reason in &system.reasons {
         let head = Line::new().plain("       ").with(Role::Bad, "· ");
         text.append(wrap(head, &[Span::new(Role::Plain, &reason.message)], view.usable()));

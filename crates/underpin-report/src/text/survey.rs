@@ -6,7 +6,7 @@ use super::check::{file_lines, reason_in_short};
 use super::findings;
 use super::trace::{doubt_words, phases};
 use crate::bytes::Raw;
-use crate::document::check::{Answer, CheckDocument};
+use crate::document::check::{Answer, CheckDocument, ReasonKind, SystemRecord};
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{EdgeResult, LoaderFamily, TreeDocument};
@@ -46,13 +46,14 @@ fn row(text: &mut Text, name: &str, spans: &[Span], view: &View) {
 fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
     text.heading("Where it runs");
     let mut floors = Vec::new();
-    for floor in &check.floors {
+    for floor in check.floors.iter().filter(|floor| floor.is_foundation()) {
         if !floors.is_empty() {
             floors.push(Span::fixed(Role::Plain, ", "));
         }
         floors.push(Span::new(Role::Number, format!("{} {}", floor.library, floor.version)));
     }
-    if let Some(step) = check.floors.first().and_then(|floor| floor.steps.first()) {
+    let foundation = check.floors.first().filter(|floor| floor.is_foundation());
+    if let Some(step) = foundation.and_then(|floor| floor.steps.first()) {
         let symbols: Vec<String> = step.demands.iter().flat_map(|d| &d.symbols).map(super::symbol_name).collect();
         let more = symbols.len().saturating_sub(NAMED);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -60,6 +61,11 @@ fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
         if !names.is_empty() {
             floors.push(Span::new(Role::Dim, format!(" ({} for {names}{rest})", step.version)));
         }
+    }
+    let others = check.floors.iter().filter(|floor| !floor.is_foundation()).count();
+    if others > 0 {
+        let rest = count(others, "further library", "further libraries");
+        floors.push(Span::new(Role::Dim, format!("{}versions of {rest}", if floors.is_empty() { "" } else { ", " })));
     }
     if floors.is_empty() {
         floors.push(Span::fixed(Role::Good, "asks for no version of any library"));
@@ -72,16 +78,19 @@ fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
         (Answer::Unknown, "?", Role::Warn),
     ] {
         let systems: Vec<&str> =
-            check.systems.iter().filter(|system| system.answer == answer).map(|system| system.name.as_str()).collect();
+            check.systems.iter().filter(|system| system.answer == answer).map(|system| system.id.as_str()).collect();
         if !systems.is_empty() {
             let mut spans = vec![Span::new(role, systems.len().to_string()), Span::fixed(Role::Plain, ": ")];
             spans.push(Span::new(Role::Plain, systems.join(", ")));
             row(text, name, &spans, view);
         }
     }
-    let refused = check.systems.iter().rev().find(|system| system.answer == Answer::Refuses);
-    if let Some(system) = refused.filter(|_| !check.systems_chosen) {
-        let words = format!("{}: {}", system.name, reason_in_short(system));
+    let refuses = |system: &&SystemRecord| system.answer == Answer::Refuses;
+    let versions = |system: &&SystemRecord| system.reasons.iter().any(|it| it.kind == ReasonKind::VersionMissing);
+    let mut refused = check.systems.iter().filter(refuses);
+    let example = refused.clone().rfind(versions).or_else(|| refused.next());
+    if let Some(system) = example {
+        let words = format!("{}: {}", system.id, reason_in_short(system));
         row(text, "for example", &[Span::new(Role::Dim, words)], view);
     }
 }
