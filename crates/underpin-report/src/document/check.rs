@@ -336,6 +336,8 @@ pub enum ReasonKind {
     LibraryAbsent,
     /// The kernel is too old.
     KernelTooOld,
+    /// A function that its musl does not have.
+    SymbolMissing,
     /// DT_RELR is refused or not applied.
     RelrUnsupported,
     /// Another reason; see the message.

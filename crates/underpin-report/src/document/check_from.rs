@@ -259,6 +259,11 @@ fn reason_words(reason: &Reason) -> (ReasonKind, String) {
             (ReasonKind::LibraryAbsent, message)
         }
         Reason::KernelTooOld { needs, has } => (ReasonKind::KernelTooOld, format!("needs kernel {needs}; has {has}")),
+        Reason::SymbolMissing { symbol, since, objects } => {
+            let since = since.as_ref().map_or_else(String::new, |since| format!(", first in musl {since}"));
+            let message = format!("its musl has no {}{since}, needed by {}", shown(symbol), listed(objects));
+            (ReasonKind::SymbolMissing, message)
+        }
         Reason::RelrUnsupported { objects } => {
             let message = format!("packed relocations (DT_RELR) of {} are refused or not applied", listed(objects));
             (ReasonKind::RelrUnsupported, message)
@@ -284,7 +289,8 @@ fn doubt_words(doubt: &Doubt) -> String {
         Doubt::LibraryNotInData { soname } => format!("which package has {} is not in the data", shown(soname)),
         Doubt::KernelNotInData => "its kernel's version is not in the data".to_owned(),
         Doubt::MuslSymbolsNotChecked => {
-            "musl has no symbol versions: whether it has every function shows only at start".to_owned()
+            "musl has no symbol versions: whether its other libraries have every function shows only at start"
+                .to_owned()
         }
     }
 }

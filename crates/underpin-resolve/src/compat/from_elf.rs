@@ -8,7 +8,7 @@ use super::subject::{NeededSymbol, ObjectFacts, StaticHazard, Toolchain, Version
 use super::version::{Number, VersionName};
 use bstr::{BString, ByteSlice};
 use underpin_elf::{
-    AbiOs, Binding, Details, Elf, Identity, IsaLevels, Language, LibcKind, LibcPlacement, Linkage, SymbolKind,
+    AbiOs, Binding, Details, Elf, Identity, Import, IsaLevels, Language, LibcKind, LibcPlacement, Linkage, SymbolKind,
 };
 
 /// A file of which it makes no sense to ask where it runs.
@@ -43,6 +43,7 @@ impl ObjectFacts {
             soname: dynamic.and_then(|dynamic| dynamic.soname.clone()),
             needed: dynamic.map(|dynamic| dynamic.needed.clone()).unwrap_or_default(),
             version_needs: details.version_needs.iter().map(version_need).collect(),
+            plain_imports: details.imports.iter().filter(is_plain).map(|import| import.name.clone()).collect(),
             relr: dynamic.is_some_and(|dynamic| dynamic.relr),
             kernel: kernel(details),
             x86_level: details.notes.properties.x86_isa_needed.and_then(IsaLevels::highest),
@@ -65,6 +66,10 @@ fn version_need(need: &underpin_elf::VersionNeed) -> VersionNeed {
         weak: need.weak_flag,
         symbols: symbols.collect(),
     }
+}
+
+fn is_plain(import: &&Import) -> bool {
+    import.version.is_none() && import.binding != Binding::Weak
 }
 
 fn kernel(details: &Details) -> Option<Number> {

@@ -5,6 +5,7 @@
 //! its work is not asked. Where the table lacks a fact the verdict carries a doubt or is unknown.
 
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};
+use super::musl;
 use super::platform::{Arch, LibcFamily};
 use super::subject::Subject;
 use super::systems::{LibraryState, System};
@@ -324,7 +325,7 @@ impl Judge<'_> {
         }
     }
 
-    /// musl's loader applies DT_RELR since 1.2.4 and looks at no version.
+    /// musl's loader applies DT_RELR since 1.2.4 and looks at no version, only for every symbol.
     fn musl_needs(&mut self) {
         let relr = self.floors.hidden.iter().find(|hidden| hidden.kind == HiddenKind::RelrOnMusl);
         if let Some(hidden) = relr
@@ -332,7 +333,26 @@ impl Judge<'_> {
         {
             self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
         }
-        self.doubts.push(Doubt::MuslSymbolsNotChecked);
+        let mut missing: BTreeMap<&BString, (Option<Number>, Vec<BString>)> = BTreeMap::new();
+        for object in self.subject.objects() {
+            for symbol in &object.plain_imports {
+                let since = musl::since(symbol);
+                let absent = match &since {
+                    Some(since) => *since > self.system.libc.version,
+                    None => musl::imports_from_musl_only(object),
+                };
+                if absent {
+                    missing.entry(symbol).or_insert((since, Vec::new())).1.push(object.name.clone());
+                } else if since.is_none() && !self.doubts.contains(&Doubt::MuslSymbolsNotChecked) {
+                    self.doubts.push(Doubt::MuslSymbolsNotChecked);
+                }
+            }
+        }
+        self.reasons.extend(missing.into_iter().map(|(symbol, (since, objects))| Reason::SymbolMissing {
+            symbol: symbol.clone(),
+            since,
+            objects,
+        }));
     }
 }
 

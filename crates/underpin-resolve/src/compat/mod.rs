@@ -9,6 +9,7 @@ mod allocator;
 mod floor;
 mod from_elf;
 mod judge;
+mod musl;
 mod platform;
 mod select;
 mod subject;

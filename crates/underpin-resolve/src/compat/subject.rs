@@ -64,6 +64,8 @@ pub struct ObjectFacts {
     pub needed: Vec<BString>,
     /// The version needs, in file order.
     pub version_needs: Vec<VersionNeed>,
+    /// Strong imports that are bound to no version: all of them in an object for musl.
+    pub plain_imports: Vec<BString>,
     /// DT_RELR is present.
     pub relr: bool,
     /// The oldest kernel, from NT_GNU_ABI_TAG.
@@ -93,6 +95,7 @@ impl ObjectFacts {
             soname: None,
             needed: Vec::new(),
             version_needs: Vec::new(),
+            plain_imports: Vec::new(),
             relr: false,
             kernel: None,
             x86_level: None,

@@ -197,7 +197,23 @@ fn a_musl_program_runs_on_debian_once_musl_is_installed() {
 fn a_musl_program_runs_on_alpine_as_far_as_the_data_goes() {
     let verdict = verdict(program(MUSL_LOADER, &["libz.so.1", "libc.musl-x86_64.so.1"]), "alpine3.20");
     assert_eq!(verdict.verdict, Verdict::Runs);
-    assert_eq!(verdict.doubts, [Doubt::MuslSymbolsNotChecked]);
+    assert!(verdict.doubts.is_empty());
+}
+
+#[test]
+fn a_function_younger_than_the_systems_musl_refuses_and_an_unknown_one_is_a_doubt() {
+    let mut facts = program(MUSL_LOADER, &["libc.musl-x86_64.so.1"]);
+    facts.plain_imports = vec!["printf".into(), "statx".into()];
+    let refused = verdict(facts.clone(), "alpine3.19");
+    let expected =
+        Reason::SymbolMissing { symbol: "statx".into(), since: Number::parse("1.2.5"), objects: vec!["prog".into()] };
+    assert_eq!(reasons(&refused), [expected]);
+    assert_eq!(verdict(facts.clone(), "alpine3.20").verdict, Verdict::Runs);
+    facts.plain_imports = vec!["deflate".into()];
+    assert!(matches!(reasons(&verdict(facts.clone(), "alpine3.20")), [Reason::SymbolMissing { since: None, .. }]));
+    facts.needed.push("libz.so.1".into());
+    let with_zlib = verdict(facts, "alpine3.20");
+    assert_eq!((with_zlib.verdict, with_zlib.doubts), (Verdict::Runs, vec![Doubt::MuslSymbolsNotChecked]));
 }
 
 #[test]

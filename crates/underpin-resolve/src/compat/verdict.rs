@@ -118,6 +118,15 @@ pub enum Reason {
         /// The system's.
         has: Number,
     },
+    /// A function that the system's musl does not have: its loader stops before the program starts.
+    SymbolMissing {
+        /// The symbol.
+        symbol: BString,
+        /// The musl that first has it; `None`: no musl that the data knows has it.
+        since: Option<Number>,
+        /// The objects that import it.
+        objects: Vec<BString>,
+    },
     /// DT_RELR relocations that this system's loader refuses or does not apply.
     RelrUnsupported {
         /// The objects.
@@ -173,7 +182,8 @@ pub enum Doubt {
     },
     /// The kernel's version.
     KernelNotInData,
-    /// musl has no symbol versions: whether it has every imported function shows only at start.
+    /// Imports that musl does not have and that the other libraries must bring: musl has no symbol versions, so whether
+    /// they do shows only at start.
     MuslSymbolsNotChecked,
 }
 
