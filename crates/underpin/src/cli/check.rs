@@ -1,6 +1,6 @@
 //! `underpin check`.
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::path::PathBuf;
 
 /// Show where a program runs, and which symbol of which object forbids the rest.
@@ -32,6 +32,10 @@ pub struct CheckArgs {
     /// A folder of libraries that travel with the program (may be repeated)
     #[arg(long, value_name = "DIR")]
     pub with: Vec<PathBuf>,
+
+    /// Show more; the short form says where it leaves something out
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
 
     /// Print one JSON document (schema underpin.check/1)
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! `underpin survey`.
 
 use super::Phase;
-use clap::Args;
+use clap::{ArgAction, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -24,6 +24,10 @@ pub struct SurveyArgs {
     /// How far to watch it, where it is run; it then runs on without a tracer
     #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
     pub until: Phase,
+
+    /// Show more; the short form says where it leaves something out
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
 
     /// Print one JSON document (schema underpin.survey/1)
     #[arg(long)]

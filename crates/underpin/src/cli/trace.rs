@@ -1,6 +1,6 @@
 //! `underpin trace`.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,6 +28,10 @@ pub struct TraceArgs {
     /// process, descriptor)
     #[arg(long, default_value = "default", value_name = "LIST")]
     pub calls: String,
+
+    /// Show more; the short form says where it leaves something out
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
 
     /// Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`
     #[arg(long)]

@@ -3,12 +3,11 @@
 use super::{exit, resolve};
 use crate::exit::Exit;
 use crate::input;
+use crate::object::files_below;
 use crate::plan::{Output, TreePlan};
 use crate::screen::{self, Progress, Screen};
-use anyhow::Context;
 use rayon::prelude::*;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use underpin_report::{Line, Role, TreeDocument, to_json_line};
 use underpin_resolve::{Closure, Depth, FindingKind, LoaderKind, Resolver};
 
@@ -116,31 +115,16 @@ fn missing(kind: &FindingKind) -> Option<String> {
     }
 }
 
-/// Named files as they are; below folders every regular file, by name. Symbolic links inside a folder are not followed:
-/// what they lead to is either there itself or was not asked for.
+/// Named files as they are; of folders every regular file in and below them.
 fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
     let mut files = Vec::new();
     for name in names {
         let is_folder = name.is_dir();
         if is_folder {
-            walk(name, &mut files)?;
+            files.extend(files_below(name)?.into_iter().map(|path| Candidate { path, named: false }));
         } else {
             files.push(Candidate { path: input::locate(name)?, named: true });
         }
     }
     Ok(files)
-}
-
-fn walk(folder: &Path, files: &mut Vec<Candidate>) -> anyhow::Result<()> {
-    let read = || format!("cannot read the folder {}", folder.display());
-    let mut entries = fs::read_dir(folder).with_context(read)?.collect::<Result<Vec<_>, _>>().with_context(read)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&entry.path(), files)?,
-            Ok(kind) if kind.is_file() => files.push(Candidate { path: entry.path(), named: false }),
-            _ => {}
-        }
-    }
-    Ok(())
 }

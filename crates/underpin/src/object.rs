@@ -1,0 +1,87 @@
+//! Reading one ELF file in full: what `check` wants to know of a program and of what travels with it.
+
+use crate::input::{self, InputError};
+use anyhow::Context;
+use bstr::ByteSlice;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use underpin_elf::{Details, Elf, FileSource};
+use underpin_resolve::compat::ObjectFacts;
+
+/// One file, read in full.
+#[derive(Debug)]
+pub struct Object {
+    /// What a loader reads.
+    pub elf: Elf,
+    /// The rest.
+    pub details: Details,
+    /// What compatibility depends on.
+    pub facts: ObjectFacts,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+impl Object {
+    /// Reads a file; `name` is how it will be called in output.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is no ELF file, or is damaged: with its path, and the offset where there is one.
+    pub fn read(path: &Path, name: &[u8]) -> anyhow::Result<Object> {
+        let of = || path.display().to_string();
+        let file = File::open(path).with_context(of)?;
+        let size = file.metadata().with_context(of)?.len();
+        let source = FileSource::new(file).with_context(of)?;
+        let elf = Elf::read(&source).with_context(of)?;
+        let details = Details::read(&source, &elf).with_context(of)?;
+        let facts = ObjectFacts::from_elf(name, &elf, &details)?;
+        Ok(Object { elf, details, facts, size })
+    }
+}
+
+/// The shared libraries in and below a folder, by path: what travels with a program. Other files are passed over.
+///
+/// # Errors
+/// Where the folder cannot be read, or a library in it is damaged.
+pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
+    let mut found = Vec::new();
+    for path in files_below(folder)? {
+        match input::require_elf(&path, "check") {
+            Ok(()) => {
+                let name = path.file_name().unwrap_or_default().as_bytes().as_bstr();
+                // An object file or a core dump beside the libraries is no reason to refuse them.
+                if let Ok(object) = Object::read(&path, name) {
+                    found.push(object.facts);
+                }
+            }
+            Err(InputError::Denied(path)) => return Err(InputError::Denied(path).into()),
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Every regular file in and below a folder, by name. Symbolic links in it are not followed: what they lead to is either
+/// there itself or was not asked for.
+///
+/// # Errors
+/// Where a folder cannot be read.
+pub fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    walk(folder, &mut files)?;
+    Ok(files)
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let read = || format!("cannot read the folder {}", folder.display());
+    let mut entries = fs::read_dir(folder).with_context(read)?.collect::<Result<Vec<_>, _>>().with_context(read)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walk(&entry.path(), files)?,
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+    Ok(())
+}

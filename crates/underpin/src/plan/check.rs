@@ -1,0 +1,72 @@
+//! The plan of `underpin check`.
+
+use super::Surroundings;
+use crate::cli::CheckArgs;
+use crate::object::{self, Object};
+use anyhow::{Context, bail};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use underpin_resolve::compat::{Number, Subject, System, SystemTable};
+
+/// What to judge, and by what.
+#[derive(Debug)]
+pub struct CheckPlan {
+    /// The program, read in full.
+    pub program: Object,
+    /// Its facts and those of what travels with it.
+    pub subject: Subject,
+    /// The facts about systems.
+    pub table: &'static SystemTable,
+    /// The systems to judge, in the order asked for; all of the table where none was.
+    pub systems: Vec<&'static System>,
+    /// The user named them.
+    pub chosen: bool,
+    /// The newest glibc allowed.
+    pub max_glibc: Option<Number>,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+}
+
+impl CheckPlan {
+    /// # Errors
+    /// Where the program cannot be read, or a system or version is none.
+    pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
+        let table = table()?;
+        let systems = args.on.iter().map(|name| Ok(table.select(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
+        let max_glibc = args.max_glibc.as_deref().map(version).transpose()?;
+        let path = Surroundings::here().program(&args.program, "check")?;
+        let plan = CheckPlan::of(&path, &args.with)?;
+        let chosen = !systems.is_empty();
+        let systems = if chosen { systems } else { plan.systems };
+        Ok(CheckPlan { systems, chosen, max_glibc, json: args.json, verbosity: args.verbose, ..plan })
+    }
+
+    /// The plan for one program, judged by every system of the table.
+    ///
+    /// # Errors
+    /// Where the program, or a folder that travels with it, cannot be read.
+    pub fn of(path: &Path, with: &[PathBuf]) -> anyhow::Result<CheckPlan> {
+        let table = table()?;
+        let program = Object::read(path, path.as_os_str().as_bytes())?;
+        let mut companions = Vec::new();
+        for folder in with {
+            if !folder.is_dir() {
+                bail!("--with {} is not a folder", folder.display());
+            }
+            companions.extend(object::companions(folder)?);
+        }
+        let subject = Subject { program: program.facts.clone(), companions };
+        let systems = table.systems.iter().collect();
+        Ok(CheckPlan { program, subject, table, systems, chosen: false, max_glibc: None, json: false, verbosity: 0 })
+    }
+}
+
+fn table() -> anyhow::Result<&'static SystemTable> {
+    SystemTable::embedded().map_err(|error| anyhow::anyhow!("the table of systems in this build is wrong: {error}"))
+}
+
+fn version(text: &str) -> anyhow::Result<Number> {
+    Number::parse(text).with_context(|| format!("--max-glibc {text} is no version; write it like 2.28"))
+}
