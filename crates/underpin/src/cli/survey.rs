@@ -47,5 +47,5 @@ pub struct SurveyArgs {
 
     /// Run the program with these arguments and measure its start-up
     #[arg(last = true, value_name = "ARGS")]
-    pub arguments: Option<Vec<OsString>>,
+    pub arguments: Vec<OsString>,
 }

@@ -1,10 +1,10 @@
 //! `underpin trace`: runs a command and tells what its start-up did.
 
 use crate::exit::Exit;
-//EXPORT
+use crate::export;
 use crate::plan::TracePlan;
 use crate::screen::{self, Screen};
-use underpin_report::{TraceDocument, text};
+use underpin_report::{TraceDocument, html, text};
 use underpin_trace::{End, Session, Trace, TraceError, Until};
 
 /// Runs the command, shows its trace, and hands on its exit code.
@@ -16,12 +16,15 @@ pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         Ok(trace) => trace,
         Err(error) => return Ok(refused(error)),
     };
-    if plan.json {
-        screen.json(&document(&trace))?;
-    } else {
-        screen.show(&text::trace(&TraceDocument::new(&trace), &screen.view(0)));
+    let document = document(&trace);
+    if let Some(path) = &plan.html {
+        export::write(path, &html::trace(&document)?)?;
     }
-    //HTML
+    if plan.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::trace(&document, &screen.view(plan.verbosity)));
+    }
     Ok(exit(&trace))
 }
 

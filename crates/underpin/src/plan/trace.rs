@@ -13,6 +13,8 @@ use underpin_trace::{CallSet, Options, Output, Until};
 pub struct TracePlan {
     /// For the tracer.
     pub options: Options,
+    /// How much of the screen.
+    pub verbosity: u8,
     /// JSON instead of a screen.
     pub json: bool,
     /// Where the page goes.
@@ -30,7 +32,7 @@ impl TracePlan {
             output: if args.json { to_standard_error()? } else { Output::Inherit },
             ..Options::new(args.command)
         };
-        Ok(TracePlan { options, json: args.json, html: args.export_html })
+        Ok(TracePlan { options, verbosity: args.verbose, json: args.json, html: args.export_html })
     }
 }
 

@@ -1,0 +1,55 @@
+//! `underpin survey`: check, tree and, where the user asked for a run, trace of one program, on one page.
+
+use super::{check, trace, tree};
+use crate::exit::Exit;
+use crate::export;
+use crate::plan::{Format, SurveyPlan};
+use crate::screen::{self, Screen};
+use std::path::Path;
+use underpin_report::{StartUp, SurveyDocument, TreeDocument, html, markdown, text, to_json};
+use underpin_resolve::{Depth, Resolver};
+use underpin_trace::{Options, Session};
+
+/// Why there is no start-up on the page, where nothing went wrong.
+const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `--` alone)";
+
+/// Looks at the program, runs it where asked to, and shows and writes the page.
+///
+/// # Errors
+/// Where the program cannot be resolved or a page cannot be written.
+pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
+    let closure = tree::resolve(&resolver, &plan.path, Depth::Findings)?;
+    let exit = tree::exit(&closure);
+    let start_up = plan.run.map_or_else(|| StartUp::Absent(NOT_ASKED.to_owned()), start);
+    let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);
+    for (format, path) in &plan.exports {
+        write(&document, *format, path)?;
+    }
+    if plan.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::survey(&document, &screen.view(plan.verbosity)));
+    }
+    Ok(exit)
+}
+
+/// Runs the program. Where that fails the page says why, and holds the rest all the same.
+fn start(options: Options) -> StartUp {
+    match Session::new(options).run() {
+        Ok(trace) => StartUp::Traced(trace::document(&trace)),
+        Err(error) => {
+            screen::note(&error);
+            StartUp::Absent(error.to_string())
+        }
+    }
+}
+
+fn write(document: &SurveyDocument, format: Format, path: &Path) -> anyhow::Result<()> {
+    let text = match format {
+        Format::Html => html::survey(document)?,
+        Format::Json => to_json(document)? + "\n",
+        Format::Markdown => markdown::survey(document),
+    };
+    export::write(path, &text)
+}

@@ -1,0 +1,61 @@
+//! The plan of `underpin survey`.
+
+use super::{CheckPlan, Surroundings, survey_options};
+use crate::cli::SurveyArgs;
+use std::path::PathBuf;
+use underpin_trace::Options;
+
+/// What to look at, whether to run it, what to write.
+#[derive(Debug)]
+pub struct SurveyPlan {
+    /// The program.
+    pub path: PathBuf,
+    /// What `check` wants.
+    pub check: CheckPlan,
+    /// Under what it is resolved.
+    pub surroundings: Surroundings,
+    /// The run that the user asked for, if any.
+    pub run: Option<Options>,
+    /// Where and as what it is written.
+    pub exports: Vec<(Format, PathBuf)>,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+}
+
+/// The formats of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One self-contained page.
+    Html,
+    /// The document.
+    Json,
+    /// A page for a code host.
+    Markdown,
+}
+
+impl SurveyPlan {
+    /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
+    ///
+    /// # Errors
+    /// Where the program cannot be read.
+    pub fn new(args: SurveyArgs, asked_to_run: bool) -> anyhow::Result<SurveyPlan> {
+        let surroundings = Surroundings::here();
+        let path = surroundings.program(&args.program, "survey")?;
+        let check = CheckPlan::of(&path, &[])?;
+        let run = if asked_to_run {
+            let program = path.canonicalize()?;
+            Some(survey_options(program.into_os_string(), args.arguments, args.until)?)
+        } else {
+            None
+        };
+        let exports = [
+            (Format::Html, args.export_html),
+            (Format::Json, args.export_json),
+            (Format::Markdown, args.export_markdown),
+        ];
+        let exports = exports.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
+        Ok(SurveyPlan { path, check, surroundings, run, exports, json: args.json, verbosity: args.verbose })
+    }
+}
