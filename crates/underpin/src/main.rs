@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod export;
 mod input;
+mod object;
 mod plan;
 mod screen;
 
@@ -30,9 +31,16 @@ fn main() -> ExitCode {
 /// Arguments, plan, command: one line per verb.
 fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     match verb {
+        Verb::Survey(args) => commands::survey::run(plan::SurveyPlan::new(args, asked_to_run())?, screen),
         Verb::Tree(args) => commands::tree::run(plan::TreePlan::new(args)?, screen),
+        Verb::Check(args) => commands::check::run(plan::CheckPlan::new(args)?, screen),
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }
+}
+
+/// Whether the command line holds a `--`: clap does not tell an empty list behind it from none.
+fn asked_to_run() -> bool {
+    std::env::args_os().any(|argument| argument == "--")
 }

@@ -55,8 +55,12 @@ pub enum Color {
 /// One verb of the program.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Show the whole picture of one program, and what to do about it
+    Survey(SurveyArgs),
     /// Show what the loader will load, from where, why, and every path tried
     Tree(TreeArgs),
+    /// Show where a program runs, and which symbol of which object forbids the rest
+    Check(CheckArgs),
     /// Run a command and show what its start-up really did, call by call
     Trace(TraceArgs),
     /// Show what this machine allows, and the command that mends each lack

@@ -3,7 +3,9 @@
 use crate::exit::Exit;
 use crate::plan::CheckPlan;
 use crate::screen::Screen;
-use underpin_report::{CheckDocument, text};
+use bstr::BString;
+use std::os::unix::ffi::OsStrExt;
+use underpin_report::{CheckDocument, CheckInput, text};
 use underpin_resolve::compat;
 
 /// Judges and shows.
@@ -20,4 +22,19 @@ pub fn run(plan: CheckPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     // Without a system or a limit there is no gate that could fail.
     let gated = plan.chosen || plan.max_glibc.is_some();
     Ok(if gated && !document.passed { Exit::Finding } else { Exit::Fine })
+}
+
+/// The judgement as a document.
+pub fn document(plan: &CheckPlan) -> CheckDocument {
+    let companions: Vec<BString> = plan.subject.companions.iter().map(|object| object.name.clone()).collect();
+    CheckDocument::new(&CheckInput {
+        program: plan.path.as_os_str().as_bytes().into(),
+        bytes: plan.program.size,
+        elf: &plan.program.elf,
+        details: &plan.program.details,
+        companions: &companions,
+        compat: &compat::check(&plan.subject, &plan.systems, plan.max_glibc.as_ref()),
+        systems_date: &plan.table.date,
+        systems_chosen: plan.chosen,
+    })
 }

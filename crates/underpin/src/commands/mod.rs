@@ -1,6 +1,8 @@
 //! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
 
+pub mod check;
 pub mod doctor;
 pub mod generate;
+pub mod survey;
 pub mod trace;
 pub mod tree;

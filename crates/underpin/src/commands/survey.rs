@@ -20,8 +20,8 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
     let closure = tree::resolve(&resolver, &plan.path, Depth::Findings)?;
-    let exit = tree::exit(&closure);
-    let start_up = plan.run.map_or_else(|| StartUp::Absent(NOT_ASKED.to_owned()), start);
+    let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
+    let exit = tree::exit(&closure).or(ran);
     let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);
     for (format, path) in &plan.exports {
         write(&document, *format, path)?;
@@ -34,13 +34,13 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Runs the program. Where that fails the page says why, and holds the rest all the same.
-fn start(options: Options) -> StartUp {
+/// Runs the program. Where it cannot be run or watched the page says why, and holds the rest all the same.
+fn start(options: Options) -> (StartUp, Exit) {
     match Session::new(options).run() {
-        Ok(trace) => StartUp::Traced(trace::document(&trace)),
+        Ok(trace) => (StartUp::Traced(Box::new(trace::document(&trace))), Exit::Fine),
         Err(error) => {
             screen::note(&error);
-            StartUp::Absent(error.to_string())
+            (StartUp::Absent(error.to_string()), Exit::Error)
         }
     }
 }

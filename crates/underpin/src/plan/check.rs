@@ -11,6 +11,8 @@ use underpin_resolve::compat::{Number, Subject, System, SystemTable};
 /// What to judge, and by what.
 #[derive(Debug)]
 pub struct CheckPlan {
+    /// Where the program is.
+    pub path: PathBuf,
     /// The program, read in full.
     pub program: Object,
     /// Its facts and those of what travels with it.
@@ -59,7 +61,18 @@ impl CheckPlan {
         }
         let subject = Subject { program: program.facts.clone(), companions };
         let systems = table.systems.iter().collect();
-        Ok(CheckPlan { program, subject, table, systems, chosen: false, max_glibc: None, json: false, verbosity: 0 })
+        let path = path.to_owned();
+        Ok(CheckPlan {
+            path,
+            program,
+            subject,
+            table,
+            systems,
+            chosen: false,
+            max_glibc: None,
+            json: false,
+            verbosity: 0,
+        })
     }
 }
 

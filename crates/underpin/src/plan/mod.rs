@@ -3,10 +3,14 @@
 //! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
 //! a command has nothing left to doubt but the work itself.
 
+mod check;
 mod surroundings;
+mod survey;
 mod trace;
 mod tree;
 
+pub use check::CheckPlan;
 pub use surroundings::Surroundings;
-pub use trace::TracePlan;
+pub use survey::{Format, SurveyPlan};
+pub use trace::{TracePlan, survey_options};
 pub use tree::{Output, Targets, TreePlan};
