@@ -3,6 +3,7 @@
 use crate::screen;
 use std::io;
 use std::process::ExitCode;
+use underpin_resolve::{Closure, Severity};
 
 /// How a verb ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,12 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// A finding that keeps the program from starting decides; warnings and notes do not.
+    pub fn of(closure: &Closure) -> Exit {
+        let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
+        if broken { Exit::Finding } else { Exit::Fine }
+    }
+
     /// The graver of two ends: an error of ours before a finding before fine.
     pub fn or(self, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {

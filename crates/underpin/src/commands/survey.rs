@@ -1,10 +1,11 @@
 //! `underpin survey`: check, tree and, where the user asked for a run, trace of one program, on one page.
 
-use super::{check, trace, tree};
+use super::{check, trace};
 use crate::exit::Exit;
 use crate::export;
 use crate::plan::{Format, SurveyPlan};
 use crate::screen::{self, Screen};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::{StartUp, SurveyDocument, TreeDocument, html, markdown, text, to_json};
 use underpin_resolve::{Depth, Resolver};
@@ -19,9 +20,9 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 /// Where the program cannot be resolved or a page cannot be written.
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
-    let closure = tree::resolve(&resolver, &plan.path, Depth::Findings)?;
+    let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Findings)?;
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
-    let exit = tree::exit(&closure).or(ran);
+    let exit = Exit::of(&closure).or(ran);
     let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);
     for (format, path) in &plan.exports {
         write(&document, *format, path)?;

@@ -8,7 +8,6 @@ use crate::plan::{Output, Surroundings, Targets, TreePlan};
 use crate::screen::Screen;
 use anyhow::bail;
 use bstr::{BStr, ByteSlice};
-use std::mem::{self, ManuallyDrop};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::{Text, TreeDocument, text};
@@ -22,8 +21,6 @@ pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Surroundings { root, sysroot, environment } = &plan.surroundings;
     // A sysroot in which ldconfig never ran has no cache; this machine's loader would not look at ld.so.conf either.
     let resolver = Resolver::new(root, environment.clone()).with_conf(sysroot.is_some());
-    // As with the closure below: the process ends with its only resolver.
-    let resolver = ManuallyDrop::new(resolver);
     match &plan.targets {
         Targets::Many(files) => many::run(&resolver, files, &plan, screen),
         Targets::One(program) => one(&resolver, program, &plan, screen),
@@ -38,10 +35,7 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
         for object in closure.objects.iter().skip(1) {
             screen.line(&object.path);
         }
-        let exit = exit(&closure);
-        // The process ends here: giving every string back first costs a tenth of the run.
-        mem::forget(closure);
-        return Ok(exit);
+        return Ok(exit(&closure));
     }
     let mut document = TreeDocument::new(&closure);
     let mut exit = exit(&closure);
@@ -60,13 +54,13 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
 }
 
 /// Resolves one file.
-pub fn resolve(resolver: &Resolver, program: &Path, depth: Depth) -> anyhow::Result<Closure> {
+fn resolve(resolver: &Resolver, program: &Path, depth: Depth) -> anyhow::Result<Closure> {
     let path = BStr::new(program.as_os_str().as_bytes());
     Ok(resolver.resolve(path, depth)?)
 }
 
 /// A finding that keeps the program from starting decides the exit code; warnings and notes do not.
-pub fn exit(closure: &Closure) -> Exit {
+fn exit(closure: &Closure) -> Exit {
     let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
     if broken { Exit::Finding } else { Exit::Fine }
 }
