@@ -15,7 +15,7 @@ const SHELLS: [(&str, &str); 4] =
 /// # Errors
 /// Where the binary does not build, or a document is out of date.
 pub fn generate(check: bool) -> anyhow::Result<()> {
-    let binary = run::release_binary()?;
+    let binary = run::debug_binary()?;
     let mut stale = Vec::new();
     for (path, args) in documents() {
         let output = Command::new(&binary).arg("generate").args(&args).output().context("cannot run underpin")?;

@@ -27,8 +27,20 @@ pub fn must(program: &str, args: &[&str]) -> anyhow::Result<()> {
 /// # Errors
 /// Where it does not build.
 pub fn release_binary() -> anyhow::Result<PathBuf> {
+    build(&["--release"], "release/underpin")
+}
+
+/// Builds the binary as the tests run it, which takes less time, and says where it is.
+///
+/// # Errors
+/// Where it does not build.
+pub fn debug_binary() -> anyhow::Result<PathBuf> {
+    build(&[], "debug/underpin")
+}
+
+fn build(profile: &[&str], path: &str) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    must(&cargo, &["build", "--release", "--quiet", "--package", "underpin"])?;
+    must(&cargo, &[&["build", "--quiet", "--package", "underpin"], profile].concat())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
-    Ok(target.join("release/underpin"))
+    Ok(target.join(path))
 }
