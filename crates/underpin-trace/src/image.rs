@@ -134,3 +134,63 @@ fn bias(headers: &[Header], aux: &AuxVector) -> u64 {
     };
     stated.or_else(first).map_or(0, |vaddr| aux.program_headers.wrapping_sub(vaddr))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use underpin_test_support::{Fixture, need};
+
+    /// Stands for a loader: one probe, and the hook where `HOOK` is defined.
+    const LOADER: &str = r#"
+#ifdef HOOK
+void _dl_debug_state(void) {}
+struct { int version; void *map, *brk; int state; } _r_debug = { 1, 0, 0, 1 };
+#endif
+__attribute__((visibility("default"))) void marked(void) {
+    __asm__ volatile(
+        "marker: nop\n.globl marker\n"
+        ".pushsection .note.stapsdt,\"a\",%note\n.balign 4\n"
+        ".long 2f-1f, 4f-3f, 3\n1: .asciz \"stapsdt\"\n2: .balign 4\n"
+        "3: .quad marker, 0, 0\n.asciz \"rtld\"\n.asciz \"init_complete\"\n.asciz \"\"\n4: .balign 4\n.popsection\n");
+}"#;
+
+    fn hook(dir: &Fixture, flags: &[&str]) -> (LoaderHook, impl Fn(&str) -> u64 + use<>) {
+        dir.write("loader.c", LOADER);
+        let fixed = ["-shared", "-fPIC", "-nostdlib", "-Wl,-Bsymbolic", "-o", "loader.so", "loader.c"];
+        dir.cc(fixed.iter().chain(flags));
+        let path = PathText::new(dir.join("loader.so").as_os_str().as_bytes());
+        let image = Image { interpreter: Some(path), loader_base: 0x7000_0000, ..Image::default() };
+        let symbols = dir.must("nm", ["loader.so"]);
+        let address = move |name: &str| {
+            let line =
+                symbols.lines().find(|line| line.ends_with(&format!(" {name}"))).expect("a symbol of the fixture");
+            0x7000_0000 + u64::from_str_radix(&line[..16], 16).expect("an address")
+        };
+        (image.loader_hook().expect("a hook"), address)
+    }
+
+    #[test]
+    fn the_hook_is_found_through_either_hash_table() {
+        need!("cc", "nm");
+        for style in ["-Wl,--hash-style=gnu", "-Wl,--hash-style=sysv"] {
+            let dir = Fixture::new();
+            let (hook, address) = hook(&dir, &["-DHOOK", style]);
+            assert_eq!(hook.function, address("_dl_debug_state"), "{style}");
+            assert_eq!(hook.state, Some(address("_r_debug") + 24), "{style}");
+        }
+    }
+
+    #[test]
+    fn a_loader_without_the_hook_is_marked_at_its_probe() {
+        need!("cc", "nm");
+        let dir = Fixture::new();
+        let (hook, address) = hook(&dir, &[]);
+        assert_eq!((hook.function, hook.state), (address("marker"), None));
+    }
+
+    #[test]
+    fn a_file_that_is_no_loader_gives_a_reason() {
+        let image = Image { interpreter: Some(PathText::new(b"/etc/passwd")), ..Image::default() };
+        assert!(image.loader_hook().unwrap_err().starts_with("/etc/passwd: "));
+    }
+}
