@@ -125,7 +125,10 @@ impl Tracer {
         if self.may_have_written() {
             self.first_output(self.clock.at(seen).min(now));
             self.output_watch = None;
+        } else if !std::mem::replace(&mut self.doubted, true) {
+            // The kernel reports a write a moment before it counts it: the next stop decides.
         } else {
+            self.doubted = false;
             self.output_watch = self.output_watch.take().and_then(|watch| watch.again().ok());
         }
     }

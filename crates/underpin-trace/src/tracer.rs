@@ -72,6 +72,8 @@ pub(crate) struct Tracer {
     pub(crate) outputs: Vec<(u64, u64)>,
     /// Notices the first output from outside, where only chosen calls stop.
     pub(crate) output_watch: Option<OutputWatch>,
+    /// It has noticed a write which no task seems to have made.
+    pub(crate) doubted: bool,
     /// Where that is not possible: calls still to be looked at for it, once `main` has begun.
     pub(crate) output_search: u64,
     pub(crate) foreign: HashSet<RawPid>,
@@ -111,6 +113,7 @@ impl Tracer {
             notes: Vec::new(),
             outputs: Vec::new(),
             output_watch: None,
+            doubted: false,
             output_search: 0,
             foreign: HashSet::new(),
             scratch: Vec::new(),

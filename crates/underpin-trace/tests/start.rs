@@ -325,6 +325,30 @@ fn the_first_output_is_noticed_where_only_chosen_calls_stop() {
     assert_eq!(silent.instants.first_output, None, "what goes to the null device is nobody's output");
 }
 
+/// inotify knows nothing of sockets, so there a bounded number of calls is looked at instead.
+#[test]
+fn the_first_output_to_a_socket_is_looked_for_and_given_up() {
+    need!("cc");
+    let dir = Fixture::new();
+    let to_a_socket = |program: &str| {
+        let (theirs, _ours) = std::os::unix::net::UnixStream::pair().unwrap();
+        let output = Output::File(File::from(std::os::fd::OwnedFd::from(theirs)));
+        run(Options { output, ..options(Until::Exit, program) })
+    };
+    let trace = to_a_socket(&built(&dir, "cc", &[]));
+    assert_eq!(trace.end, End::Exited(7));
+    assert!(trace.phase(PhaseKind::AfterOutput).is_some() && in_order(&trace.instants), "{:?}", trace.instants);
+    dir.write(
+        "q.c",
+        "#include <unistd.h>\nint main(void) { for (int i = 0; i < 1000; i++) getppid(); return write(1, \"x\", 1) != 1; }",
+    );
+    dir.cc(["-o", "q", "q.c"]);
+    let trace = to_a_socket(dir.join("q").to_str().unwrap());
+    assert_eq!((trace.end, trace.instants.first_output), (End::Exited(0), None));
+    assert!(trace.notes.iter().any(|note| matches!(note, Note::FirstOutputGivenUp { .. })), "{:?}", trace.notes);
+    assert!(trace.totals.iter().all(|total| total.name.name() != Some("getppid")), "looked at and not counted");
+}
+
 #[test]
 fn events_beyond_the_limit_are_counted() {
     need!("cc");

@@ -174,11 +174,13 @@ int main(void) {
     return 0;
 }"#;
 
+/// The thread waits for the return of the `clone` that made it: the exec kills the first thread wherever it is.
 const EXEC_IN_THREAD: &str = r#"
 #include <pthread.h>
 #include <unistd.h>
-static void *work(void *p) { execl("/bin/echo", "echo", "from a thread", (char *)0); return p; }
-int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); for (;;) pause(); }"#;
+static volatile int go;
+static void *work(void *p) { while (!go); execl("/bin/echo", "echo", "from a thread", (char *)0); return p; }
+int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); go = 1; for (;;) pause(); }"#;
 
 /// A call that is restarted, one that fails with EINTR, a SIGTRAP of its own.
 const SIGNALS: &str = r#"
