@@ -101,7 +101,8 @@ fn write_table(out: &mut String, table: &Table) {
 fn cell(cell: &Cell) -> String {
     let mut text = spans(&cell.spans, true);
     if !cell.more.is_empty() {
-        text.push_str(", ");
+        let list = cell.more.first().is_some_and(|span| span.role() == Role::Name);
+        text.push_str(if list { ", " } else { "; " });
         text.push_str(&spans(&cell.more, true));
     }
     text

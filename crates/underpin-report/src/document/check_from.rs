@@ -186,7 +186,7 @@ impl From<&SystemVerdict> for SystemRecord {
             install: Vec::new(),
             command: None,
             lacks: Vec::new(),
-            doubts: verdict.doubts.iter().map(doubt_words).collect(),
+            doubts: doubt_words(&verdict.doubts),
             notes: verdict.notes.iter().map(note_words).collect(),
         };
         match &verdict.verdict {
@@ -281,18 +281,27 @@ fn lack_words(lack: &Lack) -> String {
     }
 }
 
-fn doubt_words(doubt: &Doubt) -> String {
-    match doubt {
-        Doubt::VersionsNotInData { file, needs } => {
-            format!("whether its {} defines {needs} is not in the data", shown(file))
-        }
-        Doubt::LibraryNotInData { soname } => format!("which package has {} is not in the data", shown(soname)),
-        Doubt::KernelNotInData => "its kernel's version is not in the data".to_owned(),
-        Doubt::MuslSymbolsNotChecked => {
-            "musl has no symbol versions: whether its other libraries have every function shows only at start"
-                .to_owned()
+/// One sentence for each kind of doubt, with everything that it is about.
+fn doubt_words(doubts: &[Doubt]) -> Vec<String> {
+    let (mut packages, mut versions, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
+    for doubt in doubts {
+        match doubt {
+            Doubt::VersionsNotInData { file, needs } => versions.push(format!("{needs} of {}", shown(file))),
+            Doubt::LibraryNotInData { soname } => packages.push(shown(soname)),
+            Doubt::KernelNotInData => sentences.push("its kernel's version is not in the data".to_owned()),
+            Doubt::MuslSymbolsNotChecked => sentences.push(
+                "musl has no symbol versions: whether its other libraries have every function shows only at start"
+                    .to_owned(),
+            ),
         }
     }
+    if !packages.is_empty() {
+        sentences.push(format!("not in the data: the packages of {}", packages.join(", ")));
+    }
+    if !versions.is_empty() {
+        sentences.push(format!("not in the data: whether it has {}", versions.join(", ")));
+    }
+    sentences
 }
 
 fn note_words(note: &Note) -> String {
@@ -380,6 +389,16 @@ fn nearest(reach: &[ReachSystem]) -> Option<AdviceRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn doubts_of_one_kind_are_one_sentence() {
+        let library = |name: &str| Doubt::LibraryNotInData { soname: name.into() };
+        let words = doubt_words(&[library("liba.so"), Doubt::KernelNotInData, library("libb.so")]);
+        assert_eq!(
+            words,
+            ["its kernel's version is not in the data", "not in the data: the packages of liba.so, libb.so"]
+        );
+    }
 
     #[test]
     fn names_of_cpp_and_rust_are_read_back_and_c_is_left_alone() {

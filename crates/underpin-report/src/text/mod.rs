@@ -12,6 +12,7 @@ mod paths;
 mod survey;
 mod trace;
 mod tree;
+mod tries;
 mod why;
 
 pub use advice::advice;

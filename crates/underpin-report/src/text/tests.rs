@@ -194,3 +194,16 @@ fn survey_without_a_run_says_why() {
     assert!(text.contains("not measured: no command was given"), "{text}");
     assert!(text.contains("not found"), "{text}");
 }
+
+#[test]
+fn cpu_subdirectories_of_a_miss_are_counted_until_asked_for() {
+    let mut document = TreeDocument::new(&broken_closure());
+    let pattern = document.edges[0].tries[0].clone();
+    let tried = |path: &str| crate::document::tree::TryRecord { path: path.into(), ..pattern.clone() };
+    let paths = ["/a/glibc-hwcaps/x86-64-v2/l.so", "/a/l.so", "/b/l.so", "/c/glibc-hwcaps/x86-64-v2/l.so"];
+    document.edges[0].tries = paths.map(tried).to_vec();
+    let short = tree(&document, &view(0)).to_string();
+    assert!(short.contains("1. /a/l.so") && short.contains("no such file ×2"), "{short}");
+    assert!(short.contains("2. /b/l.so") && short.contains("3. /c/glibc-hwcaps/x86-64-v2/l.so"), "{short}");
+    assert!(tree(&document, &view(1)).to_string().contains("4. /c/glibc-hwcaps"), "all of them with -v");
+}

@@ -3,11 +3,10 @@
 //! Each object stands once, under the object that asked for it first, so the tree is the loader's own story and not an
 //! expansion of it. The C library's family is folded into one line unless something about it is unusual.
 
+use super::tries::{tries_words, try_lines};
 use super::{calls_line, findings};
 use crate::bytes::Raw;
-use crate::document::tree::{
-    EdgeRecord, EdgeResult, LoaderFamily, ObjectRecord, RequestKind, TreeDocument, TryOutcome, TryRecord,
-};
+use crate::document::tree::{EdgeRecord, EdgeResult, LoaderFamily, ObjectRecord, RequestKind, TreeDocument};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
@@ -212,11 +211,12 @@ impl<'a> Screen<'a> {
         }
         let indent = self.indent(below);
         if failed {
-            let tried = format!("{} in this order:", count(edge.tries.len(), "path was tried,", "paths were tried,"));
-            let tried = if edge.tries.len() == 1 { "1 path was tried:".to_owned() } else { tried };
+            let tried = tries_words(self.document, edge, self.view.verbosity);
+            let tried = shorten(&tried, self.columns.saturating_sub(width(&indent) + 2));
             self.text.push(Line::new().with(Role::Dim, &indent).with(Role::Dim, format!("  {tried}")));
         }
-        for line in try_lines(edge, self.columns.saturating_sub(width(&indent))) {
+        let room = self.columns.saturating_sub(width(&indent));
+        for line in try_lines(self.document, edge, room, self.view.verbosity) {
             let mut whole = Line::new().with(Role::Dim, &indent);
             line.spans().iter().for_each(|span| whole.push(span.clone()));
             self.text.push(whole);
@@ -294,40 +294,4 @@ fn pending<'a>(children: &[Child<'a>], prefix: &str) -> Vec<Pending<'a>> {
 /// Whether the program does not start for this edge.
 fn is_failure(edge: &EdgeRecord) -> bool {
     matches!(edge.result, EdgeResult::Missing | EdgeResult::Fatal)
-}
-
-/// The numbered paths of a search: path, rule, result; in columns where all of them fit, else each line by itself.
-pub(super) fn try_lines(edge: &EdgeRecord, columns: usize) -> Vec<Line> {
-    let digits = edge.tries.len().to_string().len();
-    let widest = |text: &dyn Fn(&TryRecord) -> usize| edge.tries.iter().map(text).max().unwrap_or(0);
-    let paths = widest(&|tried| width(&tried.path.to_string()));
-    let rules = widest(&|tried| width(&tried.source.text) + 2);
-    let results = widest(&|tried| width(&tried.text));
-    let room = columns.saturating_sub(digits + 6);
-    let aligned = paths + rules + results <= room;
-    edge.tries
-        .iter()
-        .enumerate()
-        .map(|(index, tried)| {
-            let rule = shorten(&format!("[{}]", tried.source.text), room / 3);
-            let result = shorten(&tried.text, room / 2);
-            let path = shorten(&tried.path.to_string(), room.saturating_sub(width(&rule) + width(&result)));
-            let pad = |text: &str, columns: usize| if aligned { columns - width(text) } else { 0 };
-            let (after_path, after_rule) = (pad(&path, paths), pad(&rule, rules));
-            Line::new()
-                .with(Role::Dim, format!("  {:>digits$}. ", index + 1))
-                .with(Role::Path, path)
-                .with(Role::Dim, format!("{} {rule}{} ", " ".repeat(after_path), " ".repeat(after_rule)))
-                .with(try_role(tried.result), result)
-        })
-        .collect()
-}
-
-fn try_role(result: TryOutcome) -> Role {
-    match result {
-        TryOutcome::Taken => Role::Good,
-        TryOutcome::Fatal => Role::Bad,
-        TryOutcome::NotFound | TryOutcome::DirectoryMissing => Role::Dim,
-        _ => Role::Warn,
-    }
 }

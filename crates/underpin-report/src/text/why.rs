@@ -1,6 +1,6 @@
 //! `--why NAME`: the chain of requests from the program to an object, and everybody else who asks for it.
 
-use super::tree::try_lines;
+use super::tries::try_lines;
 use crate::bytes::Raw;
 use crate::document::tree::{EdgeRecord, EdgeResult, TreeDocument, Why};
 use crate::layout::{View, shorten, wrap};
@@ -23,7 +23,7 @@ pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Tex
     others(&mut text, document, &edges, view);
     if !first.tries.is_empty() {
         text.heading("Paths tried, in order");
-        try_lines(first, view.usable()).into_iter().for_each(|line| text.push(line));
+        try_lines(document, first, view.usable(), view.verbosity).into_iter().for_each(|line| text.push(line));
     }
     Some(text)
 }
