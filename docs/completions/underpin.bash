@@ -40,6 +40,9 @@ _underpin() {
             underpin__subcmd__generate,man)
                 cmd="underpin__subcmd__generate__subcmd__man"
                 ;;
+            underpin__subcmd__generate,schema)
+                cmd="underpin__subcmd__generate__subcmd__schema"
+                ;;
             *)
                 ;;
         esac
@@ -113,7 +116,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__generate)
-            opts="-h -V --color --help --version man completions"
+            opts="-h -V --color --help --version man schema completions"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -149,6 +152,24 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__generate__subcmd__man)
+            opts="-h -V --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__generate__subcmd__schema)
             opts="-h -V --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

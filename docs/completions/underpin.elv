@@ -28,7 +28,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand check 'Show where a program runs, and which symbol of which object forbids the rest'
             cand trace 'Run a command and show what its start-up really did, call by call'
             cand doctor 'Show what this machine allows, and the command that mends each lack'
-            cand generate 'Print a man page or shell completions'
+            cand generate 'Print a man page, shell completions or a JSON Schema'
         }
         &'underpin;survey'= {
             cand --until 'How far to watch it, where it is run; it then runs on without a tracer'
@@ -103,9 +103,17 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
             cand man 'Print the man page of underpin, or of one verb'
+            cand schema 'Print the JSON Schema of a verb''s document'
             cand completions 'Print the completions of a shell'
         }
         &'underpin;generate;man'= {
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'underpin;generate;schema'= {
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'

@@ -34,7 +34,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "tree" -d 'Show wh
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "check" -d 'Show where a program runs, and which symbol of which object forbids the rest'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "trace" -d 'Run a command and show what its start-up really did, call by call'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Show what this machine allows, and the command that mends each lack'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page or shell completions'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
 main\t'To `main`: the initialisers too'
 exit\t'To the end of its last process'"
@@ -95,18 +95,24 @@ never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l json -d 'Print one JSON document (schema underpin.doctor/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man completions" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man completions" -f -a "man" -d 'Print the man page of underpin, or of one verb'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man completions" -f -a "completions" -d 'Print the completions of a shell'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "man" -d 'Print the man page of underpin, or of one verb'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "schema" -d 'Print the JSON Schema of a verb\'s document'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "completions" -d 'Print the completions of a shell'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"

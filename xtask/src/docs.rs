@@ -1,4 +1,4 @@
-//! Man pages and completions: printed by the binary itself, kept in docs/ so that packagers need not run it.
+//! Man pages, completions and JSON Schemas: printed by the binary itself, kept in docs/ so that packagers need not run it.
 
 use crate::run;
 use anyhow::{Context, bail};
@@ -38,11 +38,14 @@ pub fn generate(check: bool) -> anyhow::Result<()> {
 /// Every document: its path, and the arguments of `underpin generate` that print it.
 fn documents() -> Vec<(String, Vec<String>)> {
     let man = |verb: &str| (format!("docs/man/underpin-{verb}.1"), vec!["man".to_owned(), verb.to_owned()]);
+    let schema =
+        |verb: &str| (format!("docs/schemas/underpin.{verb}.1.json"), vec!["schema".to_owned(), verb.to_owned()]);
     let completions = |(shell, file): (&str, &str)| {
         (format!("docs/completions/{file}"), vec!["completions".to_owned(), shell.to_owned()])
     };
     let mut all = vec![("docs/man/underpin.1".to_owned(), vec!["man".to_owned()])];
     all.extend(VERBS.map(man));
+    all.extend(VERBS.map(schema));
     all.extend(SHELLS.map(completions));
     all
 }

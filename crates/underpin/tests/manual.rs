@@ -1,4 +1,4 @@
-//! Help, man pages and completions: generated, complete and up to date.
+//! Help, man pages, completions and schemas: generated, complete and up to date.
 
 mod common;
 
@@ -47,5 +47,13 @@ fn the_completions_are_up_to_date() {
     {
         let kept = std::fs::read_to_string(docs().join("completions").join(file)).unwrap_or_default();
         assert!(kept == says(["generate", "completions", shell]).stdout, "{shell}: run `cargo xtask docs`");
+    }
+}
+
+#[test]
+fn the_schemas_are_up_to_date() {
+    for verb in VERBS {
+        let kept = std::fs::read_to_string(docs().join(format!("schemas/underpin.{verb}.1.json"))).unwrap_or_default();
+        assert!(kept == says(["generate", "schema", verb]).stdout, "{verb}: run `cargo xtask docs`");
     }
 }

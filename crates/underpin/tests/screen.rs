@@ -51,16 +51,3 @@ fn a_full_disk_is_told() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("cannot write to standard output"), "{}", output.stderr);
 }
-
-#[test]
-fn every_document_names_its_schema() {
-    for (args, schema) in [
-        (&["tree", "--json", "/bin/sh"][..], "underpin.tree/1"),
-        (&["check", "--json", "/bin/sh"], "underpin.check/1"),
-        (&["survey", "--json", "/bin/sh"], "underpin.survey/1"),
-        (&["doctor", "--json"], "underpin.doctor/1"),
-        (&["trace", "--json", "--", "/bin/sh", "-c", "echo output of the command"], "underpin.trace/1"),
-    ] {
-        assert_eq!(json(args)["schema"], schema, "{args:?}");
-    }
-}

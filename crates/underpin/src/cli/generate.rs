@@ -1,9 +1,10 @@
-//! The hidden verb behind `cargo xtask docs`: man pages and shell completions from these very definitions.
+//! The hidden verb behind `cargo xtask docs`: man pages and shell completions from these very
+//! definitions, and the schemas of the JSON documents.
 
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-/// Print a man page or shell completions.
+/// Print a man page, shell completions or a JSON Schema.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     /// Which
@@ -18,6 +19,11 @@ pub enum What {
     Man {
         /// The verb
         verb: Option<String>,
+    },
+    /// Print the JSON Schema of a verb's document
+    Schema {
+        /// The verb
+        verb: String,
     },
     /// Print the completions of a shell
     Completions {

@@ -65,7 +65,7 @@ pub enum Verb {
     Trace(TraceArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
-    /// Print a man page or shell completions
+    /// Print a man page, shell completions or a JSON Schema
     #[command(hide = true)]
     Generate(GenerateArgs),
 }

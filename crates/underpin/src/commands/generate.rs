@@ -1,4 +1,4 @@
-//! Man pages and completions, generated so that they cannot drift from the command line.
+//! Man pages, completions and schemas, generated so that they cannot drift from the command line and the documents.
 
 use crate::cli::{Cli, GenerateArgs, What};
 use crate::exit::Exit;
@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use std::io::{self, Write};
+use underpin_report::{CheckDocument, DoctorDocument, SurveyDocument, TraceDocument, TreeDocument, Verb, schema_of};
 
 /// Prints one document.
 ///
@@ -23,10 +24,22 @@ pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
             let name = format!("underpin-{verb}");
             page(command.clone().name(name.clone()).display_name(name), &mut text)?;
         }
+        What::Schema { verb } => writeln!(text, "{:#}", schema(verb)?)?,
         What::Completions { shell } => clap_complete::generate(*shell, &mut root, "underpin", &mut text),
     }
     screen.text(text);
     Ok(Exit::Fine)
+}
+
+fn schema(verb: &str) -> anyhow::Result<serde_json::Value> {
+    let verb = Verb::ALL.into_iter().find(|known| known.name() == verb);
+    Ok(match verb.context("no verb of that name has a document")? {
+        Verb::Tree => schema_of::<TreeDocument>(),
+        Verb::Check => schema_of::<CheckDocument>(),
+        Verb::Trace => schema_of::<TraceDocument>(),
+        Verb::Survey => schema_of::<SurveyDocument>(),
+        Verb::Doctor => schema_of::<DoctorDocument>(),
+    })
 }
 
 /// One man page. The closing text of the help is kept line by line: filled, its examples would run together.
