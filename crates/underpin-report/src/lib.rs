@@ -25,6 +25,6 @@ pub use document::doctor::DoctorDocument;
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
-pub use document::{CheckInput, Document, JsonError, Verb, schema_of, to_json, to_json_line};
+pub use document::{CheckInput, Document, JsonError, Verb, schema, schema_of, to_json, to_json_line};
 pub use layout::View;
 pub use styled::{Line, Role, Span, Text};

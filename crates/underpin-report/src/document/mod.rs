@@ -128,6 +128,18 @@ pub fn schema_of<D: Document>() -> serde_json::Value {
     schema.to_value()
 }
 
+/// The JSON Schema of a verb's document, see [`schema_of`].
+#[must_use]
+pub fn schema(verb: Verb) -> serde_json::Value {
+    match verb {
+        Verb::Tree => schema_of::<tree::TreeDocument>(),
+        Verb::Check => schema_of::<check::CheckDocument>(),
+        Verb::Trace => schema_of::<trace::TraceDocument>(),
+        Verb::Survey => schema_of::<survey::SurveyDocument>(),
+        Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
+    }
+}
+
 /// The `schema` field of a document: always the constant of its verb.
 #[derive(Clone, Copy)]
 pub struct SchemaTag<D>(PhantomData<fn() -> D>);

@@ -84,6 +84,9 @@ fn json_holds_nothing_that_acts_on_a_terminal() {
 fn a_verb_names_its_schema() {
     for verb in Verb::ALL {
         assert_eq!(verb.schema(), format!("underpin.{verb}/1"));
+        let schema = super::schema(verb);
+        assert_eq!(schema["title"], verb.schema());
+        assert_eq!(schema["properties"]["schema"]["const"], verb.schema());
     }
 }
 

@@ -141,6 +141,10 @@ pub struct PhaseRecord {
     pub start_seconds: f64,
     /// How long it took.
     pub seconds: f64,
+    /// Times that a task was stopped by the tracer in it.
+    pub stops: u64,
+    /// Estimate of what those stops added to `seconds`.
+    pub tracing_seconds: f64,
     /// Traced calls that began in it.
     pub calls: u64,
     /// Those that failed.
@@ -256,13 +260,13 @@ pub struct TaskRecord {
 pub struct DoubtRecord {
     /// Times that a task was stopped.
     pub stops: u64,
-    /// Time that the tracer spent on stops: measured.
+    /// Time that the tracer spent on stops: measured. While only one task lives it is left out of all times.
     pub handling_seconds: f64,
     /// What about every call's time contains of the tracer.
     pub per_call_seconds: f64,
-    /// Estimated cost of one stop.
+    /// Estimated cost of one stop to the stopped task, handling included.
     pub per_stop_seconds: f64,
-    /// Estimate of all stops.
+    /// Estimate of all stops: what the command took longer than alone.
     pub total_seconds: f64,
 }
 
@@ -333,6 +337,14 @@ impl TraceDocument {
         self.syscalls.iter().fold((0, 0), |(calls, errors), call| (calls + call.calls, errors + call.errors))
     }
 
+    /// Estimate of what the tracer's stops added to the times of the document, in seconds: the switches of every stop,
+    /// and with several tasks the handling too, which can then not be left out.
+    #[must_use]
+    pub fn added_seconds(&self) -> f64 {
+        let switches: f64 = self.phases.iter().map(|phase| phase.tracing_seconds).sum();
+        if self.tasks.len() > 1 { switches + self.doubt.handling_seconds } else { switches }
+    }
+
     /// All lookups that failed: of libraries that were found later and of those that never were.
     #[must_use]
     pub fn failed_lookups(&self) -> u64 {
@@ -385,6 +397,8 @@ impl From<&Phase> for PhaseRecord {
             name: phase.kind.into(),
             start_seconds: phase.start.seconds(),
             seconds: phase.duration.seconds(),
+            stops: phase.stops,
+            tracing_seconds: phase.tracing.seconds(),
             calls: phase.calls,
             errors: phase.errors,
             in_calls_seconds: phase.in_calls.seconds(),

@@ -24,8 +24,8 @@ pub(crate) fn trace_tiles(document: &TraceDocument) -> Vec<Tile> {
         Some(main) => ("start to main", main),
         None => ("time watched", end),
     };
-    let share = percent(document.doubt.total_seconds, end);
-    let note = vec![Span::new(Role::Dim, format!("about {share} of it the watching itself"))];
+    let share = percent(document.added_seconds(), end);
+    let note = vec![Span::new(Role::Dim, format!("about {share} of it added by the watching"))];
     let (calls, errors) = document.total();
     let errors = if errors > 0 { vec![Span::new(Role::Warn, fails(errors))] } else { Vec::new() };
     vec![
@@ -70,12 +70,14 @@ fn end_words(document: &TraceDocument) -> Vec<Span> {
 }
 
 fn phases(document: &TraceDocument) -> Table {
-    let mut table = Table::new(&["phase", "from#", "takes#", "in calls#", "calls#", "fail#"]).ordered();
+    let mut table =
+        Table::new(&["phase", "from#", "takes#", "added by tracing#", "in calls#", "calls#", "fail#"]).ordered();
     for phase in &document.phases {
         table.row(vec![
             Cell::new(Role::Name, phase.name.words()),
             Cell::seconds(phase.start_seconds),
             Cell::seconds(phase.seconds),
+            Cell::seconds(phase.tracing_seconds),
             Cell::seconds(phase.in_calls_seconds),
             Cell::count(phase.calls),
             Cell::count(phase.errors),

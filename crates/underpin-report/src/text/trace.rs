@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 /// Rows of each table in the short form.
 const SHORT_ROWS: usize = 10;
 /// Columns of the time line's bars.
-const BAR: usize = 24;
+const BAR: usize = 16;
 
 /// What a start-up really did.
 ///
@@ -67,29 +67,22 @@ fn header(text: &mut Text, document: &TraceDocument, view: &View) {
 
 pub(super) fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
     text.heading("Phases");
-    let bars = view.usable() >= 78;
-    let mut columns = vec![
-        ("phase", Align::Left),
-        ("from", Align::Right),
-        ("takes", Align::Right),
-        ("calls", Align::Right),
-        ("fail", Align::Right),
-    ];
-    if bars {
-        columns.push(("", Align::Left));
-    }
+    // What a narrow terminal has no room for: first the bars, then what tracing added.
+    let (bars, tracing) = (view.usable() >= 78, view.usable() >= 60);
+    let mut columns = vec![("phase", Align::Left), ("from", Align::Right), ("takes", Align::Right)];
+    columns.extend(tracing.then_some(("by tracing", Align::Right)));
+    columns.extend([("calls", Align::Right), ("fail", Align::Right)]);
+    columns.extend(bars.then_some(("", Align::Left)));
     let mut table = Table::new(&columns);
     for phase in &document.phases {
         let mut row = vec![
             Span::fixed(Role::Name, phase.name.words()),
             Span::new(Role::Dim, time(phase.start_seconds)),
             Span::new(Role::Number, time(phase.seconds)),
-            Span::new(Role::Number, thousands(phase.calls)),
-            errors_span(phase.errors),
         ];
-        if bars {
-            row.push(Span::new(Role::Name, bar(phase, document.instants.end_seconds)));
-        }
+        row.extend(tracing.then(|| Span::new(Role::Dim, time(phase.tracing_seconds))));
+        row.extend([Span::new(Role::Number, thousands(phase.calls)), errors_span(phase.errors)]);
+        row.extend(bars.then(|| Span::new(Role::Name, bar(phase, document.instants.end_seconds))));
         table.row(row);
     }
     text.append(table.lines(view.usable()));
@@ -298,16 +291,21 @@ fn doubt(text: &mut Text, document: &TraceDocument, view: &View) {
     }
 }
 
-/// What the tracer itself cost, in a sentence.
+/// What the tracer added to the times, in a few sentences.
 pub(crate) fn doubt_words(document: &TraceDocument) -> String {
     let doubt = &document.doubt;
-    let whole = document.instants.end_seconds;
+    let (added, whole) = (document.added_seconds(), document.instants.end_seconds);
+    let handling = if document.tasks.len() > 1 {
+        format!("The tracer's own work, {}, is in them, since several tasks ran.", time(doubt.handling_seconds))
+    } else {
+        format!("The tracer's own work, {}, is left out of them.", time(doubt.handling_seconds))
+    };
     format!(
-        "{} at about {} each: some {} of the {} above ({}) is the watching itself. Counts are exact.",
-        count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
-        time(doubt.per_stop_seconds),
-        time(doubt.total_seconds),
+        "Counts are exact. Of the {} about {} ({}) was added by the watching: {}, {} each. {handling}",
         time(whole),
-        percent(doubt.total_seconds, whole)
+        time(added),
+        percent(added, whole),
+        count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
+        time(doubt.per_call_seconds)
     )
 }
