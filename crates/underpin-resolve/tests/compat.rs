@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_resolve::compat::{
-    Floors, Method, Number, Reason, Subject, SystemTable, SystemVerdict, Verdict, check, floors,
+    Floors, Method, Note, Number, Reason, StaticHazard, Subject, SystemTable, SystemVerdict, Verdict, check, floors,
 };
 use underpin_test_support::{Fixture, Output, need};
 
@@ -209,7 +209,7 @@ fn a_musl_program_is_refused_by_glibc_systems_and_runs_on_alpine() {
     let refused = check_on(&program, "rhel9");
     assert!(matches!(&refused.verdict, Verdict::RefusesToStart { reasons }
         if matches!(&reasons[..], [Reason::InterpreterMissing { .. }])));
-    let alpine = check_on(&program, "alpine3.20");
+    let alpine = check_on(&program, "alpine3.21");
     assert_eq!((alpine.verdict, alpine.doubts), (Verdict::Runs, vec![]));
 }
 
@@ -228,10 +228,30 @@ fn a_function_that_this_machines_musl_lacks_is_refused_by_its_loader_and_by_us()
         return underpin_test_support::skip("this machine's musl is not one that lacks posix_getdents");
     }
     assert!(run.stderr.contains("posix_getdents: symbol not found"), "{}", run.stderr);
-    let verdict = check_on(&dir.join("prog"), "alpine3.20");
+    let verdict = check_on(&dir.join("prog"), "alpine3.21");
     assert!(matches!(&verdict.verdict, Verdict::RefusesToStart { reasons }
         if matches!(&reasons[..], [Reason::SymbolMissing { symbol, .. }] if symbol == "posix_getdents")));
     assert_eq!(check_on(&dir.join("prog"), "alpine3.24").verdict, Verdict::Runs);
+}
+
+#[test]
+fn a_static_glibc_program_runs_and_says_what_reaches_outside_it() {
+    need!("cc", "/usr/lib/x86_64-linux-gnu/libc.a");
+    let dir = Fixture::new();
+    for (source, hazards) in [
+        ("int main(void){return 0;}", vec![]),
+        (
+            "#include <netdb.h>\nint main(void){struct addrinfo*a;return getaddrinfo(\"h\",0,0,&a);}",
+            vec![StaticHazard::NameService],
+        ),
+        ("#include <iconv.h>\nint main(int c,char**v){return iconv_open(v[0],v[0])!=0;}", vec![StaticHazard::Iconv]),
+    ] {
+        dir.write("a.c", source);
+        dir.cc(["-static", "-w", "-o", "prog", "a.c"]);
+        let verdict = check_on(&dir.join("prog"), "alpine3.21");
+        assert_eq!(verdict.verdict, Verdict::Runs);
+        assert_eq!(verdict.notes, [Note::StaticGlibc { hazards }], "{source}");
+    }
 }
 
 #[test]

@@ -288,6 +288,9 @@ fn doubt_words(doubts: &[Doubt]) -> Vec<String> {
         match doubt {
             Doubt::VersionsNotInData { file, needs } => versions.push(format!("{needs} of {}", shown(file))),
             Doubt::LibraryNotInData { soname } => packages.push(shown(soname)),
+            Doubt::LibcNotVerified => {
+                sentences.push("the version of its C library is general knowledge, not re-checked".to_owned());
+            }
             Doubt::KernelNotInData => sentences.push("its kernel's version is not in the data".to_owned()),
             Doubt::MuslSymbolsNotChecked => sentences.push(
                 "musl has no symbol versions: whether its other libraries have every function shows only at start"
@@ -317,7 +320,6 @@ fn note_words(note: &Note) -> String {
         Note::StaticGlibc { hazards } => {
             let what = hazards.iter().map(|hazard| match hazard {
                 StaticHazard::NameService => "name services",
-                StaticHazard::Dlopen => "dlopen",
                 StaticHazard::Iconv => "iconv",
             });
             let what = what.collect::<Vec<_>>().join(", ");

@@ -117,7 +117,14 @@ impl Judge<'_> {
     }
 
     fn dynamic_program(&mut self) {
+        if !self.system.libc_verified {
+            self.doubts.push(Doubt::LibcNotVerified);
+        }
         self.interpreter();
+        if self.reasons.iter().any(|reason| matches!(reason, Reason::InterpreterMissing { .. })) {
+            // Nothing further is asked of a system that cannot even start the loader.
+            return;
+        }
         self.libraries();
         // A program of the other C library does not get as far as its versions.
         if self.subject.libc().is_none_or(|kind| kind == self.system.libc.kind) {

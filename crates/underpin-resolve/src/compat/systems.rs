@@ -70,6 +70,8 @@ pub struct System {
     pub absent: BTreeMap<String, Option<String>>,
     /// Keys of [`SystemTable::sources`], by group of facts.
     pub sources: SystemSources,
+    /// Whether the facts about its C library were read from the distribution, as their source says.
+    pub libc_verified: bool,
 }
 
 /// The C library of a system.
@@ -222,13 +224,14 @@ impl SystemTable {
     /// The first thing that is wrong with it.
     pub fn parse(text: &str) -> Result<SystemTable, TableError> {
         let raw: RawTable = toml::from_str(text).map_err(|error| TableError::Syntax(error.to_string()))?;
-        let systems = raw.system.into_iter().map(System::from_raw).collect::<Result<Vec<_>, _>>()?;
+        let from_raw = |system| System::from_raw(system, &raw.sources);
+        let systems = raw.system.into_iter().map(from_raw).collect::<Result<Vec<_>, _>>()?;
         Ok(SystemTable { date: raw.date, sources: raw.sources, systems })
     }
 }
 
 impl System {
-    fn from_raw(raw: RawSystem) -> Result<System, TableError> {
+    fn from_raw(raw: RawSystem, sources: &BTreeMap<String, FactSource>) -> Result<System, TableError> {
         let id = &raw.id;
         let wrong = |field, value: &str, expected| TableError::Value {
             system: id.clone(),
@@ -276,6 +279,7 @@ impl System {
             x86_level,
             i386_libc: raw.i386_libc,
             install: raw.install,
+            libc_verified: sources.get(&raw.sources.libc).is_some_and(|source| source.verified),
             sources: raw.sources,
         })
     }

@@ -182,6 +182,8 @@ pub enum Doubt {
     },
     /// The kernel's version.
     KernelNotInData,
+    /// The version of this system's C library is general knowledge in the data, not read from the distribution.
+    LibcNotVerified,
     /// Imports that musl does not have and that the other libraries must bring: musl has no symbol versions, so whether
     /// they do shows only at start.
     MuslSymbolsNotChecked,
