@@ -9,6 +9,7 @@ mod check_from;
 pub mod doctor;
 pub mod survey;
 pub mod trace;
+mod trace_from;
 pub mod tree;
 mod tree_findings;
 mod tree_from;

@@ -81,7 +81,9 @@ fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
             check.systems.iter().filter(|system| system.answer == answer).map(|system| system.id.as_str()).collect();
         if !systems.is_empty() {
             let mut spans = vec![Span::new(role, systems.len().to_string()), Span::fixed(Role::Plain, ": ")];
-            spans.push(Span::new(Role::Plain, systems.join(", ")));
+            let all = systems.len() == check.systems.len() && !check.systems_chosen;
+            let names = if all { "every system of the table".to_owned() } else { systems.join(", ") };
+            spans.push(Span::new(Role::Plain, names));
             row(text, name, &spans, view);
         }
     }

@@ -1,0 +1,233 @@
+//! What to do about it: rules over the documents of one program. Each piece of advice names the figures behind it and
+//! a command that exists; a rule that does not apply says nothing.
+
+mod rules;
+
+pub use rules::survey_advice;
+
+use crate::bytes::Raw;
+use crate::document::check::AdviceRecord;
+use crate::units::{count, percent, thousands, time};
+use bstr::ByteSlice;
+
+/// One piece of advice, heaviest kind first.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// A library is nowhere: the program does not start.
+    MissingLibrary {
+        /// The program.
+        program: Raw,
+        /// The name asked for.
+        name: Raw,
+        /// Paths tried for it.
+        tries: usize,
+    },
+    /// Many lookups fail before the libraries are found.
+    LookupStorm {
+        /// The program.
+        program: Raw,
+        /// Failing lookups.
+        failed: u64,
+        /// Time in them, in seconds.
+        seconds: f64,
+        /// The loader's phase, in seconds.
+        loader_seconds: f64,
+        /// The directory with the most of them.
+        directory: Raw,
+        /// How many of them are there.
+        in_directory: u64,
+    },
+    /// The same, foreseen for a program that was not run.
+    PredictedStorm {
+        /// The program.
+        program: Raw,
+        /// Lookups that will fail.
+        failed: u64,
+        /// Libraries that are found.
+        libraries: usize,
+        /// The directory with the most of them.
+        directory: Raw,
+        /// How many of them are there.
+        in_directory: u64,
+    },
+    /// Search directories of an object do not exist.
+    DeadDirectories {
+        /// The object to change.
+        object: Raw,
+        /// How many of its directories are dead.
+        directories: usize,
+    },
+    /// A library takes much of the loader's time.
+    HeavyLibrary {
+        /// The program.
+        program: Raw,
+        /// The library.
+        name: Raw,
+        /// Search, mapping and relocation, in seconds.
+        seconds: f64,
+        /// The loader's phase, in seconds.
+        loader_seconds: f64,
+    },
+    /// A library is looked for after the start and never found.
+    NeverFound {
+        /// The command.
+        command: Vec<Raw>,
+        /// The library.
+        name: Raw,
+        /// Lookups made for it.
+        lookups: usize,
+        /// How many other libraries share its fate.
+        others: usize,
+    },
+    /// An object is found only thanks to an earlier one.
+    Accidental {
+        /// The program.
+        program: Raw,
+        /// The name.
+        name: Raw,
+        /// How many requests are met by luck.
+        requests: usize,
+    },
+    /// ld.so.cache names files that are gone.
+    StaleCache {
+        /// How many.
+        entries: usize,
+    },
+    /// The tracer itself is most of the time seen.
+    LargeDoubt {
+        /// The command.
+        command: Vec<Raw>,
+        /// Estimated time of the watching, in seconds.
+        seconds: f64,
+        /// Time watched, in seconds.
+        whole_seconds: f64,
+    },
+}
+
+impl Advice {
+    /// The rule's name in JSON.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        match self {
+            Advice::MissingLibrary { .. } => "missing_library",
+            Advice::LookupStorm { .. } => "lookup_storm",
+            Advice::PredictedStorm { .. } => "predicted_storm",
+            Advice::DeadDirectories { .. } => "dead_directories",
+            Advice::HeavyLibrary { .. } => "heavy_library",
+            Advice::NeverFound { .. } => "never_found",
+            Advice::Accidental { .. } => "accidental",
+            Advice::StaleCache { .. } => "stale_cache",
+            Advice::LargeDoubt { .. } => "large_doubt",
+        }
+    }
+
+    /// What to do and why, with the figures.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Advice::MissingLibrary { name, tries, .. } => {
+                let tries = count(*tries, "path was tried", "paths were tried");
+                format!("{name} is not found, so the program does not start; {tries}. See where it is looked for:")
+            }
+            Advice::LookupStorm { failed, seconds, loader_seconds, directory, in_directory, .. } => format!(
+                "{} lookups fail before every library is found: {} of the loader's {} ({}). {} of them are in {}. See \
+                 which search path names it:",
+                thousands(*failed),
+                time(*seconds),
+                time(*loader_seconds),
+                percent(*seconds, *loader_seconds),
+                thousands(*in_directory),
+                directory
+            ),
+            Advice::PredictedStorm { failed, libraries, directory, in_directory, .. } => format!(
+                "{} lookups fail at every start before {} found. {} of them are in {}. See what they cost:",
+                thousands(*failed),
+                count(*libraries, "library is", "libraries are"),
+                thousands(*in_directory),
+                directory
+            ),
+            Advice::DeadDirectories { object, directories } => format!(
+                "{} in the search path of {object}, and every search goes through it. Take out what holds nothing that \
+                 it needs, on a copy first:",
+                count(*directories, "directory that does not exist is", "directories that do not exist are")
+            ),
+            Advice::HeavyLibrary { name, seconds, loader_seconds, .. } => format!(
+                "{name} takes {} of the loader's {} ({}) to find, map and relocate. See who asks for it:",
+                time(*seconds),
+                time(*loader_seconds),
+                percent(*seconds, *loader_seconds)
+            ),
+            Advice::NeverFound { name, lookups, others, .. } => {
+                let rest = if *others > 0 {
+                    format!(", and so are {}", count(*others, "other library", "other libraries"))
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{name} is looked for after the start and never found ({}){rest}. See each lookup:",
+                    count(*lookups, "lookup", "lookups")
+                )
+            }
+            Advice::Accidental { name, requests, .. } => format!(
+                "{} met only because another library came first, such as the one for {name}: a changed order breaks \
+                 it. See how it is found:",
+                count(*requests, "request is", "requests are")
+            ),
+            Advice::StaleCache { entries } => {
+                format!("{} in ld.so.cache name files that are gone. Renew it:", count(*entries, "entry", "entries"))
+            }
+            Advice::LargeDoubt { seconds, whole_seconds, .. } => format!(
+                "About {} of the {} seen was added by the watching ({}): compare figures with each other, not with a \
+                 clock. Fewer stops give truer times:",
+                time(*seconds),
+                time(*whole_seconds),
+                percent(*seconds, *whole_seconds)
+            ),
+        }
+    }
+
+    /// The command to run; `None` where a name in it cannot be typed.
+    #[must_use]
+    pub fn command(&self) -> Option<String> {
+        match self {
+            Advice::MissingLibrary { program, name, .. }
+            | Advice::HeavyLibrary { program, name, .. }
+            | Advice::Accidental { program, name, .. } => {
+                Some(format!("underpin tree --why {} {}", quoted(name)?, quoted(program)?))
+            }
+            Advice::LookupStorm { program, .. } => Some(format!("underpin tree --paths {}", quoted(program)?)),
+            Advice::PredictedStorm { program, .. } => Some(format!("underpin trace -- {}", quoted(program)?)),
+            Advice::DeadDirectories { object, .. } => Some(format!("patchelf --shrink-rpath {}", quoted(object)?)),
+            Advice::NeverFound { command, .. } => {
+                Some(format!("underpin trace -vv --until exit -- {}", line(command)?))
+            }
+            Advice::StaleCache { .. } => Some("sudo ldconfig".to_owned()),
+            Advice::LargeDoubt { command, .. } => Some(format!("underpin trace --until entry -- {}", line(command)?)),
+        }
+    }
+}
+
+impl From<&Advice> for AdviceRecord {
+    fn from(advice: &Advice) -> AdviceRecord {
+        AdviceRecord { rule: advice.rule().to_owned(), message: advice.message(), command: advice.command() }
+    }
+}
+
+/// A word for a POSIX shell; `None` where it holds what cannot be typed.
+#[must_use]
+pub fn quoted(word: &Raw) -> Option<String> {
+    let text = word.bytes().to_str().ok()?;
+    if crate::bytes::visible(word.bytes()) != text {
+        return None;
+    }
+    let safe = |ch: char| ch.is_alphanumeric() || "/._-+=:,@%".contains(ch);
+    if !text.is_empty() && text.chars().all(safe) {
+        return Some(text.to_owned());
+    }
+    Some(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
+fn line(command: &[Raw]) -> Option<String> {
+    Some(command.iter().map(quoted).collect::<Option<Vec<_>>>()?.join(" "))
+}

@@ -1,0 +1,165 @@
+//! The rules: when advice applies, and the figures that it carries.
+
+use super::Advice;
+use crate::bytes::Raw;
+use crate::document::check::{AdviceRecord, CheckDocument};
+use crate::document::trace::{PhaseName, TraceDocument};
+use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome};
+use crate::text::by_cost;
+use std::collections::BTreeMap;
+
+/// Failing lookups below this are not worth a word; above it they are where there are this many for each library, or
+/// where they take this share of the loader's time.
+const STORM_LOOKUPS: u64 = 20;
+const STORM_PER_LIBRARY: u64 = 2;
+const STORM_SHARE: f64 = 0.05;
+/// A library is named where it takes at least this share of the loader's time, and at least a millisecond.
+const HEAVY_SHARE: f64 = 0.2;
+const HEAVY_SECONDS: f64 = 1e-3;
+/// From this share on the watching is more than half of what is seen.
+const DOUBT_SHARE: f64 = 0.5;
+
+/// The advice of a survey: from the closure, from the start-up, then from the check.
+#[must_use]
+pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&TraceDocument>) -> Vec<AdviceRecord> {
+    let mut advice: Vec<Advice> = missing(tree).collect();
+    advice.extend(match trace {
+        Some(trace) => storm(tree, trace),
+        None => predicted_storm(tree),
+    });
+    advice.extend(dead_directories(tree));
+    if let Some(trace) = trace {
+        advice.extend(heavy(tree, trace));
+        advice.extend(never_found(trace));
+    }
+    advice.extend(accidental(tree));
+    advice.extend(stale_cache(tree));
+    advice.extend(trace.and_then(large_doubt));
+    advice.iter().map(AdviceRecord::from).chain(check.advice.iter().cloned()).collect()
+}
+
+fn missing(tree: &TreeDocument) -> impl Iterator<Item = Advice> {
+    tree.edges.iter().filter(|edge| edge.result == EdgeResult::Missing).map(|edge| Advice::MissingLibrary {
+        program: tree.program.clone(),
+        name: edge.name.clone(),
+        tries: edge.tries.len(),
+    })
+}
+
+fn loader_seconds(trace: &TraceDocument) -> Option<f64> {
+    trace.phases.iter().find(|phase| phase.name == PhaseName::Loader).map(|phase| phase.seconds)
+}
+
+/// Whether so many failing lookups are worth a word.
+fn is_storm(failed: u64, libraries: usize, share: f64) -> bool {
+    failed >= STORM_LOOKUPS && (failed >= STORM_PER_LIBRARY * libraries as u64 || share >= STORM_SHARE)
+}
+
+/// The entry with the most lookups.
+fn worst(directories: BTreeMap<Raw, u64>) -> Option<(Raw, u64)> {
+    directories.into_iter().max_by_key(|(_, lookups)| *lookups)
+}
+
+/// Only lookups for libraries that the loader itself made: a program may probe for files as it likes.
+fn storm(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
+    let (mut failed, mut seconds, mut libraries) = (0, 0.0, 0);
+    let mut directories: BTreeMap<Raw, u64> = BTreeMap::new();
+    for library in trace.libraries.iter().filter(|library| library.phase == PhaseName::Loader) {
+        libraries += 1;
+        for lookup in &library.failed {
+            failed += 1;
+            seconds += lookup.seconds;
+            *directories.entry(Raw::from(lookup.path.directory())).or_default() += 1;
+        }
+    }
+    let (directory, in_directory) = worst(directories)?;
+    let loader_seconds = loader_seconds(trace)?;
+    is_storm(failed, libraries, seconds / loader_seconds.max(f64::MIN_POSITIVE)).then_some(Advice::LookupStorm {
+        program: tree.program.clone(),
+        failed,
+        seconds,
+        loader_seconds,
+        directory,
+        in_directory,
+    })
+}
+
+fn predicted_storm(tree: &TreeDocument) -> Option<Advice> {
+    let mut directories: BTreeMap<Raw, u64> = BTreeMap::new();
+    for edge in tree.edges.iter().filter(|edge| edge.result == EdgeResult::Loaded) {
+        for tried in edge.tries.iter().filter(|tried| tried.result == TryOutcome::NotFound) {
+            *directories.entry(Raw::from(tried.path.directory())).or_default() += 1;
+        }
+    }
+    let failed = directories.values().sum();
+    let (directory, in_directory) = worst(directories)?;
+    let libraries = tree.objects.len().saturating_sub(1);
+    is_storm(failed, libraries, 0.0).then(|| Advice::PredictedStorm {
+        program: tree.program.clone(),
+        failed,
+        libraries,
+        directory,
+        in_directory,
+    })
+}
+
+fn dead_directories(tree: &TreeDocument) -> Vec<Advice> {
+    let mut dead: BTreeMap<usize, usize> = BTreeMap::new();
+    for finding in tree.findings.iter().filter(|finding| finding.kind == FindingSlug::DeadDirectory) {
+        *dead.entry(finding.object.unwrap_or(0)).or_default() += 1;
+    }
+    let object =
+        |index: usize| tree.objects.get(index).filter(|object| object.rpath.is_some() || object.runpath.is_some());
+    dead.into_iter()
+        .filter_map(|(index, directories)| {
+            Some(Advice::DeadDirectories { object: object(index)?.path.clone(), directories })
+        })
+        .collect()
+}
+
+fn heavy(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
+    let loader_seconds = loader_seconds(trace)?;
+    let library = by_cost(&trace.libraries).into_iter().find(|library| library.phase == PhaseName::Loader)?;
+    let seconds = library.total_seconds();
+    (seconds >= HEAVY_SECONDS && seconds >= HEAVY_SHARE * loader_seconds).then(|| Advice::HeavyLibrary {
+        program: tree.program.clone(),
+        name: library.name.clone(),
+        seconds,
+        loader_seconds,
+    })
+}
+
+fn never_found(trace: &TraceDocument) -> Option<Advice> {
+    let late = |phase: PhaseName| !matches!(phase, PhaseName::Exec | PhaseName::Loader);
+    let mut missing = trace.missing.iter().filter(|library| late(library.phase));
+    let first = missing.next()?;
+    Some(Advice::NeverFound {
+        command: trace.command.clone(),
+        name: first.name.clone(),
+        lookups: first.failed.len(),
+        others: missing.count(),
+    })
+}
+
+fn accidental(tree: &TreeDocument) -> Option<Advice> {
+    let mut findings = tree.findings.iter().filter(|finding| finding.kind == FindingSlug::Accidental);
+    let name = findings.next()?.name.clone()?;
+    Some(Advice::Accidental { program: tree.program.clone(), name, requests: 1 + findings.count() })
+}
+
+fn stale_cache(tree: &TreeDocument) -> Option<Advice> {
+    let entries = tree.findings.iter().filter(|finding| finding.kind == FindingSlug::StaleCache).count();
+    (entries > 0).then_some(Advice::StaleCache { entries })
+}
+
+fn large_doubt(trace: &TraceDocument) -> Option<Advice> {
+    let (seconds, whole_seconds) = (trace.added_seconds(), trace.instants.end_seconds);
+    (whole_seconds > 0.0 && seconds > DOUBT_SHARE * whole_seconds).then(|| Advice::LargeDoubt {
+        command: trace.command.clone(),
+        seconds,
+        whole_seconds,
+    })
+}
+
+#[cfg(test)]
+mod tests;
