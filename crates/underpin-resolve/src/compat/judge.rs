@@ -121,8 +121,10 @@ impl Judge<'_> {
             self.doubts.push(Doubt::LibcNotVerified);
         }
         self.interpreter();
-        if self.reasons.iter().any(|reason| matches!(reason, Reason::InterpreterMissing { .. })) {
-            // Nothing further is asked of a system that cannot even start the loader.
+        let other_libc =
+            |reason: &Reason| matches!(reason, Reason::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. });
+        if self.reasons.iter().any(other_libc) {
+            // Which libraries and versions it has for its own C library says nothing about this program.
             return;
         }
         self.libraries();
