@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = elf.offset_of(segment.vaddr);
     }
     let _ = Notes::read(bytes, &elf);
-    let _ = LinkFacts::read(bytes, &elf, &[b"malloc", b"dlopen"]);
+    let _ = LinkFacts::read(bytes, &elf, &[b"malloc", b"dlopen"], |_| true);
     if let Ok(details) = Details::read(bytes, &elf) {
         for import in &details.imports {
             let _ = details.version_of(import);

@@ -16,11 +16,17 @@ pub struct LinkFacts {
 }
 
 impl LinkFacts {
-    /// Reads the version tables, and looks for imports of the wanted names.
+    /// Reads the version tables, and looks for imports of the wanted names where `worth` says that the versions needed
+    /// leave the question open.
     ///
     /// # Errors
     /// [`ElfError`] where a table that a loader relies on is malformed.
-    pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf, wanted: &[&[u8]]) -> Result<LinkFacts, ElfError> {
-        crate::deep::read_link(source, elf, wanted)
+    pub fn read<S: Source + ?Sized>(
+        source: &S,
+        elf: &Elf,
+        wanted: &[&[u8]],
+        worth: impl FnOnce(&[VersionNeed]) -> bool,
+    ) -> Result<LinkFacts, ElfError> {
+        crate::deep::read_link(source, elf, wanted, worth)
     }
 }

@@ -3,7 +3,7 @@
 //! Tables of the dynamic section state no size, or one that no loader checks: they end where the PT_LOAD that holds
 //! them ends. A region starts with a guess and grows to that limit, at most.
 
-use crate::strings::Budget;
+use crate::strings::{Budget, Strings};
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Source};
 
@@ -49,8 +49,23 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         bytes.ok_or_else(|| self.fault(at))
     }
 
-    /// The NUL-terminated string at `at`, without its NUL; its length counts against the budget.
-    pub(crate) fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError> {
+    /// Reads on: to `end`, and at least to twice of what is there, so that growing costs a constant number of reads.
+    fn grow(&mut self, end: u64) -> Result<(), ElfError> {
+        let have = self.bytes.len() as u64;
+        let wanted = end.max(have.saturating_mul(2)).max(4096).min(self.size());
+        let more = self.window.range(self.start + have, wanted - have, self.what)?;
+        self.bytes.extend_from_slice(&more);
+        Ok(())
+    }
+
+    /// The fault of an entry at `at` that is not inside.
+    pub(crate) fn fault(&self, at: u64) -> ElfError {
+        ElfError { fault: Fault::BadTable { what: self.what }, offset: FileOffset(self.start.saturating_add(at)) }
+    }
+}
+
+impl<S: Source + ?Sized> Strings for Region<'_, '_, S> {
+    fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError> {
         let start = usize::try_from(at).unwrap_or(usize::MAX);
         let length = loop {
             let rest = self.bytes.get(start..).unwrap_or_default();
@@ -64,19 +79,5 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         };
         budget.take(length, self.what, self.start.saturating_add(at))?;
         Ok(self.bytes.get(start..start + length).unwrap_or_default())
-    }
-
-    /// Reads on: to `end`, and at least to twice of what is there, so that growing costs a constant number of reads.
-    fn grow(&mut self, end: u64) -> Result<(), ElfError> {
-        let have = self.bytes.len() as u64;
-        let wanted = end.max(have.saturating_mul(2)).max(4096).min(self.size());
-        let more = self.window.range(self.start + have, wanted - have, self.what)?;
-        self.bytes.extend_from_slice(&more);
-        Ok(())
-    }
-
-    /// The fault of an entry at `at` that is not inside.
-    pub(crate) fn fault(&self, at: u64) -> ElfError {
-        ElfError { fault: Fault::BadTable { what: self.what }, offset: FileOffset(self.start.saturating_add(at)) }
     }
 }

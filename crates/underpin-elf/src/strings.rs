@@ -92,6 +92,54 @@ fn group_len(rest: &[usize], offsets: &[u64], first: u64) -> usize {
         .max(1)
 }
 
+/// Something that gives the strings of a table one by one.
+pub(crate) trait Strings {
+    /// The NUL-terminated string at `at`, without its NUL; its length counts against the budget.
+    fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError>;
+}
+
+/// Strings that lie near to each other, as those of version tables do: a piece of the table is kept at hand.
+pub(crate) struct Nearby<'w, 's, S: ?Sized> {
+    window: &'w Window<'s, S>,
+    table: StringTable,
+    /// Offset in the table of what is at hand.
+    base: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'w, 's, S: Source + ?Sized> Nearby<'w, 's, S> {
+    pub(crate) fn new(window: &'w Window<'s, S>, table: StringTable) -> Self {
+        Nearby { window, table, base: 0, bytes: Vec::new() }
+    }
+
+    /// The string at `at`, as far as it lies whole in what is at hand.
+    fn held(&self, at: u64) -> Option<(usize, usize)> {
+        let start = usize::try_from(at.checked_sub(self.base)?).ok()?;
+        let length = self.bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+        Some((start, length))
+    }
+}
+
+impl<S: Source + ?Sized> Strings for Nearby<'_, '_, S> {
+    fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError> {
+        let what = "the dynamic string table";
+        let mut size = FIRST * 2;
+        while self.held(at).is_none() {
+            let base = at.saturating_sub(size);
+            let start = position(self.table, base)?;
+            let bytes = self.window.up_to(start, size * 2, self.table.limit, what)?.into_owned();
+            if size > self.window.len() {
+                return Err(ElfError { fault: Fault::BadTable { what }, offset: FileOffset(start) });
+            }
+            (self.base, self.bytes) = (base, bytes);
+            size *= 4;
+        }
+        let (start, length) = self.held(at).unwrap_or_default();
+        budget.take(length, what, self.table.start.saturating_add(at))?;
+        Ok(self.bytes.get(start..start + length).unwrap_or_default())
+    }
+}
+
 fn position(table: StringTable, offset: u64) -> Result<u64, ElfError> {
     table.start.checked_add(offset).filter(|at| *at < table.limit).ok_or(ElfError {
         fault: Fault::BadTable { what: "a string offset of the dynamic section" },

@@ -30,6 +30,11 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(window)
     }
 
+    /// A window that reads nothing ahead.
+    pub(crate) fn without_head(source: &'s S) -> Self {
+        Window { source, len: source.len(), head: [0; HEAD], filled: 0 }
+    }
+
     /// Reads `buf.len()` bytes at `offset` into a buffer that the caller keeps.
     pub(crate) fn fill(&self, offset: u64, buf: &mut [u8], what: &'static str) -> Result<(), ElfError> {
         self.source.read_exact_at(offset, buf).map_err(|error| io_fault(&error, offset, what))

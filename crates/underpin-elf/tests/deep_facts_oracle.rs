@@ -296,7 +296,7 @@ fn the_facts_for_a_closure_are_those_of_the_deep_read() {
     for path in files() {
         let (source, details) = (common::open(&path), details(&path));
         let elf = Elf::read(&source).expect("it was read before");
-        let facts = LinkFacts::read(&source, &elf, &wanted).expect("it was read before");
+        let facts = LinkFacts::read(&source, &elf, &wanted, |_| true).expect("it was read before");
         let bare = |need: &VersionNeed| VersionNeed { symbols: Vec::new(), ..need.clone() };
         assert_eq!(
             facts.version_needs,

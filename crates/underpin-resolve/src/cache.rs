@@ -136,7 +136,7 @@ impl Cache {
             return None;
         }
         let rest = self.bytes.get(self.entries.strings + offset..)?;
-        Some(rest[..rest.find_byte(0)?].as_bstr())
+        terminated(rest)
     }
 
     /// The name of a glibc-hwcaps subdirectory by its index in the extension section.
@@ -144,8 +144,7 @@ impl Cache {
         let (offset, size) = self.hwcaps_section()?;
         let at = (index as usize).checked_mul(4).filter(|at| at + 4 <= size)?;
         let string = self.u32(offset + at)? as usize;
-        let rest = self.bytes.get(string..)?;
-        Some(rest[..rest.find_byte(0)?].as_bstr())
+        terminated(self.bytes.get(string..)?)
     }
 
     fn hwcaps_section(&self) -> Option<(usize, usize)> {
@@ -222,6 +221,13 @@ impl Cache {
         }
         best
     }
+}
+
+/// The NUL-terminated string at the start; none is longer than PATH_MAX, so a hostile file costs no more than that.
+fn terminated(bytes: &[u8]) -> Option<&BStr> {
+    const PATH_MAX: usize = 4096;
+    let bounded = &bytes[..bytes.len().min(PATH_MAX)];
+    Some(bounded[..bounded.find_byte(0)?].as_bstr())
 }
 
 fn is_extension(hwcap: u64) -> bool {

@@ -102,9 +102,9 @@ pub struct CallCount {
 /// Every predicted call, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Calls {
-    /// In the loader's order. Empty where no model exists for the loader (`modelled` is then false).
+    /// In the loader's order, where the resolver was asked to keep it ([`crate::Resolver::with_sequence`]).
     #[serde(skip)]
-    pub sequence: Vec<Call>,
+    pub sequence: Option<Vec<Call>>,
     /// Per name.
     pub counts: BTreeMap<CallName, CallCount>,
     /// Whether the loader's version is one whose calls are modelled.
@@ -117,7 +117,9 @@ impl Calls {
         let count = self.counts.entry(name).or_default();
         count.calls += 1;
         count.errors += u64::from(failed);
-        self.sequence.push(Call { name, path: path.into(), failed });
+        if let Some(sequence) = &mut self.sequence {
+            sequence.push(Call { name, path: path.into(), failed });
+        }
     }
 
     /// All calls together.

@@ -4,16 +4,20 @@
 //! that does not exist is asked for once. Failures are remembered as well as hits.
 
 use crate::root::{Errno, FileKind, Meta, Root};
-use bstr::{BStr, BString};
-use std::collections::HashMap;
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use underpin_elf::{Elf, ElfError, Source};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use underpin_elf::{Elf, ElfError, LinkFacts, Source, VersionNeed};
 
 /// As many bytes as glibc reads of a file before it decides (`struct filebuf`, elf/dl-load.h, on 64 bit).
 pub(crate) const HEAD: usize = 832;
 /// What is read ahead here: enough for both loaders' first read.
 const READ_AHEAD: usize = 1024;
+
+/// What is kept of it: the ELF header, or the line with the interpreter of a script (the kernel reads as much,
+/// `BINPRM_BUF_SIZE`).
+const KEPT: usize = 256;
 
 /// One file as a loader meets it.
 pub(crate) struct FileFacts {
@@ -24,6 +28,24 @@ pub(crate) struct FileFacts {
     pub elf: Result<Elf, ElfError>,
     /// The bytes themselves, for whoever needs to look deeper.
     pub source: Arc<dyn Source + Send + Sync>,
+    link: OnceLock<Option<LinkFacts>>,
+}
+
+/// Functions whose import means that more may be loaded at run time.
+const DLOPEN: [&[u8]; 2] = [b"dlopen", b"dlmopen"];
+
+/// glibc has dlopen in libdl.so.2, and since 2.34 in libc.so.6 under that version; only what needs neither of them
+/// cannot import it. Without any versions (musl) nothing can be said.
+fn may_import_dlopen(needs: &[VersionNeed]) -> bool {
+    needs.is_empty() || needs.iter().any(|need| need.file.starts_with(b"libdl.so") || need.version == "GLIBC_2.34")
+}
+
+impl FileFacts {
+    /// Symbol versions and imports of dlopen, read on first use; `None` where they make no sense.
+    pub fn link(&self) -> Option<&LinkFacts> {
+        let read = || LinkFacts::read(&*self.source, self.elf.as_ref().ok()?, &DLOPEN, may_import_dlopen).ok();
+        self.link.get_or_init(read).as_ref()
+    }
 }
 
 /// A source whose first bytes are at hand.
@@ -56,11 +78,20 @@ pub(crate) struct Files<'r> {
     root: &'r dyn Root,
     opened: Mutex<HashMap<BString, Answer>>,
     stats: Mutex<HashMap<BString, Result<Meta, Errno>>>,
+    real_directories: Mutex<HashMap<BString, Option<BString>>>,
+    /// Names in directories.
+    listings: Mutex<HashMap<BString, Arc<HashSet<BString>>>>,
 }
 
 impl<'r> Files<'r> {
     pub fn new(root: &'r dyn Root) -> Files<'r> {
-        Files { root, opened: Mutex::default(), stats: Mutex::default() }
+        Files {
+            root,
+            opened: Mutex::default(),
+            stats: Mutex::default(),
+            real_directories: Mutex::default(),
+            listings: Mutex::default(),
+        }
     }
 
     pub fn root(&self) -> &'r dyn Root {
@@ -75,6 +106,49 @@ impl<'r> Files<'r> {
         let answer = self.look(path);
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), answer.clone());
         answer
+    }
+
+    /// The names in a directory; none where it cannot be read.
+    pub fn names_in(&self, directory: &BStr) -> Arc<HashSet<BString>> {
+        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = listings.get(directory) {
+            return Arc::clone(known);
+        }
+        let names: Arc<HashSet<BString>> =
+            Arc::new(self.root.list(directory).unwrap_or_default().into_iter().collect());
+        listings.insert(directory.into(), Arc::clone(&names));
+        names
+    }
+
+    /// realpath(3) of a directory, remembered.
+    pub fn real_directory(&self, directory: &BStr) -> Option<BString> {
+        let mut known = self.real_directories.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(real) = known.get(directory) {
+            return real.clone();
+        }
+        let real = self.root.real_path(directory).ok();
+        known.insert(directory.into(), real.clone());
+        real
+    }
+
+    /// realpath(3) of a file, with the real paths of directories remembered: a closure stands in few of them.
+    pub fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+        let Some(slash) = path.rfind_byte(b'/').filter(|slash| *slash > 0) else { return self.root.real_path(path) };
+        let (directory, name) = (path[..slash].as_bstr(), &path.as_bytes()[slash + 1..]);
+        if matches!(name, b"" | b"." | b"..") {
+            return self.root.real_path(path);
+        }
+        let real = self.real_directory(directory).ok_or(Errno::NotFound)?;
+        let whole: BString = [real.as_slice(), if real.ends_with(b"/") { b"" } else { b"/" }, name].concat().into();
+        // A link to a neighbour is the rule (libx.so.1 -> libx.so.1.2); anything longer is left to realpath(3).
+        match self.root.read_link(whole.as_ref()) {
+            None => Ok(whole),
+            Some(target) if target.contains(&b'/') => self.root.real_path(path),
+            Some(target) => {
+                let next: BString = [&whole[..whole.len() - name.len()], &target].concat().into();
+                if self.root.read_link(next.as_ref()).is_none() { Ok(next) } else { self.root.real_path(path) }
+            }
+        }
     }
 
     /// stat(2), remembered.
@@ -94,6 +168,8 @@ impl<'r> Files<'r> {
         let mut head = vec![0; usize::try_from(size).unwrap_or(READ_AHEAD).min(READ_AHEAD)];
         source.read_exact_at(0, &mut head).map_err(|error| Errno::of(&error))?;
         let elf = Elf::read(&Buffered { head: &head, rest: &*source });
-        Ok(Arc::new(FileFacts { meta: opened.meta, head, elf, source }))
+        head.truncate(KEPT);
+        head.shrink_to_fit();
+        Ok(Arc::new(FileFacts { meta: opened.meta, head, elf, source, link: OnceLock::new() }))
     }
 }

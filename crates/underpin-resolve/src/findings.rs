@@ -4,22 +4,42 @@
 //! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
 //! loader would not have touched, and never change what was resolved.
 
-use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
+use crate::closure::{Edge, Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
 use crate::files::Files;
 use crate::loader::{Loader, LoaderKind};
-use crate::resolver::{Depth, Mapped, Program, Resolution, SearchDirectory};
+use crate::resolver::{Depth, Program, Resolution, SearchDirectory};
 use crate::tokens::directory_of;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
-
-/// Functions whose import means that more may be loaded at run time.
-const DLOPEN: [&[u8]; 2] = [b"dlopen", b"dlmopen"];
 
 struct Collector<'a> {
     files: &'a Files<'a>,
     resolution: &'a Resolution,
     findings: Vec<Finding>,
+}
+
+/// Below this many objects a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 16;
+
+/// Reads what the findings need of every object, on two threads.
+pub(crate) fn read_ahead(resolution: &Resolution) {
+    let objects = &resolution.objects;
+    if objects.len() < WORTH_A_THREAD {
+        return;
+    }
+    // Whoever is free takes the next object: sizes differ by a factor of thousand.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(object) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let _ = object.facts.as_ref().map(|facts| facts.link().is_some());
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
 }
 
 pub(crate) fn collect(
@@ -129,9 +149,8 @@ impl Collector<'_> {
 
     /// Whether the file behind a path stands in another directory than the path says.
     fn is_elsewhere(&self, path: &BStr) -> bool {
-        let root = self.files.root();
-        let real = root.real_path(path).map(|real| directory_of(&real));
-        real.is_ok() && real != root.real_path(directory_of(path).as_ref())
+        let real = self.files.real_path(path).map(|real| directory_of(&real));
+        real.is_ok() && real != self.files.root().real_path(directory_of(path).as_ref())
     }
 
     /// Other files of the same name further down the path of the same request.
@@ -142,26 +161,44 @@ impl Collector<'_> {
                 continue;
             }
             let taken = &self.resolution.objects[object.0];
-            let Some(list) = self.resolution.search.get(edge.from.0) else { continue };
-            let own = directory_of(&taken.path);
-            let place = list.iter().position(|entry| {
-                entry.source == *found && entry.directory.trim_end_with(|letter| letter == '/') == own.as_bytes()
-            });
-            let later = place.map_or(0, |place| place + 1);
             let mut seen = BTreeSet::from_iter(taken.facts.as_ref().map(|facts| facts.meta.id));
-            // What the cache found, the directories before it did not have.
-            for entry in list[later..].iter().filter(|entry| place.is_some() || entry.source == Found::DefaultDirectory)
-            {
-                let path: BString = [entry.directory.as_slice(), edge.name.as_slice()].concat().into();
-                if let Ok(meta) = self.files.stat(path.as_ref())
-                    && seen.insert(meta.id)
-                {
+            for directory in self.directories_behind(edge, taken.path.as_ref()) {
+                let path: BString = [directory.as_slice(), b"/", edge.name.as_slice()].concat().into();
+                if !self.files.names_in(directory.as_ref()).contains(&edge.name) {
+                    continue;
+                }
+                if self.files.stat(path.as_ref()).is_ok_and(|meta| seen.insert(meta.id)) {
                     let (name, taken) = (edge.name.clone(), taken.path.clone());
                     let kind = FindingKind::Shadowed { name, taken, shadowed: path };
                     self.add(Severity::Note, Some(edge.from), kind);
                 }
             }
         }
+    }
+
+    /// Directories that the search would have come to after the one where it found `path`, by their real names, each
+    /// once and without that one.
+    fn directories_behind(&self, edge: &Edge, path: &BStr) -> Vec<BString> {
+        let Outcome::Loaded { found, .. } = &edge.outcome else { return Vec::new() };
+        let list = self.resolution.search.get(edge.from.0).map_or(&[][..], Vec::as_slice);
+        let own = directory_of(path);
+        let trimmed = |directory: &'_ BString| BString::from(directory.trim_end_with(|letter| letter == '/'));
+        // What the cache found is not in any directory before it; behind it come the default directories.
+        let place = list
+            .iter()
+            .position(|entry| entry.source == *found && (*found == Found::Cache || trimmed(&entry.directory) == own));
+        let Some(place) = place else { return Vec::new() };
+        let real_own = self.files.real_directory(own.as_ref());
+        let mut behind: Vec<BString> = Vec::new();
+        for entry in
+            list[place + 1..].iter().filter(|entry| entry.exists != Some(false) && entry.source != Found::Cache)
+        {
+            let Some(real) = self.files.real_directory(trimmed(&entry.directory).as_ref()) else { continue };
+            if Some(&real) != real_own.as_ref() && !behind.contains(&real) {
+                behind.push(real);
+            }
+        }
+        behind
     }
 
     /// Requests that are served only because somebody else had brought the object in.
@@ -196,7 +233,8 @@ impl Collector<'_> {
 
     /// Symbol versions, imports of dlopen, `.note.dlopen`.
     fn run_time(&mut self, kind: LoaderKind) {
-        let facts: Vec<Option<LinkFacts>> = self.resolution.objects.iter().map(link_facts).collect();
+        let objects = &self.resolution.objects;
+        let facts: Vec<Option<&LinkFacts>> = objects.iter().map(|object| object.facts.as_ref()?.link()).collect();
         if kind == LoaderKind::Glibc {
             self.versions(&facts);
         }
@@ -211,7 +249,7 @@ impl Collector<'_> {
 
     /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
     /// warning of the loader; a weak need is no reason to stop.
-    fn versions(&mut self, facts: &[Option<LinkFacts>]) {
+    fn versions(&mut self, facts: &[Option<&LinkFacts>]) {
         let missing: BTreeSet<&BString> = {
             let lost = |edge: &&crate::closure::Edge| edge.outcome == Outcome::Missing;
             self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()
@@ -225,7 +263,7 @@ impl Collector<'_> {
                     None if missing.contains(&need.file) => continue,
                     None => FindingKind::VersionFileUnknown { file: need.file.clone() },
                     Some(provider) => {
-                        let definitions = facts[provider].as_ref().map_or(&[][..], |facts| &facts.version_definitions);
+                        let definitions = facts[provider].map_or(&[][..], |facts| &facts.version_definitions);
                         let satisfied = definitions.is_empty()
                             || definitions.iter().any(|definition| definition.name == need.version);
                         if satisfied || need.weak_flag {
@@ -263,10 +301,4 @@ impl Collector<'_> {
             self.add(Severity::Note, Some(id), kind);
         }
     }
-}
-
-fn link_facts(object: &Mapped) -> Option<LinkFacts> {
-    let facts = object.facts.as_ref()?;
-    let elf = facts.elf.as_ref().ok()?;
-    LinkFacts::read(&*facts.source, elf, &DLOPEN).ok()
 }

@@ -121,6 +121,7 @@ impl<'a> Engine<'a> {
             system_path: None,
             calls: Calls {
                 modelled: program.elf.ident.class == underpin_elf::Class::Elf64 && !loader.assumed,
+                sequence: program.sequence.clone(),
                 ..Calls::default()
             },
             edges: Vec::new(),

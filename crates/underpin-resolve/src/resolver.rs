@@ -1,6 +1,6 @@
 //! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
 
-use crate::calls::Calls;
+use crate::calls::{Call, Calls};
 pub(crate) use crate::closure::SearchDirectory;
 use crate::closure::{Closure, Edge, Found, Object, ObjectId, Outcome};
 use crate::environment::Environment;
@@ -12,7 +12,7 @@ use crate::{glibc, musl};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use underpin_elf::{Elf, ElfError, FileType, Ident, Machine};
+use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, Segment, Source};
 
 /// A loader larger than this is none.
 const LOADER_LIMIT: u64 = 64 << 20;
@@ -78,6 +78,8 @@ pub struct Resolver<'r> {
     files: Files<'r>,
     environment: Environment,
     use_conf: bool,
+    helper: bool,
+    keep_sequence: bool,
     loaders: Mutex<HashMap<BString, Arc<Loader>>>,
 }
 
@@ -89,6 +91,8 @@ pub(crate) struct Program {
     pub facts: Arc<FileFacts>,
     pub elf: Elf,
     pub is_library: bool,
+    /// Empty, where the calls are to be kept one by one.
+    pub sequence: Option<Vec<Call>>,
 }
 
 /// One object as a policy leaves it.
@@ -158,7 +162,14 @@ impl<'r> Resolver<'r> {
     /// A resolver over a root, under an environment.
     #[must_use]
     pub fn new(root: &'r dyn Root, environment: Environment) -> Resolver<'r> {
-        Resolver { files: Files::new(root), environment, use_conf: false, loaders: Mutex::default() }
+        Resolver {
+            files: Files::new(root),
+            environment,
+            use_conf: false,
+            helper: false,
+            keep_sequence: false,
+            loaders: Mutex::default(),
+        }
     }
 
     /// Lets ld.so.conf stand in for a missing ld.so.cache: for a sysroot in which ldconfig was never run. The loader
@@ -176,6 +187,25 @@ impl<'r> Resolver<'r> {
     /// closure, not an error.
     pub fn resolve(&self, path: &BStr, depth: Depth) -> Result<Closure, ResolveError> {
         let program = self.program(path)?;
+        Ok(self.load(program, depth))
+    }
+
+    /// Lets a second thread help with the findings, which pays for one large program and not where many are resolved
+    /// in parallel.
+    #[must_use]
+    pub fn with_helper(mut self, helper: bool) -> Resolver<'r> {
+        self.helper = helper;
+        self
+    }
+
+    /// Keeps the predicted calls one by one, not only their counts.
+    #[must_use]
+    pub fn with_sequence(mut self, keep: bool) -> Resolver<'r> {
+        self.keep_sequence = keep;
+        self
+    }
+
+    fn load(&self, program: Program, depth: Depth) -> Closure {
         let mut loader = self.loader_of(&program);
         let resolution = match loader.kind {
             LoaderKind::Glibc => {
@@ -185,11 +215,16 @@ impl<'r> Resolver<'r> {
             LoaderKind::None => alone(&program),
         };
         let loader = std::mem::replace(Arc::make_mut(&mut loader), Loader::none());
-        Ok(self.assemble(program, loader, resolution, depth))
+        self.assemble(program, loader, resolution, depth)
     }
 
     fn assemble(&self, program: Program, loader: Loader, resolution: Resolution, depth: Depth) -> Closure {
-        let findings = findings::collect(&self.files, &loader, &program, &resolution, depth);
+        let findings = {
+            if depth == Depth::Findings && self.helper {
+                findings::read_ahead(&resolution);
+            }
+            findings::collect(&self.files, &loader, &program, &resolution, depth)
+        };
         let Resolution { objects, edges, calls, search, .. } = resolution;
         let mut search = search.into_iter();
         let objects = objects
@@ -204,9 +239,7 @@ impl<'r> Resolver<'r> {
         let dynamic = elf.and_then(|elf| elf.dynamic.as_ref());
         let real_path = match depth {
             Depth::Load => None,
-            Depth::Findings => {
-                self.files.root().real_path(mapped.path.as_ref()).ok().filter(|real| *real != mapped.path)
-            }
+            Depth::Findings => self.files.real_path(mapped.path.as_ref()).ok().filter(|real| *real != mapped.path),
         };
         Object {
             search,
@@ -254,7 +287,8 @@ impl<'r> Resolver<'r> {
         }
         let is_library = elf.interpreter.is_none();
         let executable = if is_library { absolute(self.files.root(), path) } else { self.real_path(path) };
-        Ok(Program { path: owned(), executable, facts, elf, is_library })
+        let sequence = self.keep_sequence.then(Vec::new);
+        Ok(Program { path: owned(), executable, facts, elf, is_library, sequence })
     }
 
     fn real_path(&self, path: &BStr) -> BString {
@@ -271,22 +305,37 @@ impl<'r> Resolver<'r> {
     }
 
     fn identify(&self, path: BString, assumed: bool, ident: &Ident) -> Loader {
-        let mut loader = match self.files.root().read(path.as_ref(), LOADER_LIMIT) {
-            Ok(bytes) => {
+        let bytes = self.files.open(path.as_ref()).ok().and_then(|facts| constants_of(&facts));
+        let mut loader = match bytes {
+            Some(bytes) => {
                 let real = self.real_path(path.as_ref());
-                let mut loader = Loader::identify(real.as_ref(), &bytes, ident, &self.environment);
-                if loader.kind == LoaderKind::Musl {
-                    // The path file is looked for beside the name in PT_INTERP, not beside the real file.
-                    loader = Loader::identify(path.as_ref(), &bytes, ident, &self.environment);
-                }
-                loader
+                Loader::identify(path.as_ref(), real.as_ref(), &bytes, ident, &self.environment)
             }
-            Err(_) => Loader::absent(path.as_ref(), ident, &self.environment),
+            None => Loader::absent(path.as_ref(), ident, &self.environment),
         };
-        loader.path = path;
         loader.assumed = assumed;
         loader
     }
+}
+
+/// The bytes of a loader that hold its strings: the segment without code where it has one, or all of it.
+fn constants_of(facts: &FileFacts) -> Option<Vec<u8>> {
+    let size = facts.source.len();
+    if size > LOADER_LIMIT {
+        return None;
+    }
+    let read = |offset: u64, size: u64| {
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
+        facts.source.read_exact_at(offset, &mut bytes).ok().map(|()| bytes)
+    };
+    let constant = |load: &&Segment| !load.flags.execute && !load.flags.write && load.offset.0 > 0;
+    if let Some(load) = facts.elf.as_ref().ok().and_then(|elf| elf.loads().filter(constant).last())
+        && let Some(bytes) = read(load.offset.0, load.file_size.min(size))
+        && (bytes.find(b"ld.so.cache").is_some() || bytes.find(b"musl libc (").is_some())
+    {
+        return Some(bytes);
+    }
+    read(0, size)
 }
 
 fn not_loadable(path: &BStr, kind: &'static str) -> ResolveError {

@@ -130,6 +130,9 @@ pub trait Root: Sync {
     /// The error number that realpath(3) would give.
     fn real_path(&self, path: &BStr) -> Result<BString, Errno>;
 
+    /// readlink(2); `None` for what is no symbolic link.
+    fn read_link(&self, path: &BStr) -> Option<BString>;
+
     /// Names in a directory, unsorted.
     ///
     /// # Errors

@@ -26,7 +26,8 @@ fn predicted(program: &Path, variables: &[(&str, &str)]) -> Vec<Seen> {
     closure
         .calls
         .sequence
-        .iter()
+        .unwrap()
+        .into_iter()
         .map(|call| Seen {
             name: call.name.to_string(),
             // strace cannot tell whose pages an mprotect of the program or of ld.so means.

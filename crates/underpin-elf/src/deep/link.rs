@@ -1,48 +1,64 @@
 //! The part of the deep facts that a closure is checked with, for a fraction of their cost: versions needed and
-//! defined, and whether certain functions are imported. Two or three reads; no symbol is looked at unless its name
-//! occurs among the strings.
+//! defined, and whether certain functions are imported. A few small reads; the symbols and their names are read only
+//! where the versions leave the question open.
 
 use crate::deep::count;
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::Layout;
 use crate::read::read_ident;
 use crate::region::Region;
-use crate::strings::Budget;
+use crate::strings::{Budget, Nearby, StringTable};
 use crate::window::Window;
-use crate::{Dynamic, Elf, ElfError, LinkFacts, Source};
+use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, VersionNeed};
 use bstr::ByteSlice;
 
-/// First read of a version table.
-const GUESS: u64 = 4096;
+/// First read of a version table: most fit.
+const GUESS: u64 = 512;
 
-pub(crate) fn read<S: Source + ?Sized>(source: &S, elf: &Elf, wanted: &[&[u8]]) -> Result<LinkFacts, ElfError> {
-    let window = Window::open(source)?;
-    let (layout, _) = read_ident(window.head())?;
+pub(crate) fn read<S: Source + ?Sized>(
+    source: &S,
+    elf: &Elf,
+    wanted: &[&[u8]],
+    worth: impl FnOnce(&[VersionNeed]) -> bool,
+) -> Result<LinkFacts, ElfError> {
+    let window = Window::without_head(source);
+    let mut head = [0; 64];
+    let size = head.len().min(usize::try_from(window.len()).unwrap_or(64));
+    window.fill(0, head.get_mut(..size).unwrap_or_default(), "the ELF header")?;
+    let (layout, _) = read_ident(&head)?;
     let mut facts = LinkFacts::default();
     let Some(dynamic) = elf.dynamic.as_ref() else { return Ok(facts) };
     let Some((at, size)) = dynamic.string_table else { return Ok(facts) };
-    let mut strings = count::table(&window, elf, at, "the dynamic string table", size)?;
-    let present: Vec<&[u8]> = {
-        let held = strings.size().min(size);
-        let bytes = strings.get(0, held)?;
-        wanted.iter().copied().filter(|name| bytes.find([*name, b"\0"].concat()).is_some()).collect()
-    };
     let mut budget = Budget::of(window.len());
     let mut tables = Versions::default();
-    let mut names = Names { strings: &mut strings, budget: &mut budget };
-    if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {
-        let mut region = count::table(&window, elf, vaddr, "DT_VERNEED", GUESS)?;
-        versions::read_needs(&mut tables, layout, &mut region, count, &mut names)?;
-    }
-    if let Some((vaddr, count)) = dynamic.verdef.filter(|(_, count)| *count > 0) {
-        let mut region = count::table(&window, elf, vaddr, "DT_VERDEF", GUESS)?;
-        versions::read_definitions(&mut tables, layout, &mut region, count, &mut names)?;
+    if let Some(table) = elf
+        .load_of(at)
+        .map(|(load, limit)| StringTable { start: load.offset.0.saturating_add(at.0 - load.vaddr.0), limit })
+    {
+        let mut strings = Nearby::new(&window, table);
+        let mut names = Names { strings: &mut strings, budget: &mut budget };
+        if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {
+            let mut region = count::table(&window, elf, vaddr, "DT_VERNEED", GUESS)?;
+            versions::read_needs(&mut tables, layout, &mut region, count, &mut names)?;
+        }
+        if let Some((vaddr, count)) = dynamic.verdef.filter(|(_, count)| *count > 0) {
+            let mut region = count::table(&window, elf, vaddr, "DT_VERDEF", GUESS)?;
+            versions::read_definitions(&mut tables, layout, &mut region, count, &mut names)?;
+        }
     }
     facts.version_needs = tables.needs;
     facts.version_definitions = tables.definitions;
-    if !present.is_empty() {
-        let symbols = Symbols { window: &window, layout, elf, dynamic };
-        facts.imports = symbols.imported(&mut strings, &present)?;
+    if worth(&facts.version_needs) {
+        let mut strings = count::table(&window, elf, at, "the dynamic string table", size)?;
+        let present: Vec<&[u8]> = {
+            let held = strings.size().min(size);
+            let bytes = strings.get(0, held)?;
+            wanted.iter().copied().filter(|name| bytes.find([*name, b"\0"].concat()).is_some()).collect()
+        };
+        if !present.is_empty() {
+            let symbols = Symbols { window: &window, layout, elf, dynamic };
+            facts.imports = symbols.imported(&mut strings, &present)?;
+        }
     }
     Ok(facts)
 }

@@ -2,7 +2,7 @@
 
 use crate::raw::{Layout, RawSection};
 use crate::region::Region;
-use crate::strings::Budget;
+use crate::strings::{Budget, Strings};
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Section, SectionKind, Source, Vaddr};
 use bstr::BString;

@@ -5,7 +5,7 @@ use crate::deep::traces::{Seen, Traces};
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::{Layout, RawSymbol};
 use crate::region::Region;
-use crate::strings::Budget;
+use crate::strings::{Budget, Strings};
 use crate::window::Window;
 use crate::{Binding, Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, Section, SectionKind, Source};
 use crate::{SymbolKind, SymbolSource, Vaddr, VersionedSymbol};
@@ -65,12 +65,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         Ok(symbols)
     }
 
-    fn read_versions(
-        &self,
-        dynamic: &Dynamic,
-        versions: &mut Versions,
-        names: &mut Names<'_, '_, '_, S>,
-    ) -> Result<(), ElfError> {
+    fn read_versions(&self, dynamic: &Dynamic, versions: &mut Versions, names: &mut Names<'_>) -> Result<(), ElfError> {
         const GUESS: u64 = 4096;
         if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {
             let mut region = count::table(self.window, self.elf, vaddr, "DT_VERNEED", GUESS)?;

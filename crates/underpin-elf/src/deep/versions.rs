@@ -5,7 +5,7 @@
 
 use crate::raw::Layout;
 use crate::region::Region;
-use crate::strings::Budget;
+use crate::strings::{Budget, Strings};
 use crate::{ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ pub(crate) struct Versions {
 }
 
 /// Where strings and their allowance come from.
-pub(crate) struct Names<'r, 'w, 's, S: ?Sized> {
-    pub strings: &'r mut Region<'w, 's, S>,
+pub(crate) struct Names<'r> {
+    pub strings: &'r mut dyn Strings,
     pub budget: &'r mut Budget,
 }
 
-impl<S: Source + ?Sized> Names<'_, '_, '_, S> {
+impl Names<'_> {
     fn get(&mut self, at: u32) -> Result<BString, ElfError> {
         self.strings.string(u64::from(at), self.budget).map(BString::from)
     }
@@ -52,7 +52,7 @@ pub(crate) fn read_needs<S: Source + ?Sized>(
     layout: Layout,
     region: &mut Region<'_, '_, S>,
     count: u64,
-    names: &mut Names<'_, '_, '_, S>,
+    names: &mut Names<'_>,
 ) -> Result<(), ElfError> {
     let mut left = Entries(region.size() / 16);
     let mut at = 0;
@@ -95,7 +95,7 @@ pub(crate) fn read_definitions<S: Source + ?Sized>(
     layout: Layout,
     region: &mut Region<'_, '_, S>,
     count: u64,
-    names: &mut Names<'_, '_, '_, S>,
+    names: &mut Names<'_>,
 ) -> Result<(), ElfError> {
     let mut left = Entries(region.size() / 20);
     let mut at = 0;

@@ -164,7 +164,11 @@ impl<'a> Engine<'a> {
         };
         let mut directories = Directories::new(loader.subdirectories.len());
         let system = directories.system(&loader.system_directories);
-        let calls = Calls { modelled: is_modelled(&ident) && !loader.assumed, ..Calls::default() };
+        let calls = Calls {
+            modelled: is_modelled(&ident) && !loader.assumed,
+            sequence: program.sequence.clone(),
+            ..Calls::default()
+        };
         Engine {
             files,
             loader,

@@ -109,20 +109,20 @@ impl Loader {
         }
     }
 
-    /// Reads what is compiled into a loader.
+    /// Reads what is compiled into a loader. The version may only show in the name of the real file (ld-2.31.so).
     #[must_use]
-    pub fn identify(path: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
+    pub fn identify(path: &BStr, real: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
         if musl::is_musl(path, bytes) {
             musl::identify(path, bytes)
         } else {
-            glibc::identify(path, bytes, ident, environment)
+            Loader { path: path.into(), ..glibc::identify(real, bytes, ident, environment) }
         }
     }
 
     /// A loader whose file is not there: its usual values, from its name and the machine.
     #[must_use]
     pub(crate) fn absent(path: &BStr, ident: &Ident, environment: &Environment) -> Loader {
-        Loader::identify(path, b"", ident, environment)
+        Loader::identify(path, path, b"", ident, environment)
     }
 
     /// Whether it is glibc of at least this version; an unknown version counts as new.

@@ -157,6 +157,18 @@ impl Root for HostRoot {
         }
     }
 
+    fn read_link(&self, path: &BStr) -> Option<BString> {
+        let native = match &self.sysroot {
+            None => Path::new(std::ffi::OsStr::from_bytes(path)).to_path_buf(),
+            Some(top) => {
+                let slash = path.rfind_byte(b'/')?;
+                let parent = walk(top, Path::new(std::ffi::OsStr::from_bytes(&path[..slash]))).ok()?;
+                join(top, &parent).join(std::ffi::OsStr::from_bytes(&path[slash + 1..]))
+            }
+        };
+        fs::read_link(native).ok().map(|target| target.into_os_string().into_vec().into())
+    }
+
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
         let entries = fs::read_dir(self.locate(directory)?).map_err(|error| Errno::of(&error))?;
         Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name().into_vec().into())).collect())

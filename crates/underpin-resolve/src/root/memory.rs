@@ -94,6 +94,10 @@ impl Root for MemoryRoot {
         self.follow(path)
     }
 
+    fn read_link(&self, path: &BStr) -> Option<BString> {
+        self.links.get(&normal(path)).cloned()
+    }
+
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
         let mut prefix = normal(directory);
         if prefix != "/" {

@@ -23,7 +23,7 @@ pub struct Listing {
 /// The model's answer.
 pub fn modelled(path: &Path, environment: Environment) -> Result<Closure, ResolveError> {
     let root = HostRoot::new();
-    Resolver::new(&root, environment).resolve(path.as_os_str().as_bytes().into(), Depth::Load)
+    Resolver::new(&root, environment).with_sequence(true).resolve(path.as_os_str().as_bytes().into(), Depth::Load)
 }
 
 fn is_loaded(outcome: &Outcome) -> bool {

@@ -67,7 +67,7 @@ fn loader(name: String, real: &Path) -> DoctorItem {
 fn identify(name: &str, real: &Path) -> Option<Loader> {
     let bytes = fs::read(real).ok()?;
     let ident = Elf::read(bytes.as_slice()).ok()?.ident;
-    Some(Loader::identify(name.into(), &bytes, &ident, &Environment::empty()))
+    Some(Loader::identify(name.into(), name.into(), &bytes, &ident, &Environment::empty()))
 }
 
 /// Every compiler of the list.

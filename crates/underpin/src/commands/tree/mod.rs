@@ -20,7 +20,9 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Surroundings { root, sysroot, environment } = &plan.surroundings;
     // A sysroot in which ldconfig never ran has no cache; this machine's loader would not look at ld.so.conf either.
-    let resolver = Resolver::new(root, environment.clone()).with_conf(sysroot.is_some());
+    let resolver = Resolver::new(root, environment.clone())
+        .with_conf(sysroot.is_some())
+        .with_helper(matches!(plan.targets, Targets::One(_)));
     match &plan.targets {
         Targets::Many(files) => many::run(&resolver, files, &plan, screen),
         Targets::One(program) => one(&resolver, program, &plan, screen),
