@@ -13,7 +13,7 @@ use crate::units::{count, size};
 /// Symbols of a step that the short form names.
 const SHORT_SYMBOLS: usize = 3;
 /// The level that every x86-64 processor has.
-const BASELINE: &str = "x86-64";
+pub(super) const BASELINE: &str = "x86-64";
 /// Steps of a floor that the short form shows.
 const SHORT_STEPS: usize = 4;
 

@@ -2,7 +2,7 @@
 //! what to do about it, on one page. Each part in its own screen holds the rest.
 
 use super::advice::advice;
-use super::check::{file_lines, reason_in_short};
+use super::check::{BASELINE, file_lines, reason_in_short};
 use super::findings;
 use super::trace::{doubt_words, phases};
 use crate::bytes::Raw;
@@ -45,6 +45,18 @@ fn row(text: &mut Text, name: &str, spans: &[Span], view: &View) {
 
 fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
     text.heading("Where it runs");
+    row(text, "floors", &floor_spans(check), view);
+    for hidden in &check.hidden {
+        row(text, "hidden", &[Span::new(Role::Warn, &hidden.message)], view);
+    }
+    if let Some(cpu) = check.cpu.as_ref().filter(|cpu| cpu.floor != BASELINE) {
+        row(text, "processor", &[Span::new(Role::Warn, &cpu.floor)], view);
+    }
+    systems(text, check, view);
+}
+
+/// The floors of the foundations with the symbols behind the first, and how many other libraries have one.
+fn floor_spans(check: &CheckDocument) -> Vec<Span> {
     let mut floors = Vec::new();
     for floor in check.floors.iter().filter(|floor| floor.is_foundation()) {
         if !floors.is_empty() {
@@ -70,7 +82,11 @@ fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
     if floors.is_empty() {
         floors.push(Span::fixed(Role::Good, "asks for no version of any library"));
     }
-    row(text, "floors", &floors, view);
+    floors
+}
+
+/// The systems by answer, and one reason as an example.
+fn systems(text: &mut Text, check: &CheckDocument, view: &View) {
     for (answer, name, role) in [
         (Answer::Runs, "yes", Role::Good),
         (Answer::RunsIfInstalled, "yes*", Role::Good),
