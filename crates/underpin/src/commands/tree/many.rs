@@ -1,6 +1,6 @@
 //! Many files at once: in parallel, in the order given, one line each.
 
-use super::{exit, resolve};
+use super::resolve;
 use crate::exit::Exit;
 use crate::input;
 use crate::object::files_below;
@@ -79,7 +79,7 @@ fn answer(resolver: &Resolver, file: &Candidate, plan: &TreePlan) -> Answer {
         Ok(closure) => closure,
         Err(error) => return Answer::Refused(error),
     };
-    let exit = exit(&closure);
+    let exit = Exit::of(&closure);
     if !matches!(plan.output, Output::Json) {
         return Answer::Line(summary(&closure), exit);
     }

@@ -8,10 +8,11 @@ use crate::plan::{Output, Surroundings, Targets, TreePlan};
 use crate::screen::Screen;
 use anyhow::bail;
 use bstr::{BStr, ByteSlice};
+use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::{Text, TreeDocument, text};
-use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
+use underpin_resolve::{Closure, Depth, LoaderKind, Resolver};
 
 /// Resolves what the plan names and shows it.
 ///
@@ -23,6 +24,8 @@ pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(root, environment.clone())
         .with_conf(sysroot.is_some())
         .with_helper(matches!(plan.targets, Targets::One(_)));
+    // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
+    let resolver = ManuallyDrop::new(resolver);
     match &plan.targets {
         Targets::Many(files) => many::run(&resolver, files, &plan, screen),
         Targets::One(program) => one(&resolver, program, &plan, screen),
@@ -33,14 +36,16 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     // The list is what other programs read, thousands of times: it wants no second look, and no document.
     let is_list = matches!(plan.output, Output::List);
     let closure = resolve(resolver, program, if is_list { Depth::Load } else { Depth::Findings })?;
+    // As with the resolver.
+    let closure = ManuallyDrop::new(closure);
     if is_list {
         for object in closure.objects.iter().skip(1) {
             screen.line(&object.path);
         }
-        return Ok(exit(&closure));
+        return Ok(Exit::of(&closure));
     }
     let mut document = TreeDocument::new(&closure);
-    let mut exit = exit(&closure);
+    let mut exit = Exit::of(&closure);
     if let Some(arguments) = &plan.check {
         if closure.loader.kind == LoaderKind::None {
             bail!("{} is static: no loader makes any calls for it, so there is nothing to --check", program.display());
@@ -59,12 +64,6 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
 fn resolve(resolver: &Resolver, program: &Path, depth: Depth) -> anyhow::Result<Closure> {
     let path = BStr::new(program.as_os_str().as_bytes());
     Ok(resolver.resolve(path, depth)?)
-}
-
-/// A finding that keeps the program from starting decides the exit code; warnings and notes do not.
-fn exit(closure: &Closure) -> Exit {
-    let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
-    if broken { Exit::Finding } else { Exit::Fine }
 }
 
 fn show(document: &TreeDocument, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<()> {
