@@ -44,6 +44,15 @@ impl Sample {
         })
     }
 
+    /// (A with − A without) over (B with − B without), all four of the same rounds: what a part of the work takes in one
+    /// setting beside another.
+    pub fn ratio_of_differences(a: [&Sample; 2], b: [&Sample; 2]) -> Estimate {
+        a[0].estimate(|picks| {
+            let of = |sample: &Sample| median(picks.iter().map(|&at| sample.seconds[at]).collect());
+            (of(a[0]) - of(a[1])) / (of(b[0]) - of(b[1]))
+        })
+    }
+
     fn estimate(&self, statistic: impl Fn(&[usize]) -> f64) -> Estimate {
         let count = self.seconds.len();
         let value = statistic(&(0..count).collect::<Vec<_>>());
@@ -93,6 +102,13 @@ mod tests {
         let drift = |factor: f64| Sample::new((0..40).map(|run| factor * (1.0 + f64::from(run) / 10.0)).collect());
         let ratio = drift(0.7).ratio(&drift(1.0));
         assert!((ratio.low - 0.7).abs() < 1e-9 && (ratio.high - 0.7).abs() < 1e-9, "{ratio:?}");
+    }
+
+    #[test]
+    fn a_constant_cost_cancels_out_of_a_ratio_of_differences() {
+        let flat = |seconds: f64| Sample::new(vec![seconds; 20]);
+        let ratio = Sample::ratio_of_differences([&flat(5.5), &flat(0.5)], [&flat(5.1), &flat(0.1)]);
+        assert!((ratio.value - 1.0).abs() < 1e-9, "{ratio:?}");
     }
 
     #[test]
