@@ -7,6 +7,7 @@ pub use rules::survey_advice;
 
 use crate::bytes::Raw;
 use crate::document::check::AdviceRecord;
+use crate::document::tree::{FoundBy, Why};
 use crate::units::{count, percent, thousands, time};
 use bstr::ByteSlice;
 
@@ -37,6 +38,8 @@ pub enum Advice {
         directory: Raw,
         /// How many of them are there.
         in_directory: u64,
+        /// The rule that names the directory, where the closure tells.
+        rule: Option<Why>,
     },
     /// The same, foreseen for a program that was not run.
     PredictedStorm {
@@ -50,6 +53,8 @@ pub enum Advice {
         directory: Raw,
         /// How many of them are there.
         in_directory: u64,
+        /// The rule that names the directory, where the closure tells.
+        rule: Option<Why>,
     },
     /// Search directories of an object do not exist.
     DeadDirectories {
@@ -130,22 +135,23 @@ impl Advice {
                 let tries = count(*tries, "path was tried", "paths were tried");
                 format!("{name} is not found, so the program does not start; {tries}. See where it is looked for:")
             }
-            Advice::LookupStorm { failed, seconds, loader_seconds, directory, in_directory, .. } => format!(
-                "{} lookups fail before every library is found: {} of the loader's {} ({}). {} of them are in {}. See \
-                 which search path names it:",
+            Advice::LookupStorm { failed, seconds, loader_seconds, directory, in_directory, rule, .. } => format!(
+                "{} lookups fail before every library is found: {} of the loader's {} ({}). {} of them are in \
+                 {directory}{}. {}",
                 thousands(*failed),
                 time(*seconds),
                 time(*loader_seconds),
                 percent(*seconds, *loader_seconds),
                 thousands(*in_directory),
-                directory
+                named_by(rule.as_ref()),
+                if by_environment(rule.as_ref()) { "See what it loads without:" } else { "See which object names it:" },
             ),
-            Advice::PredictedStorm { failed, libraries, directory, in_directory, .. } => format!(
-                "{} lookups fail at every start before {} found. {} of them are in {}. See what they cost:",
+            Advice::PredictedStorm { failed, libraries, directory, in_directory, rule, .. } => format!(
+                "{} lookups fail at every start before {} found. {} of them are in {directory}{}. See what they cost:",
                 thousands(*failed),
                 count(*libraries, "library is", "libraries are"),
                 thousands(*in_directory),
-                directory
+                named_by(rule.as_ref())
             ),
             Advice::DeadDirectories { object, directories } => format!(
                 "{} in the search path of {object}, and every search goes through it. Take out what holds nothing that \
@@ -196,6 +202,9 @@ impl Advice {
             | Advice::Accidental { program, name, .. } => {
                 Some(format!("underpin tree --why {} {}", quoted(name)?, quoted(program)?))
             }
+            Advice::LookupStorm { program, rule, .. } if by_environment(rule.as_ref()) => {
+                Some(format!("env -u LD_LIBRARY_PATH underpin tree {}", quoted(program)?))
+            }
             Advice::LookupStorm { program, .. } => Some(format!("underpin tree --paths {}", quoted(program)?)),
             Advice::PredictedStorm { program, .. } => Some(format!("underpin trace -- {}", quoted(program)?)),
             Advice::DeadDirectories { object, .. } => Some(format!("patchelf --shrink-rpath {}", quoted(object)?)),
@@ -212,6 +221,15 @@ impl From<&Advice> for AdviceRecord {
     fn from(advice: &Advice) -> AdviceRecord {
         AdviceRecord { rule: advice.rule().to_owned(), message: advice.message(), command: advice.command() }
     }
+}
+
+/// The rule that names a directory, in brackets.
+fn named_by(rule: Option<&Why>) -> String {
+    rule.map_or_else(String::new, |why| format!(" ({})", why.text))
+}
+
+fn by_environment(rule: Option<&Why>) -> bool {
+    rule.is_some_and(|why| why.by == FoundBy::LibraryPath)
 }
 
 /// A word for a POSIX shell; `None` where it holds what cannot be typed.

@@ -4,7 +4,7 @@ use super::Advice;
 use crate::bytes::Raw;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::trace::{PhaseName, TraceDocument};
-use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome};
+use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome, Why};
 use crate::text::by_cost;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,12 @@ fn worst(directories: BTreeMap<Raw, u64>) -> Option<(Raw, u64)> {
     directories.into_iter().max_by_key(|(_, lookups)| *lookups)
 }
 
+/// The rule that led a search into a directory.
+fn rule_of(tree: &TreeDocument, directory: &Raw) -> Option<Why> {
+    let mut tries = tree.edges.iter().flat_map(|edge| &edge.tries);
+    tries.find(|tried| tried.path.directory() == directory.bytes()).map(|tried| tried.source.clone())
+}
+
 /// Only lookups for libraries that the loader itself made: a program may probe for files as it likes.
 fn storm(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
     let (mut failed, mut seconds, mut libraries) = (0, 0.0, 0);
@@ -79,6 +85,7 @@ fn storm(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
         failed,
         seconds,
         loader_seconds,
+        rule: rule_of(tree, &directory),
         directory,
         in_directory,
     })
@@ -98,6 +105,7 @@ fn predicted_storm(tree: &TreeDocument) -> Option<Advice> {
         program: tree.program.clone(),
         failed,
         libraries,
+        rule: rule_of(tree, &directory),
         directory,
         in_directory,
     })

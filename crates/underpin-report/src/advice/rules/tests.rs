@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::advice::quoted;
-use crate::document::tree::{FindingRecord, Level};
+use crate::document::tree::{FindingRecord, FoundBy, Level};
 use crate::testing::{broken_closure, prefix_closure, sample_check, sample_trace};
 
 fn tree() -> TreeDocument {
@@ -44,6 +44,13 @@ fn a_storm_begins_at_its_threshold_and_names_the_worst_directory() {
         panic!("twenty failing lookups are a storm")
     };
     assert_eq!((failed, in_directory, directory.to_string().as_str()), (20, 20, "/opt/gone/lib/"));
+    let mut tree = tree();
+    let advice = storm(&tree, &trace).unwrap();
+    assert!(advice.message().contains("in /opt/gone/lib/ (runpath). See which object"), "{}", advice.message());
+    assert_eq!(advice.command().unwrap(), "underpin tree --paths /opt/app/bin/app");
+    tree.edges[1].tries[1].source.by = FoundBy::LibraryPath;
+    let command = storm(&tree, &trace).unwrap().command().unwrap();
+    assert_eq!(command, "env -u LD_LIBRARY_PATH underpin tree /opt/app/bin/app");
 }
 
 #[test]
