@@ -20,6 +20,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     let underpin = binary.to_str().context("a path that is not UTF-8")?;
     let one = [
         Contestant::new("underpin tree --list", &[underpin, "tree", "--list", PROGRAM]),
+        Contestant::new("underpin tree", &[underpin, "tree", PROGRAM]),
         Contestant::new("libtree", &["libtree", PROGRAM]),
         Contestant::new("libtree -vvv", &["libtree", "-vvv", PROGRAM]),
         Contestant::new("ldd", &["ldd", PROGRAM]),
@@ -37,10 +38,19 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     text += &table::comparison("Every file of /usr/bin", &folder, &folder_samples);
     text += "\n## Goals\n";
     text += &table::goals(&[
-        Goal { text: "at most 0.7 of libtree's time", ratio: samples[0].ratio(&samples[1]), limit: Limit::AtMost(0.7) },
         Goal {
-            text: "at least 4 times as fast as ldd",
-            ratio: samples[3].ratio(&samples[0]),
+            text: "the list: at most 0.7 of libtree's time",
+            ratio: samples[0].ratio(&samples[2]),
+            limit: Limit::AtMost(0.7),
+        },
+        Goal {
+            text: "the tree with its findings, which libtree has none of: at most 0.7 of libtree's time",
+            ratio: samples[1].ratio(&samples[2]),
+            limit: Limit::AtMost(0.7),
+        },
+        Goal {
+            text: "the tree: at least 4 times as fast as ldd",
+            ratio: samples[4].ratio(&samples[1]),
             limit: Limit::AtLeast(4.0),
         },
         Goal {

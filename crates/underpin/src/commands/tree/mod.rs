@@ -36,7 +36,7 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     // The list is what other programs read, thousands of times: it wants no second look, and no document.
     let is_list = matches!(plan.output, Output::List);
     let closure = resolve(resolver, program, if is_list { Depth::Load } else { Depth::Findings })?;
-    // As with the resolver.
+    // As with the resolver; the document below likewise.
     let closure = ManuallyDrop::new(closure);
     if is_list {
         for object in closure.objects.iter().skip(1) {
@@ -44,7 +44,7 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
         }
         return Ok(Exit::of(&closure));
     }
-    let mut document = TreeDocument::new(&closure);
+    let mut document = ManuallyDrop::new(TreeDocument::new(&closure));
     let mut exit = Exit::of(&closure);
     if let Some(arguments) = &plan.check {
         if closure.loader.kind == LoaderKind::None {
