@@ -15,13 +15,15 @@ pub(crate) struct Window<'s, S: ?Sized> {
     len: u64,
     head: [u8; HEAD],
     filled: usize,
+    /// Another piece at hand: its offset and bytes.
+    piece: (u64, Vec<u8>),
 }
 
 impl<'s, S: Source + ?Sized> Window<'s, S> {
     /// Reads the head of the file (less where the file is shorter).
     pub(crate) fn open(source: &'s S) -> Result<Self, ElfError> {
         let len = source.len();
-        let mut window = Window { source, len, head: [0; HEAD], filled: 0 };
+        let mut window = Window { source, len, head: [0; HEAD], filled: 0, piece: (0, Vec::new()) };
         let filled = usize::try_from(len).unwrap_or(HEAD).min(HEAD);
         if let Some(head) = window.head.get_mut(..filled) {
             source.read_exact_at(0, head).map_err(|error| io_fault(&error, 0, "the ELF header"))?;
@@ -30,9 +32,19 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(window)
     }
 
-    /// A window that reads nothing ahead.
-    pub(crate) fn without_head(source: &'s S) -> Self {
-        Window { source, len: source.len(), head: [0; HEAD], filled: 0 }
+    /// A window that has the bytes from `start` to `end` at hand, as far as the file goes, instead of the head.
+    pub(crate) fn around(source: &'s S, start: u64, end: u64, what: &'static str) -> Result<Self, ElfError> {
+        let len = source.len();
+        let size = end.min(len).saturating_sub(start);
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        source.read_exact_at(start, &mut bytes).map_err(|error| io_fault(&error, start, what))?;
+        Ok(Window { source, len, head: [0; HEAD], filled: 0, piece: (start, bytes) })
+    }
+
+    /// What of the piece at hand serves a range.
+    fn held(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.piece.0)?).ok()?;
+        self.piece.1.get(start..)?.get(..size)
     }
 
     /// Reads `buf.len()` bytes at `offset` into a buffer that the caller keeps.
@@ -57,6 +69,9 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
             return Err(ElfError { fault: Fault::Truncated { what }, offset: FileOffset(offset) });
         };
         if let Some(bytes) = self.head().get(start..).and_then(|rest| rest.get(..wanted)) {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        if let Some(bytes) = self.held(offset, wanted) {
             return Ok(Cow::Borrowed(bytes));
         }
         let mut bytes = vec![0; wanted];

@@ -54,7 +54,7 @@ pub(crate) fn collect(
     collector.edges();
     collector.directories();
     collector.objects();
-    if depth == Depth::Findings {
+    if depth != Depth::Load {
         collector.copies_passed_over();
         if loader.kind == LoaderKind::Glibc {
             collector.accidents();

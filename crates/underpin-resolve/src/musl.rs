@@ -457,7 +457,9 @@ impl<'a> Engine<'a> {
         let dead_directories = self.dead_directories(&renumber);
         let search = match depth {
             Depth::Load => Vec::new(),
-            Depth::Findings => self.chain.clone().iter().map(|&dso| self.search_order(dso, &renumber)).collect(),
+            Depth::Findings | Depth::Paths => {
+                self.chain.clone().iter().map(|&dso| self.search_order(dso, &renumber)).collect()
+            }
         };
         let mut edges = self.edges;
         for edge in &mut edges {

@@ -71,6 +71,8 @@ pub enum Depth {
     /// Also the findings that need a second look: shadowed copies, accidental finds, symbol versions, dlopen.
     #[default]
     Findings,
+    /// Also the real path of every object.
+    Paths,
 }
 
 /// Resolves programs against one root and one environment; files looked at are remembered between calls.
@@ -220,7 +222,7 @@ impl<'r> Resolver<'r> {
 
     fn assemble(&self, program: Program, loader: Loader, resolution: Resolution, depth: Depth) -> Closure {
         let findings = {
-            if depth == Depth::Findings && self.helper {
+            if depth != Depth::Load && self.helper {
                 findings::read_ahead(&resolution);
             }
             findings::collect(&self.files, &loader, &program, &resolution, depth)
@@ -237,10 +239,10 @@ impl<'r> Resolver<'r> {
     fn object(&self, mapped: Mapped, program: &Program, depth: Depth, search: Vec<SearchDirectory>) -> Object {
         let elf = mapped.facts.as_ref().and_then(|facts| facts.elf.as_ref().ok());
         let dynamic = elf.and_then(|elf| elf.dynamic.as_ref());
-        let real_path = match depth {
-            Depth::Load => None,
-            Depth::Findings => self.files.real_path(mapped.path.as_ref()).ok().filter(|real| *real != mapped.path),
-        };
+        let is_program = mapped.found == Found::Program;
+        let wanted = depth == Depth::Paths || depth == Depth::Findings && is_program;
+        let real_path = wanted.then(|| self.files.real_path(mapped.path.as_ref()).ok()).flatten();
+        let real_path = real_path.filter(|real| *real != mapped.path);
         Object {
             search,
             real_path,

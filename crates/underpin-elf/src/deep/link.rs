@@ -5,12 +5,10 @@
 use crate::deep::count;
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::Layout;
-use crate::read::read_ident;
-use crate::region::Region;
 use crate::strings::{Budget, Nearby, StringTable};
 use crate::window::Window;
-use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, VersionNeed};
-use bstr::ByteSlice;
+use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, Vaddr, VersionNeed};
+use bstr::{BString, ByteSlice};
 
 /// First read of a version table: most fit.
 const GUESS: u64 = 512;
@@ -21,14 +19,12 @@ pub(crate) fn read<S: Source + ?Sized>(
     wanted: &[&[u8]],
     worth: impl FnOnce(&[VersionNeed]) -> bool,
 ) -> Result<LinkFacts, ElfError> {
-    let window = Window::without_head(source);
-    let mut head = [0; 64];
-    let size = head.len().min(usize::try_from(window.len()).unwrap_or(64));
-    window.fill(0, head.get_mut(..size).unwrap_or_default(), "the ELF header")?;
-    let (layout, _) = read_ident(&head)?;
     let mut facts = LinkFacts::default();
     let Some(dynamic) = elf.dynamic.as_ref() else { return Ok(facts) };
     let Some((at, size)) = dynamic.string_table else { return Ok(facts) };
+    let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
+    let (start, end) = tables_of(elf, dynamic, at, size);
+    let window = Window::around(source, start, end, "the version tables")?;
     let mut budget = Budget::of(window.len());
     let mut tables = Versions::default();
     if let Some(table) = elf
@@ -50,17 +46,27 @@ pub(crate) fn read<S: Source + ?Sized>(
     facts.version_definitions = tables.definitions;
     if worth(&facts.version_needs) {
         let mut strings = count::table(&window, elf, at, "the dynamic string table", size)?;
-        let present: Vec<&[u8]> = {
-            let held = strings.size().min(size);
-            let bytes = strings.get(0, held)?;
-            wanted.iter().copied().filter(|name| bytes.find([*name, b"\0"].concat()).is_some()).collect()
-        };
-        if !present.is_empty() {
-            let symbols = Symbols { window: &window, layout, elf, dynamic };
-            facts.imports = symbols.imported(&mut strings, &present)?;
+        let held = strings.size().min(size);
+        let places = places_of(strings.get(0, held)?, wanted);
+        if !places.is_empty() {
+            facts.imports = Symbols { window: &window, layout, elf, dynamic }.imported(&places)?;
         }
     }
     Ok(facts)
+}
+
+/// Where one read gets everything: linkers put the version tables right behind the strings, and the names of versions
+/// at the end of these. Nothing where the tables lie too far apart.
+fn tables_of(elf: &Elf, dynamic: &Dynamic, strings: Vaddr, size: u64) -> (u64, u64) {
+    const NAMES: u64 = 1024;
+    const TABLE: u64 = 2048;
+    const FAR: u64 = 32 * 1024;
+    let Some(strings) = elf.offset_of(strings) else { return (0, 0) };
+    let tables = [dynamic.verneed, dynamic.verdef].into_iter().flatten();
+    let Some(last) = tables.filter_map(|(vaddr, _)| elf.offset_of(vaddr)).max() else { return (0, 0) };
+    let start = strings.0.saturating_add(size).saturating_sub(NAMES).max(strings.0);
+    let end = last.0.saturating_add(TABLE);
+    if start <= last.0 && end - start <= FAR { (start, end) } else { (0, 0) }
 }
 
 struct Symbols<'a, 's, S: ?Sized> {
@@ -71,24 +77,42 @@ struct Symbols<'a, 's, S: ?Sized> {
 }
 
 impl<S: Source + ?Sized> Symbols<'_, '_, S> {
-    /// Which of the names belong to undefined symbols.
-    fn imported(&self, strings: &mut Region<'_, '_, S>, names: &[&[u8]]) -> Result<Vec<bstr::BString>, ElfError> {
+    /// Which of the names belong to undefined symbols. `places` are the offsets of the names among the strings.
+    fn imported(&self, places: &[(u64, &[u8])]) -> Result<Vec<BString>, ElfError> {
         let Some(table) = self.dynamic.symbol_table else { return Ok(Vec::new()) };
-        let count = count::dynamic_symbols(self.window, self.layout, self.elf, self.dynamic, &[])?;
         let entry = self.layout.symbol_size();
-        let needed = count.saturating_mul(entry as u64);
+        let needed = self.undefined()?.saturating_mul(entry as u64);
         let mut region = count::table(self.window, self.elf, table, "the dynamic symbol table", needed)?;
-        let mut found = Vec::new();
+        let mut found: Vec<BString> = Vec::new();
         for bytes in region.get(0, needed)?.chunks_exact(entry).skip(1) {
             let Some(symbol) = self.layout.symbol(bytes).filter(|symbol| symbol.section == 0) else { continue };
-            for name in names {
-                let held = strings.get(u64::from(symbol.name), <[u8]>::len(name) as u64 + 1);
-                let matches = held.is_ok_and(|text| text.strip_suffix(b"\0") == Some(*name));
-                if matches && !found.iter().any(|known: &bstr::BString| known == name) {
-                    found.push((*name).into());
-                }
+            let hit = places.iter().find(|(at, _)| *at == u64::from(symbol.name));
+            if let Some((_, name)) = hit.filter(|(_, name)| !found.iter().any(|known| known == name)) {
+                found.push((*name).into());
             }
         }
         Ok(found)
     }
+
+    /// How many symbols to look through: those before the first that DT_GNU_HASH covers, which are the undefined ones;
+    /// all of them where the table covers none.
+    fn undefined(&self) -> Result<u64, ElfError> {
+        if let Some(hash) = self.dynamic.gnu_hash {
+            let mut region = count::table(self.window, self.elf, hash, "DT_GNU_HASH", 16)?;
+            let covered_from = self.layout.u32(region.get(0, 16)?, 4).map_or(0, u64::from);
+            if covered_from > 1 {
+                return Ok(covered_from);
+            }
+        }
+        count::dynamic_symbols(self.window, self.layout, self.elf, self.dynamic, &[])
+    }
+}
+
+/// Where the names stand among the strings, as whole strings or as the tail of others.
+fn places_of<'n>(strings: &[u8], wanted: &[&'n [u8]]) -> Vec<(u64, &'n [u8])> {
+    let places = wanted.iter().flat_map(|name| {
+        let text = [*name, b"\0"].concat();
+        strings.find_iter(&text).map(|at| (at as u64, *name)).collect::<Vec<_>>()
+    });
+    places.collect()
 }

@@ -298,7 +298,7 @@ impl<'a> Engine<'a> {
         let dead_directories = self.dead_directories(&renumber);
         let search = match depth {
             Depth::Load => Vec::new(),
-            Depth::Findings => order.iter().map(|&map| self.search_order(map, &renumber)).collect(),
+            Depth::Findings | Depth::Paths => order.iter().map(|&map| self.search_order(map, &renumber)).collect(),
         };
         let cached = self.cache_lookup();
         let mut edges = self.edges;

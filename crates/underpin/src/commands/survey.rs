@@ -20,7 +20,7 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 /// Where the program cannot be resolved or a page cannot be written.
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
-    let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Findings)?;
+    let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Paths)?;
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
     let exit = Exit::of(&closure).or(ran);
     let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);

@@ -35,7 +35,12 @@ pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     // The list is what other programs read, thousands of times: it wants no second look, and no document.
     let is_list = matches!(plan.output, Output::List);
-    let closure = resolve(resolver, program, if is_list { Depth::Load } else { Depth::Findings })?;
+    let depth = match plan.output {
+        Output::List => Depth::Load,
+        Output::Tree(0 | 1) => Depth::Findings,
+        Output::Tree(_) | Output::Why(_) | Output::Paths | Output::Json => Depth::Paths,
+    };
+    let closure = resolve(resolver, program, depth)?;
     // As with the resolver; the document below likewise.
     let closure = ManuallyDrop::new(closure);
     if is_list {
