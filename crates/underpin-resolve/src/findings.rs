@@ -11,7 +11,6 @@ use crate::resolver::{Depth, Program, Resolution, SearchDirectory};
 use crate::tokens::directory_of;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
 
 struct Collector<'a> {
@@ -20,26 +19,11 @@ struct Collector<'a> {
     findings: Vec<Finding>,
 }
 
-/// Below this many objects a second thread costs more than it saves.
-const WORTH_A_THREAD: usize = 16;
-
-/// Reads what the findings need of every object, on two threads.
-pub(crate) fn read_ahead(resolution: &Resolution) {
-    let objects = &resolution.objects;
-    if objects.len() < WORTH_A_THREAD {
-        return;
+/// Reads what the findings need of every object; a second thread may have done some of it.
+pub(crate) fn read(resolution: &Resolution) {
+    for object in &resolution.objects {
+        let _ = object.facts.as_ref().map(|facts| facts.link().is_some());
     }
-    // Whoever is free takes the next object: sizes differ by a factor of thousand.
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(object) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let _ = object.facts.as_ref().map(|facts| facts.link().is_some());
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(work);
-        work();
-    });
 }
 
 pub(crate) fn collect(

@@ -1,5 +1,6 @@
 //! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
 
+use crate::ahead::Ahead;
 use crate::calls::{Call, Calls};
 pub(crate) use crate::closure::SearchDirectory;
 use crate::closure::{Closure, Edge, Found, Object, ObjectId, Outcome};
@@ -11,6 +12,7 @@ use crate::root::{Errno, FileKind, Root};
 use crate::{glibc, musl};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, Segment, Source};
 
@@ -192,8 +194,8 @@ impl<'r> Resolver<'r> {
         Ok(self.load(program, depth))
     }
 
-    /// Lets a second thread help with the findings, which pays for one large program and not where many are resolved
-    /// in parallel.
+    /// Lets a second thread open files ahead, which pays for one large program and not where many are resolved in
+    /// parallel.
     #[must_use]
     pub fn with_helper(mut self, helper: bool) -> Resolver<'r> {
         self.helper = helper;
@@ -208,32 +210,44 @@ impl<'r> Resolver<'r> {
     }
 
     fn load(&self, program: Program, depth: Depth) -> Closure {
-        let mut loader = self.loader_of(&program);
-        let resolution = match loader.kind {
-            LoaderKind::Glibc => {
-                glibc::resolve(&self.files, &loader, &self.environment, &program, self.use_conf, depth)
+        let loader = self.loader_of(&program);
+        let deep = depth != Depth::Load;
+        let (files, environment) = (&self.files, &self.environment);
+        let ahead = Ahead { files, loader: &loader, environment, program: &program.elf, deep };
+        if !self.helper || !ahead.is_worth_it() {
+            let resolution = self.run_model(&program, &loader, depth);
+            return self.assemble(&program, &loader, resolution, depth);
+        }
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| ahead.run(&stop));
+            let resolution = self.run_model(&program, &loader, depth);
+            if deep {
+                findings::read(&resolution);
             }
-            LoaderKind::Musl => musl::resolve(&self.files, &loader, &self.environment, &program, depth),
-            LoaderKind::None => alone(&program),
-        };
-        let loader = std::mem::replace(Arc::make_mut(&mut loader), Loader::none());
-        self.assemble(program, loader, resolution, depth)
+            stop.store(true, Ordering::Relaxed);
+            self.assemble(&program, &loader, resolution, depth)
+        })
     }
 
-    fn assemble(&self, program: Program, loader: Loader, resolution: Resolution, depth: Depth) -> Closure {
-        let findings = {
-            if depth != Depth::Load && self.helper {
-                findings::read_ahead(&resolution);
-            }
-            findings::collect(&self.files, &loader, &program, &resolution, depth)
-        };
+    fn run_model(&self, program: &Program, loader: &Loader, depth: Depth) -> Resolution {
+        match loader.kind {
+            LoaderKind::Glibc => glibc::resolve(&self.files, loader, &self.environment, program, self.use_conf, depth),
+            LoaderKind::Musl => musl::resolve(&self.files, loader, &self.environment, program, depth),
+            LoaderKind::None => alone(program),
+        }
+    }
+
+    fn assemble(&self, program: &Program, loader: &Loader, resolution: Resolution, depth: Depth) -> Closure {
+        let findings = findings::collect(&self.files, loader, program, &resolution, depth);
         let Resolution { objects, edges, calls, search, .. } = resolution;
         let mut search = search.into_iter();
         let objects = objects
             .into_iter()
-            .map(|mapped| self.object(mapped, &program, depth, search.next().unwrap_or_default()))
+            .map(|mapped| self.object(mapped, program, depth, search.next().unwrap_or_default()))
             .collect();
-        Closure { program: program.path, loader, objects, edges, findings, calls }
+        let (program, loader) = (program.path.clone(), loader.clone());
+        Closure { program, loader, objects, edges, findings, calls }
     }
 
     fn object(&self, mapped: Mapped, program: &Program, depth: Depth, search: Vec<SearchDirectory>) -> Object {
