@@ -3,14 +3,14 @@
 //! It guesses by the cache alone, from the end of the lists while the model works from their start. Whatever it opens is
 //! only remembered in [`Files`]: a wrong guess costs its time and changes nothing.
 
-use crate::cache::{Cache, CacheContext};
+use crate::cache::CacheView;
 use crate::environment::Environment;
 use crate::files::Files;
-use crate::loader::{CacheRules, Loader, LoaderKind, glibc};
+use crate::loader::{Loader, LoaderKind};
 use bstr::{BString, ByteSlice};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use underpin_elf::{Elf, Endian};
+use underpin_elf::Elf;
 
 /// Below this many direct dependencies a second thread costs more than it saves.
 const WORTH_A_THREAD: usize = 8;
@@ -36,22 +36,13 @@ impl Ahead<'_> {
 
     /// Opens objects until there are no more, or until it is told to stop.
     pub fn run(&self, stop: &AtomicBool) {
-        let ident = &self.program.ident;
         let Some(path) = &self.loader.configuration else { return };
         let Ok(bytes) = self.files.root().read(path.as_ref(), LIMIT) else { return };
-        let Ok(cache) = Cache::parse(bytes, ident.endian == Endian::Big) else { return };
-        let rules = CacheRules::of(ident);
-        let context = CacheContext {
-            rules: &rules,
-            active: &self.loader.active_hwcaps,
-            level: self.environment.processor.level,
-            legacy_bits: glibc::legacy_bits(ident, self.loader, self.environment),
-            platform_bit: glibc::platform_bit(self.loader.platform.as_ref()),
-        };
+        let Ok(cache) = CacheView::new(bytes, &self.program.ident, self.loader, self.environment) else { return };
         let mut pending: Vec<BString> = needed(self.program);
         let mut seen: HashSet<BString> = pending.iter().cloned().collect();
         while let Some(name) = pending.pop().filter(|_| !stop.load(Ordering::Relaxed)) {
-            let Some(path) = cache.lookup(&name, &context) else { continue };
+            let Some(path) = cache.lookup(&name) else { continue };
             let Ok(facts) = self.files.open(path.as_bytes().as_bstr()) else { continue };
             if self.deep {
                 let _ = facts.link();

@@ -3,10 +3,11 @@
 //! The file is kept as it is and searched in place, by the loader's own binary search and comparison, so that a
 //! damaged or unsorted file gives the loader's answer. Every offset is checked before it is used.
 
-use crate::loader::CacheRules;
+use crate::environment::Environment;
+use crate::loader::{CacheRules, Loader, glibc};
 use bstr::{BStr, BString, ByteSlice};
 use std::cmp::Ordering;
-use underpin_elf::IsaLevel;
+use underpin_elf::{Endian, Ident, IsaLevel};
 
 const MAGIC_OLD: &[u8] = b"ld.so-1.7.0";
 const MAGIC_NEW: &[u8] = b"glibc-ld.so.cache1.1";
@@ -72,17 +73,50 @@ pub struct CacheEntry<'c> {
 }
 
 /// What decides between several entries of one name.
-pub(crate) struct CacheContext<'a> {
+struct Context {
     /// Flags and byte order that the loader accepts.
-    pub rules: &'a CacheRules,
+    rules: CacheRules,
     /// Active glibc-hwcaps names, best first.
-    pub active: &'a [BString],
+    active: Vec<BString>,
     /// The processor's level, for the ISA bits of an entry.
-    pub level: IsaLevel,
+    level: IsaLevel,
     /// Legacy capability bits that the loader has and is allowed to use.
-    pub legacy_bits: u64,
+    legacy_bits: u64,
     /// Bit of the legacy platform, where it has one.
-    pub platform_bit: Option<u64>,
+    platform_bit: Option<u64>,
+}
+
+/// A cache as one loader reads it on one processor.
+pub(crate) struct CacheView {
+    cache: Cache,
+    context: Context,
+}
+
+impl CacheView {
+    /// The cache in `bytes`, for a loader of that machine.
+    ///
+    /// # Errors
+    /// [`CacheError`] where the loader would not use the file.
+    pub fn new(
+        bytes: Vec<u8>,
+        ident: &Ident,
+        loader: &Loader,
+        environment: &Environment,
+    ) -> Result<CacheView, CacheError> {
+        let context = Context {
+            rules: CacheRules::of(ident),
+            active: loader.active_hwcaps.clone(),
+            level: environment.processor.level,
+            legacy_bits: glibc::legacy_bits(ident, loader, environment),
+            platform_bit: glibc::platform_bit(loader.platform.as_ref()),
+        };
+        Ok(CacheView { cache: Cache::parse(bytes, ident.endian == Endian::Big)?, context })
+    }
+
+    /// The path that the loader takes for `name`.
+    pub fn lookup(&self, name: &[u8]) -> Option<&BStr> {
+        self.cache.lookup(name, &self.context)
+    }
 }
 
 impl Cache {
@@ -164,7 +198,7 @@ impl Cache {
     }
 
     /// The path that the loader takes for `name` (`search_cache`).
-    pub(crate) fn lookup(&self, name: &[u8], context: &CacheContext<'_>) -> Option<&BStr> {
+    fn lookup(&self, name: &[u8], context: &Context) -> Option<&BStr> {
         let (mut left, mut right) = (0isize, self.entries.count as isize - 1);
         while left <= right {
             let middle = (left + right) / 2;
@@ -178,7 +212,7 @@ impl Cache {
         None
     }
 
-    fn best(&self, name: &[u8], hit: usize, last: usize, context: &CacheContext<'_>) -> Option<&BStr> {
+    fn best(&self, name: &[u8], hit: usize, last: usize, context: &Context) -> Option<&BStr> {
         let named = |index: usize| {
             let key = self.entry(index).map(|entry| entry.1);
             key.and_then(|key| self.string(key)).is_some_and(|found| compare(name, found).is_eq())
@@ -235,7 +269,7 @@ fn is_extension(hwcap: u64) -> bool {
 }
 
 /// The legacy rule: no bit that the loader lacks; a platform entry only for that platform.
-fn legacy_matches(hwcap: u64, context: &CacheContext<'_>) -> bool {
+fn legacy_matches(hwcap: u64, context: &Context) -> bool {
     let platform_bits = context.rules.platform_bits;
     if hwcap & !(context.legacy_bits | platform_bits | HWCAP_TLS) != 0 {
         return false;
@@ -350,8 +384,9 @@ mod tests {
                 bytes.extend(&tail);
                 if let Ok(cache) = Cache::parse(bytes, false) {
                     let _ = cache.entries().count();
-                    let context = CacheContext {
-                        rules: &rules, active: &[], level: IsaLevel::V2, legacy_bits: 0, platform_bit: None,
+                    let context = Context {
+                        rules,
+                        active: Vec::new(), level: IsaLevel::V2, legacy_bits: 0, platform_bit: None,
                     };
                     let _ = cache.lookup(b"libc.so.6", &context);
                 }

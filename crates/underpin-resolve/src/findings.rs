@@ -207,7 +207,7 @@ impl Collector<'_> {
     }
 
     fn would_be_found(&self, list: &[SearchDirectory], name: &BStr) -> bool {
-        let in_cache = self.resolution.cached.as_ref().is_some_and(|cached| cached(name));
+        let in_cache = self.resolution.cache.as_ref().is_some_and(|cache| cache.lookup(name).is_some());
         in_cache
             || list.iter().any(|entry| {
                 let path: BString = [entry.directory.as_slice(), name].concat().into();

@@ -478,7 +478,7 @@ impl<'a> Engine<'a> {
                 facts: dso.facts,
             })
             .collect();
-        Resolution { objects, edges, calls: self.calls, dead_directories, search, cached: None }
+        Resolution { objects, edges, calls: self.calls, dead_directories, search, cache: None }
     }
 
     /// Where a request of `dso` would be searched, in order.

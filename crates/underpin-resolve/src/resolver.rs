@@ -1,6 +1,7 @@
 //! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
 
 use crate::ahead::Ahead;
+use crate::cache::CacheView;
 use crate::calls::{Call, Calls};
 pub(crate) use crate::closure::SearchDirectory;
 use crate::closure::{Closure, Edge, Found, Object, ObjectId, Outcome};
@@ -123,8 +124,8 @@ pub(crate) struct Resolution {
     pub dead_directories: Vec<DeadDirectory>,
     /// Per object, where its requests are searched, in order; empty where nobody asked for it.
     pub search: Vec<Vec<SearchDirectory>>,
-    /// Whether a name is in the loader's cache.
-    pub cached: Option<Box<dyn Fn(&BStr) -> bool>>,
+    /// The loader's cache, where it was read.
+    pub cache: Option<CacheView>,
 }
 
 impl Mapped {
@@ -372,7 +373,7 @@ fn alone(program: &Program) -> Resolution {
         calls: Calls { modelled: true, ..Calls::default() },
         dead_directories: Vec::new(),
         search: Vec::new(),
-        cached: None,
+        cache: None,
     }
 }
 

@@ -10,7 +10,7 @@ mod paths;
 mod search;
 mod verify;
 
-use crate::cache::Cache;
+use crate::cache::CacheView;
 use crate::calls::{CallName, Calls};
 use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
 use crate::environment::Environment;
@@ -72,7 +72,7 @@ pub(super) enum CacheState {
     /// Not there, or not usable.
     Unusable,
     /// Mapped.
-    Loaded(Cache),
+    Loaded(CacheView),
 }
 
 /// Why the loader would stop at once.
@@ -204,13 +204,11 @@ impl<'a> Engine<'a> {
         let name = if self.has_old_calls() { CallName::Access } else { CallName::Faccessat };
         let readable = self.files.stat(path).is_ok();
         self.calls.push(name, path, !readable);
-        if readable {
-            if let Some(text) = self.read_whole_file(path) {
-                for name in preload_names(&text) {
-                    self.preload_one(name.as_ref(), EdgeKind::EtcPreload, &mut preloads);
-                }
-                self.calls.push(CallName::Munmap, path, false);
+        if readable && let Some(text) = self.read_whole_file(path) {
+            for name in preload_names(&text) {
+                self.preload_one(name.as_ref(), EdgeKind::EtcPreload, &mut preloads);
             }
+            self.calls.push(CallName::Munmap, path, false);
         }
         preloads
     }
@@ -300,7 +298,10 @@ impl<'a> Engine<'a> {
             Depth::Load => Vec::new(),
             Depth::Findings | Depth::Paths => order.iter().map(|&map| self.search_order(map, &renumber)).collect(),
         };
-        let cached = self.cache_lookup();
+        let cache = match std::mem::replace(&mut self.cache, CacheState::Unread) {
+            CacheState::Loaded(cache) => Some(cache),
+            CacheState::Unread | CacheState::Unusable => None,
+        };
         let mut edges = self.edges;
         for edge in &mut edges {
             edge.renumber(&renumber);
@@ -317,7 +318,7 @@ impl<'a> Engine<'a> {
                 facts: map.facts,
             })
             .collect();
-        Resolution { objects, edges, calls: self.calls, dead_directories, search, cached }
+        Resolution { objects, edges, calls: self.calls, dead_directories, search, cache }
     }
 }
 

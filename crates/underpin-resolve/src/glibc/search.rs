@@ -3,14 +3,12 @@
 use super::paths::{PathList, Status, Tag};
 use super::verify::Verdict;
 use super::{CacheState, Engine, MAIN, Map, MapId, match_loaded};
-use crate::cache::{Cache, CacheContext};
+use crate::cache::CacheView;
 use crate::calls::CallName;
 use crate::closure::{FatalReason, Found, Identity, ObjectId, RejectRule, Try, TryResult};
 use crate::files::FileFacts;
-use crate::loader::{CacheRules, glibc};
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;
-use underpin_elf::Endian;
 
 /// What became of a request.
 pub(super) enum Answer {
@@ -33,6 +31,9 @@ enum Step {
     Taken(Candidate),
     Fatal(BString, FatalReason),
 }
+
+/// One place of the search.
+type Place<E> = fn(&mut E, MapId, &BStr, bool, &mut Vec<Try>) -> Step;
 
 impl Engine<'_> {
     /// Finds and maps `name` for `requester`.
@@ -63,7 +64,7 @@ impl Engine<'_> {
     }
 
     fn search(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
-        let places: [fn(&mut Self, MapId, &BStr, bool, &mut Vec<Try>) -> Step; 5] = [
+        let places: [Place<Self>; 5] = [
             Self::search_rpaths,
             Self::search_library_path,
             Self::search_runpath,
@@ -146,10 +147,8 @@ impl Engine<'_> {
         }
         self.load_cache();
         let path = match &self.cache {
-            CacheState::Loaded(cache) => {
-                cache.lookup(name, &self.cache_context(&CacheRules::of(&self.ident))).map(BString::from)
-            }
-            _ => return self.search_conf(name, tries),
+            CacheState::Loaded(cache) => cache.lookup(name).map(BString::from),
+            CacheState::Unread | CacheState::Unusable => return self.search_conf(name, tries),
         };
         let Some(path) = path else { return Step::Next };
         let system = self.loader.system_directories.iter().any(|directory| path.starts_with(directory.as_slice()));
@@ -159,29 +158,6 @@ impl Engine<'_> {
             return Step::Next;
         }
         self.attempt(path, Found::Cache, tries).0
-    }
-
-    fn cache_context<'c>(&'c self, rules: &'c CacheRules) -> CacheContext<'c> {
-        CacheContext {
-            rules,
-            active: &self.loader.active_hwcaps,
-            level: self.environment.processor.level,
-            legacy_bits: glibc::legacy_bits(&self.ident, self.loader, self.environment),
-            platform_bit: glibc::platform_bit(self.loader.platform.as_ref()),
-        }
-    }
-
-    /// A test for names in the cache, for the findings.
-    pub(super) fn cache_lookup(&mut self) -> Option<Box<dyn Fn(&BStr) -> bool>> {
-        let CacheState::Loaded(cache) = std::mem::replace(&mut self.cache, CacheState::Unusable) else { return None };
-        let rules = CacheRules::of(&self.ident);
-        let (active, level) = (self.loader.active_hwcaps.clone(), self.environment.processor.level);
-        let legacy_bits = glibc::legacy_bits(&self.ident, self.loader, self.environment);
-        let platform_bit = glibc::platform_bit(self.loader.platform.as_ref());
-        Some(Box::new(move |name| {
-            let context = CacheContext { rules: &rules, active: &active, level, legacy_bits, platform_bit };
-            cache.lookup(name, &context).is_some()
-        }))
     }
 
     /// Reads the cache on first use.
@@ -194,7 +170,7 @@ impl Engine<'_> {
             return;
         };
         let bytes = self.read_whole_file(path.as_ref());
-        self.cache = match bytes.map(|bytes| Cache::parse(bytes, self.ident.endian == Endian::Big)) {
+        self.cache = match bytes.map(|bytes| CacheView::new(bytes, &self.ident, self.loader, self.environment)) {
             Some(Ok(cache)) => CacheState::Loaded(cache),
             refused => {
                 if refused.is_some() {

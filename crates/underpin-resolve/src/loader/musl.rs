@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn version_and_path_are_read_from_the_bytes() {
-        let bytes = b"\0musl libc (x86_64)\nVersion %s\n\01.2.3\0/opt/lib:/lib\0%.*s/etc/ld-musl-x86_64.path\0";
+        let bytes = b"\0musl libc (x86_64)\nVersion %s\n\x001.2.3\0/opt/lib:/lib\0%.*s/etc/ld-musl-x86_64.path\0";
         let loader = identify("/lib/ld-musl-x86_64.so.1".into(), bytes);
         assert_eq!(loader.version.unwrap().to_string(), "1.2.3");
         assert_eq!(loader.system_directories, ["/opt/lib", "/lib"]);
