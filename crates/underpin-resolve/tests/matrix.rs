@@ -2,6 +2,8 @@
 //!
 //! Each test states the rule in its name; the numbers are those of the table of corner cases that the project keeps.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::{Listing, judged, listing, modelled};

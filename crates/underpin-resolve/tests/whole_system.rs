@@ -1,5 +1,7 @@
 //! Every dynamic ELF file of this machine: the model and the real loader must agree on objects, order and misses.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::{judged, listing, modelled};
