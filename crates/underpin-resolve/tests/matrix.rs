@@ -122,10 +122,7 @@ fn case_02_a_runpath_does_not_stop_the_climb_to_the_programs_rpath() {
         .library("m/libmid.so", &["a/libplain.so"], &[RUNPATH, "-Wl,-rpath,$ORIGIN/../a"])
         .program("p", &["m/libmid.so"], &[RPATH, "-Wl,-rpath,$ORIGIN/a:$ORIGIN/m"]);
     let agreed = case.agree("p");
-    assert_eq!(
-        agreed.own(),
-        ["m/libmid.so", "m/../a/libplain.so", "a/libdep.so"].map(|path| path.replace("m/libmid", "m/libmid"))
-    );
+    assert_eq!(agreed.own(), ["m/libmid.so", "m/../a/libplain.so", "a/libdep.so"]);
     assert!(matches!(agreed.found("libdep.so"), Found::Rpath { .. }));
 }
 
