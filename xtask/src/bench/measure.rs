@@ -1,7 +1,8 @@
 //! Timing whole processes, several commands side by side.
 //!
 //! One round runs every command once forwards and once backwards (ABBA), so a machine that grows slower during a round
-//! slows every command alike.
+//! slows every command alike. A short command runs once untimed right before each timed run: else it would be timed with
+//! the caches of whatever command stands before it in the round.
 
 use super::stats::Sample;
 use anyhow::{Context, bail};
@@ -23,18 +24,22 @@ impl Contestant {
     }
 }
 
+/// Below this, cold caches are a noticeable part of a run.
+const SHORT: Duration = Duration::from_millis(100);
+
 /// The times of every contestant, in the order given.
 ///
 /// # Errors
 /// Where a command cannot be started or fails.
 pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<Vec<Sample>> {
     let mut seconds = vec![Vec::with_capacity(rounds * 2); contestants.len()];
-    for contestant in contestants {
-        time(contestant)?;
-    }
+    let first = contestants.iter().map(time).collect::<anyhow::Result<Vec<_>>>()?;
     for _ in 0..rounds {
         let there = 0..contestants.len();
         for index in there.clone().chain(there.rev()) {
+            if first[index] < SHORT {
+                time(&contestants[index])?;
+            }
             seconds[index].push(time(&contestants[index])?.as_secs_f64());
         }
     }
@@ -46,6 +51,8 @@ fn time(contestant: &Contestant) -> anyhow::Result<Duration> {
     let (program, args) = contestant.command.split_first().context("an empty command")?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Cargo sets it for what it runs; every search would go through its folders first.
+    command.env_remove("LD_LIBRARY_PATH");
     let start = Instant::now();
     let status = command.status().with_context(|| format!("cannot start {program}"))?;
     let took = start.elapsed();
