@@ -2,7 +2,7 @@
 
 use super::{CheckPlan, Surroundings, survey_options};
 use crate::cli::SurveyArgs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use underpin_trace::Options;
 
 /// What to look at, whether to run it, what to write.
@@ -45,8 +45,10 @@ impl SurveyPlan {
         let path = surroundings.program(&args.program, "survey")?;
         let check = CheckPlan::of(&path, &[])?;
         let run = if asked_to_run {
-            let program = path.canonicalize()?;
-            Some(survey_options(program.into_os_string(), args.arguments, args.until)?)
+            // A bare name would be searched for in PATH; the file here is meant.
+            let has_folder = path.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
+            let here = if has_folder { path.clone() } else { Path::new(".").join(&path) };
+            Some(survey_options(here.into_os_string(), args.arguments, args.until)?)
         } else {
             None
         };

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`.
+# Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and git, emacs and python3 to look at.
+set -euo pipefail
+underpin=$(realpath "${1:?usage: record.sh UNDERPIN}")
+here=$(cd "$(dirname "$0")" && pwd)
+# A name of its own would be another one in every recording.
+work=/tmp/demo
+mkdir "$work"
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+ln -s "$underpin" underpin
+PATH="$work:$PATH"
+
+# record NAME TITLE COMMAND...: each command with what it printed, and its exit code where that is not 0.
+record() {
+    local name=$1 title=$2 command code
+    shift 2
+    {
+        printf '# %s\n\n```console\n' "$title"
+        for command in "$@"; do
+            printf '$ %s\n' "$command"
+            code=0
+            bash -c "$command" 2>&1 || code=$?
+            [ "$code" = 0 ] || printf '(exit code %s)\n' "$code"
+        done
+        printf '```\n'
+    } >"$here/$name.md"
+}
+
+cat >shape.c <<'C'
+int area(int side) { return side * side; }
+C
+cat >main.c <<'C'
+#include <stdio.h>
+int area(int side);
+int main(void) { return printf("%d\n", area(7)) < 0; }
+C
+cat >main.go <<'GO'
+package main
+
+import "fmt"
+
+func main() { fmt.Println("49") }
+GO
+
+record git "git: a glibc program of the distribution" \
+    "underpin survey git -- --version"
+record emacs "emacs: 104 libraries" \
+    "underpin survey emacs -- --version" \
+    "underpin tree --why libpng16.so.16 emacs" \
+    "underpin tree --check emacs -- --version | tail -n 14"
+record python3 "python3: a program that loads more at run time" \
+    "underpin survey /usr/bin/python3 -- -c 'import json, ssl'"
+
+cc -shared -fPIC -o libshape.so shape.c
+cc -o app main.c -L. -lshape -Wl,-rpath,/opt/app/lib
+mkdir elsewhere && mv libshape.so elsewhere
+record broken "A program whose library is somewhere else" \
+    "underpin survey ./app" \
+    "underpin tree --why libshape.so ./app" \
+    "underpin tree --env LD_LIBRARY_PATH=elsewhere ./app"
+rm -r elsewhere
+
+musl-gcc -shared -fPIC -o libshape.so shape.c
+musl-gcc -o app main.c -L. -lshape -Wl,-rpath,'$ORIGIN'
+record musl-dynamic "A program for musl, on a system that stands on glibc" \
+    "underpin survey ./app --" \
+    "underpin check --on alpine3.20 --on rhel8 ./app" \
+    "underpin tree --check ./app"
+
+CGO_ENABLED=0 GOCACHE=$work/cache go build -o app main.go
+record go-static "A static Go program" \
+    "underpin survey ./app --"
