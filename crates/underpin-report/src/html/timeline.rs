@@ -45,7 +45,7 @@ impl Scale {
             return vec![self.from];
         }
         let rough = span / 6.0;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = power_of_ten_below(rough);
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
         let step = step.unwrap_or(power * 10.0);
         let first = (self.from / step).ceil() as i64;
@@ -193,4 +193,14 @@ fn library_row(svg: &mut Svg, library: &LibraryRecord, scale: &Scale, y: f64) {
     svg.rect("p-map", [x, y + 1.0, width, 11.0], "");
     svg.text("value", x + width + 5.0, y + 10.0, Anchor::Start, &time(library.total_seconds()));
     svg.close();
+}
+
+/// The greatest power of ten that is not above `value`. By multiplication: powf and log10 would bring libm into every
+/// start of the program, and it stands on little else.
+fn power_of_ten_below(value: f64) -> f64 {
+    let mut power = 1e-12;
+    while power * 10.0 <= value {
+        power *= 10.0;
+    }
+    power
 }
