@@ -81,7 +81,8 @@ impl<S: Source + ?Sized> Symbols<'_, '_, S> {
     fn imported(&self, places: &[(u64, &[u8])]) -> Result<Vec<BString>, ElfError> {
         let Some(table) = self.dynamic.symbol_table else { return Ok(Vec::new()) };
         let entry = self.layout.symbol_size();
-        let needed = self.undefined()?.saturating_mul(entry as u64);
+        let count = count::dynamic_symbols(self.window, self.layout, self.elf, self.dynamic, &[])?;
+        let needed = count.saturating_mul(entry as u64);
         let mut region = count::table(self.window, self.elf, table, "the dynamic symbol table", needed)?;
         let mut found: Vec<BString> = Vec::new();
         for bytes in region.get(0, needed)?.chunks_exact(entry).skip(1) {
@@ -92,19 +93,6 @@ impl<S: Source + ?Sized> Symbols<'_, '_, S> {
             }
         }
         Ok(found)
-    }
-
-    /// How many symbols to look through: those before the first that DT_GNU_HASH covers, which are the undefined ones;
-    /// all of them where the table covers none.
-    fn undefined(&self) -> Result<u64, ElfError> {
-        if let Some(hash) = self.dynamic.gnu_hash {
-            let mut region = count::table(self.window, self.elf, hash, "DT_GNU_HASH", 16)?;
-            let covered_from = self.layout.u32(region.get(0, 16)?, 4).map_or(0, u64::from);
-            if covered_from > 1 {
-                return Ok(covered_from);
-            }
-        }
-        count::dynamic_symbols(self.window, self.layout, self.elf, self.dynamic, &[])
     }
 }
 
