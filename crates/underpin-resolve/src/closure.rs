@@ -330,6 +330,8 @@ pub enum RejectRule {
     NoDefaultLib,
     /// Secure-execution mode wants set-user-ID preloads.
     NotSetUserId,
+    /// glibc up to 2.35: the ABI note is for another system or a newer kernel.
+    AbiNote,
 }
 
 /// How bad a finding is.

@@ -142,6 +142,12 @@ pub trait Root: Sync {
     /// The current directory, absolute.
     fn current_directory(&self) -> BString;
 
+    /// The running kernel's version, three numbers of a byte each as loaders compare them; `None` where the files are
+    /// those of another system.
+    fn kernel(&self) -> Option<[u8; 3]> {
+        None
+    }
+
     /// A whole file, as far as it is regular and not larger than `limit` bytes.
     ///
     /// # Errors

@@ -7,72 +7,10 @@
 
 mod common;
 
-use common::strace::{Seen, strace};
-use common::{modelled, spack};
+use common::spack;
+use common::strace::agrees;
 use std::path::Path;
-use underpin_resolve::{CallName, Environment};
 use underpin_test_support::{Fixture, need};
-
-fn environment(variables: &[(&str, &str)]) -> Environment {
-    let mut environment = Environment::empty();
-    for (name, value) in variables {
-        assert!(environment.set(name.as_bytes(), (*value).into()), "{name} matters to no loader");
-    }
-    environment
-}
-
-/// The model's calls in the form in which strace shows them.
-fn predicted(program: &Path, variables: &[(&str, &str)]) -> Vec<Seen> {
-    let closure = modelled(program, environment(variables)).unwrap();
-    assert!(closure.calls.modelled, "{}: no model for {:?}", program.display(), closure.loader.version);
-    closure
-        .calls
-        .sequence
-        .unwrap()
-        .into_iter()
-        .map(|call| Seen {
-            name: call.name.to_string(),
-            // strace cannot tell whose pages an mprotect of the program or of ld.so means.
-            path: if call.name == CallName::Mprotect { String::new() } else { call.path.to_string() },
-            failed: call.failed,
-        })
-        .collect()
-}
-
-/// Objects whose segments want more than a page's alignment are mapped with two munmaps, one of which the loader saves
-/// where address-space randomisation happens to hand out an aligned place: such a run is made again.
-const ATTEMPTS: usize = 4;
-
-fn agrees(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) {
-    let program = program.canonicalize().unwrap();
-    let model = predicted(&program, variables);
-    let mut difference = String::new();
-    for _ in 0..ATTEMPTS {
-        let seen = strace(&program, arguments, variables);
-        let Some(at) = first_difference(&model, &seen) else {
-            println!("{}: {} calls predicted exactly", program.display(), model.len());
-            return;
-        };
-        let around = |list: &[Seen]| {
-            let lines = list.iter().skip(at.saturating_sub(3)).take(8);
-            lines.map(|call| format!("    {call:?}\n")).collect::<String>()
-        };
-        difference = format!("  model:\n{}  strace:\n{}", around(&model), around(&seen));
-        let is_munmap = |list: &[Seen]| list.get(at).is_some_and(|call| call.name == "munmap");
-        if !is_munmap(&model) && !is_munmap(&seen) {
-            break;
-        }
-    }
-    panic!("{}: {} calls predicted, and they differ\n{difference}", program.display(), model.len());
-}
-
-/// Where the model leaves what strace saw. The loader's last act is an mprotect or munmap; another one right behind the
-/// prediction would be one that the model forgot.
-fn first_difference(model: &[Seen], seen: &[Seen]) -> Option<usize> {
-    (0..model.len())
-        .find(|&index| seen.get(index) != Some(&model[index]))
-        .or_else(|| seen.get(model.len()).is_some_and(|call| call.name == "mprotect").then_some(model.len()))
-}
 
 fn hello(fixture: &Fixture) -> std::path::PathBuf {
     fixture.write("hello.c", "#include <stdio.h>\nint main(void) { return puts(\"hello\") < 0; }\n");

@@ -3,8 +3,11 @@
 mod compat {
     pub mod programs;
 }
+#[path = "common/release.rs"]
+mod release;
 
-use compat::programs::{OldGlibc, facts, facts_of, missing_by_loader, rust_program};
+use compat::programs::{facts, facts_of, missing_by_loader, rust_program};
+use release::Release;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,7 +136,7 @@ fn its_static_musl_build_runs_everywhere() {
 #[test]
 fn the_loader_of_an_older_release_refuses_exactly_the_versions_that_we_say() {
     need!("rustc", "cc", "apt-get", "dpkg-deb");
-    let Some(old) = OldGlibc::get("bullseye") else { return };
+    let Some(old) = Release::get("bullseye") else { return };
     let dir = Fixture::new();
     let program = rust_program(&dir, None);
     let theirs = missing_by_loader(&old.run(&dir, &program).stderr);
@@ -144,7 +147,7 @@ fn the_loader_of_an_older_release_refuses_exactly_the_versions_that_we_say() {
 #[test]
 fn the_older_loader_starts_what_we_say_it_starts() {
     need!("cc", "apt-get", "dpkg-deb");
-    let Some(old) = OldGlibc::get("bullseye") else { return };
+    let Some(old) = Release::get("bullseye") else { return };
     let dir = Fixture::new();
     // No start-up file of this machine's glibc: nothing but what is written here is asked of the libraries.
     dir.write("a.c", "#include <unistd.h>\nvoid _start(void){write(1,\"up\\n\",3);_exit(0);}");
@@ -159,7 +162,7 @@ fn the_older_loader_starts_what_we_say_it_starts() {
 #[test]
 fn a_version_of_weak_symbols_only_refuses_unless_the_need_itself_is_marked_weak() {
     need!("cc", "objcopy", "apt-get", "dpkg-deb");
-    let Some(old) = OldGlibc::get("bullseye") else { return };
+    let Some(old) = Release::get("bullseye") else { return };
     let dir = Fixture::new();
     dir.write(
         "a.c",

@@ -159,6 +159,7 @@ fn rule_words(rule: RejectRule) -> &'static str {
     match rule {
         RejectRule::NoDefaultLib => "DF_1_NODEFLIB forbids system directories",
         RejectRule::NotSetUserId => "secure-execution mode wants a set-user-ID file",
+        RejectRule::AbiNote => "its ABI note asks for another system or a newer kernel",
     }
 }
 

@@ -185,7 +185,11 @@ impl Engine<'_> {
             return;
         }
         let path = if map == MAIN {
-            let name = if self.has_old_calls() { CallName::Readlink } else { CallName::Readlinkat };
+            let name = if self.has_old_calls() && !self.loader.at_least(37) {
+                CallName::Readlink
+            } else {
+                CallName::Readlinkat
+            };
             self.calls.push(name, b"/proc/self/exe", false);
             self.executable.clone()
         } else {

@@ -275,7 +275,9 @@ impl Engine<'_> {
 
     /// A first miss is followed by a stat of the directory.
     fn learn_status(&mut self, directory: usize, sub: usize, base: &BStr) {
-        let cut = if base.len() > 1 { &base[..base.len() - 1] } else { base.as_bytes() };
+        // Since 2.38 the path keeps its last slash.
+        let whole = self.loader.at_least(38) || base.len() <= 1;
+        let cut = if whole { base.as_bytes() } else { &base[..base.len() - 1] };
         let answer = self.files.stat(cut.as_bstr());
         self.call_stat(cut.as_bstr(), answer.is_err());
         let exists = answer.is_ok_and(|meta| meta.kind == crate::root::FileKind::Directory);

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::calls::CallName;
-use crate::closure::{FatalReason, TryResult};
+use crate::closure::{FatalReason, RejectRule, TryResult};
 use crate::files::FileFacts;
 use crate::root::{Errno, FileKind};
 use bstr::BStr;
@@ -124,8 +124,8 @@ impl Engine<'_> {
         if segments_beyond_head(elf, self.head_size()) {
             self.calls.push(CallName::Pread64, path, false);
         }
-        if !self.loader.at_least(36) {
-            self.read_notes(path, elf, facts);
+        if !self.loader.at_least(36) && !self.accepts_notes(path, elf, facts) {
+            return Verdict::Skip(TryResult::Rejected { rule: RejectRule::AbiNote });
         }
         Verdict::Usable(Arc::clone(facts))
     }
@@ -135,31 +135,55 @@ impl Engine<'_> {
         if self.ident.class == Class::Elf64 { crate::files::HEAD as u64 } else { 512 }
     }
 
-    /// Until 2.35 the ABI note is looked for in every PT_NOTE, with a read of its own where it lies beyond the head.
-    fn read_notes(&mut self, path: &BStr, elf: &Elf, facts: &FileFacts) {
+    /// Until 2.35 the ABI note is looked for in every PT_NOTE, with a read of its own where it lies beyond the head; a
+    /// file for another system or a newer kernel is passed over.
+    fn accepts_notes(&mut self, path: &BStr, elf: &Elf, facts: &FileFacts) -> bool {
         for segment in elf.segments.iter().filter(|segment| segment.kind == SegmentKind::Note) {
-            if segment.file_size < 32 || !matches!(segment.align, 4 | 8) {
+            if segment.file_size < ABI_NOTE || !matches!(segment.align, 4 | 8) {
                 continue;
             }
             if segment.offset.0.saturating_add(segment.file_size) > self.head_size() {
                 self.calls.push(CallName::Pread64, path, false);
             }
-            if holds_abi_note(facts, segment) {
-                break;
+            if let Some(tag) = abi_tag(facts, segment, self.ident.endian) {
+                let kernel = self.files.root().kernel();
+                return tag.system == LINUX && kernel.is_none_or(|kernel| tag.kernel <= kernel);
             }
         }
+        true
     }
 }
 
-/// Whether the note segment starts a `GNU` note of type 1 (NT_GNU_ABI_TAG) somewhere.
-fn holds_abi_note(facts: &FileFacts, segment: &underpin_elf::Segment) -> bool {
+/// Bytes of an NT_GNU_ABI_TAG note.
+const ABI_NOTE: u64 = 32;
+/// `__ABI_TAG_OS` of Linux.
+const LINUX: u32 = 0;
+
+/// What an ABI note asks for.
+struct AbiTag {
+    system: u32,
+    kernel: [u8; 3],
+}
+
+/// The first `GNU` note of type 1 (NT_GNU_ABI_TAG) of a segment.
+fn abi_tag(facts: &FileFacts, segment: &underpin_elf::Segment, endian: Endian) -> Option<AbiTag> {
     const LIMIT: u64 = 1 << 16;
-    let mut bytes = vec![0; usize::try_from(segment.file_size.min(LIMIT)).unwrap_or(0)];
-    if facts.source.read_exact_at(segment.offset.0, &mut bytes).is_err() {
-        return false;
+    let mut bytes = vec![0; usize::try_from(segment.file_size.min(LIMIT)).ok()?];
+    facts.source.read_exact_at(segment.offset.0, &mut bytes).ok()?;
+    let word = |at: usize| {
+        let raw = *bytes.get(at..)?.first_chunk::<4>()?;
+        Some(if endian == Endian::Little { u32::from_le_bytes(raw) } else { u32::from_be_bytes(raw) })
+    };
+    let align = |size: u64| size.next_multiple_of(segment.align);
+    let mut at = 0;
+    loop {
+        let (name, content) = (word(at)?, word(at + 4)?);
+        if (name, content, word(at + 8)?) == (4, 16, 1) && bytes.get(at + 12..at + 16)? == b"GNU\0" {
+            let number = |index: usize| Some(word(at + 20 + 4 * index)?.to_le_bytes()[0]);
+            return Some(AbiTag { system: word(at + 16)?, kernel: [number(0)?, number(1)?, number(2)?] });
+        }
+        at = at.checked_add(usize::try_from(align(12 + u64::from(name)) + align(u64::from(content))).ok()?)?;
     }
-    let pattern: [&[u8]; 2] = [b"\x04\0\0\0\x10\0\0\0\x01\0\0\0GNU\0", b"\0\0\0\x04\0\0\0\x10\0\0\0\x01GNU\0"];
-    bytes.windows(16).any(|window| pattern.contains(&window))
 }
 
 /// Whether the program headers reach past the first read.

@@ -174,6 +174,13 @@ impl Root for HostRoot {
         Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name().into_vec().into())).collect())
     }
 
+    fn kernel(&self) -> Option<[u8; 3]> {
+        if self.sysroot.is_some() {
+            return None;
+        }
+        kernel_version(&fs::read_to_string("/proc/sys/kernel/osrelease").ok()?)
+    }
+
     fn current_directory(&self) -> BString {
         if self.sysroot.is_some() {
             return "/".into();
@@ -182,10 +189,27 @@ impl Root for HostRoot {
     }
 }
 
+/// The numbers of a release such as `6.1.0-18-amd64`; what does not fit into a byte is its greatest value.
+fn kernel_version(release: &str) -> Option<[u8; 3]> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|digits| {
+        let number: Option<u64> = digits.parse().ok();
+        number.map(|number| u8::try_from(number).unwrap_or(u8::MAX))
+    });
+    Some([numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_version_of_a_kernel_is_three_bytes() {
+        assert_eq!(kernel_version("6.1.0-18-amd64\n"), Some([6, 1, 0]));
+        assert_eq!(kernel_version("4.9.337"), Some([4, 9, 255]));
+        assert_eq!(kernel_version("5.10"), Some([5, 10, 0]));
+        assert_eq!(kernel_version("unknown"), None);
+    }
 
     #[test]
     fn an_absolute_link_stays_inside_the_sysroot() {

@@ -1,6 +1,7 @@
 //! Asking the real loader and the model the same question.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod release;
 pub mod spack;
 pub mod strace;
 

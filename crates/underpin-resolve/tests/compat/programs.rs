@@ -1,12 +1,11 @@
-//! The programs and the older C library that `check` is judged on.
+//! The programs that `check` is judged on.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use underpin_elf::{Details, Elf, FileSource};
 use underpin_resolve::compat::ObjectFacts;
-use underpin_test_support::{Fixture, Output, skip};
+use underpin_test_support::Fixture;
 
 /// The facts of a file that the test relies on.
 pub fn facts(path: &Path) -> ObjectFacts {
@@ -38,40 +37,6 @@ pub fn rust_program(dir: &Fixture, target: Option<&str>) -> PathBuf {
     }
     dir.must("rustc", args);
     dir.join("prog")
-}
-
-/// The unpacked C library of an older Debian release.
-pub struct OldGlibc {
-    directory: PathBuf,
-}
-
-impl OldGlibc {
-    /// Unpacks it once into the build folder. `None`, with the reason printed, where that cannot be done here.
-    pub fn get(suite: &str) -> Option<OldGlibc> {
-        static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-        let _one_at_a_time = LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !cfg!(target_arch = "x86_64") {
-            skip("the older C library is taken for x86-64 only");
-            return None;
-        }
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("glibc-of-{suite}"));
-        if !directory.is_dir() {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compat/old-glibc.sh");
-            let output = Output::of(Command::new("sh").arg(script).arg(suite).arg(&directory));
-            if output.code != Some(0) {
-                skip(&format!("the C library of {suite} cannot be fetched: {}", output.stderr.trim()));
-                return None;
-            }
-        }
-        Some(OldGlibc { directory })
-    }
-
-    /// Runs a program under that loader and with those libraries.
-    pub fn run(&self, dir: &Fixture, program: &Path) -> Output {
-        let libraries = self.directory.join("lib/x86_64-linux-gnu");
-        let mut command = dir.command(libraries.join("ld-linux-x86-64.so.2"));
-        Output::of(command.arg("--library-path").arg(&libraries).arg(program))
-    }
 }
 
 /// (file, version) of each "version `V' not found" of a loader.

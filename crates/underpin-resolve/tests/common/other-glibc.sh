@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches the C library of an older Debian release and unpacks it: a real loader that refuses what is too new.
-# usage: old-glibc.sh SUITE DIRECTORY
+# Fetches the C library of another Debian release and unpacks it: a real loader with the rules of its version.
+# usage: other-glibc.sh SUITE DIRECTORY
 #
 # The archive is the one that apt is configured with here; only the suite is another. Nothing is installed and apt's
 # own state stays as it is. Needs apt-get, dpkg-deb and the archive's keyring.
