@@ -6,6 +6,8 @@
 
 use super::stats::Sample;
 use anyhow::{Context, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -27,37 +29,57 @@ impl Contestant {
 /// Below this, cold caches are a noticeable part of a run.
 const SHORT: Duration = Duration::from_millis(100);
 
+/// One run: its time on the wall, and the processor time of it and of what it waited for.
+#[derive(Clone, Copy)]
+struct Run {
+    wall: Duration,
+    processor: Duration,
+}
+
 /// The times of every contestant, in the order given.
 ///
 /// # Errors
 /// Where a command cannot be started or fails.
 pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<Vec<Sample>> {
-    let mut seconds = vec![Vec::with_capacity(rounds * 2); contestants.len()];
+    let mut runs = vec![Vec::with_capacity(rounds * 2); contestants.len()];
     let first = contestants.iter().map(time).collect::<anyhow::Result<Vec<_>>>()?;
     for _ in 0..rounds {
         let there = 0..contestants.len();
         for index in there.clone().chain(there.rev()) {
-            if first[index] < SHORT {
+            if first[index].wall < SHORT {
                 time(&contestants[index])?;
             }
-            seconds[index].push(time(&contestants[index])?.as_secs_f64());
+            runs[index].push(time(&contestants[index])?);
         }
     }
-    Ok(seconds.into_iter().map(Sample::new).collect())
+    Ok(runs.iter().map(|runs| sample(runs)).collect())
+}
+
+fn sample(runs: &[Run]) -> Sample {
+    let seconds = |of: fn(&Run) -> Duration| runs.iter().map(|run| of(run).as_secs_f64()).collect();
+    Sample::new(seconds(|run| run.wall)).with_processor(seconds(|run| run.processor))
 }
 
 /// One run, from before its start to after its end.
-fn time(contestant: &Contestant) -> anyhow::Result<Duration> {
+fn time(contestant: &Contestant) -> anyhow::Result<Run> {
     let (program, args) = contestant.command.split_first().context("an empty command")?;
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Cargo sets it for what it runs; every search would go through its folders first.
     command.env_remove("LD_LIBRARY_PATH");
+    let before = processor()?;
     let start = Instant::now();
     let status = command.status().with_context(|| format!("cannot start {program}"))?;
-    let took = start.elapsed();
+    let wall = start.elapsed();
     if !status.success() {
         bail!("{} failed: {status}", contestant.command.join(" "));
     }
-    Ok(took)
+    Ok(Run { wall, processor: processor()?.saturating_sub(before) })
+}
+
+/// Processor time of every command waited for so far, and of those that they waited for.
+fn processor() -> anyhow::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(u64::try_from(microseconds)?))
 }

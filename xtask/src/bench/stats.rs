@@ -3,6 +3,7 @@
 /// The times of one contestant, in seconds.
 pub struct Sample {
     seconds: Vec<f64>,
+    processor: Option<Box<Sample>>,
 }
 
 /// A figure with its 95 % interval.
@@ -22,7 +23,17 @@ const RESAMPLES: usize = 4000;
 impl Sample {
     /// The times in the order in which they were measured.
     pub fn new(seconds: Vec<f64>) -> Sample {
-        Sample { seconds }
+        Sample { seconds, processor: None }
+    }
+
+    /// The same, with the processor times of the same runs.
+    pub fn with_processor(self, seconds: Vec<f64>) -> Sample {
+        Sample { processor: Some(Box::new(Sample::new(seconds))), ..self }
+    }
+
+    /// The processor times, which other work on the machine hardly moves; the times themselves where none were taken.
+    pub fn processor(&self) -> &Sample {
+        self.processor.as_deref().unwrap_or(self)
     }
 
     /// Number of runs.

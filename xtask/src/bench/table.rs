@@ -62,7 +62,8 @@ pub fn head(title: &str, command: &str) -> String {
 /// One comparison; the first contestant is the one that the others are compared with.
 pub fn comparison(title: &str, contestants: &[Contestant], samples: &[Sample]) -> String {
     let mut text = format!(
-        "\n## {title}\n\n| command | median | interval | of the first | runs |\n| --- | --- | --- | --- | --- |\n"
+        "\n## {title}\n\n| command | median | interval | of the first | processor time | runs |\n\
+         | --- | --- | --- | --- | --- | --- |\n"
     );
     for (contestant, sample) in contestants.iter().zip(samples) {
         let (median, ratio) = (sample.median(), sample.ratio(&samples[0]));
@@ -70,7 +71,7 @@ pub fn comparison(title: &str, contestants: &[Contestant], samples: &[Sample]) -
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "| {} | {:.2} ms | {:.2} to {:.2} | {:.3} ({:.3} to {:.3}) | {} |",
+            "| {} | {:.2} ms | {:.2} to {:.2} | {:.3} ({:.3} to {:.3}) | {:.2} ms | {} |",
             contestant.name,
             scale(median.value),
             scale(median.low),
@@ -78,6 +79,7 @@ pub fn comparison(title: &str, contestants: &[Contestant], samples: &[Sample]) -
             ratio.value,
             ratio.low,
             ratio.high,
+            scale(sample.processor().median().value),
             sample.runs(),
         );
     }
