@@ -322,9 +322,10 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Only 64-bit call names are modelled: the 32-bit ports differ in theirs by version and time_t.
+/// Only x86-64 is: the 32-bit ports differ in their calls by version and time_t, the other 64-bit machines in the
+/// capability subdirectories of processors that are not described here.
 fn is_modelled(ident: &Ident) -> bool {
-    ident.class == underpin_elf::Class::Elf64
+    ident.machine == Machine::X86_64 && ident.class == underpin_elf::Class::Elf64
 }
 
 fn main_stack_is_executable(elf: &underpin_elf::Elf) -> bool {

@@ -1,6 +1,6 @@
 //! `open_verify`: whether a file that bears the right name is taken, skipped, or stops the loader.
 
-use super::Engine;
+use super::{Engine, RTLD};
 use crate::calls::CallName;
 use crate::closure::{FatalReason, RejectRule, TryResult};
 use crate::files::FileFacts;
@@ -106,7 +106,28 @@ impl Engine<'_> {
         if head[9..16].iter().any(|&byte| byte != 0) {
             return fatal("nonzero padding in e_ident");
         }
+        if self.ident.machine == Machine::ARM && self.is_other_float_abi(head) {
+            // Debian's loaders pass it over; for others it is what no check explains.
+            let multiarch = self.loader.lib_token.contains(&b'/');
+            return if multiarch { Some(Verdict::Skip(TryResult::OtherMachine)) } else { fatal("internal error") };
+        }
         None
+    }
+
+    /// Whether an ARM object is marked with the float ABI that is not the loader's
+    /// (sysdeps/unix/sysv/linux/arm/ldsodefs.h `VALID_FLOAT_ABI`).
+    fn is_other_float_abi(&self, head: &[u8]) -> bool {
+        const EABI_5: u32 = 0x0500_0000;
+        const SOFT: u32 = 0x200;
+        const HARD: u32 = 0x400;
+        let Some(raw) = head.get(36..).and_then(|rest| rest.first_chunk::<4>()) else { return false };
+        let flags = match self.ident.endian {
+            Endian::Little => u32::from_le_bytes(*raw),
+            Endian::Big => u32::from_be_bytes(*raw),
+        };
+        let own = self.maps[RTLD].facts.as_ref().and_then(|facts| facts.elf.as_ref().ok());
+        let is_hard = own.map_or(self.ident.flags, |elf| elf.ident.flags) & HARD != 0;
+        flags & 0xff00_0000 == EABI_5 && flags & if is_hard { SOFT } else { HARD } != 0
     }
 
     fn check_header(&mut self, path: &BStr, elf: &Elf, facts: &Arc<FileFacts>) -> Verdict {

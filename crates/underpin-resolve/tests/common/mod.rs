@@ -75,34 +75,39 @@ pub fn judged(path: &Path, closure: &Closure, variables: &[(&str, &str)]) -> Lis
     command.env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").env("LC_ALL", "C").envs(variables.iter().copied());
     let output = command.output().expect("the loader starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("linux-")).collect();
-    if musl && !lines.is_empty() {
-        // The loader prints itself first, whether anything needs it or not.
-        lines.remove(0);
-    }
-    let mut result = Listing { objects: Vec::new(), missing: Vec::new(), stopped: false };
-    for line in lines.iter().filter(|line| **line != "statically linked") {
-        let body = line.rsplit_once(" (0x").map_or(*line, |(body, _)| body);
-        match body.split_once(" => ") {
-            Some((name, "not found")) => result.missing.push(name.to_owned()),
-            Some((_, path)) => {
-                let path = PathBuf::from(path);
-                // musl prints one line for each reserved name.
-                if !(musl && result.objects.contains(&path)) {
-                    result.objects.push(path);
-                }
-            }
-            None => result.objects.push(body.into()),
-        }
-    }
+    // musl prints itself first, whether anything needs it or not.
+    let rest = if musl { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
+    let mut result = read_trace(rest);
     let errors = String::from_utf8_lossy(&output.stderr);
     if musl {
+        // It prints one line for each reserved name.
+        let mut seen = std::collections::HashSet::new();
+        result.objects.retain(|object| seen.insert(object.clone()));
         let names =
             errors.lines().filter_map(|line| line.strip_prefix("Error loading shared library ")?.split(':').next());
         result.missing.extend(names.map(str::to_owned));
     }
     result.missing.sort();
     result.stopped = !musl && !output.status.success() && errors.contains("error while loading");
+    result
+}
+
+/// The lines of a loader's trace: `NAME => PATH (0xADDRESS)`, `PATH (0xADDRESS)` or `NAME => not found`.
+pub fn read_trace(text: &str) -> Listing {
+    let mut result = Listing { objects: Vec::new(), missing: Vec::new(), stopped: false };
+    for line in text.lines().map(str::trim) {
+        let body = line.rsplit_once("(0x").map_or(line, |(body, _)| body.trim());
+        // The kernel's vdso is no file; under qemu it has no name at all.
+        if body.is_empty() || body.starts_with("linux-") || body == "statically linked" {
+            continue;
+        }
+        match body.split_once(" => ") {
+            Some((name, "not found")) => result.missing.push(name.to_owned()),
+            Some((_, path)) => result.objects.push(path.into()),
+            None => result.objects.push(body.into()),
+        }
+    }
+    result.missing.sort();
     result
 }
 
