@@ -8,10 +8,10 @@ use underpin_test_support::{Fixture, need};
 
 /// Every program and option that makes another shape of document.
 fn holds(verb: &str, args: &[&str]) {
-    let schema: Value = serde_json::from_str(&says(["generate", "schema", verb]).stdout).unwrap();
+    let schema: Value = serde_json::from_str(&says(["generate", "schema", verb]).stdout).expect("a schema");
     let document = json([&[verb, "--json"][..], args].concat());
     assert_eq!(document["schema"], format!("underpin.{verb}/1"));
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{verb} {args:?}: {errors:#?}");
 }
@@ -24,7 +24,7 @@ fn fixture() -> Fixture {
     dir.cc(["-shared", "-fPIC", "-o", "libx.so", "x.c"]);
     dir.cc(["-o", "broken", "main.c", "-L.", "-lx", "-Wl,-rpath,/opt/nowhere"]);
     dir.cc(["-static", "-o", "static", "main.c", "x.c"]);
-    std::fs::remove_file(dir.join("libx.so")).unwrap();
+    std::fs::remove_file(dir.join("libx.so")).expect("the library is there");
     dir
 }
 
