@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{json, says, underpin};
+use common::{says, underpin};
 use std::io::Read;
 use std::process::Stdio;
 use underpin_test_support::Output;
