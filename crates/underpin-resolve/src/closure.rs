@@ -66,7 +66,7 @@ pub struct Object {
 }
 
 /// One directory in which an object's requests are searched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SearchDirectory {
     /// With a trailing slash; empty for the current directory. The path of ld.so.cache for [`Found::Cache`].
     pub directory: BString,

@@ -18,6 +18,8 @@ pub struct TreeDocument {
     pub loader: LoaderRecord,
     /// Objects in load order; the program first. Objects that were not found are not in it.
     pub objects: Vec<ObjectRecord>,
+    /// Where requests are searched: each distinct list once, for the objects whose `search` names it.
+    pub searches: Vec<SearchRecord>,
     /// Every request for an object, in the order in which the loader makes them.
     pub edges: Vec<EdgeRecord>,
     /// What a person should know, worst first.
@@ -97,6 +99,26 @@ pub struct ObjectRecord {
     pub runpath: Option<Raw>,
     /// DF_1_NODEFLIB: system directories are left out of its searches.
     pub no_default_lib: bool,
+    /// Index into `searches`: where its own requests are searched. `None` where nobody asked for it.
+    pub search: Option<usize>,
+}
+
+/// The directories of a search, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SearchRecord {
+    /// The directories; the cache stands among them at its place.
+    pub directories: Vec<SearchDirectoryRecord>,
+}
+
+/// One directory of a search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SearchDirectoryRecord {
+    /// The directory with tokens replaced; empty for the current directory; the cache's path for `cache`.
+    pub path: Raw,
+    /// What names it.
+    pub source: Why,
+    /// Whether it exists; `None` where nobody looked.
+    pub exists: Option<bool>,
 }
 
 impl ObjectRecord {

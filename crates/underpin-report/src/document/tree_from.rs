@@ -4,25 +4,61 @@
 use super::SchemaTag;
 use super::tree::*;
 use crate::bytes::Raw;
+use std::collections::HashMap;
 use underpin_elf::Class;
 use underpin_resolve::{
-    Calls, Closure, Edge, EdgeKind, FatalReason, Found, Loader, LoaderKind, Object, ObjectId, Outcome, RejectRule, Try,
-    TryResult,
+    Calls, Closure, Edge, EdgeKind, FatalReason, Found, Loader, LoaderKind, Object, ObjectId, Outcome, RejectRule,
+    SearchDirectory, Try, TryResult,
 };
 
 impl TreeDocument {
     /// The document of a closure.
     #[must_use]
     pub fn new(closure: &Closure) -> TreeDocument {
+        let (searches, search_of) = distinct_searches(&closure.objects);
+        let mut objects: Vec<ObjectRecord> = closure.objects.iter().map(ObjectRecord::from).collect();
+        for (object, search) in objects.iter_mut().zip(search_of) {
+            object.search = search;
+        }
         TreeDocument {
             schema: SchemaTag::new(),
             program: Raw::from(&closure.program),
             loader: LoaderRecord::from(&closure.loader),
-            objects: closure.objects.iter().map(ObjectRecord::from).collect(),
+            objects,
+            searches,
             edges: closure.edges.iter().map(EdgeRecord::from).collect(),
             findings: closure.findings.iter().map(|finding| FindingRecord::new(finding, closure)).collect(),
             calls: CallsRecord::from(&closure.calls),
             comparison: None,
+        }
+    }
+}
+
+/// Each distinct search list once, and per object which one is its own.
+fn distinct_searches(objects: &[Object]) -> (Vec<SearchRecord>, Vec<Option<usize>>) {
+    let mut known: HashMap<&[SearchDirectory], usize> = HashMap::new();
+    let mut searches = Vec::new();
+    let search_of = objects
+        .iter()
+        .map(|object| {
+            let list = object.search.as_slice();
+            (!list.is_empty()).then(|| {
+                *known.entry(list).or_insert_with(|| {
+                    searches.push(SearchRecord { directories: list.iter().map(SearchDirectoryRecord::from).collect() });
+                    searches.len() - 1
+                })
+            })
+        })
+        .collect();
+    (searches, search_of)
+}
+
+impl From<&SearchDirectory> for SearchDirectoryRecord {
+    fn from(directory: &SearchDirectory) -> SearchDirectoryRecord {
+        SearchDirectoryRecord {
+            path: Raw::from(&directory.directory),
+            source: Why::from(&directory.source),
+            exists: directory.exists,
         }
     }
 }
@@ -66,6 +102,7 @@ impl From<&Object> for ObjectRecord {
             rpath: object.rpath.as_ref().map(Raw::from),
             runpath: object.runpath.as_ref().map(Raw::from),
             no_default_lib: object.no_default_lib,
+            search: None,
         }
     }
 }

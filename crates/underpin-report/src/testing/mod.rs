@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use underpin_elf::{Class, Endian, FileType, Ident, Machine};
 use underpin_resolve::{
     CallCount, CallName, Calls, Closure, Edge, EdgeKind, Finding, FindingKind, Found, Identity, LibcVersion, Loader,
-    LoaderKind, Object, ObjectId, Outcome, Severity, Try, TryResult,
+    LoaderKind, Object, ObjectId, Outcome, SearchDirectory, Severity, Try, TryResult,
 };
 
 const IDENT: Ident = Ident {
@@ -43,6 +43,15 @@ pub(crate) fn object(path: &str, requested_by: Option<usize>, found: Found) -> O
         runpath: None,
         no_default_lib: false,
     }
+}
+
+/// Directories of one rule, then what every search goes on with.
+fn search_list(own: &[(&str, bool)], source: &Found) -> Vec<SearchDirectory> {
+    let system = [("/etc/ld.so.cache", Found::Cache), ("/lib/x86_64-linux-gnu/", Found::DefaultDirectory)];
+    let own = own.iter().map(|&(path, exists)| (path, source.clone(), exists));
+    own.chain(system.map(|(path, source)| (path, source, true)))
+        .map(|(path, source, exists)| SearchDirectory { directory: path.into(), source, exists: Some(exists) })
+        .collect()
 }
 
 /// A request that `to` serves.
@@ -101,6 +110,10 @@ pub(crate) fn prefix_closure() -> Closure {
     program.runpath = Some("$ORIGIN/../lib:/opt/gone/lib".into());
     let mut core = object("/opt/app/bin/../lib/libcore.so.1", Some(0), run.clone());
     core.rpath = Some("/opt/extra/lib".into());
+    program.needed = vec!["libcore.so.1".into(), "libz.so.1".into()];
+    core.needed = vec!["libdeep.so".into()];
+    program.search = search_list(&[("/opt/app/bin/../lib/", true), ("/opt/gone/lib/", false)], &run);
+    core.search = search_list(&[("/opt/extra/lib/", true)], &Found::Rpath { of: ObjectId(1) });
     let objects = vec![
         program,
         core,

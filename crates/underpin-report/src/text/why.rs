@@ -86,7 +86,7 @@ fn chain(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
         let mut spans = vec![Span::new(Role::Name, edge.name.bytes())];
         match (&edge.why, edge.object.and_then(|object| document.objects.get(object))) {
             (Some(why), Some(object)) => {
-                spans.push(Span::new(Role::Dim, format!(" [{}] ", why_words(document, edge, why))));
+                spans.push(Span::new(Role::Dim, format!(" [{}] ", why_words(document, edge.from, why))));
                 if object.path != edge.name {
                     spans.push(Span::new(Role::Path, object.path.bytes()));
                 }
@@ -101,8 +101,8 @@ fn chain(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
 }
 
 /// The reason, with the object whose path it is where that is not the asker.
-fn why_words(document: &TreeDocument, edge: &EdgeRecord, why: &Why) -> String {
-    match why.of.filter(|&of| of != edge.from).and_then(|of| document.objects.get(of)) {
+pub(super) fn why_words(document: &TreeDocument, asker: usize, why: &Why) -> String {
+    match why.of.filter(|&of| of != asker).and_then(|of| document.objects.get(of)) {
         Some(object) => format!("{} of {}", why.text, Raw::from(object.label())),
         None => why.text.clone(),
     }
