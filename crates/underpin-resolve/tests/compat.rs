@@ -253,7 +253,8 @@ fn a_static_glibc_program_runs_and_says_what_reaches_outside_it() {
         dir.cc(["-static", "-w", "-o", "prog", "a.c"]);
         let verdict = check_on(&dir.join("prog"), "alpine3.21");
         assert_eq!(verdict.verdict, Verdict::Runs);
-        assert_eq!(verdict.notes, [Note::StaticGlibc { hazards }], "{source}");
+        let expected = (!hazards.is_empty()).then_some(Note::StaticGlibc { hazards });
+        assert_eq!(verdict.notes, Vec::from_iter(expected), "{source}");
     }
 }
 

@@ -87,6 +87,14 @@ pub struct LibcRecord {
     pub evidence: Vec<String>,
 }
 
+impl LibcRecord {
+    /// Where its code is, to follow its name.
+    #[must_use]
+    pub const fn place_words(&self) -> &'static str {
+        if self.inside { ", inside the file" } else { ", loaded at run time" }
+    }
+}
+
 /// The allocator that serves a program, as far as its file tells; a preload may still change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AllocatorRecord {

@@ -71,7 +71,7 @@ const fn libc_name(kind: LibcKind) -> &'static str {
         LibcKind::Uclibc => "uClibc",
         LibcKind::Dietlibc => "diet libc",
         LibcKind::GoRuntime => "none: Go's runtime",
-        LibcKind::NoLibc => "none",
+        LibcKind::NoLibc => "none: system calls of its own",
     }
 }
 

@@ -316,7 +316,6 @@ fn note_words(note: &Note) -> String {
             format!("{version} is missing there, which the loader accepts: the need is marked weak")
         }
         Note::ThirtyTwoBit => "32-bit on a 64-bit system".to_owned(),
-        Note::StaticGlibc { hazards } if hazards.is_empty() => "static glibc".to_owned(),
         Note::StaticGlibc { hazards } => {
             let what = hazards.iter().map(|hazard| match hazard {
                 StaticHazard::NameService => "name services",

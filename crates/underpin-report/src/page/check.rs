@@ -47,7 +47,7 @@ pub(crate) fn check_tiles(document: &CheckDocument) -> Vec<Tile> {
 pub(crate) fn check_sections(document: &CheckDocument) -> Vec<Section> {
     let mut sections = vec![Section::new("What it is", vec![Block::Table(file_table(&document.file))])];
     if let Some(limit) = &document.limit {
-        let title = format!("Limit: {} {}", limit.family, limit.allowed);
+        let title = format!("Limit: {}_{}", limit.family, limit.allowed);
         let blocks = if limit.kept {
             vec![paragraph(Role::Good, "Kept.")]
         } else {
@@ -79,9 +79,8 @@ fn file_table(file: &FileRecord) -> Table {
     }
     match &file.libc {
         Some(libc) => {
-            let place = if libc.inside { ", inside the file" } else { ", loaded at run time" };
             let name = named(&libc.name, libc.version.as_ref());
-            row("C library", vec![Span::new(Role::Name, name), Span::fixed(Role::Plain, place)]);
+            row("C library", vec![Span::new(Role::Name, name), Span::fixed(Role::Plain, libc.place_words())]);
         }
         None => row("C library", vec![Span::fixed(Role::Dim, "not recognised")]),
     }

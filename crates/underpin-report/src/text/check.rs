@@ -73,9 +73,8 @@ fn named(name: &str, version: Option<&Raw>) -> String {
 fn libc_spans(file: &FileRecord) -> Vec<Span> {
     match &file.libc {
         Some(libc) => {
-            let place = if libc.inside { "inside the file" } else { "loaded at run time" };
             let name = named(&libc.name, libc.version.as_ref());
-            vec![Span::new(Role::Name, name), Span::new(Role::Plain, format!(", {place}"))]
+            vec![Span::new(Role::Name, name), Span::fixed(Role::Plain, libc.place_words())]
         }
         None => vec![Span::fixed(Role::Dim, "not recognised")],
     }
@@ -228,7 +227,7 @@ pub(crate) fn symbol_name(symbol: &SymbolRecord) -> String {
 
 fn limit(text: &mut Text, document: &CheckDocument, view: &View) {
     let Some(limit) = &document.limit else { return };
-    text.heading(format!("Limit: {} {}", limit.family, limit.allowed));
+    text.heading(format!("Limit: {}_{}", limit.family, limit.allowed));
     if limit.kept {
         text.push(Line::new().plain("  ").with(Role::Good, "kept"));
         return;

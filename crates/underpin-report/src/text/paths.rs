@@ -26,7 +26,7 @@ pub fn tree_paths(document: &TreeDocument, view: &View) -> Text {
         }
     }
     if text.lines().is_empty() {
-        text.push(Line::new().plain("no object asks for another"));
+        text.push(Line::new().plain("nothing is searched for"));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! The screen of `underpin trace`: phases on a time line, calls, libraries, directories, and the doubt.
 
-use crate::bytes::Raw;
+use crate::advice::quoted;
 use crate::document::trace::{
     EndRecord, EventRecord, FailedLookup, LibraryRecord, PhaseRecord, TraceDocument, UntilRecord,
 };
@@ -34,7 +34,7 @@ pub fn trace(document: &TraceDocument, view: &View) -> Text {
 
 /// The command, shown the way a person would read it.
 pub(crate) fn command_words(document: &TraceDocument) -> String {
-    document.command.iter().map(Raw::to_string).collect::<Vec<_>>().join(" ")
+    document.command.iter().map(|word| quoted(word).unwrap_or_else(|| word.to_string())).collect::<Vec<_>>().join(" ")
 }
 
 fn header(text: &mut Text, document: &TraceDocument, view: &View) {

@@ -13,7 +13,7 @@ use underpin_elf::{
 
 /// A file of which it makes no sense to ask where it runs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is neither a program nor a shared library but of kind: {linkage}")]
+#[error("{name}: a file of the kind \"{linkage}\", which nothing runs or loads; name a program or a shared library")]
 pub struct NotAProgram {
     /// The file.
     pub name: BString,

@@ -111,8 +111,9 @@ impl Judge<'_> {
     }
 
     fn static_program(&mut self) {
-        if self.subject.program.libc_inside == Some(LibcKind::Glibc) {
-            self.notes.push(Note::StaticGlibc { hazards: self.subject.program.static_hazards.clone() });
+        let hazards = &self.subject.program.static_hazards;
+        if self.subject.program.libc_inside == Some(LibcKind::Glibc) && !hazards.is_empty() {
+            self.notes.push(Note::StaticGlibc { hazards: hazards.clone() });
         }
     }
 

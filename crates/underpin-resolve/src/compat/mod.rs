@@ -92,12 +92,32 @@ impl Floors {
     }
 }
 
-/// Checks a program against systems and, where given, a limit on glibc.
+/// Checks a program against systems that it has to run on and, where given, a limit on glibc.
 #[must_use]
 pub fn check(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>) -> Compat {
+    checked(subject, systems, max_glibc, Aim::Systems)
+}
+
+/// Checks a program against a limit on glibc. The systems are there for information: the advice aims at the limit.
+#[must_use]
+pub fn check_limit(subject: &Subject, systems: &[&System], max_glibc: &Number) -> Compat {
+    checked(subject, systems, Some(max_glibc), Aim::Limit)
+}
+
+/// What the advice is to reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// Every system, and the limit.
+    Systems,
+    /// The limit alone.
+    Limit,
+}
+
+fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, aim: Aim) -> Compat {
     let floors = floors(subject);
     let systems: Vec<_> = systems.iter().map(|system| (*system, judge(subject, &floors, system))).collect();
-    let advice = advice::advise(subject, &floors, &systems, max_glibc);
+    let aimed_at = if aim == Aim::Limit { &[][..] } else { &systems };
+    let advice = advice::advise(subject, &floors, aimed_at, max_glibc);
     Compat {
         libc: subject.libc(),
         allocator: allocator_of(subject),

@@ -7,7 +7,7 @@ use super::systems::{System, SystemTable};
 
 /// A name that selects no system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no system is called '{asked}'{}; known are: {}", did_you_mean(.near), .known.join(", "))]
+#[error("no system is called {asked:?}{}; known are: {}", did_you_mean(.near), .known.join(", "))]
 pub struct UnknownSystem {
     /// What was asked for.
     pub asked: String,
@@ -20,7 +20,7 @@ pub struct UnknownSystem {
 fn did_you_mean(near: &[String]) -> String {
     match near {
         [] => String::new(),
-        names => format!(". Did you mean {}?", names.join(" or ")),
+        names => format!(" (did you mean {}?)", names.join(" or ")),
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     fn an_unknown_name_names_its_neighbours_and_the_whole_list() {
         let error = table().select("debain11").expect_err("misspelt");
         assert_eq!(error.near.first().map(String::as_str), Some("debian11"));
-        assert!(error.to_string().contains("Did you mean debian11"), "{error}");
+        assert!(error.to_string().contains("did you mean debian11"), "{error}");
         assert!(error.known.contains(&"alpine3.19".to_owned()));
         let error = table().select("ubuntu").expect_err("no release named");
         assert!(error.near.iter().all(|name| name.starts_with("ubuntu")), "{error}");

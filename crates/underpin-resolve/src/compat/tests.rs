@@ -291,6 +291,16 @@ fn a_limit_on_glibc_names_what_is_above_it() {
 }
 
 #[test]
+fn advice_for_a_limit_aims_at_the_limit_and_not_at_the_oldest_system() {
+    let systems = [system("rhel7"), system("rhel8")];
+    let (subject, max) = (Subject::alone(broker()), Number::new(&[2, 31]));
+    let aims = |compat: &Compat| compat.advice.lower.iter().filter_map(|way| way.glibc.clone()).min();
+    assert_eq!(aims(&check_limit(&subject, &systems, &max)), Some(max.clone()));
+    assert_eq!(aims(&check(&subject, &systems, Some(&max))), Some(Number::new(&[2, 17])));
+    assert!(check_limit(&subject, &systems, &Number::new(&[2, 39])).advice.lower.is_empty());
+}
+
+#[test]
 fn the_advice_targets_the_oldest_system_asked_for() {
     let compat = check(&Subject::alone(broker()), &[system("rhel9"), system("rhel8"), system("debian11")], None);
     let commands: Vec<_> = compat.advice.lower.iter().map(|way| (way.method, way.command.as_str())).collect();

@@ -17,8 +17,8 @@ use std::path::PathBuf;
     underpin trace --json -- ./app 2>/dev/null | jq .syscalls\n  \
     underpin trace --export-html start.html -- emacs --batch\n\
     \n\
-    Exit codes: the command's own (128 plus the number of a signal); 126 and 127 where it cannot be started, 125 where\n\
-    it cannot be traced.")]
+    Exit codes: the command's own (128 plus the number of a signal); 126 and 127 where it cannot be\n\
+    started, 125 where it cannot be traced.")]
 pub struct TraceArgs {
     /// How far to watch
     #[arg(long, value_enum, default_value_t = Phase::Main, value_name = "PHASE")]

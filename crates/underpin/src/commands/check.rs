@@ -27,13 +27,17 @@ pub fn run(plan: CheckPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// The judgement as a document.
 pub fn document(plan: &CheckPlan) -> CheckDocument {
     let companions: Vec<BString> = plan.subject.companions.iter().map(|object| object.name.clone()).collect();
+    let compat = match &plan.max_glibc {
+        Some(max) if !plan.chosen => compat::check_limit(&plan.subject, &plan.systems, max),
+        max => compat::check(&plan.subject, &plan.systems, max.as_ref()),
+    };
     CheckDocument::new(&CheckInput {
         program: plan.path.as_os_str().as_bytes().into(),
         bytes: plan.program.size,
         elf: &plan.program.elf,
         details: &plan.program.details,
         companions: &companions,
-        compat: &compat::check(&plan.subject, &plan.systems, plan.max_glibc.as_ref()),
+        compat: &compat,
         systems_date: &plan.table.date,
         systems_chosen: plan.chosen,
     })

@@ -8,13 +8,40 @@ use underpin_elf::Elf;
 use underpin_report::document::doctor::{DoctorItem, Topic};
 use underpin_resolve::{Environment, Loader, LoaderKind};
 
+/// Where a compiler comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The distribution.
+    Package(Package),
+    /// A command of its own, on every distribution.
+    Command(&'static str),
+}
+
+impl Source {
+    /// The command that installs it; `None` where this distribution's package manager is not known.
+    fn install(self, host: &Host) -> Option<String> {
+        match self {
+            Source::Package(package) => host.install(package),
+            Source::Command(command) => Some(command.to_owned()),
+        }
+    }
+}
+
 /// Compilers that the verbs or their advice make use of: name, package, what is not possible without it.
-const COMPILERS: [(&str, Option<Package>, &str); 5] = [
-    ("cc", Some(Package::CCompiler), "C programs cannot be built here"),
-    ("clang", Some(Package::Clang), "only gcc can build here"),
-    ("musl-gcc", Some(Package::Musl), "static musl programs in C cannot be built here"),
-    ("rustc", None, "Rust programs cannot be built here"),
-    ("zig", None, "`zig cc -target ...-gnu.2.28` cannot lower the glibc floor of a build here"),
+const COMPILERS: [(&str, Source, &str); 5] = [
+    ("cc", Source::Package(Package::CCompiler), "C programs cannot be built here"),
+    ("clang", Source::Package(Package::Clang), "only gcc can build here"),
+    ("musl-gcc", Source::Package(Package::Musl), "static musl programs in C cannot be built here"),
+    (
+        "rustc",
+        Source::Command("curl --proto =https --tlsv1.2 -sSf https://sh.rustup.rs | sh"),
+        "Rust programs cannot be built here",
+    ),
+    (
+        "zig",
+        Source::Command("python3 -m pip install ziglang  # called as: python3 -m ziglang"),
+        "`zig cc -target ...-gnu.2.28` cannot lower the glibc floor of a build here",
+    ),
 ];
 
 /// Machines that user-mode QEMU may stand in for.
@@ -72,9 +99,9 @@ fn identify(name: &str, real: &Path) -> Option<Loader> {
 
 /// Every compiler of the list.
 pub(super) fn compilers(host: &Host) -> Vec<DoctorItem> {
-    let item = |(name, package, effect): (&str, Option<Package>, &str)| match host.program(name) {
+    let item = |(name, source, effect): (&str, Source, &str)| match host.program(name) {
         Some(path) => good(Topic::Compilers, name, path.display().to_string()),
-        None => lack(Topic::Compilers, name, "absent", effect, package.and_then(|package| host.install(package))),
+        None => lack(Topic::Compilers, name, "absent", effect, source.install(host)),
     };
     COMPILERS.into_iter().map(item).collect()
 }

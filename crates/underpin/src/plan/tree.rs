@@ -15,6 +15,8 @@ pub struct TreePlan {
     pub surroundings: Surroundings,
     /// What to show.
     pub output: Output,
+    /// In how much detail.
+    pub verbosity: u8,
     /// Arguments for a real run to compare with; `None` where nothing is run.
     pub check: Option<Vec<OsString>>,
 }
@@ -37,8 +39,8 @@ pub enum Output {
     Why(String),
     /// The search directories.
     Paths,
-    /// The tree, in so much detail.
-    Tree(u8),
+    /// The tree.
+    Tree,
     /// The whole document.
     Json,
 }
@@ -53,7 +55,7 @@ impl TreePlan {
             _ if args.paths => Output::Paths,
             _ if args.json => Output::Json,
             Some(name) => Output::Why(name),
-            None => Output::Tree(args.verbose),
+            None => Output::Tree,
         };
         let targets = match args.programs.as_slice() {
             [one] if surroundings.sysroot.is_some() || !one.is_dir() => {
@@ -61,11 +63,12 @@ impl TreePlan {
             }
             _ => Targets::Many(args.programs),
         };
-        if matches!(targets, Targets::Many(_)) && (args.check || !matches!(output, Output::Json | Output::Tree(_))) {
+        if matches!(targets, Targets::Many(_)) && (args.check || !matches!(output, Output::Json | Output::Tree)) {
             bail!(
                 "--list, --why, --paths and --check look at one program; several or a folder go with --json or alone"
             );
         }
-        Ok(TreePlan { targets, surroundings, output, check: args.check.then_some(args.arguments) })
+        let verbosity = args.verbose;
+        Ok(TreePlan { targets, surroundings, output, verbosity, check: args.check.then_some(args.arguments) })
     }
 }

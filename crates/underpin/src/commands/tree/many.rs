@@ -6,6 +6,7 @@ use crate::input;
 use crate::object::files_below;
 use crate::plan::{Output, TreePlan};
 use crate::screen::{self, Progress, Screen};
+use anyhow::bail;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use underpin_report::{Line, Role, TreeDocument, to_json_line};
@@ -37,16 +38,22 @@ pub fn run(resolver: &Resolver, names: &[PathBuf], plan: &TreePlan, screen: &mut
     let files = candidates(names)?;
     let progress = Progress::new(files.len());
     let mut worst = Exit::Fine;
+    let mut looked_at = false;
     for batch in files.chunks(BATCH) {
         let answers: Vec<Answer> = batch.par_iter().map(|file| answer(resolver, file, plan)).collect();
         progress.advance(batch.len());
         for answer in answers {
+            looked_at |= !matches!(answer, Answer::PassedOver);
             worst = worst.or(told(answer, screen));
         }
         screen.flush()?;
         if screen.closed() {
             break;
         }
+    }
+    if !looked_at && !screen.closed() {
+        let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+        bail!("no program and no shared library in {}", names.join(", "));
     }
     Ok(worst)
 }
@@ -123,7 +130,9 @@ fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
         if is_folder {
             files.extend(files_below(name)?.into_iter().map(|path| Candidate { path, named: false }));
         } else {
-            files.push(Candidate { path: input::locate(name)?, named: true });
+            // A name that is nothing is refused in its turn, and hides none of the others.
+            let path = input::locate(name).unwrap_or_else(|_| name.clone());
+            files.push(Candidate { path, named: true });
         }
     }
     Ok(files)

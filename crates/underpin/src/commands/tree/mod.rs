@@ -37,8 +37,8 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     let is_list = matches!(plan.output, Output::List);
     let depth = match plan.output {
         Output::List => Depth::Load,
-        Output::Tree(0 | 1) => Depth::Findings,
-        Output::Tree(_) | Output::Why(_) | Output::Paths | Output::Json => Depth::Paths,
+        Output::Tree if plan.verbosity < 2 => Depth::Findings,
+        Output::Tree | Output::Why(_) | Output::Paths | Output::Json => Depth::Paths,
     };
     let closure = resolve(resolver, program, depth)?;
     // As with the resolver; the document below likewise.
@@ -72,18 +72,19 @@ fn resolve(resolver: &Resolver, program: &Path, depth: Depth) -> anyhow::Result<
 }
 
 fn show(document: &TreeDocument, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<()> {
-    let view = screen.view(0);
+    let view = screen.view(plan.verbosity);
     match &plan.output {
         Output::Json => return screen.json(document),
         Output::List => text::tree_list(document).for_each(|path| screen.line(path)),
         Output::Why(name) => screen.show(&why(document, name, &view)?),
         Output::Paths => screen.show(&text::tree_paths(document, &view)),
-        Output::Tree(verbosity) => {
-            let view = screen.view(*verbosity);
-            screen.show(&text::tree(document, &view));
+        Output::Tree => {
+            let mut shown = text::tree(document, &view);
             if let Some(comparison) = &document.comparison {
-                screen.show(&text::calls_comparison(comparison, &view));
+                shown.gap();
+                shown.append(text::calls_comparison(comparison, &view));
             }
+            screen.show(&shown);
         }
     }
     Ok(())
