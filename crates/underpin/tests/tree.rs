@@ -140,3 +140,38 @@ fn another_root_is_resolved_inside_itself() {
     let from_here = says(["tree", "--root", root, dir.join("sys/app/prog").to_str().unwrap()]);
     assert_eq!(from_here.stdout, output.stdout, "a path from here means the same file");
 }
+
+#[test]
+fn paths_are_the_loaders_order_with_the_variables_directories() {
+    need!("cc");
+    let dir = chain();
+    let prog = dir.join("prog");
+    let variable = format!("LD_LIBRARY_PATH={}/nowhere", dir.path().display());
+    let output = says(["tree", "--paths", "-v", "--env", &variable, prog.to_str().unwrap()]);
+    let of_prog = output.stdout.split("\n\n").find(|block| block.contains("/prog\n")).expect("the program's block");
+    let rules: Vec<&str> = of_prog.lines().filter_map(|line| line.split(['[', ']']).nth(1)).collect();
+    assert_eq!(rules[..3], ["LD_LIBRARY_PATH", "runpath", "ld.so.cache"], "{of_prog}");
+    let missing = of_prog.lines().find(|line| line.contains("/nowhere/")).expect("the variable's directory");
+    assert!(missing.ends_with("does not exist"), "{missing}");
+}
+
+#[test]
+fn a_name_that_is_nothing_hides_none_of_the_others() {
+    need!("cc");
+    let dir = chain();
+    let prog = dir.join("prog");
+    let prog = prog.to_str().unwrap();
+    let output = says(["tree", prog, "/no/such/file", prog]);
+    assert_eq!(output.code, Some(2));
+    assert_eq!(output.stdout.lines().count(), 2, "{}", output.stdout);
+    assert!(output.stderr.contains("/no/such/file: no such file"), "{}", output.stderr);
+}
+
+#[test]
+fn a_folder_without_programs_says_so() {
+    let dir = Fixture::new();
+    dir.write("notes.txt", "no program");
+    let output = says(["tree", dir.path().to_str().unwrap()]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("no program and no shared library"), "{}", output.stderr);
+}
