@@ -175,3 +175,15 @@ fn a_folder_without_programs_says_so() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("no program and no shared library"), "{}", output.stderr);
 }
+
+#[test]
+fn a_program_that_does_not_start_is_not_compared() {
+    need!("cc");
+    let dir = chain();
+    std::fs::remove_file(dir.join("liba.so")).unwrap();
+    let output = says(["tree", "--check", dir.join("prog").to_str().unwrap()]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("a real start ends at the first"), "{}", output.stdout);
+    assert!(!output.stdout.contains("measured"), "{}", output.stdout);
+    assert!(output.stderr.contains("does not start"), "{}", output.stderr);
+}

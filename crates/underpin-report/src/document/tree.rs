@@ -31,6 +31,14 @@ pub struct TreeDocument {
     pub comparison: Option<CallComparison>,
 }
 
+impl TreeDocument {
+    /// Whether the loader stops before the program starts: something is missing or of no use.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.edges.iter().any(|edge| matches!(edge.result, EdgeResult::Missing | EdgeResult::Fatal))
+    }
+}
+
 impl Document for TreeDocument {
     const VERB: Verb = Verb::Tree;
 }

@@ -35,6 +35,10 @@ pub fn calls_line(document: &TreeDocument, view: &View) -> Text {
         }
     }
     text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+    if document.is_broken() {
+        let words = "as if it went on after each miss; a real start ends at the first one";
+        text.append(wrap(Line::new().plain("  "), &[Span::fixed(Role::Dim, words)], view.usable()));
+    }
     text
 }
 

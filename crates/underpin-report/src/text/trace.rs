@@ -40,14 +40,18 @@ pub(crate) fn command_words(document: &TraceDocument) -> String {
 fn header(text: &mut Text, document: &TraceDocument, view: &View) {
     text.push(Line::new().with(Role::Heading, shorten(&command_words(document), view.usable())));
     let (calls, errors) = document.total();
+    let ended = !matches!(document.end, EndRecord::Stopped);
     let to = match document.until {
+        UntilRecord::Entry | UntilRecord::Main if ended && document.instants.entry_seconds.is_none() => {
+            "to its end, before the entry point"
+        }
         UntilRecord::Entry => "to its entry point",
         UntilRecord::Main => "to main",
         UntilRecord::Exit => "to its end",
     };
     let mut spans = vec![
         Span::new(Role::Number, time(document.instants.end_seconds)),
-        Span::new(Role::Plain, format!(" {to}, {} calls", thousands(calls))),
+        Span::new(Role::Plain, format!(" {to}, {} {}", thousands(calls), if calls == 1 { "call" } else { "calls" })),
     ];
     if errors > 0 {
         spans.push(Span::new(Role::Warn, format!(", {}", fails(errors))));

@@ -39,8 +39,8 @@ const COMPILERS: [(&str, Source, &str); 5] = [
     ),
     (
         "zig",
-        Source::Command("python3 -m pip install ziglang  # called as: python3 -m ziglang"),
-        "`zig cc -target ...-gnu.2.28` cannot lower the glibc floor of a build here",
+        Source::Command("python3 -m pip install ziglang"),
+        "`zig cc -target ...-gnu.2.28` (pip's: `python3 -m ziglang cc`) cannot lower the glibc floor here",
     ),
 ];
 

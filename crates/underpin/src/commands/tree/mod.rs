@@ -5,7 +5,7 @@ mod many;
 
 use crate::exit::Exit;
 use crate::plan::{Output, Surroundings, Targets, TreePlan};
-use crate::screen::Screen;
+use crate::screen::{self, Screen};
 use anyhow::bail;
 use bstr::{BStr, ByteSlice};
 use std::mem::ManuallyDrop;
@@ -54,6 +54,11 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     if let Some(arguments) = &plan.check {
         if closure.loader.kind == LoaderKind::None {
             bail!("{} is static: no loader makes any calls for it, so there is nothing to --check", program.display());
+        }
+        if document.is_broken() {
+            show(&document, plan, screen)?;
+            screen::note(&"not run for --check: the program does not start, so its calls are no judge");
+            return Ok(exit);
         }
         let comparison = check::compare(program, arguments, &document.calls, plan)?;
         if !comparison.equal {
