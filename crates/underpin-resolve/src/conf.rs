@@ -67,7 +67,7 @@ fn collect(root: &dyn Root, path: &BStr, depth: usize, found: &mut Vec<BString>)
     }
 }
 
-/// The files that a pattern names: wildcards in the last component only, which is all that distributions use.
+/// The files that a pattern names, as glob(3) sorts them in the C locale.
 fn expand(root: &dyn Root, from: &BStr, pattern: &BStr) -> Vec<BString> {
     let absolute: BString = if pattern.starts_with(b"/") {
         pattern.into()
@@ -77,18 +77,32 @@ fn expand(root: &dyn Root, from: &BStr, pattern: &BStr) -> Vec<BString> {
         path.extend_from_slice(pattern);
         path
     };
-    let slash = absolute.rfind_byte(b'/').unwrap_or(0);
-    let (directory, last) = (&absolute[..slash.max(1)], &absolute[slash + 1..]);
-    if !last.iter().any(|byte| b"*?[".contains(byte)) {
-        return vec![absolute];
+    let mut found = vec![BString::default()];
+    for part in absolute.split(|&byte| byte == b'/').filter(|part| !part.is_empty()) {
+        let parents = std::mem::take(&mut found);
+        for parent in parents {
+            found.extend(names(root, &parent, part).into_iter().map(|name| {
+                let path: BString = [parent.as_slice(), b"/", &name].concat().into();
+                path
+            }));
+        }
     }
-    let mut names = root.list(directory.as_bstr()).unwrap_or_default();
-    names.retain(|name| matches(last, name) && (!name.starts_with(b".") || last.starts_with(b".")));
-    names.sort();
-    names.iter().map(|name| [directory.trim_end_with(|c| c == '/'), b"/", name].concat().into()).collect()
+    found.sort();
+    found
 }
 
-/// glob(7) for `*` and `?`; a bracket is matched literally.
+/// The names in a directory that one component of a pattern means; without wildcards it means itself.
+fn names(root: &dyn Root, directory: &BString, part: &[u8]) -> Vec<BString> {
+    if !part.iter().any(|byte| b"*?[\\".contains(byte)) {
+        return vec![part.into()];
+    }
+    let directory: &BStr = if directory.is_empty() { "/".into() } else { directory.as_ref() };
+    let mut names = root.list(directory).unwrap_or_default();
+    names.retain(|name| matches(part, name) && (!name.starts_with(b".") || part.starts_with(b".")));
+    names
+}
+
+/// glob(7): `*`, `?`, brackets, and a backslash before what stands for itself.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -96,8 +110,8 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
         if pattern.get(p) == Some(&b'*') {
             star = Some((p, n));
             p += 1;
-        } else if pattern.get(p).is_some_and(|&byte| byte == b'?' || byte == name[n]) {
-            p += 1;
+        } else if let Some(length) = one_matches(&pattern[p..], name[n]) {
+            p += length;
             n += 1;
         } else if let Some((after, from)) = star {
             p = after + 1;
@@ -108,6 +122,39 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
         }
     }
     pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+/// The length of the pattern's first element, where it means `byte`.
+fn one_matches(pattern: &[u8], byte: u8) -> Option<usize> {
+    match *pattern.first()? {
+        b'?' => Some(1),
+        b'\\' if pattern.len() > 1 => (pattern[1] == byte).then_some(2),
+        b'[' => match bracket(&pattern[1..], byte) {
+            Some((holds, length)) => holds.then_some(length + 1),
+            // Without its end it is a letter like any other.
+            None => (byte == b'[').then_some(1),
+        },
+        letter => (letter == byte).then_some(1),
+    }
+}
+
+/// What follows a `[`: whether the set holds `byte`, and its length with the closing bracket. Classes such as
+/// `[:alpha:]` are not known.
+fn bracket(set: &[u8], byte: u8) -> Option<(bool, usize)> {
+    let negated = matches!(set.first(), Some(b'!' | b'^'));
+    let start = usize::from(negated);
+    let mut holds = false;
+    let mut at = start;
+    loop {
+        let first = *set.get(at)?;
+        if first == b']' && at > start {
+            return Some((holds != negated, at + 1));
+        }
+        let range = set.get(at + 1) == Some(&b'-') && set.get(at + 2).is_some_and(|&last| last != b']');
+        let last = if range { set[at + 2] } else { first };
+        holds |= (first..=last).contains(&byte);
+        at += if range { 3 } else { 1 };
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +170,22 @@ mod tests {
             .file("/etc/ld.so.conf.d/a.conf", "/opt/a=libc6\nhwcap 1 x\n")
             .file("/etc/ld.so.conf.d/.hidden.conf", "/opt/hidden\n");
         assert_eq!(directories(&root, "/etc/ld.so.conf".into()), ["/opt/a", "/opt/b", "/opt/last"]);
+    }
+
+    #[test]
+    fn patterns_are_those_of_glob() {
+        for (pattern, name, expected) in [
+            ("[a-c].conf", "b.conf", true),
+            ("[!a-c].conf", "b.conf", false),
+            ("[]x]*", "]y", true),
+            ("[a", "[a", true),
+            ("a\\*", "a*", true),
+            ("a\\*", "ab", false),
+            ("*.d", "x.d.d", true),
+            ("?", "", false),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
     }
 
     #[test]

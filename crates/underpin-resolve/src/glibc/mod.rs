@@ -336,9 +336,10 @@ fn file_name(path: &BStr) -> &BStr {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().as_bstr()
 }
 
-/// The names in /etc/ld.so.preload: comments from `#` to the line's end, white space or colons between names.
+/// The names in /etc/ld.so.preload: comments from `#` to the line's end; blanks, tabs, newlines or colons between
+/// names. A carriage return is part of a name.
 fn preload_names(text: &[u8]) -> Vec<BString> {
-    text.lines()
+    text.split(|&byte| byte == b'\n')
         .map(|line| line.split(|&byte| byte == b'#').next().unwrap_or_default())
         .flat_map(|line| line.split(|byte| b": \t".contains(byte)))
         .filter(|name| !name.is_empty())
