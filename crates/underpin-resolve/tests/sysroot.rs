@@ -7,6 +7,7 @@
 
 mod common;
 
+use common::strace::{first_difference, predicted_calls, read_log};
 use common::{Listing, listing, modelled, read_trace};
 use std::path::Path;
 use std::process::Command;
@@ -229,6 +230,41 @@ fn preloads_of_the_system() {
         let closure = sysroot.modelled("/opt/bin/p", environment);
         let judge = sysroot.judged("/opt/bin/p", &["--preload", "libpre3.so:/opt/a/libpre2.so"]);
         assert_eq!(listing(&closure), judge);
+    }
+}
+
+#[test]
+fn calls_of_a_preload_of_the_system() {
+    need!("cc", "strace", LDCONFIG);
+    if !is_root() {
+        return;
+    }
+    let sysroot = Sysroot::new();
+    for path in ["opt/a/libpre1.so", "opt/a/libpre2.so", "opt/a/libdep.so"] {
+        sysroot.library(path, &[]);
+    }
+    sysroot.fixture.write("etc/ld.so.conf", "/opt/a\n");
+    sysroot.program("opt/bin/p", &["opt/a/libdep.so"], &[]);
+    sysroot.program("opt/bin/q", &["opt/a/libdep.so"], &["-Wl,-rpath,/opt/none:/opt/a"]);
+    let compare = |path: &str| {
+        let root = HostRoot::sysroot(sysroot.fixture.path());
+        let resolver = Resolver::new(&root, Environment::empty()).with_sequence(true);
+        let model = predicted_calls(Path::new(path), resolver.resolve(path.into(), Depth::Load).unwrap());
+        sysroot.fixture.must("strace", ["-s", "4096", "-o", "log", "./enter", sysroot.fixture.text(), path]);
+        let seen = read_log(&std::fs::read_to_string(sysroot.fixture.join("log")).unwrap());
+        let difference = first_difference(&model, &seen);
+        assert_eq!(difference, None, "{path}\nmodel {model:#?}\nstrace {seen:#?}");
+        println!("{path}: {} calls", model.len());
+    };
+    for text in [None, Some(""), Some("# none\n"), Some("libpre1.so /opt/a/libpre2.so:libdep.so\n")] {
+        if let Some(text) = text {
+            sysroot.fixture.write("etc/ld.so.preload", text);
+        }
+        compare("/opt/bin/q");
+        sysroot.ldconfig(&[]);
+        compare("/opt/bin/p");
+        compare("/opt/bin/q");
+        sysroot.remove_cache();
     }
 }
 

@@ -4,7 +4,7 @@ use super::modelled;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use underpin_resolve::{CallName, Environment};
+use underpin_resolve::{CallName, Closure, Environment};
 
 /// One call, as far as the model speaks of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,14 @@ pub fn strace(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) ->
     command.arg(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().expect("strace starts");
     let text = std::fs::read_to_string(log.path()).expect("strace's log");
+    read_log(&text)
+}
+
+/// The calls of a log; where one program started the next, those of the last.
+pub fn read_log(text: &str) -> Vec<Seen> {
+    let last = text.rfind("\nexecve(").map_or(text, |at| &text[at..]);
     let mut reader = Reader::default();
-    text.lines().filter_map(|line| reader.line(line)).collect()
+    last.lines().filter_map(|line| reader.line(line)).collect()
 }
 
 #[derive(Default)]
@@ -126,7 +132,11 @@ pub fn environment(variables: &[(&str, &str)]) -> Environment {
 
 /// The model's calls in the form in which strace shows them.
 fn predicted(program: &Path, variables: &[(&str, &str)]) -> Vec<Seen> {
-    let closure = modelled(program, environment(variables)).expect("a closure with its calls");
+    predicted_calls(program, modelled(program, environment(variables)).expect("a closure"))
+}
+
+/// The calls of a closure that was asked to keep them.
+pub fn predicted_calls(program: &Path, closure: Closure) -> Vec<Seen> {
     assert!(closure.calls.modelled, "{}: no model for {:?}", program.display(), closure.loader.version);
     closure
         .calls
@@ -172,7 +182,7 @@ pub fn agrees(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) {
 
 /// Where the model leaves what strace saw. The loader's last act is an mprotect or munmap; another one right behind the
 /// prediction would be one that the model forgot.
-fn first_difference(model: &[Seen], seen: &[Seen]) -> Option<usize> {
+pub fn first_difference(model: &[Seen], seen: &[Seen]) -> Option<usize> {
     (0..model.len())
         .find(|&index| seen.get(index) != Some(&model[index]))
         .or_else(|| seen.get(model.len()).is_some_and(|call| call.name == "mprotect").then_some(model.len()))
