@@ -133,3 +133,16 @@ fn a_broken_with_folder_is_wrong_use() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("/no/such/folder"), "{}", output.stderr);
 }
+
+#[test]
+fn a_folder_without_libraries_travels_with_nothing() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void){return 0;}");
+    dir.cc(["-o", "prog", "main.c"]);
+    std::fs::create_dir(dir.join("lib")).unwrap();
+    let (prog, lib) = (dir.join("prog"), dir.join("lib"));
+    let output = says(["check", prog.to_str().unwrap(), "--with", lib.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("holds no shared library"), "{}", output.stderr);
+}

@@ -164,17 +164,7 @@ impl Advice {
                 time(*loader_seconds),
                 percent(*seconds, *loader_seconds)
             ),
-            Advice::NeverFound { name, lookups, others, .. } => {
-                let rest = if *others > 0 {
-                    format!(", and so are {}", count(*others, "other library", "other libraries"))
-                } else {
-                    String::new()
-                };
-                format!(
-                    "{name} is looked for after the start and never found ({}){rest}. See each lookup:",
-                    count(*lookups, "lookup", "lookups")
-                )
-            }
+            Advice::NeverFound { name, lookups, others, .. } => never_found_words(name, *lookups, *others),
             Advice::Accidental { name, requests, .. } => format!(
                 "{} met only because another library came first, such as the one for {name}: a changed order breaks \
                  it. See how it is found:",
@@ -230,6 +220,15 @@ fn named_by(rule: Option<&Why>) -> String {
 
 fn by_environment(rule: Option<&Why>) -> bool {
     rule.is_some_and(|why| why.by == FoundBy::LibraryPath)
+}
+
+fn never_found_words(name: &Raw, lookups: usize, others: usize) -> String {
+    let rest = match others {
+        0 => String::new(),
+        _ => format!(", and so are {}", count(others, "other library", "other libraries")),
+    };
+    let lookups = count(lookups, "lookup", "lookups");
+    format!("{name} is looked for after the start and never found ({lookups}){rest}. See each lookup:")
 }
 
 /// A word for a POSIX shell; `None` where it holds what cannot be typed.

@@ -246,15 +246,8 @@ impl System {
         };
         let x86_level =
             parse_level(&raw.x86_level).ok_or_else(|| wrong("x86_level", &raw.x86_level, "'x86-64' or 'x86-64-v2'"))?;
-        let mut versions = BTreeMap::new();
-        for text in &raw.versions {
-            let version = VersionName::parse(text);
-            let numbered = version.number().is_some() && !versions.contains_key(version.family());
-            if !numbered {
-                return Err(wrong("versions", text, "one 'GLIBCXX_3.4.25' for each family"));
-            }
-            versions.insert(version.family().to_owned(), version);
-        }
+        let versions = one_of_each_family(&raw.versions)
+            .map_err(|text| wrong("versions", text, "one 'GLIBCXX_3.4.25' for each family"))?;
         let pairs = |field, lines: &[String]| -> Result<BTreeMap<String, String>, TableError> {
             lines.iter().map(|line| parse_pair(line).ok_or_else(|| wrong(field, line, "'soname package'"))).collect()
         };
@@ -283,6 +276,19 @@ impl System {
             sources: raw.sources,
         })
     }
+}
+
+/// The newest versions by family; the error is the first that has no number or a family met before.
+fn one_of_each_family(texts: &[String]) -> Result<BTreeMap<String, VersionName>, &str> {
+    let mut versions = BTreeMap::new();
+    for text in texts {
+        let version = VersionName::parse(text);
+        if version.number().is_none() || versions.contains_key(version.family()) {
+            return Err(text);
+        }
+        versions.insert(version.family().to_owned(), version);
+    }
+    Ok(versions)
 }
 
 fn parse_libc(text: &str) -> Option<SystemLibc> {

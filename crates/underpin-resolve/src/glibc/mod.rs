@@ -131,37 +131,6 @@ impl<'a> Engine<'a> {
         use_conf: bool,
     ) -> Engine<'a> {
         let ident = program.elf.ident;
-        let main = Map {
-            path: program.path.clone(),
-            names: vec![BString::default()],
-            soname_added: false,
-            faked: false,
-            id: None,
-            loader: None,
-            facts: Some(program.facts.clone()),
-            origin: None,
-            rpath: PathList::Unread,
-            runpath: PathList::Unread,
-            found: Found::Program,
-        };
-        let own = files.open(loader.path.as_ref()).ok();
-        let soname = own.as_ref().and_then(|facts| facts.elf.as_ref().ok()?.dynamic.as_ref()?.soname.clone());
-        let mut names = vec![loader.path.clone()];
-        // A loader that is not at hand still answers to its usual name.
-        names.extend(soname.or_else(|| usual_loader(&ident).map(|path| file_name(path).into())));
-        let rtld = Map {
-            path: loader.path.clone(),
-            names,
-            soname_added: true,
-            faked: false,
-            id: None,
-            loader: None,
-            facts: own,
-            origin: None,
-            rpath: PathList::Nothing,
-            runpath: PathList::Nothing,
-            found: Found::Interpreter,
-        };
         let mut directories = Directories::new(loader.subdirectories.len());
         let system = directories.system(&loader.system_directories);
         let calls = Calls {
@@ -176,7 +145,7 @@ impl<'a> Engine<'a> {
             ident,
             secure: environment.secure || program.facts.meta.secure_execution && !program.is_library,
             executable: program.executable.clone(),
-            maps: vec![main, rtld],
+            maps: vec![main_map(program), loader_map(files, loader, &ident)],
             chain: vec![MAIN, RTLD],
             directories,
             system,
@@ -319,6 +288,45 @@ impl<'a> Engine<'a> {
             })
             .collect();
         Resolution { objects, edges, calls: self.calls, dead_directories, search, cache }
+    }
+}
+
+/// The program's own place in the list (elf/rtld.c `dl_main`): mapped by the kernel, known by the empty name.
+fn main_map(program: &Program) -> Map {
+    Map {
+        path: program.path.clone(),
+        names: vec![BString::default()],
+        soname_added: false,
+        faked: false,
+        id: None,
+        loader: None,
+        facts: Some(program.facts.clone()),
+        origin: None,
+        rpath: PathList::Unread,
+        runpath: PathList::Unread,
+        found: Found::Program,
+    }
+}
+
+/// The loader's own place in the list; it never searches for anything.
+fn loader_map(files: &Files, loader: &Loader, ident: &Ident) -> Map {
+    let facts = files.open(loader.path.as_ref()).ok();
+    let soname = facts.as_ref().and_then(|facts| facts.elf.as_ref().ok()?.dynamic.as_ref()?.soname.clone());
+    let mut names = vec![loader.path.clone()];
+    // A loader that is not at hand still answers to its usual name.
+    names.extend(soname.or_else(|| usual_loader(ident).map(|path| file_name(path).into())));
+    Map {
+        path: loader.path.clone(),
+        names,
+        soname_added: true,
+        faked: false,
+        id: None,
+        loader: None,
+        facts,
+        origin: None,
+        rpath: PathList::Nothing,
+        runpath: PathList::Nothing,
+        found: Found::Interpreter,
     }
 }
 

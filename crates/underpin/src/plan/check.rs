@@ -57,7 +57,11 @@ impl CheckPlan {
             if !folder.is_dir() {
                 bail!("--with {} is not a folder", folder.display());
             }
-            companions.extend(object::companions(folder)?);
+            let found = object::companions(folder)?;
+            if found.is_empty() {
+                bail!("--with {} holds no shared library", folder.display());
+            }
+            companions.extend(found);
         }
         let subject = Subject { program: program.facts.clone(), companions };
         let systems = table.systems.iter().collect();
