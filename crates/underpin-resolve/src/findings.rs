@@ -19,13 +19,6 @@ struct Collector<'a> {
     findings: Vec<Finding>,
 }
 
-/// Reads what the findings need of every object; a second thread may have done some of it.
-pub(crate) fn read(resolution: &Resolution) {
-    for object in &resolution.objects {
-        let _ = object.facts.as_ref().map(|facts| facts.link().is_some());
-    }
-}
-
 pub(crate) fn collect(
     files: &Files<'_>,
     loader: &Loader,

@@ -5,7 +5,6 @@
 //! from its bytes. The real loader is the judge; see `tests/` for the comparison.
 #![forbid(unsafe_code)]
 
-mod ahead;
 pub mod cache;
 pub mod calls;
 pub mod closure;

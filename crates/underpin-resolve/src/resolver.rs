@@ -1,6 +1,5 @@
 //! From a path to a [`Closure`]: opens the program, finds its loader, runs the loader's model, adds the findings.
 
-use crate::ahead::Ahead;
 use crate::cache::CacheView;
 use crate::calls::{Call, Calls};
 pub(crate) use crate::closure::SearchDirectory;
@@ -13,7 +12,6 @@ use crate::root::{Errno, FileKind, Root};
 use crate::{glibc, musl};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, Segment, Source};
 
@@ -83,7 +81,6 @@ pub struct Resolver<'r> {
     files: Files<'r>,
     environment: Environment,
     use_conf: bool,
-    helper: bool,
     keep_sequence: bool,
     loaders: Mutex<HashMap<BString, Arc<Loader>>>,
 }
@@ -171,7 +168,6 @@ impl<'r> Resolver<'r> {
             files: Files::new(root),
             environment,
             use_conf: false,
-            helper: false,
             keep_sequence: false,
             loaders: Mutex::default(),
         }
@@ -192,15 +188,9 @@ impl<'r> Resolver<'r> {
     /// closure, not an error.
     pub fn resolve(&self, path: &BStr, depth: Depth) -> Result<Closure, ResolveError> {
         let program = self.program(path)?;
-        Ok(self.load(program, depth))
-    }
-
-    /// Lets a second thread open files ahead, which pays for one large program and not where many are resolved in
-    /// parallel.
-    #[must_use]
-    pub fn with_helper(mut self, helper: bool) -> Resolver<'r> {
-        self.helper = helper;
-        self
+        let loader = self.loader_of(&program);
+        let resolution = self.run_model(&program, &loader, depth);
+        Ok(self.assemble(&program, &loader, resolution, depth))
     }
 
     /// Keeps the predicted calls one by one, not only their counts.
@@ -208,27 +198,6 @@ impl<'r> Resolver<'r> {
     pub fn with_sequence(mut self, keep: bool) -> Resolver<'r> {
         self.keep_sequence = keep;
         self
-    }
-
-    fn load(&self, program: Program, depth: Depth) -> Closure {
-        let loader = self.loader_of(&program);
-        let deep = depth != Depth::Load;
-        let (files, environment) = (&self.files, &self.environment);
-        let ahead = Ahead { files, loader: &loader, environment, program: &program.elf, deep };
-        if !self.helper || !ahead.is_worth_it() {
-            let resolution = self.run_model(&program, &loader, depth);
-            return self.assemble(&program, &loader, resolution, depth);
-        }
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| ahead.run(&stop));
-            let resolution = self.run_model(&program, &loader, depth);
-            if deep {
-                findings::read(&resolution);
-            }
-            stop.store(true, Ordering::Relaxed);
-            self.assemble(&program, &loader, resolution, depth)
-        })
     }
 
     fn run_model(&self, program: &Program, loader: &Loader, depth: Depth) -> Resolution {

@@ -21,9 +21,7 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver};
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Surroundings { root, sysroot, environment } = &plan.surroundings;
     // A sysroot in which ldconfig never ran has no cache; this machine's loader would not look at ld.so.conf either.
-    let resolver = Resolver::new(root, environment.clone())
-        .with_conf(sysroot.is_some())
-        .with_helper(matches!(plan.targets, Targets::One(_)));
+    let resolver = Resolver::new(root, environment.clone()).with_conf(sysroot.is_some());
     // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
     let resolver = ManuallyDrop::new(resolver);
     match &plan.targets {
