@@ -146,3 +146,14 @@ fn a_folder_without_libraries_travels_with_nothing() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("holds no shared library"), "{}", output.stderr);
 }
+
+#[test]
+fn a_system_named_twice_is_judged_once() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void){return 0;}");
+    dir.cc(["-o", "prog", "main.c"]);
+    let prog = dir.join("prog");
+    let document = json(["check", "--json", "--on", "rhel8", "--on", "RHEL-8", prog.to_str().unwrap()]);
+    assert_eq!(document["systems"].as_array().unwrap().len(), 1);
+}

@@ -12,9 +12,10 @@ mod symbols;
 mod traces;
 mod versions;
 
+use crate::raw::Layout;
 use crate::read::read_ident;
 use crate::window::Window;
-use crate::{Details, Elf, ElfError, Notes, Source};
+use crate::{Details, Elf, ElfError, Notes, Section, Source};
 use identify::Known;
 pub(crate) use link::read as read_link;
 use symbols::Reader;
@@ -25,10 +26,7 @@ pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<
     let window = Window::open(source)?;
     let (layout, _) = read_ident(window.head())?;
     let mut defects = Vec::new();
-    let sections = sections::read(&window, layout, &mut defects).unwrap_or_else(|error| {
-        defects.push(error);
-        Vec::new()
-    });
+    let sections = sections_or_defect(&window, layout, &mut defects);
     let reader = Reader { window: &window, layout, elf, sections: &sections };
     let mut traces = Traces::default();
     let mut symbols = reader.dynamic(&mut traces)?;
@@ -55,15 +53,24 @@ pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<
     })
 }
 
+/// The sections; none, and a defect, where their table is damaged: loaders do not look at it.
+fn sections_or_defect<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    layout: Layout,
+    defects: &mut Vec<ElfError>,
+) -> Vec<Section> {
+    sections::read(window, layout, defects).unwrap_or_else(|error| {
+        defects.push(error);
+        Vec::new()
+    })
+}
+
 /// Reads the notes alone, with the sections that hold them.
 pub(crate) fn read_notes<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<(Notes, Vec<ElfError>), ElfError> {
     let window = Window::open(source)?;
     let (layout, _) = read_ident(window.head())?;
     let mut defects = Vec::new();
-    let sections = sections::read(&window, layout, &mut defects).unwrap_or_else(|error| {
-        defects.push(error);
-        Vec::new()
-    });
+    let sections = sections_or_defect(&window, layout, &mut defects);
     let notes = notes::read(&window, layout, elf, &sections, &mut defects);
     Ok((notes, defects))
 }

@@ -36,7 +36,14 @@ impl CheckPlan {
     /// Where the program cannot be read, or a system or version is none.
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let table = table()?;
-        let systems = args.on.iter().map(|name| Ok(table.select(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
+        let mut systems: Vec<&'static System> = Vec::new();
+        for name in &args.on {
+            let system = table.select(name)?;
+            // Two names may mean one system (`rhel8`, `alma8`).
+            if !systems.iter().any(|known| known.id == system.id) {
+                systems.push(system);
+            }
+        }
         let max_glibc = args.max_glibc.as_deref().map(version).transpose()?;
         let path = Surroundings::here().program(&args.program, "check")?;
         let plan = CheckPlan::of(&path, &args.with)?;
