@@ -20,6 +20,7 @@ use crate::resolver::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use paths::{Directories, PathList};
+use std::collections::HashMap;
 use std::sync::Arc;
 use underpin_elf::{Ident, Machine};
 
@@ -90,6 +91,7 @@ pub(super) struct Engine<'a> {
     maps: Vec<Map>,
     /// The chain of link maps (`_ns_loaded` and `l_next`).
     chain: Vec<MapId>,
+    known: KnownNames,
     directories: Directories,
     system: PathList,
     library_path: PathList,
@@ -131,6 +133,11 @@ impl<'a> Engine<'a> {
         use_conf: bool,
     ) -> Engine<'a> {
         let ident = program.elf.ident;
+        let maps = vec![main_map(program), loader_map(files, loader, &ident)];
+        let mut known = KnownNames::default();
+        for (id, map) in maps.iter().enumerate() {
+            known.learn_map(id, map);
+        }
         let mut directories = Directories::new(loader.subdirectories.len());
         let system = directories.system(&loader.system_directories);
         let calls = Calls {
@@ -145,8 +152,9 @@ impl<'a> Engine<'a> {
             ident,
             secure: environment.secure || program.facts.meta.secure_execution && !program.is_library,
             executable: program.executable.clone(),
-            maps: vec![main_map(program), loader_map(files, loader, &ident)],
+            maps,
             chain: vec![MAIN, RTLD],
+            known,
             directories,
             system,
             library_path: PathList::Nothing,
@@ -355,9 +363,53 @@ fn preload_names(text: &[u8]) -> Vec<BString> {
         .collect()
 }
 
+/// Every string by which some object is known: its path, the names asked for, its soname.
+///
+/// The loader walks its chain and compares; with hundreds of objects that is most of a resolution's work. Where two
+/// objects share a string their order in the chain decides, and the walk is made after all.
+#[derive(Default)]
+pub(super) struct KnownNames {
+    /// `None` where several objects bear the name.
+    bearers: HashMap<BString, Option<MapId>>,
+}
+
+impl KnownNames {
+    fn learn(&mut self, name: &BStr, map: MapId) {
+        match self.bearers.get_mut(name) {
+            None => {
+                self.bearers.insert(name.into(), Some(map));
+            }
+            Some(bearer) if *bearer != Some(map) => *bearer = None,
+            Some(_) => {}
+        }
+    }
+
+    /// The strings of a map that was just put into the chain.
+    pub(super) fn learn_map(&mut self, id: MapId, map: &Map) {
+        if id != MAIN {
+            self.learn(map.path.as_ref(), id);
+        }
+        for name in map.names.iter().chain(map.soname()) {
+            self.learn(name.as_ref(), id);
+        }
+    }
+
+    /// A further name of an object.
+    pub(super) fn learn_alias(&mut self, name: &BStr, id: MapId) {
+        self.learn(name, id);
+    }
+}
+
 /// How a request meets an object that is already there (`_dl_map_object`, first loop).
-pub(super) fn match_loaded(maps: &mut [Map], chain: &[MapId], name: &BStr) -> Option<(MapId, Identity)> {
-    for &id in chain {
+pub(super) fn match_loaded(
+    maps: &mut [Map],
+    chain: &[MapId],
+    known: &KnownNames,
+    name: &BStr,
+) -> Option<(MapId, Identity)> {
+    let bearer = *known.bearers.get(name)?;
+    let candidates = bearer.as_slice();
+    for &id in if candidates.is_empty() { chain } else { candidates } {
         let map = &mut maps[id];
         if map.faked {
             continue;

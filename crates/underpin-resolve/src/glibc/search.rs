@@ -38,7 +38,7 @@ type Place<E> = fn(&mut E, MapId, &BStr, bool, &mut Vec<Try>) -> Step;
 impl Engine<'_> {
     /// Finds and maps `name` for `requester`.
     pub(super) fn map_object(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Answer {
-        if let Some((map, identity)) = match_loaded(&mut self.maps, &self.chain, name) {
+        if let Some((map, identity)) = match_loaded(&mut self.maps, &self.chain, &self.known, name) {
             return Answer::Mapped(map, Found::AlreadyLoaded { identity });
         }
         let step = if name.contains(&b'/') {
@@ -316,6 +316,7 @@ impl Engine<'_> {
             self.calls.push(CallName::Close, &candidate.path, false);
             if !self.maps[map].names.iter().any(|known| known.as_bstr() == name) {
                 self.maps[map].names.push(name.into());
+                self.known.learn_alias(name, map);
             }
             return Answer::Mapped(map, Found::AlreadyLoaded { identity: Identity::Inode });
         }
@@ -335,7 +336,9 @@ impl Engine<'_> {
             path: candidate.path,
             facts: Some(candidate.facts),
         });
-        self.chain.push(self.maps.len() - 1);
+        let id = self.maps.len() - 1;
+        self.known.learn_map(id, &self.maps[id]);
+        self.chain.push(id);
         Answer::Mapped(self.maps.len() - 1, candidate.found)
     }
 
