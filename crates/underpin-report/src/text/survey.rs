@@ -100,6 +100,9 @@ fn systems(text: &mut Text, check: &CheckDocument, view: &View) {
             let all = systems.len() == check.systems.len() && !check.systems_chosen;
             let names = if all { "every system of the table".to_owned() } else { systems.join(", ") };
             spans.push(Span::new(Role::Plain, names));
+            if answer == Answer::RunsIfInstalled {
+                spans.push(Span::fixed(Role::Dim, " (once further libraries are installed)"));
+            }
             row(text, name, &spans, view);
         }
     }
