@@ -124,8 +124,11 @@ fn search_parts(kind: &FindingKind, who: &str, closure: &Closure) -> Parts {
             Parts::new(FindingSlug::DeadDirectory, message).path(directory)
         }
         FindingKind::CurrentDirectory { entry } => {
-            let entry_text = if entry.is_empty() { "an empty entry".to_owned() } else { shown(entry) };
-            let message = format!("{entry_text} in the search path of {who} means the current directory");
+            let message = if entry.is_empty() {
+                format!("an empty entry in the search path of {who} means the current directory")
+            } else {
+                format!("{} of {who} is relative: what it finds depends on the current directory", shown(entry))
+            };
             Parts::new(FindingSlug::CurrentDirectory, message).name(entry)
         }
         other => note_parts(other, who),
