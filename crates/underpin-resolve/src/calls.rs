@@ -8,6 +8,7 @@ use bstr::BString;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use underpin_elf::Machine;
 
 /// A system call of a loader, by its kernel name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -77,6 +78,11 @@ impl fmt::Display for CallName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Whether the kernel of a machine still has open, stat, access and readlink beside their `at` forms.
+pub(crate) fn has_calls_without_at(machine: Machine) -> bool {
+    matches!(machine, Machine::X86_64 | Machine::I386 | Machine::PPC64 | Machine::S390 | Machine::ARM)
 }
 
 /// One predicted call.

@@ -231,11 +231,18 @@ impl Collector<'_> {
             let lost = |edge: &&crate::closure::Edge| edge.outcome == Outcome::Missing;
             self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()
         };
+        // The first object of the chain that bears a name answers to it (glibc elf/dl-misc.c `_dl_name_match_p`).
+        let mut bearers: HashMap<&BString, usize> = HashMap::new();
+        for (index, object) in self.resolution.objects.iter().enumerate() {
+            for name in std::iter::once(&object.path).chain(&object.names) {
+                bearers.entry(name).or_insert(index);
+            }
+        }
         let mut found = Vec::new();
         for (index, own) in facts.iter().enumerate() {
             let Some(own) = own else { continue };
             for need in &own.version_needs {
-                let provider = self.resolution.objects.iter().position(|object| object.answers_to(need.file.as_ref()));
+                let provider = bearers.get(&need.file).copied();
                 let kind = match provider {
                     None if missing.contains(&need.file) => continue,
                     None => FindingKind::VersionFileUnknown { file: need.file.clone() },

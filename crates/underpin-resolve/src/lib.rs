@@ -17,6 +17,7 @@ mod glibc;
 mod hwcaps;
 pub mod loader;
 mod musl;
+mod pages;
 mod resolver;
 pub mod root;
 mod tokens;

@@ -129,11 +129,6 @@ impl Mapped {
     pub(crate) fn dynamic(&self) -> Option<&underpin_elf::Dynamic> {
         self.facts.as_ref()?.elf.as_ref().ok()?.dynamic.as_ref()
     }
-
-    /// Whether a DT_VERNEED that names `file` means this object (glibc elf/dl-misc.c `_dl_name_match_p`).
-    pub(crate) fn answers_to(&self, file: &BStr) -> bool {
-        self.path.as_bstr() == file || self.names.iter().any(|name| name.as_bstr() == file)
-    }
 }
 
 impl Found {

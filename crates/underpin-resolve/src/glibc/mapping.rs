@@ -5,19 +5,9 @@ use super::verify::segments_beyond_head;
 use super::{Engine, MAIN, MapId, RTLD};
 use crate::calls::CallName;
 use crate::closure::FatalReason;
+use crate::pages::{PAGE, page_down, page_up, protects_relro};
 use bstr::BString;
 use underpin_elf::{Elf, FileType, Segment, SegmentKind};
-
-/// Page size of the machines whose calls are modelled.
-pub(crate) const PAGE: u64 = 4096;
-
-fn page_down(address: u64) -> u64 {
-    address & !(PAGE - 1)
-}
-
-fn page_up(address: u64) -> u64 {
-    page_down(address.saturating_add(PAGE - 1))
-}
 
 /// One PT_LOAD as the loader lays it out (`struct loadcmd`).
 struct LoadCommand {
@@ -49,14 +39,7 @@ impl Engine<'_> {
         if segments_beyond_head(elf, self.head_size()) {
             self.calls.push(CallName::Pread64, path, false);
         }
-        let refusal = refusal(elf);
-        if refusal.is_some() && !elf.loads().any(|load| load.memory_size > 0)
-            || elf.ident.file_type != FileType::Dynamic
-        {
-            self.calls.push(CallName::Close, path, false);
-            return Err(refusal.unwrap_or(FatalReason::Executable));
-        }
-        if let Some(reason) = refusal {
+        if let Some(reason) = refusal(elf) {
             self.calls.push(CallName::Close, path, false);
             return Err(reason);
         }
@@ -139,12 +122,8 @@ impl Engine<'_> {
                 self.calls.push(CallName::Mprotect, &path, false);
             }
         }
-        let relro = elf.segments.iter().rev().find(|segment| segment.kind == SegmentKind::Relro);
-        if let Some(relro) = relro.filter(|relro| relro.memory_size > 0) {
-            let end = relro.vaddr.0.saturating_add(relro.memory_size);
-            if page_down(relro.vaddr.0) != page_down(end) {
-                self.calls.push(CallName::Mprotect, &path, false);
-            }
+        if protects_relro(elf) {
+            self.calls.push(CallName::Mprotect, &path, false);
         }
         debug_assert!(map == MAIN || map == RTLD || self.maps[map].id.is_some());
     }

@@ -11,7 +11,7 @@ mod search;
 mod verify;
 
 use crate::cache::CacheView;
-use crate::calls::{CallName, Calls};
+use crate::calls::{CallName, Calls, has_calls_without_at};
 use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
 
     /// Whether the kernel's architecture still has open, stat and access, and glibc uses them.
     pub(super) fn has_old_calls(&self) -> bool {
-        matches!(self.ident.machine, Machine::X86_64 | Machine::I386 | Machine::PPC64 | Machine::S390 | Machine::ARM)
+        has_calls_without_at(self.ident.machine)
     }
 
     pub(super) fn call_open(&mut self, path: &BStr, failed: bool) {

@@ -4,6 +4,7 @@ use super::{APP, Answer, Dso, DsoId, Engine, LDSO, base_name};
 use crate::calls::CallName;
 use crate::closure::{FatalReason, Found, Identity};
 use crate::files::FileFacts;
+use crate::pages::{page_down, page_up, protects_relro};
 use crate::root::FileKind;
 use bstr::{BString, ByteSlice};
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use underpin_elf::{Details, Elf, SegmentKind};
 /// First read of a file, and what of it is left for program headers.
 const HEAD: u64 = 960;
 const HEAD_TABLE: u64 = 896;
-const PAGE: u64 = 4096;
 
 impl Engine<'_> {
     pub(super) fn map_library(
@@ -85,16 +85,14 @@ impl Engine<'_> {
     }
 
     fn emit_mappings(&mut self, path: &BString, elf: &Elf) {
-        let down = |address: u64| address & !(PAGE - 1);
-        let up = |address: u64| down(address.saturating_add(PAGE - 1));
-        let lowest = elf.loads().map(|load| load.vaddr.0).min().map(down);
+        let lowest = elf.loads().map(|load| load.vaddr.0).min().map(page_down);
         self.calls.push(CallName::Mmap, path, false);
         for load in elf.loads() {
-            let end = up(load.vaddr.0.saturating_add(load.memory_size));
-            if Some(down(load.vaddr.0)) != lowest {
+            let end = page_up(load.vaddr.0.saturating_add(load.memory_size));
+            if Some(page_down(load.vaddr.0)) != lowest {
                 self.calls.push(CallName::Mmap, path, false);
             }
-            let data_end = up(load.vaddr.0.saturating_add(load.file_size));
+            let data_end = page_up(load.vaddr.0.saturating_add(load.file_size));
             if load.memory_size > load.file_size && load.flags.write && data_end < end {
                 self.calls.push(CallName::Mmap, path, false);
             }
@@ -112,11 +110,8 @@ impl Engine<'_> {
             let Some(facts) = self.dsos[dso].facts.clone() else { continue };
             let Ok(elf) = &facts.elf else { continue };
             let path = self.dsos[dso].path.clone();
-            if let Some(relro) = elf.segments.iter().rev().find(|segment| segment.kind == SegmentKind::Relro) {
-                let end = relro.vaddr.0.saturating_add(relro.memory_size);
-                if relro.vaddr.0 & !(PAGE - 1) != end & !(PAGE - 1) {
-                    self.calls.push(CallName::Mprotect, &path, false);
-                }
+            if protects_relro(elf) {
+                self.calls.push(CallName::Mprotect, &path, false);
             }
         }
     }

@@ -6,7 +6,7 @@
 mod mapping;
 mod search;
 
-use crate::calls::{CallName, Calls};
+use crate::calls::{CallName, Calls, has_calls_without_at};
 use crate::closure::{Edge, EdgeKind, FatalReason, Found, Identity, ObjectId, Outcome, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
@@ -15,7 +15,7 @@ use crate::resolver::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;
-use underpin_elf::{DependencyTag, Ident, Machine};
+use underpin_elf::{DependencyTag, Ident};
 
 const RESERVED: [&[u8]; 7] = [b"c.", b"pthread.", b"rt.", b"m.", b"dl.", b"util.", b"xnet."];
 const NAME_MAX: usize = 255;
@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
     }
 
     fn has_old_calls(&self) -> bool {
-        matches!(self.ident.machine, Machine::X86_64 | Machine::I386 | Machine::PPC64 | Machine::S390 | Machine::ARM)
+        has_calls_without_at(self.ident.machine)
     }
 
     /// open(2), and fcntl(2) for FD_CLOEXEC where it succeeds.
