@@ -1,0 +1,14 @@
+//! One file's bytes: a wish in strings becomes patches and an appended tail, and back.
+//!
+//! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
+//! is part of the rewritten file, in a section that no loader maps, so it travels with every copy.
+
+mod edits;
+mod record;
+mod refusal;
+mod rewrite;
+
+pub use edits::{Edits, Rename, SearchPathEdit};
+pub use record::{BoundObject, Inverse, Record};
+pub use refusal::Refusal;
+pub use rewrite::{LoadCost, Patch, PlacedString, Rewrite, RewriteOptions, Strategy};

@@ -1,0 +1,98 @@
+//! A rewrite as data: patches inside the file, bytes behind its end, where each string stands, what it costs at load.
+
+use bstr::BString;
+use serde::{Deserialize, Serialize};
+use underpin_elf::FileOffset;
+
+/// Where the new strings of a file are put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Bytes of `.dynstr` that nothing refers to any more.
+    DeadStrings,
+    /// The padding up to the next page behind a segment that is not writable.
+    PagePadding,
+    /// Behind the last writable segment, whose zeros (bss) then stand in the file.
+    DataTail,
+    /// A new read-only segment at the end of the file, with a program header table of its own.
+    NewSegment,
+}
+
+/// Bytes of the file that become others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// Where in the file.
+    pub offset: FileOffset,
+    /// The new bytes; as many are replaced.
+    pub bytes: Vec<u8>,
+}
+
+/// A string and its new place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlacedString {
+    /// The string, without its NUL.
+    pub text: BString,
+    /// Where it stands in the rewritten file.
+    pub offset: FileOffset,
+    /// In which kind of place.
+    pub strategy: Strategy,
+}
+
+/// What a rewritten file costs more than the original, each time it is loaded or kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LoadCost {
+    /// Bytes by which the file grows; those of the record are not mapped.
+    pub file_bytes: u64,
+    /// Bytes by which the mapped part grows.
+    pub mapped_bytes: u64,
+    /// PT_LOAD segments more.
+    pub segments: u32,
+    /// mmap calls more (negative where zeros need no mapping of their own any more).
+    pub mmap_calls: i32,
+    /// pread64 calls more, for a program header table outside the first 832 bytes.
+    pub read_calls: u32,
+}
+
+/// How to rewrite.
+#[derive(Clone, Debug, Default)]
+pub struct RewriteOptions {
+    /// Only this strategy, or a refusal; `None` takes the cheapest.
+    pub only: Option<Strategy>,
+    /// The objects that names were bound to, for the record.
+    pub bound: Vec<super::BoundObject>,
+    /// Whether the names are registered as a section, so that strip and objcopy keep them. On unless a test wants to
+    /// see what happens without.
+    pub without_sections: bool,
+}
+
+/// The bytes of a rewrite, before any file is touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// Size of the file that it is for, in bytes.
+    pub original_size: u64,
+    /// Bytes inside the file, ascending, never overlapping.
+    pub patches: Vec<Patch>,
+    /// Bytes behind its end.
+    pub appended: Vec<u8>,
+    /// The new strings.
+    pub placed: Vec<PlacedString>,
+    /// What it costs.
+    pub cost: LoadCost,
+}
+
+impl Rewrite {
+    /// The rewritten file. `original` must be the bytes that the rewrite was planned for.
+    #[must_use]
+    pub fn apply(&self, original: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(original.len() + self.appended.len());
+        bytes.extend_from_slice(original);
+        for patch in &self.patches {
+            let start = usize::try_from(patch.offset.0).unwrap_or(usize::MAX);
+            if let Some(place) = bytes.get_mut(start..).and_then(|rest| rest.get_mut(..patch.bytes.len())) {
+                place.copy_from_slice(&patch.bytes);
+            }
+        }
+        bytes.extend_from_slice(&self.appended);
+        bytes
+    }
+}
