@@ -11,6 +11,8 @@ pub struct Edits {
     pub needed: Option<Vec<BString>>,
     /// What becomes of DT_RPATH and DT_RUNPATH.
     pub search_path: SearchPathEdit,
+    /// The loader that PT_INTERP names, where it is to be another one (the segment and `.interp` follow the string).
+    pub interpreter: Option<BString>,
 }
 
 /// One name and what it becomes.
@@ -44,6 +46,7 @@ impl Edits {
     pub fn is_empty(&self) -> bool {
         self.renames.is_empty()
             && self.needed.is_none()
+            && self.interpreter.is_none()
             && matches!(self.search_path, SearchPathEdit::Keep | SearchPathEdit::Dead)
     }
 }

@@ -63,6 +63,8 @@ pub struct RewriteOptions {
     /// Whether the names are registered as a section, so that strip and objcopy keep them. On unless a test wants to
     /// see what happens without.
     pub without_sections: bool,
+    /// Whether the record is left out: the file then does not look bound and cannot be restored (trees for tests).
+    pub without_record: bool,
 }
 
 /// The bytes of a rewrite, before any file is touched.
