@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod files;
 
 pub use bytes::{BoundObject, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit};
 pub use bytes::{RewriteOptions, Strategy};

@@ -1,0 +1,228 @@
+//! Why a file was not replaced: refusals, failures, and what the loader had against the new bytes.
+
+use super::NotAsked;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file was left as it was. The old file stands there, and no temporary is left.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplaceError {
+    /// Not a regular file.
+    #[error("{}: not a regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Nothing may be created in its directory.
+    #[error("{}: its directory is not writable for this user; a file is replaced by a new one beside it", path.display())]
+    ReadOnlyDirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system is mounted read-only.
+    #[error("{}: on a file system that is mounted read-only", path.display())]
+    ReadOnlyFileSystem {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The immutable or append-only flag of the inode (ioctl_iflags(2)).
+    #[error("{}: marked {flag}; `chattr -{letter}` would allow a change", path.display())]
+    Immutable {
+        /// The path.
+        path: PathBuf,
+        /// `immutable` or `append-only`.
+        flag: &'static str,
+        /// `i` or `a`.
+        letter: char,
+    },
+    /// Signed: IMA, EVM or fs-verity vouch for its bytes.
+    #[error("{}: signed ({by}); other bytes would not be trusted any more", path.display())]
+    Signed {
+        /// The path.
+        path: PathBuf,
+        /// By what.
+        by: &'static str,
+    },
+    /// The owner cannot be kept.
+    #[error("{}: belongs to user {user}, group {group}, which only root (or that user) can keep", path.display())]
+    OwnerNotKept {
+        /// The path.
+        path: PathBuf,
+        /// `st_uid`.
+        user: u32,
+        /// `st_gid`.
+        group: u32,
+    },
+    /// A permission bit or extended attribute cannot be kept.
+    #[error("{}: its {attribute} cannot be kept: {reason}", path.display())]
+    AttributeNotKept {
+        /// The path.
+        path: PathBuf,
+        /// Which.
+        attribute: String,
+        /// Why.
+        reason: String,
+    },
+    /// More names than are known.
+    #[error(
+        "{}: {links} hard links lead to it and {known} of them are known; name the whole tree, or break the link",
+        path.display()
+    )]
+    HardLinks {
+        /// The path.
+        path: PathBuf,
+        /// `st_nlink`.
+        links: u64,
+        /// How many names are known.
+        known: u64,
+    },
+    /// The running underpin, or an object that it has mapped.
+    #[error("{}: this very underpin runs on it; use a copy of underpin from elsewhere", path.display())]
+    OwnFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Another file, or other bytes, since it was planned.
+    #[error("{}: changed since it was planned: {what}; run the command again", path.display())]
+    Changed {
+        /// The path.
+        path: PathBuf,
+        /// What is different.
+        what: String,
+    },
+    /// Another underpin has it.
+    #[error("{}: another process holds its lock and is changing it right now", path.display())]
+    Busy {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The disk or the quota is full.
+    #[error("{}: no space for a new copy of {size} bytes beside it", path.display())]
+    NoSpace {
+        /// The path.
+        path: PathBuf,
+        /// Bytes of the new file.
+        size: u64,
+    },
+    /// The bytes cannot be rewritten, or the record in them cannot be undone.
+    #[error("{}: {reason}", path.display())]
+    Bytes {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The new bytes did not stand before the loader.
+    #[error("{}: not written: {disagreement}", path.display())]
+    Rejected {
+        /// The path.
+        path: PathBuf,
+        /// What is different.
+        disagreement: Disagreement,
+    },
+    /// A system call failed.
+    #[error("{}: {step}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What was being done.
+        step: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl ReplaceError {
+    /// Whether the file is left alone for a reason that lies in it (the rest are failures).
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            ReplaceError::NotAFile { .. }
+                | ReplaceError::ReadOnlyDirectory { .. }
+                | ReplaceError::ReadOnlyFileSystem { .. }
+                | ReplaceError::Immutable { .. }
+                | ReplaceError::Signed { .. }
+                | ReplaceError::OwnerNotKept { .. }
+                | ReplaceError::AttributeNotKept { .. }
+                | ReplaceError::HardLinks { .. }
+                | ReplaceError::OwnFile { .. }
+        )
+    }
+
+    #[allow(dead_code)]
+    pub(super) fn io(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> ReplaceError {
+        let path = path.to_path_buf();
+        move |source| ReplaceError::Io { path, step, source }
+    }
+}
+
+/// What a loader, or the model of it, has against a rewritten file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Disagreement {
+    /// An object that was found before is not found now.
+    #[error("{name} was found before and is not found now")]
+    Lost {
+        /// The name that is asked for.
+        name: String,
+    },
+    /// Other objects, or another order.
+    #[error("object {position} of the load order was {before} and is {now}")]
+    Order {
+        /// Counted from 1.
+        position: usize,
+        /// The object there before, or `nothing`.
+        before: String,
+        /// The object there now, or `nothing`.
+        now: String,
+    },
+    /// A bound name leads elsewhere.
+    #[error("{name} leads to {found}, not to {planned}")]
+    BoundElsewhere {
+        /// The name.
+        name: String,
+        /// The planned object.
+        planned: PathBuf,
+        /// What was loaded, or `nothing`.
+        found: String,
+    },
+    /// The loader says something that it did not say before.
+    #[error("the loader says: {message}")]
+    Loader {
+        /// Its words.
+        message: String,
+    },
+    /// The loader could be asked about the original and cannot be asked about the rewritten file.
+    #[error("the loader was asked about the original and cannot be asked now: {0}")]
+    NotAskable(NotAsked),
+    /// The model cannot read the file.
+    #[error("the loader's model cannot resolve it: {reason}")]
+    Unresolved {
+        /// Why.
+        reason: String,
+    },
+    /// The loader and the model of it differ.
+    #[error("the loader and its model differ at object {position}: {loader} against {model}")]
+    ModelDiffers {
+        /// Counted from 1.
+        position: usize,
+        /// What the loader says.
+        loader: String,
+        /// What the model says.
+        model: String,
+    },
+    /// A symbol is bound to another object.
+    #[error("symbol {symbol} of {from} was bound to {before} and is bound to {now}")]
+    Symbol {
+        /// The symbol and its version.
+        symbol: String,
+        /// The object that refers to it.
+        from: String,
+        /// The object that defined it before.
+        before: String,
+        /// The object that defines it now, or `nothing`.
+        now: String,
+    },
+}

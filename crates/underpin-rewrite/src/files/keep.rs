@@ -1,0 +1,48 @@
+//! What of a file stays when its bytes are replaced, and what was done.
+
+use super::FileIdentity;
+use std::path::PathBuf;
+
+/// What stays as it was. Mode, owner, extended attributes, POSIX ACLs and file capabilities always stay, or the file
+/// is refused; these are the choices beyond.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// The times of last access and modification.
+    pub times: Times,
+    /// The file's other names.
+    pub hard_links: HardLinks,
+}
+
+/// Whether the new file bears the old one's times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Times {
+    /// The time of the change: build systems and backups see that the file is another.
+    #[default]
+    New,
+    /// The old ones (`st_atim`, `st_mtim`; `st_ctim` cannot be set).
+    Kept,
+}
+
+/// What becomes of a file with more than one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HardLinks {
+    /// Refused, as long as not all names are known.
+    #[default]
+    Refuse,
+    /// These names were found in the scope. Where they are all that the file has, every one leads to the new file
+    /// again; where one is missing the file is refused.
+    Relink(Vec<PathBuf>),
+    /// Only the name that was asked for leads to the new file, the others keep the old one.
+    Break,
+}
+
+/// What stands there now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file, symbolic links resolved.
+    pub path: PathBuf,
+    /// Its state after the rename.
+    pub now: FileIdentity,
+    /// The other names that lead to it.
+    pub relinked: Vec<PathBuf>,
+}
