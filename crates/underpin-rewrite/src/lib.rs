@@ -11,6 +11,7 @@
 
 pub mod bytes;
 pub mod files;
+pub mod plan;
 
 pub use bytes::{BoundObject, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit};
 pub use bytes::{RewriteOptions, Strategy};

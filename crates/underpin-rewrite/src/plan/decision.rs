@@ -1,0 +1,251 @@
+//! What becomes of one name in one file, and each reason for leaving it alone as a sentence.
+
+use bstr::BString;
+use serde::Serialize;
+use std::fmt;
+use underpin_resolve::LibcVersion;
+
+/// What becomes of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "decision")]
+pub enum Decision {
+    /// It becomes the path of the object that serves it.
+    Becomes {
+        /// The path, the only spelling of this file in the plan.
+        path: String,
+        /// The object's build-id in hexadecimal, where it has one.
+        build_id: Option<String>,
+        /// Its DT_SONAME.
+        soname: Option<BString>,
+    },
+    /// It is that path already.
+    Already {
+        /// The path.
+        path: String,
+    },
+    /// It stays as it is.
+    LeftAlone {
+        /// Why.
+        #[serde(flatten)]
+        reason: LeftAlone,
+    },
+}
+
+/// A list of the policy that covers a library.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case", tag = "list")]
+pub enum Exclusion {
+    /// GL, EGL, GLX, Vulkan, GBM.
+    GraphicsDriver,
+    /// CUDA, OpenCL, ROCm, Level Zero.
+    ComputeDriver,
+    /// VA-API, VDPAU, NVENC and the like.
+    VideoDriver,
+    /// A directory named `stubs`.
+    Stubs,
+    /// MPI.
+    Mpi,
+    /// A capability subdirectory: another processor takes another file.
+    Hwcaps {
+        /// The file taken on the better processor.
+        variant: BString,
+    },
+    /// Only LD_LIBRARY_PATH leads to it.
+    LibraryPath,
+    /// libc and its companions, where the policy leaves them out.
+    Glibc,
+    /// A pattern of the user.
+    Pattern {
+        /// The pattern.
+        pattern: String,
+    },
+    /// There is a list of what may be bound, and it is not on it.
+    NotListed,
+}
+
+/// One of several objects that serve a name, and who takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// The object's path; `None` where the name is not found at all.
+    pub path: Option<BString>,
+    /// Programs in whose closure it serves the name; at most a handful of them.
+    pub programs: Vec<BString>,
+    /// How many there are in all.
+    pub count: usize,
+}
+
+/// Why a name stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+#[non_exhaustive]
+pub enum LeftAlone {
+    /// It is the loader: a second path maps it twice.
+    Loader,
+    /// It is the program itself, which has no name that could be asked for.
+    Program,
+    /// A list of the policy covers it.
+    Excluded {
+        /// Which.
+        by: Exclusion,
+    },
+    /// Nothing of that name is found.
+    Missing,
+    /// The loader stops with an error there.
+    Fatal {
+        /// The file.
+        path: BString,
+    },
+    /// The object came in by `/etc/ld.so.preload` or LD_PRELOAD.
+    Preloaded,
+    /// Its path depends on the current directory.
+    CurrentDirectory {
+        /// The path.
+        path: BString,
+    },
+    /// Its path is not UTF-8.
+    NotUtf8 {
+        /// The path.
+        path: BString,
+    },
+    /// Its path holds `$` or `:` or another byte that the loader would read as something else in DT_NEEDED.
+    Unwritable {
+        /// The path.
+        path: BString,
+    },
+    /// Programs that share this file load different objects by this name.
+    ProgramsDisagree {
+        /// Which.
+        choices: Vec<Choice>,
+    },
+    /// No program of the scope loads this file, and one of them loads another object of that name.
+    PluginConflict {
+        /// What the file finds by itself.
+        own: BString,
+        /// What a program has loaded.
+        other: BString,
+        /// Which program.
+        program: BString,
+    },
+    /// No program of the scope loads this file, and by itself it does not find that name.
+    PluginMissing,
+    /// DT_FILTER and DT_AUXILIARY are not touched.
+    Filter,
+    /// Another object asks for it by a name that is not its soname, and that one is not bound: the loader would not
+    /// recognise it and load it again.
+    OtherName {
+        /// Its DT_SONAME.
+        soname: Option<BString>,
+        /// Who asks.
+        asker: BString,
+    },
+    /// The C library is not of the same release as the loader.
+    LibcMismatch {
+        /// The loader's version.
+        loader: Option<LibcVersion>,
+        /// The library's version.
+        libc: Option<LibcVersion>,
+    },
+    /// With this name bound, the resolver finds a different closure.
+    WouldChange {
+        /// What would be different, in a sentence.
+        difference: String,
+    },
+    /// This shape leaves the names of this file as they are.
+    Shape,
+}
+
+/// Where the name of an edge stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// DT_NEEDED (and `vn_file` of versions, where they name it).
+    Needed,
+    /// Only `vn_file` of needed versions.
+    VersionFile,
+    /// DT_FILTER.
+    Filter,
+    /// DT_AUXILIARY.
+    Auxiliary,
+}
+
+impl fmt::Display for Exclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exclusion::GraphicsDriver => {
+                f.write_str("a graphics library, which belongs to the driver of the machine it runs on")
+            }
+            Exclusion::ComputeDriver => {
+                f.write_str("a compute library, which belongs to the driver of the machine it runs on")
+            }
+            Exclusion::VideoDriver => {
+                f.write_str("a video library, which belongs to the driver of the machine it runs on")
+            }
+            Exclusion::Stubs => f.write_str("a stub to link against: another file takes its place where it runs"),
+            Exclusion::Mpi => f.write_str("an MPI library, which a site swaps for its own"),
+            Exclusion::Hwcaps { variant } => {
+                write!(f, "the processor decides: a better one takes {variant}, and a fixed path would take that away")
+            }
+            Exclusion::LibraryPath => f.write_str("only LD_LIBRARY_PATH leads to it, as it was set just now"),
+            Exclusion::Glibc => f.write_str("part of glibc, which the policy leaves out"),
+            Exclusion::Pattern { pattern } => write!(f, "the policy excludes {pattern}"),
+            Exclusion::NotListed => f.write_str("not among the names that the policy lists"),
+        }
+    }
+}
+
+impl fmt::Display for LeftAlone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftAlone::Loader => f.write_str("the loader itself: a second path to it maps it twice"),
+            LeftAlone::Program => f.write_str("the program itself, which bears no name"),
+            LeftAlone::Excluded { by } => by.fmt(f),
+            LeftAlone::Missing => f.write_str("not found"),
+            LeftAlone::Fatal { path } => write!(f, "the loader stops with an error at {path}"),
+            LeftAlone::Preloaded => f.write_str("it came in by a preload, which is no part of the program"),
+            LeftAlone::CurrentDirectory { path } => write!(f, "{path} depends on the current directory"),
+            LeftAlone::NotUtf8 { path } => write!(f, "the path {path} is not UTF-8"),
+            LeftAlone::Unwritable { path } => write!(f, "the loader would expand the $ in {path}"),
+            LeftAlone::ProgramsDisagree { choices } => {
+                f.write_str("programs that share this file load different objects by this name:")?;
+                for (index, choice) in choices.iter().enumerate() {
+                    let first = choice.programs.first().map(|program| program.to_string()).unwrap_or_default();
+                    let more = choice.count.saturating_sub(1);
+                    let separator = if index == 0 { "" } else { ";" };
+                    match &choice.path {
+                        Some(path) => write!(f, "{separator} {path} for {first}")?,
+                        None => write!(f, "{separator} none for {first}")?,
+                    }
+                    if more > 0 {
+                        write!(f, " and {more} more")?;
+                    }
+                }
+                f.write_str(" (--flatten or --farm bind each program by itself)")
+            }
+            LeftAlone::PluginConflict { own, other, program } => {
+                write!(f, "no program here loads this file; by itself it finds {own}, but {program} has {other} loaded")
+            }
+            LeftAlone::PluginMissing => {
+                f.write_str("no program here loads this file, and by itself it does not find that name")
+            }
+            LeftAlone::Filter => f.write_str("a filter, which stands for what another file offers"),
+            LeftAlone::OtherName { soname: Some(soname), asker } => {
+                write!(f, "its soname is {soname}, so the request of {asker}, which is not bound, would load it again")
+            }
+            LeftAlone::OtherName { soname: None, asker } => {
+                write!(f, "it has no soname, so the request of {asker}, which is not bound, would load it again")
+            }
+            LeftAlone::LibcMismatch { loader, libc } => write!(
+                f,
+                "the C library ({}) and the loader ({}) are not of one release",
+                version(libc),
+                version(loader)
+            ),
+            LeftAlone::WouldChange { difference } => write!(f, "bound, {difference}"),
+            LeftAlone::Shape => f.write_str("this shape of binding leaves it as it is"),
+        }
+    }
+}
+
+fn version(version: &Option<LibcVersion>) -> String {
+    version.map_or_else(|| "version unknown".to_owned(), |version| version.to_string())
+}

@@ -1,0 +1,17 @@
+//! Which strings: from closures and a [`Policy`] to a [`BindPlan`], pure data, before a byte is changed.
+//!
+//! What always holds: a name is bound to the object that served it in the closure of each program (the global winner),
+//! never to what one search alone would find; one file has one spelling in a whole plan; the loader itself is never
+//! bound; `vn_file` of needed versions follows DT_NEEDED. What is left alone is in the plan, with the reason.
+//! Nothing here writes a file or runs a program.
+
+mod decision;
+mod model;
+mod policy;
+
+pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
+pub use model::{
+    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, Farm, FarmLink, ObjectPlan, ProgramPlan, RefusedBecause,
+    RefusedObject, Reserve,
+};
+pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};

@@ -1,0 +1,437 @@
+//! The plan itself: objects with their names and edits, what is refused, what each program's start will be.
+
+use super::decision::{Decision, Origin};
+use super::policy::Shape;
+use crate::{BoundObject, Edits, LoadCost, PlacedString, Refusal, Rewrite, RewriteOptions};
+use bstr::BString;
+use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use underpin_resolve::{FileId, LibcVersion};
+
+/// What would be written, as data.
+#[derive(Clone, Debug, Serialize)]
+pub struct BindPlan {
+    /// In which shape.
+    pub shape: Shape,
+    /// Files that would change, or that were looked at and stay as they are; each real file once, by path.
+    pub objects: Vec<ObjectPlan>,
+    /// Files that are not touched as a whole.
+    pub refused: Vec<RefusedObject>,
+    /// Programs of the scope, and what their start costs before and after.
+    pub programs: Vec<ProgramPlan>,
+    /// Directories of links to make.
+    pub farms: Vec<Farm>,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObjectPlan {
+    /// The real file (no symbolic link in the path).
+    pub path: BString,
+    /// Other paths of the scope that are hard links to it.
+    pub hard_links: Vec<BString>,
+    /// Device and inode as planned.
+    pub id: FileId,
+    /// Its names, in file order.
+    pub edges: Vec<EdgePlan>,
+    /// The file carries a binding already; this plan is made from its original.
+    pub bound_before: bool,
+    /// What is to be different in the original.
+    #[serde(skip)]
+    pub edits: Edits,
+    /// How to rewrite: the strategy of the policy, what was bound.
+    #[serde(skip)]
+    pub options: RewriteOptions,
+    /// What the record will hold.
+    pub bound: Vec<BoundObject>,
+    /// The bytes, as patches to the original; `None` where nothing changes.
+    #[serde(serialize_with = "placement")]
+    pub rewrite: Option<Rewrite>,
+}
+
+/// One name of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EdgePlan {
+    /// The name as the original has it.
+    pub name: BString,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Whether `vn_file` of needed versions holds it too, and follows.
+    pub has_versions: bool,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub decision: Decision,
+    /// How many programs of the scope load the file.
+    pub programs: usize,
+    /// What is worth knowing.
+    pub notes: Vec<EdgeNote>,
+}
+
+/// Something worth knowing about a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "note")]
+pub enum EdgeNote {
+    /// The object's soname is not the name asked for: dlopen(3) by the old name no longer meets it.
+    SonameDiffers {
+        /// Its DT_SONAME.
+        soname: Option<BString>,
+    },
+    /// Another spelling of a path that the plan already uses for the same file.
+    Respelled,
+}
+
+/// A file that is not touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RefusedObject {
+    /// Its path.
+    pub path: BString,
+    /// Why.
+    #[serde(flatten)]
+    pub because: RefusedBecause,
+}
+
+/// Why a file is not touched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "because")]
+#[non_exhaustive]
+pub enum RefusedBecause {
+    /// The loader's file.
+    Loader,
+    /// Its C library and its loader are not of one release.
+    LibcMismatch {
+        /// The loader.
+        loader: BString,
+        /// Its version.
+        loader_version: Option<LibcVersion>,
+        /// The C library.
+        libc: BString,
+        /// Its version.
+        libc_version: Option<LibcVersion>,
+    },
+    /// The bytes cannot be rewritten.
+    Bytes {
+        /// Why, in a sentence.
+        #[serde(serialize_with = "sentence")]
+        refusal: Refusal,
+    },
+    /// The record of an earlier binding cannot be undone.
+    Record {
+        /// Why, in a sentence.
+        #[serde(serialize_with = "sentence")]
+        refusal: Refusal,
+    },
+    /// The file cannot be opened or read.
+    Unreadable {
+        /// Why.
+        error: String,
+    },
+    /// Flattening: musl knows an object that was opened by path by no other name.
+    FlattenMusl,
+    /// Flattening, farms: an object is not asked for by its soname.
+    OtherSoname {
+        /// The object.
+        object: BString,
+        /// The name asked for.
+        name: BString,
+        /// Its DT_SONAME.
+        soname: Option<BString>,
+    },
+    /// Flattening, farms: a name of the closure is not found.
+    MissingName {
+        /// The name.
+        name: BString,
+    },
+    /// Farms: a library's own search path counts from `$ORIGIN`, which through a link is the farm.
+    OriginInFarm {
+        /// The library.
+        library: BString,
+        /// A name that it would not find any more.
+        name: BString,
+    },
+    /// Farms: a library has a DT_RUNPATH, so the program's DT_RPATH does not reach its names.
+    OwnRunpath {
+        /// The library.
+        library: BString,
+        /// A name that is searched there.
+        name: BString,
+    },
+    /// Relative: an object stands outside the tree that may be moved.
+    OutsideTree {
+        /// The object.
+        object: BString,
+    },
+    /// A farm of that name exists and is no farm of ours.
+    FarmInTheWay {
+        /// The directory.
+        directory: BString,
+    },
+    /// No program of the scope, and this shape is for programs.
+    NoProgram,
+    /// After the binding the program would not load the same: nothing is bound rather than something else.
+    WouldChange {
+        /// What would be different.
+        differences: Vec<Difference>,
+    },
+}
+
+/// One program and its start.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramPlan {
+    /// The program's path, as the loader is given it.
+    pub path: BString,
+    /// Objects in its closure, the program included.
+    pub objects: usize,
+    /// Predicted calls of the loader now.
+    pub before: CallSum,
+    /// Predicted calls after; `None` where the closure after could not be predicted.
+    pub after: Option<CallSum>,
+    /// What would be different in what it loads: empty, or the plan is not carried out for it.
+    pub differences: Vec<Difference>,
+}
+
+/// Predicted calls of a loader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CallSum {
+    /// All of them.
+    pub calls: u64,
+    /// Those that fail.
+    pub failed: u64,
+    /// mmap calls among them.
+    pub mmap: u64,
+    /// Whether the loader's version is one whose calls are modelled.
+    pub modelled: bool,
+}
+
+/// A directory of links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Farm {
+    /// The directory, absolute.
+    pub directory: String,
+    /// The files whose search path names it.
+    pub users: Vec<String>,
+    /// Its links.
+    pub links: Vec<FarmLink>,
+}
+
+/// One link of a farm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarmLink {
+    /// File name in the directory.
+    pub name: String,
+    /// What the link holds: absolute, or relative to the directory.
+    pub target: String,
+}
+
+/// What to give the linker so that a later binding fits without a further segment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reserve {
+    /// The file.
+    pub path: BString,
+    /// Bytes of new strings that the plan needs.
+    pub bytes: u64,
+    /// Entries of the dynamic section that it adds.
+    pub dynamic_tags: u64,
+    /// Flags for the compiler driver.
+    pub flags: Vec<String>,
+}
+
+/// One difference between two closures of one program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "difference")]
+#[non_exhaustive]
+pub enum Difference {
+    /// An object is no longer loaded.
+    Gone {
+        /// Its path.
+        path: BString,
+    },
+    /// An object is loaded that was not.
+    Added {
+        /// Its path.
+        path: BString,
+    },
+    /// One file is loaded where another was.
+    Replaced {
+        /// The path before.
+        before: BString,
+        /// The path after.
+        after: BString,
+    },
+    /// The load order differs from this place on.
+    LoadOrder {
+        /// Position in the list.
+        position: usize,
+        /// What stood there.
+        before: BString,
+        /// What stands there.
+        after: BString,
+    },
+    /// Constructors run in another order from this place on.
+    InitialiserOrder {
+        /// Position in the order.
+        position: usize,
+        /// What ran there.
+        before: BString,
+        /// What runs there.
+        after: BString,
+    },
+    /// A name is not found any more.
+    NowMissing {
+        /// The name.
+        name: BString,
+        /// Who asks for it.
+        asker: BString,
+    },
+    /// A name is found that was not.
+    NowFound {
+        /// The name.
+        name: BString,
+    },
+    /// The loader would abort: a version is needed of a file that no loaded object is known as.
+    VersionFile {
+        /// `vn_file`.
+        file: BString,
+        /// Who needs it.
+        asker: BString,
+    },
+    /// Another loader.
+    Loader {
+        /// Before.
+        before: BString,
+        /// After.
+        after: BString,
+    },
+    /// It cannot be resolved any more.
+    Unresolvable {
+        /// Why.
+        error: String,
+    },
+}
+
+impl BindPlan {
+    /// Objects whose bytes change.
+    pub fn changes(&self) -> impl Iterator<Item = &ObjectPlan> {
+        self.objects.iter().filter(|object| !object.edits.is_empty())
+    }
+
+    /// What all of it costs at load and on disk, together.
+    #[must_use]
+    pub fn cost(&self) -> LoadCost {
+        let costs = self.objects.iter().filter_map(|object| Some(object.rewrite.as_ref()?.cost));
+        costs.fold(LoadCost::default(), |sum, cost| LoadCost {
+            file_bytes: sum.file_bytes + cost.file_bytes,
+            mapped_bytes: sum.mapped_bytes + cost.mapped_bytes,
+            segments: sum.segments + cost.segments,
+            mmap_calls: sum.mmap_calls + cost.mmap_calls,
+            read_calls: sum.read_calls + cost.read_calls,
+        })
+    }
+}
+
+fn placement<S: Serializer>(rewrite: &Option<Rewrite>, serializer: S) -> Result<S::Ok, S::Error> {
+    let Some(rewrite) = rewrite else { return serializer.serialize_none() };
+    let mut shown = serializer.serialize_struct("Rewrite", 2)?;
+    let placed: &[PlacedString] = &rewrite.placed;
+    shown.serialize_field("placed", placed)?;
+    shown.serialize_field("cost", &rewrite.cost)?;
+    shown.end()
+}
+
+fn sentence<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+impl fmt::Display for RefusedBecause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version =
+            |version: &Option<LibcVersion>| version.map_or("unknown".to_owned(), |version| version.to_string());
+        match self {
+            RefusedBecause::Loader => f.write_str("the loader itself"),
+            RefusedBecause::LibcMismatch { loader, loader_version, libc, libc_version } => write!(
+                f,
+                "its loader {loader} is of glibc {}, its C library {libc} of {}: binding would fix a pair that does not \
+                 belong together",
+                version(loader_version),
+                version(libc_version)
+            ),
+            RefusedBecause::Bytes { refusal } => refusal.fmt(f),
+            RefusedBecause::Record { refusal } => {
+                write!(f, "bound before, and the original is not to be had: {refusal}")
+            }
+            RefusedBecause::Unreadable { error } => write!(f, "cannot be read: {error}"),
+            RefusedBecause::FlattenMusl => f.write_str(
+                "musl knows an object that was opened by path by no other name, so its libraries would not find it \
+                 (bind without --flatten)",
+            ),
+            RefusedBecause::OtherSoname { object, name, soname: Some(soname) } => write!(
+                f,
+                "{object} is asked for as {name} and calls itself {soname}: loaded by path, it would not answer to {name}"
+            ),
+            RefusedBecause::OtherSoname { object, name, soname: None } => {
+                write!(f, "{object} has no soname: loaded by path, it would not answer to {name}")
+            }
+            RefusedBecause::MissingName { name } => write!(f, "{name} is not found, so the closure is not complete"),
+            RefusedBecause::OriginInFarm { library, name } => write!(
+                f,
+                "{library} finds {name} by $ORIGIN, which through the links of a farm is the farm (bind per object)"
+            ),
+            RefusedBecause::OwnRunpath { library, name } => write!(
+                f,
+                "{library} has a DT_RUNPATH of its own, so the program's search path does not reach {name}, for which it \
+                 asks first (bind per object)"
+            ),
+            RefusedBecause::OutsideTree { object } => {
+                write!(f, "{object} stands outside the tree that is to be moved (add its prefix, or bind absolutely)")
+            }
+            RefusedBecause::FarmInTheWay { directory } => {
+                write!(f, "{directory} exists and was not made here (remove it, or choose another with --farm-dir)")
+            }
+            RefusedBecause::NoProgram => f.write_str("not a program, and this shape is for programs"),
+            RefusedBecause::WouldChange { differences } => {
+                f.write_str("it would not load the same any more")?;
+                for (index, difference) in differences.iter().take(3).enumerate() {
+                    write!(f, "{} {difference}", if index == 0 { ":" } else { ";" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for EdgeNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EdgeNote::SonameDiffers { soname: Some(soname) } => {
+                write!(f, "its soname is {soname}: dlopen by the old name no longer meets it")
+            }
+            EdgeNote::SonameDiffers { soname: None } => {
+                f.write_str("it has no soname: dlopen by the old name no longer meets it")
+            }
+            EdgeNote::Respelled => f.write_str("the same file under the one spelling that the plan uses"),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Gone { path } => write!(f, "{path} is no longer loaded"),
+            Difference::Added { path } => write!(f, "{path} is loaded too"),
+            Difference::Replaced { before, after } => write!(f, "{after} is loaded where {before} was"),
+            Difference::LoadOrder { position, before, after } => {
+                write!(f, "object {position} in load order is {after}, and was {before}")
+            }
+            Difference::InitialiserOrder { position, before, after } => {
+                write!(f, "constructor {position} in order is that of {after}, and was that of {before}")
+            }
+            Difference::NowMissing { name, asker } => write!(f, "{name}, which {asker} needs, is not found any more"),
+            Difference::NowFound { name } => write!(f, "{name} is found now"),
+            Difference::VersionFile { file, asker } => {
+                write!(f, "the loader aborts: {asker} needs versions of {file}, and no loaded object is known as that")
+            }
+            Difference::Loader { before, after } => write!(f, "the loader is {after}, and was {before}"),
+            Difference::Unresolvable { error } => write!(f, "it cannot be resolved any more: {error}"),
+        }
+    }
+}
