@@ -20,11 +20,13 @@ mod testing;
 
 pub use advice::Advice;
 pub use bytes::Raw;
+pub use document::bind::{BindDocument, UnbindDocument};
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
+pub use document::verify::VerifyDocument;
 pub use document::{CheckInput, Document, JsonError, Verb, schema, schema_of, to_json, to_json_line};
 pub use layout::View;
 pub use styled::{Line, Role, Span, Text};

@@ -3,10 +3,11 @@
 
 mod rules;
 
-pub use rules::survey_advice;
+pub use rules::{binding_advice, survey_advice};
 
 use crate::bytes::Raw;
 use crate::document::check::AdviceRecord;
+use crate::document::gain::BindingGain;
 use crate::document::tree::{FoundBy, Why};
 use crate::units::{count, percent, thousands, time};
 use bstr::ByteSlice;
@@ -23,6 +24,13 @@ pub enum Advice {
         name: Raw,
         /// Paths tried for it.
         tries: usize,
+    },
+    /// Bound to its libraries, the program would start with far fewer calls.
+    Bind {
+        /// The program.
+        program: Raw,
+        /// What it would save.
+        gain: BindingGain,
     },
     /// Many lookups fail before the libraries are found.
     LookupStorm {
@@ -116,6 +124,7 @@ impl Advice {
     pub const fn rule(&self) -> &'static str {
         match self {
             Advice::MissingLibrary { .. } => "missing_library",
+            Advice::Bind { .. } => "bind",
             Advice::LookupStorm { .. } => "lookup_storm",
             Advice::PredictedStorm { .. } => "predicted_storm",
             Advice::DeadDirectories { .. } => "dead_directories",
@@ -135,6 +144,7 @@ impl Advice {
                 let tries = count(*tries, "path was tried", "paths were tried");
                 format!("{name} is not found, so the program does not start; {tries}. See where it is looked for:")
             }
+            Advice::Bind { gain, .. } => bind_words(gain),
             Advice::LookupStorm { failed, seconds, loader_seconds, directory, in_directory, rule, .. } => format!(
                 "{} lookups fail before every library is found: {} of the loader's {} ({}). {} of them are in \
                  {directory}{}. {}",
@@ -192,6 +202,7 @@ impl Advice {
             | Advice::Accidental { program, name, .. } => {
                 Some(format!("underpin tree --why {} {}", quoted(name)?, quoted(program)?))
             }
+            Advice::Bind { program, .. } => Some(format!("underpin bind --dry-run --flatten {}", quoted(program)?)),
             Advice::LookupStorm { program, rule, .. } if by_environment(rule.as_ref()) => {
                 Some(format!("env -u LD_LIBRARY_PATH underpin tree {}", quoted(program)?))
             }
@@ -211,6 +222,29 @@ impl From<&Advice> for AdviceRecord {
     fn from(advice: &Advice) -> AdviceRecord {
         AdviceRecord { rule: advice.rule().to_owned(), message: advice.message(), command: advice.command() }
     }
+}
+
+fn bind_words(gain: &BindingGain) -> String {
+    let BindingGain { before, after, measured } = gain;
+    let measured = measured.as_ref().map_or_else(String::new, |it| {
+        format!(
+            " Measured to `main`: {} instead of {} (ratio {:.2}, {:.2} to {:.2}, {} runs each).",
+            time(it.after_seconds),
+            time(it.before_seconds),
+            it.ratio.estimate,
+            it.ratio.low,
+            it.ratio.high,
+            it.runs
+        )
+    });
+    format!(
+        "Bound to where its libraries are today, it would start with {} calls of the loader instead of {}, of which {} \
+         would fail instead of {}.{measured} See the plan, which changes nothing:",
+        thousands(after.calls),
+        thousands(before.calls),
+        thousands(after.errors),
+        thousands(before.errors)
+    )
 }
 
 /// The rule that names a directory, in brackets.

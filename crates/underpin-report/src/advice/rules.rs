@@ -3,6 +3,7 @@
 use super::Advice;
 use crate::bytes::Raw;
 use crate::document::check::{AdviceRecord, CheckDocument};
+use crate::document::gain::BindingGain;
 use crate::document::trace::{PhaseName, TraceDocument};
 use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome, Why};
 use crate::text::by_cost;
@@ -36,6 +37,13 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
     advice.extend(stale_cache(tree));
     advice.extend(trace.and_then(large_doubt));
     advice.iter().map(AdviceRecord::from).chain(check.advice.iter().cloned()).collect()
+}
+
+/// To bind, where it is worth it.
+#[must_use]
+pub fn binding_advice(program: &Raw, gain: &BindingGain) -> Vec<AdviceRecord> {
+    let advice = gain.is_worth_it().then(|| Advice::Bind { program: program.clone(), gain: *gain });
+    advice.iter().map(AdviceRecord::from).collect()
 }
 
 fn missing(tree: &TreeDocument) -> impl Iterator<Item = Advice> {

@@ -3,16 +3,19 @@
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
+pub mod bind;
 pub mod check;
 mod check_file;
 mod check_from;
 pub mod doctor;
+pub mod gain;
 pub mod survey;
 pub mod trace;
 mod trace_from;
 pub mod tree;
 mod tree_findings;
 mod tree_from;
+pub mod verify;
 
 use crate::bytes::is_hostile;
 pub use check_from::CheckInput;
@@ -34,13 +37,20 @@ pub enum Verb {
     Trace,
     /// `underpin survey`.
     Survey,
+    /// `underpin bind`.
+    Bind,
+    /// `underpin unbind`.
+    Unbind,
+    /// `underpin verify`.
+    Verify,
     /// `underpin doctor`.
     Doctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 5] = [Verb::Tree, Verb::Check, Verb::Trace, Verb::Survey, Verb::Doctor];
+    pub const ALL: [Verb; 8] =
+        [Verb::Tree, Verb::Check, Verb::Trace, Verb::Survey, Verb::Bind, Verb::Unbind, Verb::Verify, Verb::Doctor];
 
     /// The verb as typed.
     #[must_use]
@@ -50,6 +60,9 @@ impl Verb {
             Verb::Check => "check",
             Verb::Trace => "trace",
             Verb::Survey => "survey",
+            Verb::Bind => "bind",
+            Verb::Unbind => "unbind",
+            Verb::Verify => "verify",
             Verb::Doctor => "doctor",
         }
     }
@@ -62,6 +75,9 @@ impl Verb {
             Verb::Check => "underpin.check/1",
             Verb::Trace => "underpin.trace/1",
             Verb::Survey => "underpin.survey/1",
+            Verb::Bind => "underpin.bind/1",
+            Verb::Unbind => "underpin.unbind/1",
+            Verb::Verify => "underpin.verify/1",
             Verb::Doctor => "underpin.doctor/1",
         }
     }
@@ -137,6 +153,9 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Check => schema_of::<check::CheckDocument>(),
         Verb::Trace => schema_of::<trace::TraceDocument>(),
         Verb::Survey => schema_of::<survey::SurveyDocument>(),
+        Verb::Bind => schema_of::<bind::BindDocument>(),
+        Verb::Unbind => schema_of::<bind::UnbindDocument>(),
+        Verb::Verify => schema_of::<verify::VerifyDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }
 }

@@ -1,6 +1,7 @@
 //! `underpin.survey/1`: check, tree and trace of one program, and what to do about it.
 
 use super::check::{AdviceRecord, CheckDocument};
+use super::gain::BindingGain;
 use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, SchemaTag, Verb};
@@ -23,6 +24,8 @@ pub struct SurveyDocument {
     pub trace: Option<TraceDocument>,
     /// Why it was not run or could not be traced.
     pub trace_absent: Option<String>,
+    /// What binding would save; null where that was not worked out.
+    pub binding: Option<BindingGain>,
     /// What to do about it, the weightiest first; the advice of `check` is in it.
     pub advice: Vec<AdviceRecord>,
 }
@@ -56,7 +59,16 @@ impl SurveyDocument {
             tree,
             trace,
             trace_absent,
+            binding: None,
             advice,
         }
+    }
+
+    /// The same, with what binding would save; advised where it is worth it.
+    #[must_use]
+    pub fn with_binding(mut self, gain: BindingGain) -> SurveyDocument {
+        self.advice.splice(0..0, crate::advice::binding_advice(&self.program, &gain));
+        self.binding = Some(gain);
+        self
     }
 }

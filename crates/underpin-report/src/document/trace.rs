@@ -1,5 +1,7 @@
 //! `underpin.trace/1`: what start-up really did. Times are in seconds since the moment before `execve`.
 
+use super::check::AdviceRecord;
+use super::gain::BindingGain;
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
@@ -38,6 +40,11 @@ pub struct TraceDocument {
     pub tasks: Vec<TaskRecord>,
     /// What the reader should know.
     pub notes: Vec<String>,
+    /// What binding would save; absent where that was not worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<BindingGain>,
+    /// What to do about it.
+    pub advice: Vec<AdviceRecord>,
     /// How much the watching distorted the figures.
     pub doubt: DoubtRecord,
     /// The calls one by one, where asked for.
@@ -45,6 +52,16 @@ pub struct TraceDocument {
     pub events: Option<Vec<EventRecord>>,
     /// Calls beyond the limit of `events`; they are in the totals.
     pub events_dropped: u64,
+}
+
+impl TraceDocument {
+    /// The same, with what binding would save; advised where it is worth it.
+    #[must_use]
+    pub fn with_binding(mut self, gain: BindingGain) -> TraceDocument {
+        self.advice = crate::advice::binding_advice(&self.program, &gain);
+        self.binding = Some(gain);
+        self
+    }
 }
 
 impl Document for TraceDocument {

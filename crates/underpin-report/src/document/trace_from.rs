@@ -32,6 +32,8 @@ impl TraceDocument {
             directories: trace.directories.iter().map(DirectoryRecord::from).collect(),
             tasks: trace.tasks.iter().map(TaskRecord::from).collect(),
             notes: trace.notes.iter().map(ToString::to_string).collect(),
+            binding: None,
+            advice: Vec::new(),
             doubt: DoubtRecord::from(&trace.doubt),
             events: None,
             events_dropped: trace.events_dropped,

@@ -4,6 +4,7 @@
 //! colour, and none prints.
 
 mod advice;
+mod bind;
 mod calls;
 mod check;
 mod doctor;
@@ -13,9 +14,11 @@ mod survey;
 mod trace;
 mod tree;
 mod tries;
+mod verify;
 mod why;
 
 pub use advice::advice;
+pub use bind::{bind, unbind};
 pub use calls::{calls_comparison, calls_line};
 pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};
@@ -26,6 +29,7 @@ pub use survey::survey;
 pub use trace::trace;
 pub(crate) use trace::{by_cost, command_words, doubt_words};
 pub use tree::{tree, tree_list};
+pub use verify::verify;
 pub use why::tree_why;
 
 #[cfg(test)]

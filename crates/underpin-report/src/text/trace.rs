@@ -1,5 +1,6 @@
 //! The screen of `underpin trace`: phases on a time line, calls, libraries, directories, and the doubt.
 
+use super::advice;
 use crate::advice::quoted;
 use crate::document::trace::{
     EndRecord, EventRecord, FailedLookup, LibraryRecord, PhaseRecord, TraceDocument, UntilRecord,
@@ -29,6 +30,7 @@ pub fn trace(document: &TraceDocument, view: &View) -> Text {
     directories(&mut text, document, view);
     events(&mut text, document, view);
     doubt(&mut text, document, view);
+    text.append(advice(&document.advice, view));
     text
 }
 

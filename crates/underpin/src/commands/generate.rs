@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use std::io::{self, Write};
-use underpin_report::{CheckDocument, DoctorDocument, SurveyDocument, TraceDocument, TreeDocument, Verb, schema_of};
+use underpin_report::Verb;
 
 /// Prints one document.
 ///
@@ -33,13 +33,7 @@ pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 fn schema(verb: &str) -> anyhow::Result<serde_json::Value> {
     let verb = Verb::ALL.into_iter().find(|known| known.name() == verb);
-    Ok(match verb.context("no verb of that name has a document")? {
-        Verb::Tree => schema_of::<TreeDocument>(),
-        Verb::Check => schema_of::<CheckDocument>(),
-        Verb::Trace => schema_of::<TraceDocument>(),
-        Verb::Survey => schema_of::<SurveyDocument>(),
-        Verb::Doctor => schema_of::<DoctorDocument>(),
-    })
+    Ok(underpin_report::schema(verb.context("no verb of that name has a document")?))
 }
 
 /// One man page. The closing text of the help is kept line by line: filled, its examples would run together.

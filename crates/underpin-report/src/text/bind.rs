@@ -1,0 +1,239 @@
+//! The screens of `underpin bind` and `underpin unbind`: what becomes of the files, what it costs, what is left alone
+//! and why. The short form groups names by what happens to them; `-v` shows every name of every file.
+
+use crate::document::bind::{BindDocument, BindFile, BindOutcome, BindProgram, BindTotals, CostRecord};
+use crate::document::bind::{PlaceName, Shape, UnbindDocument};
+use crate::layout::{Align, Table, View, shorten, wrap};
+use crate::styled::{Line, Role, Span, Text};
+use crate::units::{count, size, thousands};
+use std::collections::BTreeMap;
+
+/// Programs, reasons and files that the short form names.
+const NAMED: usize = 10;
+
+/// What binding does, or would do.
+#[must_use]
+pub fn bind(document: &BindDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    text.push(headline(document));
+    let totals = &document.totals;
+    row(&mut text, "files", file_spans(totals), view);
+    row(&mut text, "names", name_spans(document), view);
+    if totals.changed > 0 {
+        row(&mut text, "places", vec![Span::new(Role::Plain, places(&document.files))], view);
+        row(&mut text, "cost", cost_spans(&totals.cost), view);
+    }
+    programs(&mut text, &document.programs, view);
+    left_alone(&mut text, &document.files, view);
+    troubles(&mut text, &document.files, view);
+    if view.verbosity > 0 {
+        document.files.iter().for_each(|file| one_file(&mut text, file, view));
+    }
+    text
+}
+
+/// What unbinding does, or would do.
+#[must_use]
+pub fn unbind(document: &UnbindDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    let changed = count(document.totals.changed, "file", "files");
+    let line = Line::new();
+    text.push(match (document.totals.changed, document.dry_run) {
+        (0, _) => line.with(Role::Heading, "Nothing to unbind"),
+        (_, true) => line.with(Role::Heading, format!("Would put back {changed} (nothing was changed)")),
+        (_, false) => line.with(Role::Good, format!("Put back {changed}, byte for byte")),
+    });
+    row(&mut text, "files", file_spans(&document.totals), view);
+    troubles(&mut text, &document.files, view);
+    if view.verbosity > 0 {
+        let put_back = |file: &&BindFile| file.outcome == BindOutcome::Unbound;
+        text.gap();
+        for file in document.files.iter().filter(put_back) {
+            text.push(Line::new().plain("  ").with(Role::Path, shorten(&file.path.to_string(), view.usable() - 2)));
+        }
+    }
+    text
+}
+
+fn headline(document: &BindDocument) -> Line {
+    let files = count(document.totals.changed, "file", "files");
+    let how = match document.shape {
+        Shape::PerObject => "",
+        Shape::Flatten => ", the whole closure in the program",
+        Shape::Farm => ", by a folder of links",
+        Shape::Relative => ", so that the tree may be moved",
+    };
+    let line = Line::new();
+    match (document.totals.changed, document.dry_run) {
+        (0, _) => line.with(Role::Heading, "Nothing to bind"),
+        (_, true) => line.with(Role::Heading, format!("Plan: bind {files}{how} (nothing was changed)")),
+        (_, false) => line.with(Role::Good, format!("Bound {files}{how}")),
+    }
+}
+
+fn row(text: &mut Text, name: &str, spans: Vec<Span>, view: &View) {
+    text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<8}")), &spans, view.usable()));
+}
+
+fn file_spans(totals: &BindTotals) -> Vec<Span> {
+    let mut spans = vec![Span::new(Role::Number, format!("{} changed", thousands(totals.changed as u64)))];
+    for (figure, word, role) in [
+        (totals.unchanged, "as they were", Role::Plain),
+        (totals.refused, "refused", Role::Warn),
+        (totals.failed, "failed", Role::Bad),
+    ] {
+        if figure > 0 {
+            spans.push(Span::fixed(Role::Plain, ", "));
+            spans.push(Span::new(role, format!("{} {word}", thousands(figure as u64))));
+        }
+    }
+    spans
+}
+
+fn name_spans(document: &BindDocument) -> Vec<Span> {
+    let totals = &document.totals;
+    let bound = if document.dry_run { "to bind" } else { "bound" };
+    let mut spans = vec![Span::new(Role::Number, format!("{} {bound}", thousands(totals.names_bound as u64)))];
+    if totals.names_left > 0 {
+        spans.push(Span::new(Role::Plain, format!(", {} left alone", thousands(totals.names_left as u64))));
+    }
+    spans
+}
+
+/// How many files use each kind of place.
+fn places(files: &[BindFile]) -> String {
+    let mut places: BTreeMap<PlaceName, usize> = BTreeMap::new();
+    for file in files {
+        let mut kinds: Vec<PlaceName> = file.placed.iter().map(|placed| placed.place).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds.into_iter().for_each(|kind| *places.entry(kind).or_default() += 1);
+    }
+    let words = places.iter().map(|(kind, files)| format!("{} in {}", kind.words(), count(*files, "file", "files")));
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "strings that were there already".to_owned() } else { words.join(", ") }
+}
+
+fn cost_spans(cost: &CostRecord) -> Vec<Span> {
+    let role = |more: bool| if more { Role::Warn } else { Role::Good };
+    vec![
+        Span::new(role(cost.segments > 0), format!("{} more", count(cost.segments as usize, "segment", "segments"))),
+        Span::new(role(cost.mmap_calls > 0), format!(", {:+} mmap", cost.mmap_calls)),
+        Span::new(role(cost.read_calls > 0), format!(", {:+} pread64", cost.read_calls)),
+        Span::new(
+            Role::Plain,
+            format!("; {} more mapped, {} more on disk", size(cost.mapped_bytes), size(cost.file_bytes)),
+        ),
+    ]
+}
+
+fn programs(text: &mut Text, programs: &[BindProgram], view: &View) {
+    if programs.is_empty() {
+        return;
+    }
+    text.gap();
+    let columns =
+        [("Loader calls", Align::Right), ("after", Align::Right), ("failing", Align::Right), ("after", Align::Right)];
+    let columns: Vec<(&str, Align)> = columns.into_iter().chain([("program", Align::Left)]).collect();
+    let mut table = Table::new(&columns).flexible(4);
+    let mut sorted: Vec<&BindProgram> = programs.iter().collect();
+    sorted.sort_by_key(|program| std::cmp::Reverse(program.before.calls));
+    let shown = if view.verbosity > 0 { sorted.len() } else { NAMED };
+    for program in sorted.iter().take(shown) {
+        let after = |figure: Option<u64>| figure.map_or_else(|| "?".to_owned(), thousands);
+        table.row(vec![
+            Span::new(Role::Number, thousands(program.before.calls)),
+            Span::new(Role::Number, after(program.after.map(|after| after.calls))),
+            Span::new(Role::Number, thousands(program.before.errors)),
+            Span::new(Role::Good, after(program.after.map(|after| after.errors))),
+            Span::new(Role::Path, program.path.to_string()),
+        ]);
+    }
+    text.append(table.lines(view.usable()));
+    if sorted.len() > shown {
+        let rest = count(sorted.len() - shown, "program", "programs");
+        text.push(Line::new().with(Role::Dim, format!("  … and {rest} more (-v)")));
+    }
+}
+
+/// Names that stay as they are, by reason, the most frequent first.
+fn left_alone(text: &mut Text, files: &[BindFile], view: &View) {
+    let mut reasons: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
+    for name in files.iter().flat_map(|file| &file.names) {
+        if let Some(reason) = &name.left_alone {
+            *reasons.entry(reason).or_default().entry(name.name.to_string()).or_default() += 1;
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    text.heading("Left alone");
+    let mut reasons: Vec<(&str, BTreeMap<String, usize>)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.values().sum::<usize>()));
+    let shown = if view.verbosity > 0 { reasons.len() } else { NAMED };
+    for (reason, names) in reasons.iter().take(shown) {
+        let listed: Vec<&str> = names.keys().take(4).map(String::as_str).collect();
+        let rest = names.len().saturating_sub(listed.len());
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let spans = [
+            Span::new(Role::Name, format!("{}{more}", listed.join(", "))),
+            Span::new(Role::Plain, format!(": {reason}")),
+        ];
+        let figure = format!("  {:>5}  ", thousands(names.values().sum::<usize>() as u64));
+        text.append(wrap(Line::new().with(Role::Number, figure), &spans, view.usable()));
+    }
+    if reasons.len() > shown {
+        let rest = count(reasons.len() - shown, "reason", "reasons");
+        text.push(Line::new().with(Role::Dim, format!("  … and {rest} more (-v)")));
+    }
+}
+
+fn troubles(text: &mut Text, files: &[BindFile], view: &View) {
+    for (outcome, title, role) in
+        [(BindOutcome::Refused, "Refused", Role::Warn), (BindOutcome::Failed, "Failed", Role::Bad)]
+    {
+        let files: Vec<&BindFile> = files.iter().filter(|file| file.outcome == outcome).collect();
+        if files.is_empty() {
+            continue;
+        }
+        text.heading(title);
+        let shown = if view.verbosity > 0 { files.len() } else { NAMED };
+        for file in files.iter().take(shown) {
+            let reason = file.reason.as_deref().unwrap_or_default();
+            let spans = [Span::new(Role::Path, file.path.to_string()), Span::new(role, format!(": {reason}"))];
+            text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+        }
+        if files.len() > shown {
+            text.push(Line::new().with(Role::Dim, format!("  … and {} more (-v)", files.len() - shown)));
+        }
+    }
+}
+
+fn one_file(text: &mut Text, file: &BindFile, view: &View) {
+    if file.names.is_empty() && file.search_path.is_none() {
+        return;
+    }
+    text.heading(shorten(&file.path.to_string(), view.usable()));
+    for name in &file.names {
+        let line = Line::new().plain("  ").with(Role::Name, name.name.bytes());
+        let spans = match (&name.becomes, &name.left_alone) {
+            (Some(path), _) => {
+                let place = file.placed.iter().find(|placed| placed.text == *path);
+                let place = place.map_or_else(String::new, |it| format!(" ({}, {:#x})", it.place.words(), it.offset));
+                vec![Span::new(Role::Path, path.to_string()), Span::new(Role::Dim, place)]
+            }
+            (None, reason) => {
+                vec![Span::new(Role::Dim, format!("left alone: {}", reason.as_deref().unwrap_or_default()))]
+            }
+        };
+        text.push(line);
+        text.append(wrap(Line::new().with(Role::Dim, "      "), &spans, view.usable()));
+        if let Some(note) = &name.note {
+            text.append(wrap(Line::new().plain("      "), &[Span::new(Role::Warn, note)], view.usable()));
+        }
+    }
+    if let Some(path) = &file.search_path {
+        let spans = [Span::new(Role::Path, path.to_string())];
+        text.append(wrap(Line::new().with(Role::Dim, "  search path  "), &spans, view.usable()));
+    }
+}

@@ -1,0 +1,63 @@
+//! The screen of `underpin verify`: what holds, and each thing that does not.
+
+use super::calls_comparison;
+use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile};
+use crate::layout::{View, shorten, wrap};
+use crate::styled::{Line, Role, Span, Text};
+use crate::units::count;
+
+/// Whether bound programs still load what they loaded unbound.
+#[must_use]
+pub fn verify(document: &VerifyDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    let bound = document.files.iter().filter(|file| file.bound).count();
+    let files = count(document.files.len(), "file", "files");
+    text.push(if document.holds {
+        Line::new().with(Role::Good, format!("Holds: {files} looked at, {bound} bound"))
+    } else {
+        let broken = document.files.iter().filter(|file| !file.holds()).count();
+        Line::new().with(Role::Bad, format!("Does not hold: {broken} of {files}"))
+    });
+    summary(&mut text, document, view);
+    for file in document.files.iter().filter(|file| view.verbosity > 0 || !file.holds() || file.comparison.is_some()) {
+        one_file(&mut text, file, view);
+    }
+    text
+}
+
+fn summary(text: &mut Text, document: &VerifyDocument, view: &View) {
+    let asked = document.files.iter().filter(|file| file.loader != LoaderAsked::ModelOnly).count();
+    let mut row = |name: &str, words: String| {
+        let spans = [Span::new(Role::Plain, words)];
+        text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<9}")), &spans, view.usable()));
+    };
+    row("objects", "same device and inode, same load order, same order of initialisers".to_owned());
+    row("loader", format!("asked for {asked} of {}", count(document.files.len(), "file", "files")));
+    let stale: usize = document.files.iter().map(|file| file.stale.len()).sum();
+    row("stale", count(stale, "name", "names"));
+    let symbols: usize = document.files.iter().filter_map(|file| file.symbols).sum();
+    if symbols > 0 {
+        row("symbols", format!("{} served by the same object", count(symbols, "binding", "bindings")));
+    }
+}
+
+fn one_file(text: &mut Text, file: &VerifyFile, view: &View) {
+    text.heading(shorten(&file.path.to_string(), view.usable()));
+    let mut row = |role: Role, words: &str| {
+        text.append(wrap(Line::new().plain("  "), &[Span::new(role, words)], view.usable()));
+    };
+    file.differences.iter().for_each(|words| row(Role::Bad, words));
+    file.stale.iter().for_each(|words| row(Role::Warn, words));
+    let objects = count(file.objects, "object", "objects");
+    match (file.loader, &file.not_asked) {
+        (LoaderAsked::Agrees, _) => row(Role::Good, &format!("{objects}; the loader agrees")),
+        (LoaderAsked::Differs, _) => row(Role::Bad, &format!("{objects}; the loader sees a difference")),
+        (LoaderAsked::ModelOnly, reason) => {
+            let reason = reason.as_deref().unwrap_or("it was not asked");
+            row(Role::Dim, &format!("{objects}; judged by the model alone: {reason}"));
+        }
+    }
+    if let Some(comparison) = &file.comparison {
+        text.append(calls_comparison(comparison, view));
+    }
+}
