@@ -1,9 +1,12 @@
 //! `underpin.bind/1` and `underpin.unbind/1`: what becomes of each file and each name in it, and what it costs.
 
-use super::{Document, SchemaTag, Verb};
+use super::{Document, SchemaTag, Verb, bind_from};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::PathBuf;
+use underpin_rewrite::files::Summary;
+use underpin_rewrite::plan::BindPlan;
 
 /// The document of `underpin bind`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -16,6 +19,8 @@ pub struct BindDocument {
     pub shape: Shape,
     /// The files, in the order of their paths.
     pub files: Vec<BindFile>,
+    /// Folders of symbolic links that are made.
+    pub farms: Vec<FarmRecord>,
     /// The programs among them, with the loader's calls before and after.
     pub programs: Vec<BindProgram>,
     /// Sums over all files.
@@ -24,6 +29,17 @@ pub struct BindDocument {
 
 impl Document for BindDocument {
     const VERB: Verb = Verb::Bind;
+}
+
+/// A folder of symbolic links.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FarmRecord {
+    /// The folder.
+    pub directory: Raw,
+    /// How many links it holds.
+    pub links: usize,
+    /// The files that search in it.
+    pub users: Vec<Raw>,
 }
 
 /// How names are bound.
@@ -219,11 +235,19 @@ impl BindTotals {
 }
 
 impl BindDocument {
-    /// Puts the parts together.
+    /// The document of a plan, with what came of each file where it was carried out.
     #[must_use]
-    pub fn new(dry_run: bool, shape: Shape, files: Vec<BindFile>, programs: Vec<BindProgram>) -> BindDocument {
-        let totals = BindTotals::of(&files);
-        BindDocument { schema: SchemaTag::new(), dry_run, shape, files, programs, totals }
+    pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
+        let files = bind_from::files(plan, summary);
+        BindDocument {
+            schema: SchemaTag::new(),
+            dry_run: summary.is_none(),
+            shape: plan.shape.into(),
+            farms: plan.farms.iter().map(FarmRecord::from).collect(),
+            programs: plan.programs.iter().map(BindProgram::from).collect(),
+            totals: BindTotals::of(&files),
+            files,
+        }
     }
 }
 
@@ -245,9 +269,20 @@ impl Document for UnbindDocument {
 }
 
 impl UnbindDocument {
-    /// Puts the parts together.
+    /// What came of each file.
     #[must_use]
-    pub fn new(dry_run: bool, files: Vec<BindFile>) -> UnbindDocument {
+    pub fn new(summary: &Summary) -> UnbindDocument {
+        UnbindDocument::of(false, summary.results.iter().map(BindFile::from).collect())
+    }
+
+    /// The bound files, none of which was touched.
+    #[must_use]
+    pub fn planned(paths: &[PathBuf]) -> UnbindDocument {
+        UnbindDocument::of(true, paths.iter().map(|path| bind_from::planned_unbind(path)).collect())
+    }
+
+    fn of(dry_run: bool, mut files: Vec<BindFile>) -> UnbindDocument {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
         let totals = BindTotals::of(&files);
         UnbindDocument { schema: SchemaTag::new(), dry_run, files, totals }
     }

@@ -4,6 +4,7 @@
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
 pub mod bind;
+mod bind_from;
 pub mod check;
 mod check_file;
 mod check_from;
