@@ -79,6 +79,12 @@ impl DynamicFlags {
         self.flags_1 & 0x800 != 0
     }
 
+    /// DF_1_INITFIRST: the constructors of this object run before all others.
+    #[must_use]
+    pub fn initialise_first(self) -> bool {
+        self.flags_1 & 0x20 != 0
+    }
+
     /// DF_1_PIE: an executable, not a library.
     #[must_use]
     pub fn pie(self) -> bool {

@@ -61,6 +61,8 @@ pub struct Object {
     pub runpath: Option<BString>,
     /// DF_1_NODEFLIB.
     pub no_default_lib: bool,
+    /// DF_1_INITFIRST: its constructors run before all others.
+    pub initialise_first: bool,
     /// Where its own requests are searched, in order; empty where the resolution was asked for the load alone.
     pub search: Vec<SearchDirectory>,
 }

@@ -236,6 +236,7 @@ impl<'r> Resolver<'r> {
             rpath: dynamic.and_then(|dynamic| dynamic.rpath.clone()),
             runpath: dynamic.and_then(|dynamic| dynamic.runpath.clone()),
             no_default_lib: dynamic.is_some_and(|dynamic| dynamic.flags.no_default_lib()),
+            initialise_first: dynamic.is_some_and(|dynamic| dynamic.flags.initialise_first()),
             path: mapped.path,
         }
     }

@@ -5,9 +5,11 @@
 
 mod host;
 mod memory;
+mod overlay;
 
 pub use host::HostRoot;
 pub use memory::MemoryRoot;
+pub use overlay::OverlayRoot;
 
 use bstr::BStr;
 use bstr::BString;

@@ -42,6 +42,7 @@ pub(crate) fn object(path: &str, requested_by: Option<usize>, found: Found) -> O
         rpath: None,
         runpath: None,
         no_default_lib: false,
+        initialise_first: false,
     }
 }
 

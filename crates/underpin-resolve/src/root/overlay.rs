@@ -1,0 +1,217 @@
+//! A root with some files' bytes replaced and some links added: what a change would do, before it is made.
+
+use super::{Errno, FileId, FileKind, Meta, Opened, Root};
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Another root, with differences. Files keep their identity: what changes is only what is read from them.
+pub struct OverlayRoot<'r> {
+    base: &'r dyn Root,
+    changed: HashMap<FileId, Arc<Vec<u8>>>,
+    /// By directory and name.
+    links: BTreeMap<BString, BTreeMap<BString, BString>>,
+}
+
+impl<'r> OverlayRoot<'r> {
+    /// The same as `base`.
+    #[must_use]
+    pub fn new(base: &'r dyn Root) -> OverlayRoot<'r> {
+        OverlayRoot { base, changed: HashMap::new(), links: BTreeMap::new() }
+    }
+
+    /// Gives a file other bytes, under all of its names.
+    pub fn change(&mut self, id: FileId, bytes: Arc<Vec<u8>>) {
+        self.changed.insert(id, bytes);
+    }
+
+    /// The bytes given to a file.
+    #[must_use]
+    pub fn changed(&self, id: FileId) -> Option<&Arc<Vec<u8>>> {
+        self.changed.get(&id)
+    }
+
+    /// Adds a directory that exists only here; its parent must exist below.
+    pub fn directory(&mut self, directory: &BStr) {
+        self.links.entry(self.place(directory)).or_default();
+    }
+
+    /// Adds a symbolic link to such a directory; a relative target counts from the directory.
+    pub fn link(&mut self, directory: &BStr, name: &BStr, target: &BStr) {
+        let place = self.place(directory);
+        self.links.entry(place).or_default().insert(name.into(), target.into());
+    }
+
+    /// The directory as it is known here: the real path of what stands above it, and its name.
+    fn place(&self, directory: &BStr) -> BString {
+        let directory = directory.trim_end_with(|letter| letter == '/').as_bstr();
+        let (above, name) = split(directory);
+        let real = self.base.real_path(if above.is_empty() { b"/".as_bstr() } else { above });
+        match real {
+            Ok(real) if !matches!(name.as_bytes(), b"." | b"..") => join(real.as_ref(), name),
+            _ => lexical(directory),
+        }
+    }
+
+    /// What a path means below: the target of an added link, or the path itself. `None` is an added directory.
+    fn below(&self, path: &BStr) -> Result<Option<BString>, Errno> {
+        if self.links.is_empty() {
+            return Ok(Some(path.into()));
+        }
+        if self.links.contains_key(&self.place(path)) {
+            return Ok(None);
+        }
+        let (directory, name) = split(path);
+        let place = self.place(directory);
+        match self.links.get(&place) {
+            None => Ok(Some(path.into())),
+            Some(_) if matches!(name.as_bytes(), b"" | b".") => Ok(None),
+            Some(names) => {
+                let target = names.get(&BString::from(name)).ok_or(Errno::NotFound)?;
+                Ok(Some(if target.starts_with(b"/") { target.clone() } else { join(place.as_ref(), target.as_ref()) }))
+            }
+        }
+    }
+
+    fn directory_meta(&self, path: &BStr) -> Meta {
+        // An inode of its own that no file system hands out.
+        let index = self.links.keys().position(|known| *known == self.place(path)).unwrap_or(0);
+        let id = FileId { device: u64::MAX, inode: index as u64 };
+        Meta { id, kind: FileKind::Directory, size: 0, set_user_id: false, secure_execution: false }
+    }
+}
+
+impl Root for OverlayRoot<'_> {
+    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+        let Some(below) = self.below(path)? else {
+            return Ok(Opened { meta: self.directory_meta(path), source: Arc::new(Vec::new()) });
+        };
+        let mut opened = self.base.open(below.as_ref())?;
+        if let Some(bytes) = self.changed.get(&opened.meta.id) {
+            opened.meta.size = bytes.len() as u64;
+            opened.source = bytes.clone();
+        }
+        Ok(opened)
+    }
+
+    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+        let Some(below) = self.below(path)? else { return Ok(self.directory_meta(path)) };
+        let mut meta = self.base.stat(below.as_ref())?;
+        if let Some(bytes) = self.changed.get(&meta.id) {
+            meta.size = bytes.len() as u64;
+        }
+        Ok(meta)
+    }
+
+    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+        match self.below(path)? {
+            Some(below) => self.base.real_path(below.as_ref()),
+            None => Ok(self.place(path)),
+        }
+    }
+
+    fn read_link(&self, path: &BStr) -> Option<BString> {
+        let (directory, name) = split(path);
+        match self.links.get(&self.place(directory)) {
+            Some(names) => names.get(&BString::from(name)).cloned(),
+            None => self.base.read_link(path),
+        }
+    }
+
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+        let place = self.place(directory);
+        if let Some(names) = self.links.get(&place) {
+            return Ok(names.keys().cloned().collect());
+        }
+        let mut names: BTreeSet<BString> = self.base.list(directory)?.into_iter().collect();
+        for added in self.links.keys() {
+            let (above, name) = split(added.as_ref());
+            if self.place(above) == place {
+                names.insert(name.into());
+            }
+        }
+        Ok(names.into_iter().collect())
+    }
+
+    fn current_directory(&self) -> BString {
+        self.base.current_directory()
+    }
+
+    fn kernel(&self) -> Option<[u8; 3]> {
+        self.base.kernel()
+    }
+}
+
+/// The directory of a path, without its last slash, and the name in it.
+fn split(path: &BStr) -> (&BStr, &BStr) {
+    match path.rfind_byte(b'/') {
+        Some(0) => (b"/".as_bstr(), path[1..].as_bstr()),
+        Some(slash) => (path[..slash].as_bstr(), path[slash + 1..].as_bstr()),
+        None => (b".".as_bstr(), path),
+    }
+}
+
+fn join(directory: &BStr, name: &BStr) -> BString {
+    let separator: &[u8] = if directory.ends_with(b"/") { b"" } else { b"/" };
+    [directory.as_bytes(), separator, name.as_bytes()].concat().into()
+}
+
+/// A path without `.`, `..` and double slashes, as text.
+fn lexical(path: &BStr) -> BString {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    [b"/", parts.join(&b'/').as_slice()].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::MemoryRoot;
+
+    fn base() -> MemoryRoot {
+        let mut base = MemoryRoot::new();
+        base.file("/a/x", "old").file("/b/y", "other").link("/l", "/a/x");
+        base
+    }
+
+    #[test]
+    fn a_changed_file_has_its_new_bytes_under_every_name_and_keeps_its_identity() {
+        let base = base();
+        let id = base.stat("/a/x".into()).unwrap().id;
+        let mut overlay = OverlayRoot::new(&base);
+        overlay.change(id, Arc::new(b"newer".to_vec()));
+        for path in ["/a/x", "/l", "/b/../a/x"] {
+            assert_eq!(overlay.read(path.into(), 99).unwrap(), b"newer", "{path}");
+            let meta = overlay.stat(path.into()).unwrap();
+            assert_eq!((meta.size, meta.id), (5, id), "{path}");
+        }
+        assert_eq!(overlay.read("/b/y".into(), 99).unwrap(), b"other");
+    }
+
+    #[test]
+    fn an_added_directory_holds_its_links_and_nothing_else() {
+        let base = base();
+        let mut overlay = OverlayRoot::new(&base);
+        overlay.link("/a/farm".into(), "abs".into(), "/b/y".into());
+        overlay.link("/a/farm/".into(), "rel".into(), "../x".into());
+        for path in ["/a/farm/abs", "/b/../a/farm/abs"] {
+            assert_eq!(overlay.read(path.into(), 99).unwrap(), b"other", "{path}");
+        }
+        assert_eq!(overlay.read("/a/farm/rel".into(), 99).unwrap(), b"old");
+        assert_eq!(overlay.stat("/a/farm/gone".into()).unwrap_err(), Errno::NotFound);
+        assert_eq!(overlay.stat("/a/farm".into()).unwrap().kind, FileKind::Directory);
+        assert_eq!(overlay.list("/a/farm".into()).unwrap(), ["abs", "rel"]);
+        assert_eq!(overlay.list("/a".into()).unwrap(), ["farm", "x"]);
+        assert_eq!(overlay.real_path("/a/farm/rel".into()).unwrap(), "/a/x");
+        assert_eq!(overlay.read_link("/a/farm/rel".into()).unwrap(), "../x");
+        assert!(base.stat("/a/farm".into()).is_err());
+    }
+}
