@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 7] = [
+const PACKAGES: [(&str, &[&str]); 8] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "pax-utils", "jq"]),
     ("a second C library", &["musl", "musl-dev", "musl-tools"]),
@@ -27,6 +27,7 @@ const PACKAGES: [(&str, &[&str]); 7] = [
         ],
     ),
     ("a look at the HTML pages", &["chromium"]),
+    ("a slow file system", &["fuse3"]),
 ];
 
 /// The target of static Rust programs.
