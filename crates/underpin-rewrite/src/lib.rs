@@ -14,4 +14,4 @@ pub mod files;
 pub mod plan;
 
 pub use bytes::{BoundObject, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit};
-pub use bytes::{RewriteOptions, Strategy};
+pub use bytes::{RecordError, RewriteOptions, Strategy, UndoError, record, record_of, rewrite, undo};

@@ -3,12 +3,23 @@
 //! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
 //! is part of the rewritten file, in a section that no loader maps, so it travels with every copy.
 
+mod choose;
+mod dead;
+mod draft;
 mod edits;
+mod image;
+mod layout;
+mod padding;
 mod record;
 mod refusal;
+mod refuse;
 mod rewrite;
+mod segment;
+mod tags;
+mod wanted;
 
+pub use choose::rewrite;
 pub use edits::{Edits, Rename, SearchPathEdit};
-pub use record::{BoundObject, Inverse, Record};
+pub use record::{BoundObject, Inverse, Record, RecordError, UndoError, record, record_of, undo};
 pub use refusal::Refusal;
 pub use rewrite::{LoadCost, Patch, PlacedString, Rewrite, RewriteOptions, Strategy};

@@ -1,6 +1,25 @@
 //! The record that a rewritten file carries: what it was bound to, and how to restore every byte.
+//!
+//! It is the last thing in the file: JSON, its length in 8 bytes, 16 bytes of magic. So one small read at the end tells
+//! bound files from others, also where a file has no section table; the section `.underpin.binding` covers the same
+//! bytes and is how the record is found once strip or objcopy has moved it.
 
+use super::layout::Layout;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use underpin_elf::{Class, Endian, Source};
+
+/// Name of the section that holds the record.
+pub(super) const SECTION: &[u8] = b".underpin.binding";
+/// The last bytes of a record.
+const MAGIC: &[u8; 16] = b"underpin.binding";
+/// Length and magic.
+const TRAILER: usize = 8 + MAGIC.len();
+/// The one schema that this version writes and reads.
+const SCHEMA: &str = "underpin.binding/1";
+/// Most bytes of section headers and of section names that are read to look for a record.
+const TABLE_MAX: u64 = 1 << 22;
 
 /// What a bound name stands for, as it was when it was bound. Paths that are not UTF-8 are never bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,4 +61,207 @@ pub struct Record {
     pub inverse: Vec<Inverse>,
     /// What was bound.
     pub bound: Vec<BoundObject>,
+}
+
+/// Why a record cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// There is one, but it is damaged.
+    #[error("its record of the binding is damaged ({what}): restore the file from its package or build")]
+    Damaged {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It was written by another version of underpin.
+    #[error(
+        "its record of the binding has the schema {schema}, which this version does not know: use a newer underpin"
+    )]
+    Schema {
+        /// The schema found.
+        schema: String,
+    },
+    /// The medium failed.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// Why the original cannot be restored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UndoError {
+    /// The file carries no record.
+    #[error("it is not bound: it carries no record of a binding")]
+    NotBound,
+    /// The record is unusable.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// Another tool rewrote the file after it was bound.
+    #[error(
+        "it was changed after it was bound (strip, objcopy and patchelf do that), so its original bytes cannot be \
+         restored: take the file from its package or build again"
+    )]
+    Changed,
+}
+
+impl Record {
+    pub(super) fn new(original: &[u8], inverse: Vec<Inverse>, bound: Vec<BoundObject>) -> Record {
+        Record {
+            schema: SCHEMA.to_owned(),
+            original_size: original.len() as u64,
+            original_sha256: hex(&Sha256::digest(original)),
+            inverse,
+            bound,
+        }
+    }
+}
+
+impl Inverse {
+    pub(super) fn new(offset: u64, bytes: &[u8]) -> Inverse {
+        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        Inverse { offset, bytes: hex(bytes.get(..used).unwrap_or_default()), len: bytes.len() as u64 }
+    }
+
+    /// Puts the bytes back; `None` where the record contradicts the file.
+    fn apply(&self, file: &mut [u8]) -> Option<()> {
+        let place = file.get_mut(usize::try_from(self.offset).ok()?..)?.get_mut(..usize::try_from(self.len).ok()?)?;
+        let bytes = unhex(&self.bytes)?;
+        let (start, zeros) = place.split_at_mut_checked(bytes.len())?;
+        start.copy_from_slice(&bytes);
+        zeros.fill(0);
+        Some(())
+    }
+}
+
+/// The record as it stands in the file.
+pub(super) fn encode(record: &Record) -> Vec<u8> {
+    // A struct of strings and numbers always has a JSON form.
+    let mut blob = serde_json::to_vec(record).unwrap_or_default();
+    let length = blob.len() as u64;
+    blob.extend(length.to_le_bytes());
+    blob.extend(MAGIC);
+    blob
+}
+
+/// The record of a file, or `None` where it carries none.
+///
+/// # Errors
+/// A record that is there but damaged, or that another version wrote.
+pub fn record(bytes: &[u8]) -> Result<Option<Record>, RecordError> {
+    record_of(bytes)
+}
+
+/// The same with a handful of small reads: the end of the file, and only where that is no record the section headers.
+///
+/// # Errors
+/// As [`record`], and what the medium reports.
+pub fn record_of<S: Source + ?Sized>(source: &S) -> Result<Option<Record>, RecordError> {
+    if let Some(blob) = blob_ending_at(source, source.len(), 0)? {
+        return decode(&blob).map(Some);
+    }
+    let Some((offset, size)) = section(source) else { return Ok(None) };
+    let end = offset.checked_add(size).filter(|end| *end <= source.len());
+    match end.map(|end| blob_ending_at(source, end, offset)).transpose()?.flatten() {
+        Some(blob) => decode(&blob).map(Some),
+        None => Err(RecordError::Damaged { what: "its section does not hold one".to_owned() }),
+    }
+}
+
+/// The original of a bound file, byte for byte.
+///
+/// # Errors
+/// [`UndoError`]: not bound, or changed since; the result is compared with the size and SHA-256 in the record.
+pub fn undo(bytes: &[u8]) -> Result<Vec<u8>, UndoError> {
+    let record = record(bytes)?.ok_or(UndoError::NotBound)?;
+    let size = usize::try_from(record.original_size).map_err(|_| UndoError::Changed)?;
+    let mut original = bytes.get(..size).ok_or(UndoError::Changed)?.to_vec();
+    for inverse in &record.inverse {
+        inverse.apply(&mut original).ok_or(UndoError::Changed)?;
+    }
+    if hex(&Sha256::digest(&original)) == record.original_sha256 { Ok(original) } else { Err(UndoError::Changed) }
+}
+
+fn decode(json: &[u8]) -> Result<Record, RecordError> {
+    let damaged = |error: serde_json::Error| RecordError::Damaged { what: error.to_string() };
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let head: Head = serde_json::from_slice(json).map_err(damaged)?;
+    if head.schema != SCHEMA {
+        return Err(RecordError::Schema { schema: head.schema });
+    }
+    serde_json::from_slice(json).map_err(damaged)
+}
+
+/// The JSON of the record whose last byte is before `end` and whose first is not before `start`.
+fn blob_ending_at<S: Source + ?Sized>(source: &S, end: u64, start: u64) -> Result<Option<Vec<u8>>, RecordError> {
+    let io = |error: std::io::Error| RecordError::Io(error.to_string());
+    let Some(trailer_at) = end.checked_sub(TRAILER as u64).filter(|at| *at >= start) else { return Ok(None) };
+    let mut trailer = [0; TRAILER];
+    source.read_exact_at(trailer_at, &mut trailer).map_err(io)?;
+    let Some((length, magic)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
+    if magic != MAGIC {
+        return Ok(None);
+    }
+    let length = u64::from_le_bytes(*length);
+    let at = trailer_at.checked_sub(length).filter(|at| *at >= start);
+    let (Some(at), Ok(size)) = (at, usize::try_from(length)) else {
+        return Err(RecordError::Damaged { what: "its length is impossible".to_owned() });
+    };
+    let mut json = vec![0; size];
+    source.read_exact_at(at, &mut json).map_err(io)?;
+    Ok(Some(json))
+}
+
+/// Offset and size of the record's section; the last one, where a file was bound again after strip.
+fn section<S: Source + ?Sized>(source: &S) -> Option<(u64, u64)> {
+    let mut head = [0; 64];
+    let length = usize::try_from(source.len().min(64)).ok()?;
+    source.read_exact_at(0, head.get_mut(..length)?).ok()?;
+    if !head.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let layout = Layout {
+        class: if head.get(4) == Some(&1) { Class::Elf32 } else { Class::Elf64 },
+        endian: if head.get(5) == Some(&2) { Endian::Big } else { Endian::Little },
+    };
+    let header = layout.header(&head)?;
+    let size = layout.section_size();
+    if header.shoff == 0 || usize::from(header.shentsize) != size {
+        return None;
+    }
+    let first = layout.section(&read(source, header.shoff, size as u64)?)?;
+    let count = if header.shnum == 0 { first.size } else { u64::from(header.shnum) };
+    let table = read(source, header.shoff, count.checked_mul(size as u64)?)?;
+    let at = if header.shstrndx == u16::MAX { first.link as usize } else { usize::from(header.shstrndx) };
+    let sections: Vec<_> = table.chunks_exact(size).filter_map(|entry| layout.section(entry)).collect();
+    let names = sections.get(at)?;
+    let names = read(source, names.offset, names.size)?;
+    let found = sections.iter().rfind(|section| {
+        let name = names.get(section.name as usize..).and_then(|rest| rest.strip_prefix(SECTION));
+        name.and_then(<[u8]>::first) == Some(&0)
+    })?;
+    Some((found.offset, found.size))
+}
+
+fn read<S: Source + ?Sized>(source: &S, offset: u64, size: u64) -> Option<Vec<u8>> {
+    let inside = offset.checked_add(size).is_some_and(|end| end <= source.len()) && size <= TABLE_MAX;
+    let mut bytes = vec![0; usize::try_from(size).ok().filter(|_| inside)?];
+    source.read_exact_at(offset, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().iter().map(|digit| char::from(*digit).to_digit(16)).collect::<Option<Vec<u32>>>()?;
+    digits.len().is_multiple_of(2).then(|| {
+        digits.chunks_exact(2).filter_map(|pair| u8::try_from(pair.first()? * 16 + pair.last()?).ok()).collect()
+    })
 }

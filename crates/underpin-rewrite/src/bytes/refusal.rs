@@ -1,6 +1,8 @@
 //! Why a file is left as it is: each reason a sentence with what to do.
 
-use underpin_elf::ElfError;
+use super::Strategy;
+use bstr::BString;
+use underpin_elf::{ElfError, FileOffset};
 
 /// Why a file's bytes are not rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,10 +11,72 @@ pub enum Refusal {
     /// Not an ELF file, or a damaged one.
     #[error("{0}")]
     Elf(#[from] ElfError),
+    /// Not a program or a shared library: an object file or a core dump.
+    #[error("neither a program nor a shared library: link it first")]
+    NotLoadable,
     /// No dynamic section: nothing in it names a library.
     #[error("statically linked: it names no library")]
     Static,
     /// A static-pie program relocates itself and reads its own dynamic section; patched ones crash.
     #[error("a static-pie program: it loads no library, and moving its strings would break it")]
     StaticPie,
+    /// No dynamic string table that a segment holds.
+    #[error("its dynamic section has no usable string table (DT_STRTAB): no loader would take it")]
+    NoStrings,
+    /// Bytes behind what the ELF headers describe: AppImage, makeself, bun and others read them from the end.
+    #[error(
+        "it carries {size} bytes behind its own end (at offset {offset}), which its program reads from there and which a \
+         binding would move: use a wrapper that sets LD_LIBRARY_PATH, or bind the program inside"
+    )]
+    Payload {
+        /// Where they start.
+        offset: FileOffset,
+        /// How many there are.
+        size: u64,
+    },
+    /// A signature covers the bytes.
+    #[error("it is signed ({by}), and a changed byte makes the signature invalid: bind it before signing")]
+    Signed {
+        /// What was found.
+        by: &'static str,
+    },
+    /// The file was bound before.
+    #[error("it is bound already: restore it first, then bind it anew")]
+    AlreadyBound,
+    /// prelink keeps checksums and addresses of its own in the file.
+    #[error("it is prelinked: undo that first (prelink --undo)")]
+    Prelinked,
+    /// The dynamic section of MIPS files points at itself and is often read-only.
+    #[error("MIPS files keep addresses relative to their dynamic section, which underpin does not rewrite")]
+    Mips,
+    /// A name with a NUL byte in it.
+    #[error("the name {name:?} has a NUL byte in it, which no string of an ELF file can hold")]
+    BadName {
+        /// The name.
+        name: BString,
+    },
+    /// The dynamic section has no room for more entries.
+    #[error(
+        "its dynamic section has no room for {missing} more entries: bind its libraries one by one instead of \
+         flattening, or link it with -Wl,-z,... spare entries (GNU ld: --spare-dynamic-tags)"
+    )]
+    DynamicFull {
+        /// How many entries lack room.
+        missing: usize,
+    },
+    /// The strings end up where the fields cannot reach them.
+    #[error("its address space leaves no room for names within reach of its string table")]
+    TooFar,
+    /// The strategy asked for has no room in this file.
+    #[error("{strategy:?} has no room for the names in this file: leave the choice to underpin")]
+    NoRoom {
+        /// The strategy.
+        strategy: Strategy,
+    },
+    /// A string without a place: an error of underpin's.
+    #[error("no place was found for {name:?}: please report this file as an error of underpin")]
+    Unplaced {
+        /// The string.
+        name: BString,
+    },
 }

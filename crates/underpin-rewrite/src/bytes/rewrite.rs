@@ -68,7 +68,7 @@ pub struct RewriteOptions {
 }
 
 /// The bytes of a rewrite, before any file is touched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
     /// Size of the file that it is for, in bytes.
     pub original_size: u64,
@@ -83,6 +83,12 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
+    /// Whether the file already is as wished for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patches.is_empty() && self.appended.is_empty()
+    }
+
     /// The rewritten file. `original` must be the bytes that the rewrite was planned for.
     #[must_use]
     pub fn apply(&self, original: &[u8]) -> Vec<u8> {

@@ -1,0 +1,146 @@
+//! Names in dead bytes of the string table: those that nothing refers to once the edit is made.
+//!
+//! Linkers merge strings that end alike, so a byte is live if any referred string runs over it, up to its NUL. Where
+//! not every referrer is known for certain, nothing is dead.
+
+use super::draft::Draft;
+use super::image::Image;
+use super::wanted::{Value, Wanted};
+use super::{Strategy, tags};
+use bstr::BString;
+use std::ops::Range;
+
+/// Places all strings, or says that there is no room.
+pub(super) fn place(draft: &mut Draft<'_, '_>, wanted: &Wanted, texts: &[BString]) -> Option<()> {
+    let mut live = live(draft.image, wanted)?;
+    for (text, offset) in &draft.offsets {
+        mark(&mut live, usize::try_from(*offset).ok()?, text.len())?;
+    }
+    let mut runs = runs(&live);
+    let mut order: Vec<&BString> = texts.iter().collect();
+    order.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    for text in order {
+        let size = text.len() + 1;
+        let run = runs.iter_mut().filter(|run| run.len() >= size).min_by_key(|run| run.len())?;
+        let at = run.start as u64;
+        run.start += size;
+        let offset = draft.offset_of(draft.strtab)?.checked_add(at)?;
+        draft.place(text, draft.strtab.checked_add(at)?, offset, Strategy::DeadStrings);
+    }
+    Some(())
+}
+
+/// Marks a string of `length` bytes and its NUL.
+fn mark(live: &mut [bool], start: usize, length: usize) -> Option<()> {
+    live.get_mut(start..=start.checked_add(length)?)?.fill(true);
+    Some(())
+}
+
+fn runs(live: &[bool]) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for (at, is_live) in live.iter().enumerate() {
+        if *is_live {
+            if start < at {
+                runs.push(start..at);
+            }
+            start = at + 1;
+        }
+    }
+    if start < live.len() {
+        runs.push(start..live.len());
+    }
+    runs
+}
+
+/// Which bytes of the table are in use after the edit; `None` where that cannot be known.
+fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
+    sections_agree(image)?;
+    let table = image.strings.counted();
+    // Offset 0 is the empty string of whoever has no name.
+    let mut referred: Vec<u64> = vec![0];
+    for (tag, value) in &wanted.entries {
+        if let Value::Number(value) = value
+            && (tags::STRING_TAGS.contains(tag) || !tags::holds_no_string(*tag))
+        {
+            referred.push(*value);
+        }
+    }
+    let renamed = |field: u64| wanted.needs.iter().any(|(need, _)| need.field == field);
+    referred.extend(image.needs.iter().filter(|need| !renamed(need.field)).map(|need| u64::from(need.file)));
+    referred.extend(image.version_names.iter().copied().map(u64::from));
+    referred.extend(symbol_names(image)?);
+    referred.sort_unstable();
+    referred.dedup();
+    let mut live = vec![false; table.len()];
+    // Where the string at hand ends: one that starts inside it ends there too, so no byte is looked at twice.
+    let mut covered = 0;
+    for at in referred {
+        let Some(start) = usize::try_from(at).ok().filter(|start| *start < table.len()) else { continue };
+        if start < covered {
+            continue;
+        }
+        let length = table.get(start..)?.iter().position(|byte| *byte == 0)?;
+        mark(&mut live, start, length)?;
+        covered = start + length + 1;
+    }
+    Some(live)
+}
+
+/// `None` where a section other than the usual ones takes its strings from the table, or lies over it.
+fn sections_agree(image: &Image<'_>) -> Option<()> {
+    let Some(table) = &image.sections else { return Some(()) };
+    let index = image.string_section()?;
+    let (_, strings) = table.entries.get(index)?;
+    let usual = [tags::SHT_DYNAMIC, tags::SHT_DYNSYM, tags::SHT_GNU_VERDEF, tags::SHT_GNU_VERNEED];
+    let behind = strings.offset.saturating_add(strings.size);
+    let sound = table.entries.iter().enumerate().filter(|(at, _)| *at != index).all(|(_, (_, section))| {
+        let linked = section.link as usize == index && !usual.contains(&section.kind);
+        let empty = section.size == 0 || [tags::SHT_NOBITS, tags::SHT_NULL].contains(&section.kind);
+        let overlaps = section.offset < behind && strings.offset < section.offset.saturating_add(section.size);
+        !linked && (empty || !overlaps)
+    });
+    (sound && table.names != index).then_some(())
+}
+
+/// The names of all dynamic symbols.
+fn symbol_names(image: &Image<'_>) -> Option<Vec<u64>> {
+    let layout = image.layout;
+    let Some(vaddr) = image.dynamic.value(tags::DT_SYMTAB) else { return Some(Vec::new()) };
+    let count = symbol_count(image, vaddr)?;
+    let table = image.bytes_at(vaddr)?.get(..count.checked_mul(layout.symbol_size())?)?;
+    table.chunks_exact(layout.symbol_size()).map(|symbol| layout.u32(symbol, 0).map(u64::from)).collect()
+}
+
+/// How many dynamic symbols there are, by DT_HASH, DT_GNU_HASH and the section: the largest counts.
+fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
+    let layout = image.layout;
+    let sections = image.sections.iter().flat_map(|table| &table.entries).map(|(_, section)| section);
+    let by_section = sections
+        .filter(|section| section.kind == tags::SHT_DYNSYM && section.addr == symbols)
+        .filter_map(|section| usize::try_from(section.size).ok().map(|size| size / layout.symbol_size()))
+        .max();
+    let by_hash = image
+        .dynamic
+        .value(tags::DT_HASH)
+        .filter(|_| !image.has_wide_hash())
+        .and_then(|hash| layout.u32(image.bytes_at(hash)?, 4))
+        .map(|count| count as usize);
+    let by_gnu_hash = image.dynamic.value(tags::DT_GNU_HASH).and_then(|hash| gnu_hash_count(image, hash));
+    [by_section, by_hash, by_gnu_hash].into_iter().flatten().max()
+}
+
+/// Symbols up to the end of the last chain. A table that hashes nothing does not tell (`glibc elf/dl-lookup.c` never
+/// needs the number).
+fn gnu_hash_count(image: &Image<'_>, vaddr: u64) -> Option<usize> {
+    let layout = image.layout;
+    let table = image.bytes_at(vaddr)?;
+    let field = |at| layout.u32(table, at).map(|value| value as usize);
+    let (buckets, first, bloom) = (field(0)?, field(4)?, field(8)?);
+    let start = bloom.checked_mul(layout.word_size())?.checked_add(16)?;
+    let chains = buckets.checked_mul(4)?.checked_add(start)?;
+    let last = table.get(start..chains)?.chunks_exact(4).filter_map(|bucket| layout.u32(bucket, 0)).max()? as usize;
+    let chain = table.get(last.checked_sub(first)?.checked_mul(4)?.checked_add(chains)?..)?;
+    let length = chain.chunks_exact(4).position(|link| layout.u32(link, 0).is_some_and(|link| link & 1 != 0))?;
+    (last != 0).then_some(last + length + 1)
+}

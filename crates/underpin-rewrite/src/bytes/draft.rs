@@ -1,0 +1,245 @@
+//! A rewrite in the making: the tables as they will be written, and the bytes that change.
+//!
+//! A strategy places strings and moves tables in the draft; [`Draft::finish`] writes the dynamic section, the versions,
+//! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind the original's
+//! end go to the appended tail.
+
+use super::image::{Image, reach};
+use super::layout::{Entry, Section, Segment};
+use super::record::{self, Inverse};
+use super::wanted::{Value, Wanted};
+use super::{LoadCost, Patch, PlacedString, Record, Refusal, Rewrite, RewriteOptions, Strategy, tags};
+use bstr::BString;
+use std::collections::BTreeMap;
+use underpin_elf::FileOffset;
+
+/// A rewrite in the making.
+pub(super) struct Draft<'i, 'a> {
+    pub image: &'i Image<'a>,
+    pub segments: Vec<Segment>,
+    /// `None` where the file has no section table, or none is wished for.
+    pub sections: Option<Vec<(Vec<u8>, Section)>>,
+    /// Where the program headers stand.
+    pub phoff: u64,
+    /// DT_STRTAB.
+    pub strtab: u64,
+    /// DT_STRSZ.
+    pub strsz: u64,
+    /// Address and number of entries of the dynamic section.
+    pub dynamic: (u64, usize),
+    /// String offsets by string.
+    pub offsets: BTreeMap<BString, u64>,
+    pub placed: Vec<PlacedString>,
+    pub tail: Vec<u8>,
+    pub cost: LoadCost,
+    writes: Vec<(u64, Vec<u8>)>,
+}
+
+impl<'i, 'a> Draft<'i, 'a> {
+    pub fn new(image: &'i Image<'a>, options: &RewriteOptions) -> Draft<'i, 'a> {
+        let sections = image.sections.as_ref().filter(|_| !options.without_sections);
+        Draft {
+            image,
+            segments: image.segments.clone(),
+            sections: sections
+                .map(|table| table.entries.iter().map(|(name, section)| (name.to_vec(), *section)).collect()),
+            phoff: image.header.phoff,
+            strtab: image.strings.vaddr,
+            strsz: image.dynamic.value(tags::DT_STRSZ).unwrap_or(0),
+            dynamic: (image.dynamic.vaddr, image.dynamic.capacity),
+            offsets: BTreeMap::new(),
+            placed: Vec::new(),
+            tail: Vec::new(),
+            cost: LoadCost::default(),
+            writes: Vec::new(),
+        }
+    }
+
+    /// The end of the file as far as it is made.
+    pub fn end(&self) -> u64 {
+        (self.image.bytes.len() + self.tail.len()) as u64
+    }
+
+    /// Fills up with zeros until the end of the file is `offset` or behind it.
+    pub fn pad_to(&mut self, offset: u64) {
+        let missing = usize::try_from(offset.saturating_sub(self.end())).unwrap_or(0);
+        self.tail.resize(self.tail.len() + missing, 0);
+    }
+
+    /// Replaces bytes of the rewritten file; those behind the original's end must be in the tail already.
+    pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
+        let original = self.image.bytes.len() as u64;
+        match offset.checked_sub(original).and_then(|at| usize::try_from(at).ok()) {
+            Some(at) => {
+                if let Some(place) = self.tail.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
+                    place.copy_from_slice(&bytes);
+                }
+            }
+            None => self.writes.push((offset, bytes)),
+        }
+    }
+
+    /// Writes a string and its NUL at an address that a segment already holds.
+    pub fn place(&mut self, text: &BString, vaddr: u64, offset: u64, strategy: Strategy) {
+        self.write(offset, [text.as_slice(), &[0]].concat());
+        self.offsets.insert(text.clone(), vaddr.wrapping_sub(self.strtab));
+        self.placed.push(PlacedString { text: text.clone(), offset: FileOffset(offset), strategy });
+        self.strsz = self.strsz.max(vaddr.wrapping_sub(self.strtab) + text.len() as u64 + 1);
+    }
+
+    /// File offset of an address in the rewritten file.
+    pub fn offset_of(&self, vaddr: u64) -> Option<u64> {
+        let end = usize::try_from(self.end()).ok()?;
+        reach(&self.segments, vaddr, end).map(|(start, _)| start as u64)
+    }
+
+    /// Writes all that follows from the placed strings, and the record.
+    pub fn finish(mut self, wanted: &Wanted, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
+        self.write_dynamic(wanted)?;
+        self.write_needs(wanted)?;
+        self.write_segments();
+        let at = self.write_sections();
+        self.write_record(options, at);
+        let mut patches = self.patches();
+        patches.sort_by_key(|patch| patch.offset);
+        self.cost.file_bytes = self.tail.len() as u64;
+        self.placed.sort_by_key(|placed| placed.offset);
+        Ok(Rewrite {
+            original_size: self.image.bytes.len() as u64,
+            patches,
+            appended: self.tail,
+            placed: self.placed,
+            cost: self.cost,
+        })
+    }
+
+    fn text_offset(&self, text: &BString) -> Result<u64, Refusal> {
+        self.offsets.get(text).copied().ok_or_else(|| Refusal::Unplaced { name: text.clone() })
+    }
+
+    fn write_dynamic(&mut self, wanted: &Wanted) -> Result<(), Refusal> {
+        let (vaddr, capacity) = self.dynamic;
+        let mut entries = Vec::with_capacity(wanted.entries.len());
+        for (tag, value) in &wanted.entries {
+            let value = match (value, *tag) {
+                (Value::Text(text), _) => self.text_offset(text)?,
+                (Value::Number(_), tags::DT_STRTAB) => self.strtab,
+                (Value::Number(_), tags::DT_STRSZ) => self.strsz,
+                (Value::Number(number), _) => *number,
+            };
+            if value > self.image.layout.highest() {
+                return Err(Refusal::TooFar);
+            }
+            entries.push(Entry { tag: *tag, value });
+        }
+        if entries.len() >= capacity {
+            return Err(Refusal::DynamicFull { missing: entries.len() + 1 - capacity });
+        }
+        // Entries that are no more become DT_NULL.
+        entries.resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), Entry { tag: 0, value: 0 });
+        let bytes = entries.into_iter().flat_map(|entry| self.image.layout.entry_bytes(entry)).collect();
+        let offset = self.offset_of(vaddr).ok_or(Refusal::TooFar)?;
+        self.write(offset, bytes);
+        Ok(())
+    }
+
+    fn write_needs(&mut self, wanted: &Wanted) -> Result<(), Refusal> {
+        for (need, text) in &wanted.needs {
+            let value = u32::try_from(self.text_offset(text)?).map_err(|_| Refusal::TooFar)?;
+            let offset = self.offset_of(need.field).ok_or(Refusal::TooFar)?;
+            self.write(offset, self.image.layout.u32_bytes(value).to_vec());
+        }
+        Ok(())
+    }
+
+    fn write_segments(&mut self) {
+        let layout = self.image.layout;
+        let bytes = self.segments.iter().flat_map(|segment| layout.segment_bytes(segment)).collect();
+        self.write(self.phoff, bytes);
+    }
+
+    /// Appends the section names and the section table, and writes the file header. The last section is the record's,
+    /// whose header stands where this says; its place and size are not known yet.
+    fn write_sections(&mut self) -> Option<u64> {
+        let layout = self.image.layout;
+        let mut header = self.image.header;
+        header.phoff = self.phoff;
+        header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
+        let mut record_at = None;
+        if let Some(mut sections) = self.sections.take() {
+            let old = self.image.sections.as_ref().map_or(0, |table| table.names);
+            sections
+                .push((record::SECTION.to_vec(), Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() }));
+            let mut names = vec![0];
+            for (name, section) in &mut sections {
+                section.name = if name.is_empty() { 0 } else { u32::try_from(names.len()).unwrap_or(0) };
+                if !name.is_empty() {
+                    names.extend_from_slice(name);
+                    names.push(0);
+                }
+            }
+            if let Some((_, table)) = sections.get_mut(old) {
+                (table.offset, table.size) = (self.end(), names.len() as u64);
+            }
+            self.tail.extend(names);
+            self.pad_to(self.end().next_multiple_of(8));
+            header.shoff = self.end();
+            header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
+            set_counts(&mut header, &mut sections, old);
+            for (_, section) in &sections {
+                record_at = Some(self.end());
+                self.tail.extend(layout.section_bytes(section));
+            }
+        }
+        for (offset, bytes) in layout.header_writes(&header) {
+            self.write(offset, bytes);
+        }
+        record_at
+    }
+
+    /// Appends the record and, where there is a section table, describes it there.
+    fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>) {
+        let offset = self.end();
+        let inverse = self.patches().iter().map(|patch| self.inverse(patch)).collect();
+        let blob = record::encode(&Record::new(self.image.bytes, inverse, options.bound.clone()));
+        if let Some(at) = header_at {
+            let layout = self.image.layout;
+            let word = layout.word_size() as u64;
+            self.write(at + 8 + 2 * word, [layout.word_bytes(offset), layout.word_bytes(blob.len() as u64)].concat());
+        }
+        self.tail.extend(blob);
+    }
+
+    fn inverse(&self, patch: &Patch) -> Inverse {
+        let start = usize::try_from(patch.offset.0).unwrap_or(usize::MAX);
+        let bytes = self.image.bytes.get(start..).and_then(|rest| rest.get(..patch.bytes.len())).unwrap_or_default();
+        Inverse::new(patch.offset.0, bytes)
+    }
+
+    /// The writes, each cut down to the bytes that differ.
+    fn patches(&self) -> Vec<Patch> {
+        let mut patches = Vec::with_capacity(self.writes.len());
+        for (offset, new) in &self.writes {
+            let start = usize::try_from(*offset).unwrap_or(usize::MAX);
+            let old = self.image.bytes.get(start..).and_then(|rest| rest.get(..new.len())).unwrap_or_default();
+            let differs = |(old, new): (&u8, &u8)| old != new;
+            let Some(first) = old.iter().zip(new).position(differs) else { continue };
+            let last = old.iter().zip(new).rposition(differs).unwrap_or(first);
+            let bytes = new.get(first..=last).unwrap_or_default().to_vec();
+            patches.push(Patch { offset: FileOffset(offset + first as u64), bytes });
+        }
+        patches
+    }
+}
+
+/// Counts above SHN_LORESERVE stand in the first section (`elf(5)`).
+fn set_counts(header: &mut super::layout::Header, sections: &mut [(Vec<u8>, Section)], names: usize) {
+    const LORESERVE: usize = 0xff00;
+    let count = sections.len();
+    if let Some((_, first)) = sections.first_mut() {
+        first.size = if count >= LORESERVE { count as u64 } else { 0 };
+        first.link = if names >= LORESERVE { u32::try_from(names).unwrap_or(0) } else { 0 };
+    }
+    header.shnum = u16::try_from(count).ok().filter(|_| count < LORESERVE).unwrap_or(0);
+    header.shstrndx = u16::try_from(names).ok().filter(|_| names < LORESERVE).unwrap_or(u16::MAX);
+}

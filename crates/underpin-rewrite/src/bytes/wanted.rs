@@ -1,0 +1,112 @@
+//! A wish in strings becomes entries of the dynamic section and `vn_file` fields, before any string has a place.
+
+use super::image::{Image, VersionNeed};
+use super::{Edits, Refusal, SearchPathEdit, tags};
+use bstr::{BStr, BString, ByteSlice};
+use std::collections::BTreeSet;
+
+/// What an entry of the new dynamic section holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// As it was.
+    Number(u64),
+    /// The offset of a string that may have to be placed.
+    Text(BString),
+}
+
+/// The file as wished for.
+pub(super) struct Wanted {
+    /// The dynamic section up to DT_NULL.
+    pub entries: Vec<(u64, Value)>,
+    /// The `vn_file` fields that change.
+    pub needs: Vec<(VersionNeed, BString)>,
+    /// The distinct strings that entries and fields ask for, ascending.
+    pub texts: Vec<BString>,
+}
+
+impl Wanted {
+    pub fn new(image: &Image<'_>, edits: &Edits) -> Result<Wanted, Refusal> {
+        let renamed = |offset: u64| {
+            let text = image.strings.at(offset)?;
+            edits.renames.iter().find(|rename| rename.from == text && rename.to != text).map(|rename| rename.to.clone())
+        };
+        let mut entries: Vec<(u64, Value)> = image
+            .dynamic
+            .entries
+            .iter()
+            .map(|entry| match renamed(entry.value).filter(|_| entry.tag == tags::DT_NEEDED) {
+                Some(to) => (entry.tag, Value::Text(to)),
+                None => (entry.tag, Value::Number(entry.value)),
+            })
+            .collect();
+        if let Some(needed) = &edits.needed {
+            set_needed(image, &mut entries, needed);
+        }
+        set_search_path(image, &mut entries, &edits.search_path);
+        let needs: Vec<(VersionNeed, BString)> =
+            image.needs.iter().filter_map(|need| Some((*need, renamed(u64::from(need.file))?))).collect();
+        let texts: BTreeSet<&BString> = entries
+            .iter()
+            .filter_map(|(_, value)| match value {
+                Value::Text(text) => Some(text),
+                Value::Number(_) => None,
+            })
+            .chain(needs.iter().map(|(_, text)| text))
+            .collect();
+        if let Some(text) = texts.iter().find(|text| text.contains(&0)) {
+            return Err(Refusal::BadName { name: (*text).clone() });
+        }
+        let texts = texts.into_iter().cloned().collect();
+        Ok(Wanted { entries, needs, texts })
+    }
+
+    /// Whether the file already is as wished for.
+    pub fn is_met(&self, image: &Image<'_>) -> bool {
+        let same = |(tag, value): &(u64, Value), entry: &super::layout::Entry| {
+            *tag == entry.tag
+                && match value {
+                    Value::Number(number) => *number == entry.value,
+                    Value::Text(text) => image.strings.at(entry.value).is_some_and(|now| text == now),
+                }
+        };
+        self.needs.is_empty()
+            && self.entries.len() == image.dynamic.entries.len()
+            && self.entries.iter().zip(&image.dynamic.entries).all(|(wanted, now)| same(wanted, now))
+    }
+}
+
+/// The new list stands where the first DT_NEEDED stood, or at the start: loaders take the order of the entries.
+fn set_needed(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, needed: &[BString]) {
+    let at = entries.iter().position(|(tag, _)| *tag == tags::DT_NEEDED).unwrap_or(0);
+    let had: Vec<(u64, &BStr)> = image
+        .dynamic
+        .entries
+        .iter()
+        .filter(|entry| entry.tag == tags::DT_NEEDED)
+        .filter_map(|entry| Some((entry.value, image.strings.at(entry.value)?.as_bstr())))
+        .collect();
+    entries.retain(|(tag, _)| *tag != tags::DT_NEEDED);
+    let new = needed.iter().map(|text| {
+        // A name that stays keeps its bytes.
+        let kept = had.iter().find(|(_, name)| *name == text).map(|(offset, _)| Value::Number(*offset));
+        (tags::DT_NEEDED, kept.unwrap_or_else(|| Value::Text(text.clone())))
+    });
+    entries.splice(at..at, new);
+}
+
+fn set_search_path(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, edit: &SearchPathEdit) {
+    let is_path = |tag: u64| tag == tags::DT_RPATH || tag == tags::DT_RUNPATH;
+    let (tag, text) = match edit {
+        SearchPathEdit::Keep | SearchPathEdit::Dead => return,
+        SearchPathEdit::Remove => return entries.retain(|(tag, _)| !is_path(*tag)),
+        SearchPathEdit::Runpath(text) => (tags::DT_RUNPATH, text),
+        SearchPathEdit::Rpath(text) => (tags::DT_RPATH, text),
+    };
+    let at = entries.iter().position(|(tag, _)| is_path(*tag)).unwrap_or(entries.len());
+    let same = |entry: &super::layout::Entry| {
+        is_path(entry.tag) && image.strings.at(entry.value).is_some_and(|now| text == now)
+    };
+    let kept = image.dynamic.entries.iter().find(|entry| same(entry)).map(|entry| Value::Number(entry.value));
+    entries.retain(|(tag, _)| !is_path(*tag));
+    entries.insert(at, (tag, kept.unwrap_or_else(|| Value::Text(text.clone()))));
+}
