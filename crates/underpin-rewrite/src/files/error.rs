@@ -151,7 +151,6 @@ impl ReplaceError {
         )
     }
 
-    #[allow(dead_code)]
     pub(super) fn io(path: &Path, step: &'static str) -> impl FnOnce(io::Error) -> ReplaceError {
         let path = path.to_path_buf();
         move |source| ReplaceError::Io { path, step, source }

@@ -1,0 +1,207 @@
+//! Temporary files beside their targets: a name that is recognised, a lock that says whether somebody still works.
+//!
+//! `.NAME.underpin-PID-N` stands in the target's directory, so that `$ORIGIN` is the same and the rename stays on one
+//! file system. Its maker holds an flock(2) on it, which ends with the process however that ends; what nobody holds is
+//! a leftover and may go.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MARK: &[u8] = b".underpin-";
+/// The longest file name of nearly every file system (`NAME_MAX`, limits.h).
+const NAME_MAX: usize = 255;
+/// How often a name is tried that somebody else takes at the same moment.
+const ATTEMPTS: usize = 64;
+
+/// A temporary file; removed when it is dropped, unless it was renamed to its target.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    path: PathBuf,
+    /// Holds the lock. Open for reading only: a file that is open for writing cannot be executed (ETXTBSY).
+    lock: File,
+    placed: bool,
+}
+
+impl Temporary {
+    /// Makes an empty one beside `target`, with the descriptor to write it. Nobody but the owner may read it yet.
+    pub(super) fn beside(target: &Path) -> io::Result<(Temporary, File)> {
+        for _ in 0..ATTEMPTS {
+            let path = name_beside(target);
+            let writer = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                other => other?,
+            };
+            // Taken away by a cleaner that came between the creation and the lock: another name then.
+            match lock_existing(&path) {
+                Ok(Some(lock)) if same(&lock, &writer) => {
+                    return Ok((Temporary { path, lock, placed: false }, writer));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let _ = fs::remove_file(&path);
+                    return Err(error);
+                }
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary file"))
+    }
+
+    /// Another name for the same file, beside another target.
+    pub(super) fn also_beside(&self, target: &Path) -> io::Result<Temporary> {
+        for _ in 0..ATTEMPTS {
+            let path = name_beside(target);
+            match fs::hard_link(&self.path, &path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(Temporary { path, lock: self.lock.try_clone()?, placed: false }),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary file"))
+    }
+
+    /// A further name of a file that stands elsewhere, beside `target`: to put an old file back.
+    pub(super) fn of_existing(file: &Path, target: &Path) -> io::Result<Temporary> {
+        let path = name_beside(target);
+        fs::hard_link(file, &path)?;
+        let lock = File::open(&path)?;
+        Ok(Temporary { path, lock, placed: false })
+    }
+
+    /// Where it stands.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file.
+    pub(super) fn file(&self) -> &File {
+        &self.lock
+    }
+
+    /// Puts it in the place of `target`, at once (rename(2)).
+    pub(super) fn place(&mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.placed {
+            // Nothing better can be done here than to leave it to the next run.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes the temporaries of killed runs in a directory, and says which.
+///
+/// # Errors
+/// Where the directory cannot be read. A leftover that cannot be removed stays.
+pub(super) fn remove_leftovers(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if !is_temporary(&entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let path = entry.path();
+        // The lock is held until the file is gone, so that its maker, if it is only just at work, sees that it is.
+        if let Ok(Some(_lock)) = lock_existing(&path)
+            && fs::remove_file(&path).is_ok()
+        {
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+/// Whether a name is one of ours.
+pub(super) fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    let Some(at) = name.windows(MARK.len()).rposition(|part| part == MARK) else { return false };
+    let number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let mut parts = name[at + MARK.len()..].split(|&byte| byte == b'-');
+    name.starts_with(b".")
+        && at > 1
+        && parts.next().is_some_and(number)
+        && parts.next().is_some_and(number)
+        && parts.next().is_none()
+}
+
+fn name_beside(target: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let mark = [MARK, format!("{}-{count}", std::process::id()).as_bytes()].concat();
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    let room = NAME_MAX - mark.len() - 1;
+    let name = [b".", &name[..name.len().min(room)], &mark].concat();
+    target.with_file_name(OsString::from_vec(name))
+}
+
+/// Opens a file and takes its lock; `None` where another process has it, or the name leads elsewhere by now.
+fn lock_existing(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32)
+        .open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let here = file.metadata()?;
+    let there = fs::symlink_metadata(path)?;
+    Ok(((here.dev(), here.ino()) == (there.dev(), there.ino())).then_some(file))
+}
+
+fn same(one: &File, other: &File) -> bool {
+    matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_names_are_temporary() {
+        for name in [".libx.so.1.underpin-12-0", ".a.underpin-1-2", ".b.underpin-x.underpin-3-4"] {
+            assert!(is_temporary(OsStr::new(name)), "{name}");
+        }
+        for name in
+            ["libx.so.underpin-12-0", ".underpin-1-2", ".a.underpin-1", ".a.underpin-1-2-3", ".a.underpin-1-x", ".a"]
+        {
+            assert!(!is_temporary(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_the_greatest_length_still_has_a_temporary() {
+        let long = "n".repeat(NAME_MAX);
+        let beside = name_beside(&Path::new("/d").join(&long));
+        assert_eq!(beside.file_name().unwrap().len(), NAME_MAX);
+        assert!(is_temporary(beside.file_name().unwrap()));
+    }
+
+    #[test]
+    fn a_leftover_is_removed_and_a_held_temporary_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("prog");
+        let (held, _writer) = Temporary::beside(&target).unwrap();
+        fs::write(dir.path().join(".prog.underpin-1-7"), "left").unwrap();
+        fs::write(dir.path().join("prog"), "kept").unwrap();
+        // flock belongs to the open file: another descriptor of this process is as foreign as another process.
+        let removed = remove_leftovers(dir.path()).unwrap();
+        assert_eq!(removed, [dir.path().join(".prog.underpin-1-7")]);
+        assert!(held.path().exists() && target.exists());
+        let path = held.path().to_path_buf();
+        drop(held);
+        assert!(!path.exists());
+    }
+}
