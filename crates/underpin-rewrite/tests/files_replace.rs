@@ -1,6 +1,8 @@
 //! Replacing one file: what is kept, what is refused, and that nothing is left behind. Judged by stat, getfattr, getcap
 //! and getfacl.
 
+#![allow(clippy::unwrap_used, reason = "a panic is the failing assertion")]
+
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

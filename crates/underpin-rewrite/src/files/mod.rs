@@ -1,7 +1,7 @@
 //! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file stands there.
 //!
 //! [`replace`] is the one way to a disk: a temporary file beside the target, everything kept that the target had, the
-//! real loader asked about it (`Judge`, `verify_rewritten`) and only then a rename. `run_all` does that for a
+//! real loader asked about it ([`Judge`], [`verify_rewritten`]) and only then a rename. `run_all` does that for a
 //! whole tree, each object once, and `status_all` says what stands there.
 //! Any failure leaves the old file and no temporary. Nothing here decides what is bound: that is the plan's business.
 
@@ -20,8 +20,8 @@ mod verify;
 pub use error::{Disagreement, ReplaceError};
 pub use identity::FileIdentity;
 pub use job::{Job, Jobs, ObjectResult, Outcome, Progress, Silent, Step, Summary, Task};
-pub use judge::{JudgedObject, Judgement, NotAsked, Opinion};
+pub use judge::{Bindings, Judge, JudgedObject, Judgement, NotAsked, Opinion, TIME_LIMIT};
 pub use keep::{HardLinks, Keep, Replaced, Times};
 pub use replace::{Target, clean, replace};
 pub use status::{StaleReason, Status};
-pub use verify::{BoundName, Expectation, Verified};
+pub use verify::{BoundName, Expectation, Verified, verify_rewritten};

@@ -1,0 +1,135 @@
+//! Symbol bindings as a loader tells them: which reference, of which object, to the definition of which object.
+
+use crate::files::Disagreement;
+use bstr::ByteSlice;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A reference: the object that makes it, and the symbol with its version in brackets.
+type Reference = (PathBuf, String);
+
+/// Which object defines what each reference is bound to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bindings {
+    targets: BTreeMap<Reference, BTreeSet<PathBuf>>,
+}
+
+impl Bindings {
+    /// Reads the lines of `LD_DEBUG=bindings`, as in ``binding file A [0] to B [0]: normal symbol `s' [V]``, and those
+    /// of `LD_WARN`. The file itself stands there as `file`, whatever it was called by.
+    pub(super) fn read(file: &Path, stdout: &[u8], stderr: &[u8]) -> Bindings {
+        let mut bindings = Bindings::default();
+        let mut known: HashMap<Vec<u8>, PathBuf> = HashMap::new();
+        let mut real = |name: &[u8]| known.entry(name.to_vec()).or_insert_with(|| real_path(file, name)).clone();
+        for line in stdout.lines().chain(stderr.lines()) {
+            if let Some((from, to, symbol)) = binding(line) {
+                bindings.targets.entry((real(from), symbol)).or_default().insert(real(to));
+            } else if let Some((symbol, from)) = undefined(line) {
+                bindings.targets.entry((real(from), symbol)).or_default();
+            }
+        }
+        bindings
+    }
+
+    /// How many references were told.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether none was told.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// The same, with one file called by another path: to compare a copy with what it is a copy of.
+    #[must_use]
+    pub fn renamed(self, from: &Path, to: &Path) -> Bindings {
+        let rename = |path: PathBuf| if path == from { to.to_path_buf() } else { path };
+        let rename_all = |targets: BTreeSet<PathBuf>| targets.into_iter().map(rename).collect();
+        let targets =
+            self.targets.into_iter().map(|((object, symbol), targets)| ((rename(object), symbol), rename_all(targets)));
+        Bindings { targets: targets.collect() }
+    }
+
+    /// That every reference is bound to the same object as before.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    pub fn same_as(&self, before: &Bindings) -> Result<(), Disagreement> {
+        let show = |targets: Option<&BTreeSet<PathBuf>>| match targets {
+            Some(targets) if !targets.is_empty() => {
+                targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+            }
+            _ => "nothing".to_owned(),
+        };
+        let references: BTreeSet<&Reference> = self.targets.keys().chain(before.targets.keys()).collect();
+        for reference in references {
+            let (then, now) = (before.targets.get(reference), self.targets.get(reference));
+            if then != now {
+                return Err(Disagreement::Symbol {
+                    symbol: reference.1.clone(),
+                    from: reference.0.display().to_string(),
+                    before: show(then),
+                    now: show(now),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn real_path(file: &Path, name: &[u8]) -> PathBuf {
+    let path = Path::new(OsStr::from_bytes(name));
+    if path == file || name.is_empty() {
+        return file.into();
+    }
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+fn binding(line: &[u8]) -> Option<(&[u8], &[u8], String)> {
+    let (_, rest) = line.split_once_str("\tbinding file ")?;
+    let (from, rest) = rest.split_once_str(" to ")?;
+    let (to, symbol) = rest.split_once_str("]: ")?;
+    let object = |text: &'_ [u8]| text.rfind(b" [").unwrap_or(text.len());
+    let (_, symbol) = symbol.split_once_str("symbol `")?;
+    // `name' [VERSION], or `name' alone.
+    Some((&from[..object(from)], &to[..object(to)], String::from_utf8_lossy(symbol).replacen('\'', "", 1)))
+}
+
+/// The lines of `print_unresolved`: the symbol, a tab, the object in brackets.
+fn undefined(line: &[u8]) -> Option<(String, &[u8])> {
+    let (_, rest) = line.split_once_str("undefined symbol: ")?;
+    let (symbol, object) = rest.split_once_str("\t(")?;
+    Some((String::from_utf8_lossy(symbol).trim().to_owned(), object.strip_suffix(b")").unwrap_or(object)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_the_loader_are_read() {
+        let errors = b"      42:\tbinding file /p [0] to /no/libx.so [0]: normal symbol `f' [V_1]\n\
+            \x20     42:\tbinding file /no/libx.so [0] to /p [0]: normal symbol `g'\n";
+        let bindings = Bindings::read(Path::new("/p"), b"undefined symbol: h\t(/p)\n", errors);
+        let shown: Vec<String> = bindings.targets.iter().map(|entry| format!("{entry:?}")).collect();
+        assert_eq!(
+            shown,
+            [r#"(("/no/libx.so", "g"), {"/p"})"#, r#"(("/p", "f [V_1]"), {"/no/libx.so"})"#, r#"(("/p", "h"), {})"#]
+        );
+    }
+
+    #[test]
+    fn another_target_is_a_disagreement() {
+        let line = |to: &str| format!(" 1:\tbinding file /p [0] to {to} [0]: normal symbol `f'\n").into_bytes();
+        let read = |to| Bindings::read(Path::new("/p"), b"", &line(to));
+        assert_eq!(read("/a").same_as(&read("/a")), Ok(()));
+        let error = read("/b").same_as(&read("/a")).unwrap_err();
+        assert_eq!(error.to_string(), "symbol f of /p was bound to /a and is bound to /b");
+    }
+}
