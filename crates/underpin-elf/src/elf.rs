@@ -132,13 +132,20 @@ impl Elf {
         load.offset.0.checked_add(vaddr.0 - load.vaddr.0).map(FileOffset)
     }
 
-    /// The PT_LOAD that holds an address in the file, and the file offset behind its last byte.
+    /// The PT_LOAD that holds an address in the file, and the file offset up to which what follows the address in memory
+    /// follows it in the file too: the segment's end, or that of the next one where both go on without a gap (patchelf
+    /// lets a table run from one into the other).
     #[must_use]
     pub fn load_of(&self, vaddr: Vaddr) -> Option<(&Segment, u64)> {
-        self.loads().find_map(|load| {
-            let within = vaddr.0.checked_sub(load.vaddr.0)?;
-            let limit = load.offset.0.checked_add(load.file_size)?;
-            (within < load.file_size).then_some((load, limit))
-        })
+        let load = self
+            .loads()
+            .find(|load| vaddr.0.checked_sub(load.vaddr.0).is_some_and(|within| within < load.file_size))?;
+        let mut end = (load.vaddr.0.checked_add(load.file_size)?, load.offset.0.checked_add(load.file_size)?);
+        for next in self.loads().filter(|next| next.file_size > 0) {
+            if (next.vaddr.0, next.offset.0) == end {
+                end = (end.0.checked_add(next.file_size)?, end.1.checked_add(next.file_size)?);
+            }
+        }
+        Some((load, end.1))
     }
 }

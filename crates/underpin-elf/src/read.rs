@@ -159,12 +159,10 @@ fn read_past_end<S: Source + ?Sized>(
     if ended || zeros >= layout.dynamic_size() as u64 { Ok(entries) } else { Err(unended) }
 }
 
-fn string_table(elf: &Elf, dynamic: &Dynamic, dynamic_offset: u64) -> Result<StringTable, ElfError> {
+fn string_table<'e>(elf: &'e Elf, dynamic: &Dynamic, dynamic_offset: u64) -> Result<StringTable<'e>, ElfError> {
     let missing = |what| fault_at(Fault::BadTable { what }, dynamic_offset);
     let (vaddr, _) = dynamic.string_table.ok_or_else(|| missing("the dynamic section (no DT_STRTAB)"))?;
-    let start = elf.offset_of(vaddr).ok_or_else(|| missing("DT_STRTAB (no PT_LOAD holds its address)"))?;
-    let limit = elf.load_of(vaddr).map_or(start.0, |(_, limit)| limit);
-    Ok(StringTable { start: start.0, limit })
+    StringTable::new(elf, vaddr).ok_or_else(|| missing("DT_STRTAB (no PT_LOAD holds its address)"))
 }
 
 /// Where a string of the dynamic section goes.

@@ -1,11 +1,13 @@
 //! NUL-terminated strings of a string table, fetched in as few reads as possible.
 //!
 //! Loaders trust DT_STRTAB and never look at DT_STRSZ (`glibc elf/dl-load.c`, `musl ldso/dynlink.c`): neither does this
-//! reader. A string ends where the PT_LOAD that holds the table ends in the file, at the latest.
+//! reader. They add an offset to the table's address, wherever that leads: a string may stand in another PT_LOAD than the
+//! table, and ends where that PT_LOAD ends in the file, at the latest.
 //! The sum of all strings is bounded by a small multiple of the file's size, since entries may share bytes.
 
+use crate::region::Region;
 use crate::window::Window;
-use crate::{ElfError, Fault, FileOffset, Source};
+use crate::{Class, Elf, ElfError, Fault, FileOffset, Source, Vaddr};
 use bstr::BString;
 
 /// Strings closer than this are fetched by one read.
@@ -15,13 +17,41 @@ const SPAN: u64 = 8192;
 /// How much is read behind the start of a string at first; library names and most search paths fit.
 const FIRST: u64 = 256;
 
-/// Where a string table lies in the file.
+/// A string table: an address, and the segments that say what of the file stands there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StringTable {
-    /// File offset of its first byte.
-    pub start: u64,
-    /// File offset behind its last possible byte.
-    pub limit: u64,
+pub(crate) struct StringTable<'e> {
+    elf: &'e Elf,
+    start: Vaddr,
+}
+
+/// Where in the file a string starts, and between which offsets it is mapped.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    begin: u64,
+    at: u64,
+    limit: u64,
+}
+
+impl<'e> StringTable<'e> {
+    /// The table at an address; `None` where no PT_LOAD holds it.
+    pub(crate) fn new(elf: &'e Elf, start: Vaddr) -> Option<StringTable<'e>> {
+        elf.load_of(start).map(|_| StringTable { elf, start })
+    }
+
+    /// Addresses wrap around, as the sum of a pointer and a number does.
+    fn place(self, offset: u64) -> Result<Place, ElfError> {
+        let sum = self.start.0.wrapping_add(offset);
+        let vaddr = Vaddr(if self.elf.ident.class == Class::Elf32 { sum & u64::from(u32::MAX) } else { sum });
+        let place = self.elf.load_of(vaddr).and_then(|(load, limit)| {
+            let at = load.offset.0.checked_add(vaddr.0 - load.vaddr.0)?;
+            Some(Place { begin: load.offset.0, at, limit })
+        });
+        place.ok_or_else(|| {
+            let table = self.elf.offset_of(self.start).unwrap_or_default();
+            let fault = Fault::BadTable { what: "a string offset of the dynamic section" };
+            ElfError { fault, offset: FileOffset(table.0.saturating_add(offset)) }
+        })
+    }
 }
 
 /// What is left of the memory that strings may take; entries that share bytes cannot multiply them without end.
@@ -47,7 +77,7 @@ impl Budget {
 /// A string that starts outside the table's segment or that no NUL ends.
 pub(crate) fn read_strings<S: Source + ?Sized>(
     window: &Window<'_, S>,
-    table: StringTable,
+    table: StringTable<'_>,
     offsets: &[u64],
 ) -> Result<Vec<BString>, ElfError> {
     let mut order: Vec<usize> = (0..offsets.len()).collect();
@@ -59,17 +89,18 @@ pub(crate) fn read_strings<S: Source + ?Sized>(
         let (group, behind) = rest.split_at(group_len(rest, offsets, first));
         rest = behind;
         let last = group.last().and_then(|index| offsets.get(*index)).copied().unwrap_or(first);
-        let start = position(table, first)?;
-        let bytes = window.up_to(start, last - first + FIRST, table.limit, "the dynamic string table")?;
+        let Place { at: start, limit, .. } = table.place(first)?;
+        let bytes = window.up_to(start, last - first + FIRST, limit, "the dynamic string table")?;
         for index in group {
             let offset = offsets.get(*index).copied().unwrap_or(first);
-            let at = position(table, offset)?;
-            let tail = usize::try_from(offset - first).ok().and_then(|skip| bytes.get(skip..)).unwrap_or_default();
+            let place = table.place(offset)?;
+            let skip = place.at.checked_sub(start).and_then(|skip| usize::try_from(skip).ok());
+            let tail = skip.and_then(|skip| bytes.get(skip..)).unwrap_or_default();
             let string = match tail.iter().position(|byte| *byte == 0) {
                 Some(end) => BString::from(tail.get(..end).unwrap_or_default()),
-                None => read_long(window, at, table.limit)?,
+                None => read_long(window, place.at, place.limit)?,
             };
-            budget.take(string.len(), "the dynamic string table", at)?;
+            budget.take(string.len(), "the dynamic string table", place.at)?;
             if let Some(slot) = strings.get_mut(*index) {
                 *slot = string;
             }
@@ -99,20 +130,20 @@ pub(crate) trait Strings {
 }
 
 /// Strings that lie near to each other, as those of version tables do: a piece of the table is kept at hand.
-pub(crate) struct Nearby<'w, 's, S: ?Sized> {
+pub(crate) struct Nearby<'w, 's, 'e, S: ?Sized> {
     window: &'w Window<'s, S>,
-    table: StringTable,
-    /// Offset in the table of what is at hand.
+    table: StringTable<'e>,
+    /// File offset of what is at hand.
     base: u64,
     bytes: Vec<u8>,
 }
 
-impl<'w, 's, S: Source + ?Sized> Nearby<'w, 's, S> {
-    pub(crate) fn new(window: &'w Window<'s, S>, table: StringTable) -> Self {
+impl<'w, 's, 'e, S: Source + ?Sized> Nearby<'w, 's, 'e, S> {
+    pub(crate) fn new(window: &'w Window<'s, S>, table: StringTable<'e>) -> Self {
         Nearby { window, table, base: 0, bytes: Vec::new() }
     }
 
-    /// The string at `at`, as far as it lies whole in what is at hand.
+    /// The string at a file offset, as far as it lies whole in what is at hand.
     fn held(&self, at: u64) -> Option<(usize, usize)> {
         let start = usize::try_from(at.checked_sub(self.base)?).ok()?;
         let length = self.bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
@@ -120,31 +151,41 @@ impl<'w, 's, S: Source + ?Sized> Nearby<'w, 's, S> {
     }
 }
 
-impl<S: Source + ?Sized> Strings for Nearby<'_, '_, S> {
+impl<S: Source + ?Sized> Strings for Nearby<'_, '_, '_, S> {
     fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError> {
         let what = "the dynamic string table";
+        let place = self.table.place(at)?;
         let mut size = FIRST * 2;
-        while self.held(at).is_none() {
-            let base = at.saturating_sub(size);
-            let start = position(self.table, base)?;
-            let bytes = self.window.up_to(start, size * 2, self.table.limit, what)?.into_owned();
+        while self.held(place.at).is_none() {
+            let base = place.at.saturating_sub(size).max(place.begin);
+            let bytes = self.window.up_to(base, size * 2, place.limit, what)?.into_owned();
             if size > self.window.len() {
-                return Err(ElfError { fault: Fault::BadTable { what }, offset: FileOffset(start) });
+                return Err(ElfError { fault: Fault::BadTable { what }, offset: FileOffset(base) });
             }
             (self.base, self.bytes) = (base, bytes);
             size *= 4;
         }
-        let (start, length) = self.held(at).unwrap_or_default();
-        budget.take(length, what, self.table.start.saturating_add(at))?;
+        let (start, length) = self.held(place.at).unwrap_or_default();
+        budget.take(length, what, place.at)?;
         Ok(self.bytes.get(start..start + length).unwrap_or_default())
     }
 }
 
-fn position(table: StringTable, offset: u64) -> Result<u64, ElfError> {
-    table.start.checked_add(offset).filter(|at| *at < table.limit).ok_or(ElfError {
-        fault: Fault::BadTable { what: "a string offset of the dynamic section" },
-        offset: FileOffset(table.start.saturating_add(offset)),
-    })
+/// Strings of a table whose own segment is at hand; those in other segments are fetched when they are asked for.
+pub(crate) struct Reaching<'w, 's, 'e, S: ?Sized> {
+    /// From the table's start to the end of its segment.
+    pub near: Region<'w, 's, S>,
+    /// Everywhere else.
+    pub far: Option<Nearby<'w, 's, 'e, S>>,
+}
+
+impl<S: Source + ?Sized> Strings for Reaching<'_, '_, '_, S> {
+    fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError> {
+        match &mut self.far {
+            Some(far) if at >= self.near.size() => far.string(at, budget),
+            _ => self.near.string(at, budget),
+        }
+    }
 }
 
 /// A string that did not end within the first read: reads on in doubling steps.

@@ -27,10 +27,7 @@ pub(crate) fn read<S: Source + ?Sized>(
     let window = Window::around(source, start, end, "the version tables")?;
     let mut budget = Budget::of(window.len());
     let mut tables = Versions::default();
-    if let Some(table) = elf
-        .load_of(at)
-        .map(|(load, limit)| StringTable { start: load.offset.0.saturating_add(at.0 - load.vaddr.0), limit })
-    {
+    if let Some(table) = StringTable::new(elf, at) {
         let mut strings = Nearby::new(&window, table);
         let mut names = Names { strings: &mut strings, budget: &mut budget };
         if let Some((vaddr, count)) = dynamic.verneed.filter(|(_, count)| *count > 0) {

@@ -5,7 +5,7 @@ use crate::deep::traces::{Seen, Traces};
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::{Layout, RawSymbol};
 use crate::region::Region;
-use crate::strings::{Budget, Strings};
+use crate::strings::{Budget, Nearby, Reaching, StringTable, Strings};
 use crate::window::Window;
 use crate::{Binding, Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, Section, SectionKind, Source};
 use crate::{SymbolKind, SymbolSource, Vaddr, VersionedSymbol};
@@ -41,7 +41,9 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         let (Some(table), Some((strings, size))) = (dynamic.symbol_table, dynamic.string_table) else {
             return Ok(symbols);
         };
-        let mut strings = count::table(self.window, self.elf, strings, "the dynamic string table", size)?;
+        let far = StringTable::new(self.elf, strings).map(|table| Nearby::new(self.window, table));
+        let near = count::table(self.window, self.elf, strings, "the dynamic string table", size)?;
+        let mut strings = Reaching { near, far };
         let mut budget = Budget::of(self.window.len());
         let mut names = Names { strings: &mut strings, budget: &mut budget };
         self.read_versions(dynamic, &mut symbols.versions, &mut names)?;
