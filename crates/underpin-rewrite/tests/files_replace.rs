@@ -213,10 +213,13 @@ fn a_file_that_changed_since_it_was_planned_is_left_alone() {
     assert_eq!(names(dir.path()), ["prog"]);
 }
 
+/// Something that somebody else may do to a file, and its name.
+type Change = (&'static str, fn(&Path));
+
 #[test]
 fn a_file_that_changes_while_the_copy_is_verified_is_left_alone() {
     let dir = Fixture::new();
-    let changes: [(&str, fn(&Path)); 4] = [
+    let changes: [Change; 4] = [
         ("written", |file| fs::write(file, "another").unwrap()),
         ("replaced", |file| {
             fs::write(file.with_extension("new"), "other").unwrap();

@@ -13,6 +13,12 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A lock that another thread of this process gave back lives on for a moment in a child that was just forked, until
+/// its exec; so long a lock is waited for.
+const LOCK_ATTEMPTS: u32 = 50;
+const LOCK_WAIT: Duration = Duration::from_millis(5);
 
 /// A file that is held for a change: read it, make new bytes of it, replace it.
 #[derive(Debug)]
@@ -39,7 +45,7 @@ impl Target {
             .custom_flags(flags.bits() as i32)
             .open(&real)
             .map_err(ReplaceError::io(&real, "opening it"))?;
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        if !lock(&file) {
             return Err(ReplaceError::Busy { path: real });
         }
         let metadata = file.metadata().map_err(ReplaceError::io(&real, "reading its status"))?;
@@ -178,6 +184,20 @@ impl Target {
             copy.file().metadata().map_err(ReplaceError::io(&self.path, "it was replaced, but reading its status"))?;
         Ok(Replaced { path: self.path.clone(), now: FileIdentity::of(&now), relinked: others })
     }
+}
+
+/// Takes the lock of a file; `false` where somebody else keeps it. A file system without locks is no hindrance: that
+/// the file is unchanged is compared before the rename in any case.
+fn lock(file: &File) -> bool {
+    let mut attempts = 0;
+    while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        if attempts == LOCK_ATTEMPTS {
+            return false;
+        }
+        attempts += 1;
+        std::thread::sleep(LOCK_WAIT);
+    }
+    true
 }
 
 /// Puts `new` in the place of the file at `target`, which must still be as `planned`: [`Target::open`] and
