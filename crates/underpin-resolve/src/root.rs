@@ -9,7 +9,7 @@ mod overlay;
 
 pub use host::HostRoot;
 pub use memory::MemoryRoot;
-pub use overlay::OverlayRoot;
+pub use overlay::{Bytes, OverlayRoot, PatchedSource};
 
 use bstr::BStr;
 use bstr::BString;
@@ -50,6 +50,8 @@ pub struct Meta {
     pub kind: FileKind,
     /// Size in bytes.
     pub size: u64,
+    /// `st_mtim`, in nanoseconds since 1970; 0 where the file system behind the root has none.
+    pub modified: i64,
     /// `S_ISUID`: secure-execution mode wants it of preloads.
     pub set_user_id: bool,
     /// Set-user-ID or set-group-ID to somebody: the kernel starts it in secure-execution mode.

@@ -1,6 +1,8 @@
 //! The order of constructors, judged by the loaders: their debug output for real programs, constructors that print for
 //! generated graphs with cycles.
 
+#![allow(clippy::print_stdout, reason = "a test says what it compared")]
+
 mod common;
 
 use std::path::Path;
@@ -26,8 +28,8 @@ fn agrees(program: &str, arguments: &[&str]) {
     if let Some(lack) = missing(&[program]) {
         return skip(&lack);
     }
-    let program = Path::new(program).canonicalize().unwrap();
-    let closure = common::modelled(&program, Environment::empty()).unwrap();
+    let program = Path::new(program).canonicalize().expect("the program");
+    let closure = common::modelled(&program, Environment::empty()).expect("a closure");
     let settings = [("", InitialiserSort::DepthFirst), ("glibc.rtld.dynamic_sort=1", InitialiserSort::Moving)];
     for (tunables, sort) in settings {
         let expected = called(&program, arguments, tunables);
@@ -70,7 +72,7 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit
     }
 }
 
@@ -78,7 +80,7 @@ impl Numbers {
 fn graph(fixture: &Fixture, compiler: &str, seed: u64) -> std::path::PathBuf {
     let mut numbers = Numbers(seed);
     let folder = fixture.mkdir(format!("graph{seed}"));
-    let folder = folder.to_str().unwrap();
+    let folder = folder.to_str().expect("a UTF-8 path");
     let stubs = fixture.join("stubs");
     let stubs = format!("-L{}", stubs.display());
     for library in 0..LIBRARIES {
@@ -134,7 +136,7 @@ fn graphs_with_cycles_are_sorted_as_glibc_sorts_them_in_both_settings() {
     let mut differing = 0;
     for seed in 0..8 {
         let program = graph(&fixture, "cc", seed);
-        let closure = common::modelled(&program, Environment::empty()).unwrap();
+        let closure = common::modelled(&program, Environment::empty()).expect("a closure");
         let by = |sort| numbers_of(&paths(&closure, &closure.initialisation_order_by(sort)));
         let (walk, moving) = (by(InitialiserSort::DepthFirst), by(InitialiserSort::Moving));
         assert_eq!(walk, printed(&program, ""), "graph {seed}");
@@ -150,7 +152,7 @@ fn graphs_with_cycles_are_sorted_as_musl_queues_them() {
     let fixture = sources("musl-gcc");
     for seed in 0..4 {
         let program = graph(&fixture, "musl-gcc", seed);
-        let closure = common::modelled(&program, Environment::empty()).unwrap();
+        let closure = common::modelled(&program, Environment::empty()).expect("a closure");
         let order = numbers_of(&paths(&closure, &closure.initialisation_order()));
         assert_eq!(order, printed(&program, ""), "graph {seed}");
     }
@@ -170,7 +172,7 @@ fn initfirst_runs_before_everything_else() {
     let rpath = format!("-Wl,-rpath,{}", fixture.text());
     fixture.cc(["main.c", "-o", "prog", "-Wl,--no-as-needed", "-L.", "-lg0", "-lg1", "-lg2", &rpath]);
     let program = fixture.join("prog");
-    let closure = common::modelled(&program, Environment::empty()).unwrap();
+    let closure = common::modelled(&program, Environment::empty()).expect("a closure");
     let order = numbers_of(&paths(&closure, &closure.initialisation_order()));
     assert_eq!(order, printed(&program, ""));
     assert_eq!(order[0], "1");

@@ -102,6 +102,7 @@ fn meta(metadata: &Metadata) -> Meta {
             FileKind::Other
         },
         size: metadata.len(),
+        modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
         set_user_id: mode & libc::S_ISUID != 0,
         secure_execution: mode & (libc::S_ISUID | libc::S_ISGID) != 0,
     }

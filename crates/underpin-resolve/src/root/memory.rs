@@ -86,7 +86,7 @@ impl Root for MemoryRoot {
             None => return Err(Errno::NotFound),
         };
         let id = FileId { device: 1, inode: self.inode(&path) };
-        Ok(Meta { id, kind, size, set_user_id: false, secure_execution: false })
+        Ok(Meta { id, kind, size, modified: 0, set_user_id: false, secure_execution: false })
     }
 
     fn real_path(&self, path: &BStr) -> Result<BString, Errno> {

@@ -3,12 +3,65 @@
 use super::{Errno, FileId, FileKind, Meta, Opened, Root};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
 use std::sync::Arc;
+use underpin_elf::Source;
+
+/// Contents of a file.
+pub type Bytes = Arc<dyn Source + Send + Sync>;
+
+/// Another file's bytes with some of them replaced: a changed file costs no more memory than its changes.
+pub struct PatchedSource {
+    base: Bytes,
+    /// As much of the base is left.
+    kept: u64,
+    /// Offset and bytes, ascending, not overlapping.
+    patches: Vec<(u64, Vec<u8>)>,
+    /// Stands behind the kept part.
+    tail: Vec<u8>,
+}
+
+impl PatchedSource {
+    /// The first `kept` bytes of `base`, with patches inside them, and `tail` behind. Patches beyond `kept` are cut.
+    #[must_use]
+    pub fn new(base: Bytes, kept: u64, mut patches: Vec<(u64, Vec<u8>)>, tail: Vec<u8>) -> PatchedSource {
+        patches.sort_by_key(|(offset, _)| *offset);
+        PatchedSource { kept: kept.min(base.len()), base, patches, tail }
+    }
+}
+
+impl Source for PatchedSource {
+    fn len(&self) -> u64 {
+        self.kept + self.tail.len() as u64
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        let end = offset.checked_add(buf.len() as u64).filter(|end| *end <= self.len());
+        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let inside = usize::try_from(self.kept.clamp(offset, end) - offset).map_err(io::Error::other)?;
+        let (kept, behind) = buf.split_at_mut(inside);
+        if !kept.is_empty() {
+            self.base.read_exact_at(offset, kept)?;
+        }
+        if !behind.is_empty() {
+            self.tail.as_slice().read_exact_at(offset.max(self.kept) - self.kept, behind)?;
+        }
+        for (start, bytes) in &self.patches {
+            let shared = offset.max(*start)..(offset + kept.len() as u64).min(start + bytes.len() as u64);
+            if shared.start < shared.end {
+                let (from, to) = (shared.start - start, shared.start - offset);
+                let length = (shared.end - shared.start) as usize;
+                kept[to as usize..][..length].copy_from_slice(&bytes[from as usize..][..length]);
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Another root, with differences. Files keep their identity: what changes is only what is read from them.
 pub struct OverlayRoot<'r> {
     base: &'r dyn Root,
-    changed: HashMap<FileId, Arc<Vec<u8>>>,
+    changed: HashMap<FileId, Bytes>,
     /// By directory and name.
     links: BTreeMap<BString, BTreeMap<BString, BString>>,
 }
@@ -21,13 +74,13 @@ impl<'r> OverlayRoot<'r> {
     }
 
     /// Gives a file other bytes, under all of its names.
-    pub fn change(&mut self, id: FileId, bytes: Arc<Vec<u8>>) {
+    pub fn change(&mut self, id: FileId, bytes: Bytes) {
         self.changed.insert(id, bytes);
     }
 
     /// The bytes given to a file.
     #[must_use]
-    pub fn changed(&self, id: FileId) -> Option<&Arc<Vec<u8>>> {
+    pub fn changed(&self, id: FileId) -> Option<&Bytes> {
         self.changed.get(&id)
     }
 
@@ -77,7 +130,7 @@ impl<'r> OverlayRoot<'r> {
         // An inode of its own that no file system hands out.
         let index = self.links.keys().position(|known| *known == self.place(path)).unwrap_or(0);
         let id = FileId { device: u64::MAX, inode: index as u64 };
-        Meta { id, kind: FileKind::Directory, size: 0, set_user_id: false, secure_execution: false }
+        Meta { id, kind: FileKind::Directory, size: 0, modified: 0, set_user_id: false, secure_execution: false }
     }
 }
 
@@ -88,7 +141,7 @@ impl Root for OverlayRoot<'_> {
         };
         let mut opened = self.base.open(below.as_ref())?;
         if let Some(bytes) = self.changed.get(&opened.meta.id) {
-            opened.meta.size = bytes.len() as u64;
+            opened.meta.size = bytes.len();
             opened.source = bytes.clone();
         }
         Ok(opened)
@@ -98,7 +151,7 @@ impl Root for OverlayRoot<'_> {
         let Some(below) = self.below(path)? else { return Ok(self.directory_meta(path)) };
         let mut meta = self.base.stat(below.as_ref())?;
         if let Some(bytes) = self.changed.get(&meta.id) {
-            meta.size = bytes.len() as u64;
+            meta.size = bytes.len();
         }
         Ok(meta)
     }
@@ -194,6 +247,23 @@ mod tests {
             assert_eq!((meta.size, meta.id), (5, id), "{path}");
         }
         assert_eq!(overlay.read("/b/y".into(), 99).unwrap(), b"other");
+    }
+
+    #[test]
+    fn a_patched_source_reads_as_the_patched_file_at_every_offset() {
+        let base: Bytes = Arc::new(b"0123456789".to_vec());
+        let patched = PatchedSource::new(base, 8, vec![(6, b"XYZ".to_vec()), (1, b"ab".to_vec())], b"tail".to_vec());
+        let whole = b"0ab345XYtail";
+        assert_eq!(patched.len(), whole.len() as u64);
+        for start in 0..whole.len() {
+            for end in start..=whole.len() {
+                let mut buffer = vec![0; end - start];
+                patched.read_exact_at(start as u64, &mut buffer).unwrap();
+                assert_eq!(buffer, &whole[start..end], "{start}..{end}");
+            }
+        }
+        assert!(patched.read_exact_at(11, &mut [0; 2]).is_err());
+        assert!(patched.read_exact_at(u64::MAX, &mut [0; 2]).is_err());
     }
 
     #[test]

@@ -5,13 +5,27 @@
 //! bound; `vn_file` of needed versions follows DT_NEEDED. What is left alone is in the plan, with the reason.
 //! Nothing here writes a file or runs a program.
 
+mod after;
+mod ballot;
+mod decide;
 mod decision;
+mod edits;
+mod exclusions;
+mod facts;
 mod model;
+mod originals;
+mod outline;
+mod planner;
 mod policy;
+mod scope;
+mod view;
 
 pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
 pub use model::{
     BindPlan, CallSum, Difference, EdgeNote, EdgePlan, Farm, FarmLink, ObjectPlan, ProgramPlan, RefusedBecause,
     RefusedObject, Reserve,
 };
+pub use outline::equal;
+pub use planner::Planner;
 pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};
+pub use scope::{Scope, ScopeFile, Skipped, SkippedBecause};

@@ -7,7 +7,7 @@ use bstr::BString;
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use underpin_resolve::{FileId, LibcVersion};
+use underpin_resolve::{CallName, Closure, FileId, LibcVersion};
 
 /// What would be written, as data.
 #[derive(Clone, Debug, Serialize)]
@@ -118,8 +118,7 @@ pub enum RefusedBecause {
     /// The record of an earlier binding cannot be undone.
     Record {
         /// Why, in a sentence.
-        #[serde(serialize_with = "sentence")]
-        refusal: Refusal,
+        error: String,
     },
     /// The file cannot be opened or read.
     Unreadable {
@@ -309,6 +308,16 @@ pub enum Difference {
     },
 }
 
+impl CallSum {
+    /// The predicted calls of a closure.
+    #[must_use]
+    pub fn of(closure: &Closure) -> CallSum {
+        let total = closure.calls.total();
+        let mmap = closure.calls.counts.get(&CallName::Mmap).map_or(0, |count| count.calls);
+        CallSum { calls: total.calls, failed: total.errors, mmap, modelled: closure.calls.modelled }
+    }
+}
+
 impl BindPlan {
     /// Objects whose bytes change.
     pub fn changes(&self) -> impl Iterator<Item = &ObjectPlan> {
@@ -356,8 +365,8 @@ impl fmt::Display for RefusedBecause {
                 version(libc_version)
             ),
             RefusedBecause::Bytes { refusal } => refusal.fmt(f),
-            RefusedBecause::Record { refusal } => {
-                write!(f, "bound before, and the original is not to be had: {refusal}")
+            RefusedBecause::Record { error } => {
+                write!(f, "bound before, and the original is not to be had: {error}")
             }
             RefusedBecause::Unreadable { error } => write!(f, "cannot be read: {error}"),
             RefusedBecause::FlattenMusl => f.write_str(

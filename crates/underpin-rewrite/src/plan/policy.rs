@@ -1,7 +1,7 @@
 //! What may be bound, and in which shape: a policy file and its defaults.
 
 use crate::Strategy;
-use bstr::{BStr, ByteSlice};
+use bstr::BStr;
 use serde::{Deserialize, Serialize};
 
 /// In which shape a binding is written.
@@ -104,14 +104,17 @@ impl Pattern {
     /// Whether the pattern covers a library that is asked for as `name`, found at `path`, and calls itself `soname`.
     #[must_use]
     pub fn covers(&self, name: &BStr, soname: Option<&BStr>, path: &BStr) -> bool {
-        let pattern = self.0.as_bytes();
-        if pattern.contains(&b'/') {
-            return matches(pattern, path) || matches(pattern, name);
-        }
-        let file_name =
-            |path: &BStr| -> bool { matches(pattern, path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()) };
-        file_name(name) || file_name(path) || soname.is_some_and(|soname| matches(pattern, soname.as_bytes()))
+        covers(self.0.as_bytes(), name, soname, path)
     }
+}
+
+/// [`Pattern::covers`] of the built-in lists' patterns.
+pub(super) fn covers(pattern: &[u8], name: &BStr, soname: Option<&BStr>, path: &BStr) -> bool {
+    if pattern.contains(&b'/') {
+        return matches(pattern, path) || matches(pattern, name);
+    }
+    let file_name = |path: &BStr| matches(pattern, path.rsplit(|&byte| byte == b'/').next().unwrap_or_default());
+    file_name(name) || file_name(path) || soname.is_some_and(|soname| matches(pattern, soname))
 }
 
 /// Shell matching without backtracking beyond the last star, so that no pattern takes more than |pattern| x |text|.

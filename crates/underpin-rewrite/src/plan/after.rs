@@ -1,0 +1,135 @@
+//! What programs would load after the binding, found out before a byte is written; what would differ is left alone.
+
+use super::ballot::left;
+use super::decide::{Verdicts, leave_to_strangers};
+use super::decision::{Decision, LeftAlone};
+use super::facts::{Catalogue, file_name};
+use super::model::{CallSum, Difference, ObjectPlan, RefusedBecause, RefusedObject};
+use super::originals::LIMIT;
+use super::outline::Outline;
+use super::view::View;
+use crate::bytes::{Rewrite, rewrite};
+use bstr::{BStr, BString};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use underpin_resolve::root::PatchedSource;
+use underpin_resolve::{Depth, Environment, FileId, OverlayRoot, Resolver, Root};
+
+/// What a view is after the binding.
+pub(super) struct After {
+    pub calls: CallSum,
+    pub differences: Vec<Difference>,
+}
+
+/// Fills in the bytes of every object that changes; those that cannot be rewritten come back. What an earlier round
+/// made is taken over where the edits are the same.
+pub(super) fn rewrite_all(
+    root: &dyn Root,
+    objects: &mut [ObjectPlan],
+    earlier: &HashMap<FileId, ObjectPlan>,
+) -> Vec<(FileId, RefusedObject)> {
+    let one = |object: &mut ObjectPlan| {
+        if object.edits.is_empty() {
+            return None;
+        }
+        let same = |known: &&ObjectPlan| known.edits == object.edits && known.bound == object.bound;
+        if let Some(known) = earlier.get(&object.id).filter(same) {
+            object.rewrite = known.rewrite.clone();
+            return None;
+        }
+        let because = match root.read(object.path.as_ref(), LIMIT) {
+            Err(error) => RefusedBecause::Unreadable { error: error.to_string() },
+            Ok(original) => match rewrite(&original, &object.edits, &object.options) {
+                Ok(made) => {
+                    object.rewrite = Some(made);
+                    return None;
+                }
+                Err(refusal) => RefusedBecause::Bytes { refusal },
+            },
+        };
+        Some((object.id, RefusedObject { path: object.path.clone(), because }))
+    };
+    objects.par_iter_mut().filter_map(one).collect()
+}
+
+/// A root on which the plan is carried out.
+pub(super) fn carried_out<'r>(root: &'r dyn Root, objects: &[ObjectPlan]) -> OverlayRoot<'r> {
+    let mut after = OverlayRoot::new(root);
+    for object in objects {
+        let Some(made) = &object.rewrite else { continue };
+        if let Ok(opened) = root.open(object.path.as_ref()) {
+            after.change(object.id, Arc::new(patched(opened.source, made)));
+        }
+    }
+    after
+}
+
+fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource {
+    let patches = made.patches.iter().map(|patch| (patch.offset.0, patch.bytes.clone())).collect();
+    PatchedSource::new(base, made.original_size, patches, made.appended.clone())
+}
+
+/// Resolves every view again.
+pub(super) fn look_again(root: &dyn Root, environment: &Environment, views: &[View]) -> Vec<After> {
+    let resolver = Resolver::new(root, environment.clone());
+    let again = |view: &View| match resolver.resolve(view.path.as_ref(), Depth::Findings) {
+        Ok(closure) => {
+            let differences = view.outline.differences(&Outline::of(&closure, view.is_program));
+            After { calls: CallSum::of(&closure), differences }
+        }
+        Err(error) => {
+            let differences = vec![Difference::Unresolvable { error: error.to_string() }];
+            After { calls: CallSum::default(), differences }
+        }
+    };
+    views.par_iter().map(again).collect()
+}
+
+/// Unbinds what leads to differences: first the names that they speak of, and where that changed nothing, all names of
+/// the view's files. Says whether anything was unbound.
+pub(super) fn withdraw(verdicts: &mut Verdicts, views: &[View], after: &[After], catalogue: &Catalogue) -> bool {
+    let mut withdrawn = false;
+    for (view, after) in views.iter().zip(after).filter(|(_, after)| !after.differences.is_empty()) {
+        let spoken: HashSet<BString> = after.differences.iter().flat_map(Difference::names).collect();
+        let reason = || LeftAlone::WouldChange {
+            difference: after.differences.first().map(ToString::to_string).unwrap_or_default(),
+        };
+        let members: HashSet<FileId> = view.members.iter().map(|member| member.id).collect();
+        let is_spoken = |name: &BStr, path: &str, soname: Option<&BString>| {
+            let known = |text: &BStr| spoken.contains(&BString::from(file_name(text)));
+            known(name) || known(path.into()) || soname.is_some_and(|soname| known(soname.as_ref()))
+        };
+        let mut unbind = |only_spoken: bool| {
+            let mut count = 0;
+            for ((file, name), verdict) in verdicts.iter_mut().filter(|((file, _), _)| members.contains(file)) {
+                let Decision::Becomes { path, soname, .. } = &verdict.decision else { continue };
+                if !only_spoken || is_spoken(name.as_ref(), path, soname.as_ref()) {
+                    debug_assert!(members.contains(file));
+                    *verdict = left(reason(), verdict.programs);
+                    count += 1;
+                }
+            }
+            count > 0
+        };
+        withdrawn |= unbind(true) || unbind(false);
+    }
+    leave_to_strangers(verdicts, views, catalogue);
+    withdrawn
+}
+
+impl Difference {
+    /// File names of the objects that it speaks of.
+    fn names(&self) -> Vec<BString> {
+        let texts: Vec<&BString> = match self {
+            Difference::Gone { path } | Difference::Added { path } => vec![path],
+            Difference::Replaced { before, after }
+            | Difference::LoadOrder { before, after, .. }
+            | Difference::InitialiserOrder { before, after, .. } => vec![before, after],
+            Difference::NowMissing { name, .. } | Difference::NowFound { name } => vec![name],
+            Difference::VersionFile { file, .. } => vec![file],
+            Difference::Loader { .. } | Difference::Unresolvable { .. } => Vec::new(),
+        };
+        texts.into_iter().map(|text| file_name(text.as_ref()).to_owned()).collect()
+    }
+}

@@ -1,0 +1,63 @@
+//! Files as they were before they were bound: a plan starts from these, so that binding twice gives the same plan.
+
+use super::model::{RefusedBecause, RefusedObject};
+use super::scope::Scope;
+use crate::bytes::{record_of, undo};
+use rayon::prelude::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+use underpin_resolve::{FileId, OverlayRoot, Root};
+
+/// A file larger than this is not read whole.
+pub(super) const LIMIT: u64 = 4 << 30;
+
+/// A root on which nothing of the scope is bound.
+pub(super) struct Originals<'r> {
+    pub root: OverlayRoot<'r>,
+    /// Files that are bound on the disk.
+    pub bound: HashSet<FileId>,
+    /// Files whose original is not to be had.
+    pub lost: HashSet<FileId>,
+    pub refused: Vec<RefusedObject>,
+}
+
+impl<'r> Originals<'r> {
+    pub fn of(root: &'r dyn Root, scope: &Scope) -> Originals<'r> {
+        let mut originals = Originals {
+            root: OverlayRoot::new(root),
+            bound: HashSet::new(),
+            lost: HashSet::new(),
+            refused: Vec::new(),
+        };
+        let undone: Vec<Option<Result<Vec<u8>, String>>> =
+            scope.files.par_iter().map(|file| original(root, file.path.as_ref())).collect();
+        for (file, undone) in scope.files.iter().zip(undone) {
+            match undone {
+                None => {}
+                Some(Ok(bytes)) => {
+                    originals.bound.insert(file.id);
+                    originals.root.change(file.id, Arc::new(bytes));
+                }
+                Some(Err(error)) => {
+                    originals.lost.insert(file.id);
+                    let because = RefusedBecause::Record { error };
+                    originals.refused.push(RefusedObject { path: file.path.clone(), because });
+                }
+            }
+        }
+        originals
+    }
+}
+
+/// The original of a bound file; `None` where the file is not bound.
+fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String>> {
+    let opened = root.open(path).ok()?;
+    match record_of(&*opened.source) {
+        Ok(None) => None,
+        Ok(Some(_)) => {
+            let bytes = root.read(path, LIMIT).map_err(|error| error.to_string());
+            Some(bytes.and_then(|bytes| undo(&bytes).map_err(|error| error.to_string())))
+        }
+        Err(error) => Some(Err(error.to_string())),
+    }
+}

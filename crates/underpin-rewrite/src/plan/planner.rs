@@ -1,0 +1,227 @@
+//! From a scope to a plan: originals, closures, votes, verdicts, edits, and a second look at every closure.
+
+use super::after::{After, carried_out, look_again, rewrite_all, withdraw};
+use super::ballot::Ballot;
+use super::decide::{Verdicts, decide, leave_to_strangers};
+use super::edits::{names_of, object_plan};
+use super::facts::{Catalogue, Facts};
+use super::model::{BindPlan, ObjectPlan, ProgramPlan, RefusedBecause, RefusedObject};
+use super::originals::Originals;
+use super::policy::Policy;
+use super::scope::{Scope, ScopeFile};
+use super::view::View;
+use bstr::{BStr, BString};
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use underpin_resolve::{Depth, Environment, FileId, ResolveError, Resolver, Root};
+
+/// As often is a plan made again with less in it; each round takes something out, and two are the rule.
+const ROUNDS: usize = 12;
+
+/// Makes plans against one root.
+pub struct Planner<'r> {
+    root: &'r dyn Root,
+    environment: Environment,
+    policy: Policy,
+}
+
+/// A file of the scope and what is known of it.
+pub(super) struct Target<'s> {
+    pub file: &'s ScopeFile,
+    pub facts: Arc<Facts>,
+}
+
+/// What all shapes of a plan start from.
+pub(super) struct Ground<'a> {
+    /// The root with nothing of the scope bound.
+    pub root: &'a dyn Root,
+    pub catalogue: Catalogue<'a>,
+    pub targets: Vec<Target<'a>>,
+    pub views: Vec<View>,
+    /// Files of the scope.
+    pub ids: HashSet<FileId>,
+    pub bound: HashSet<FileId>,
+}
+
+impl<'r> Planner<'r> {
+    /// Plans for the programs under `root` as they are started in `environment`; LD_PRELOAD is passed over, since what
+    /// it brings is no part of a program.
+    #[must_use]
+    pub fn new(root: &'r dyn Root, mut environment: Environment, policy: Policy) -> Planner<'r> {
+        environment.preload = None;
+        Planner { root, environment, policy }
+    }
+
+    /// The plan for the files of a scope. Nothing is written and nothing is run.
+    #[must_use]
+    pub fn plan(&self, scope: &Scope) -> BindPlan {
+        let originals = Originals::of(self.root, scope);
+        let mut refused = originals.refused.clone();
+        let ground = self.ground(scope, &originals, &mut refused);
+        let mut plan = self.per_object(&ground, &mut refused);
+        refused.sort_by(|one, other| one.path.cmp(&other.path));
+        plan.refused = refused;
+        plan
+    }
+
+    fn ground<'a>(
+        &self,
+        scope: &'a Scope,
+        originals: &'a Originals<'r>,
+        refused: &mut Vec<RefusedObject>,
+    ) -> Ground<'a> {
+        let catalogue = Catalogue::new(&originals.root);
+        let mut targets = Vec::new();
+        let files = scope.files.iter().filter(|file| !originals.lost.contains(&file.id));
+        let files: Vec<&ScopeFile> = files.collect();
+        let known: Vec<Option<Arc<Facts>>> =
+            files.par_iter().map(|file| catalogue.of(file.id, file.path.as_ref())).collect();
+        for (file, facts) in files.into_iter().zip(known) {
+            let because = match facts {
+                None => RefusedBecause::Unreadable { error: "no ELF file any more".to_owned() },
+                Some(facts) if facts.is_static_pie() => RefusedBecause::Bytes { refusal: crate::Refusal::StaticPie },
+                Some(facts) => {
+                    targets.push(Target { file, facts });
+                    continue;
+                }
+            };
+            refused.push(RefusedObject { path: file.path.clone(), because });
+        }
+        let ids: HashSet<FileId> = targets.iter().map(|target| target.file.id).collect();
+        let views = self.views(&originals.root, &targets, &catalogue, &ids, refused);
+        Ground { root: &originals.root, catalogue, targets, views, ids, bound: originals.bound.clone() }
+    }
+
+    /// A view per program; then one per file that none of them loads.
+    fn views(
+        &self,
+        root: &dyn Root,
+        targets: &[Target],
+        catalogue: &Catalogue,
+        ids: &HashSet<FileId>,
+        refused: &mut Vec<RefusedObject>,
+    ) -> Vec<View> {
+        let resolver = Resolver::new(root, self.environment.clone());
+        let plain = self.environment.library_path.is_some() && self.policy.built_in.library_path;
+        let plain = plain.then(|| Resolver::new(root, Environment { library_path: None, ..self.environment.clone() }));
+        let view = |target: &Target, is_program: bool| -> Result<View, ResolveError> {
+            let path: &BStr = target.file.path.as_ref();
+            let resolve = |resolver: &Resolver| {
+                resolver.resolve(path, Depth::Findings).map(|closure| View::of(&closure, catalogue, ids, is_program))
+            };
+            let mut view = resolve(&resolver)?;
+            if let Some(plain) = &plain {
+                view.without_library_path(&resolve(plain)?);
+            }
+            Ok(view)
+        };
+        let mut take = |targets: &[&Target], is_program: bool, views: &mut Vec<View>| {
+            let made: Vec<Result<View, ResolveError>> =
+                targets.par_iter().map(|target| view(target, is_program)).collect();
+            for (target, made) in targets.iter().zip(made) {
+                let because = match made {
+                    Ok(view) => {
+                        let because = view.refused.clone().filter(|_| is_program);
+                        views.push(view);
+                        because
+                    }
+                    Err(error) => Some(RefusedBecause::Unreadable { error: error.to_string() }),
+                };
+                refused.extend(because.map(|because| RefusedObject { path: target.file.path.clone(), because }));
+            }
+        };
+        let mut views = Vec::new();
+        let programs: Vec<&Target> = targets.iter().filter(|target| target.facts.is_program).collect();
+        take(&programs, true, &mut views);
+        let loaded = Ballot::loaded_by_programs(&views);
+        let plugin = |target: &&Target| !target.facts.is_program && !loaded.contains(&target.file.id);
+        let plugins: Vec<&Target> = targets.iter().filter(plugin).collect();
+        take(&plugins, false, &mut views);
+        views
+    }
+
+    /// Every object names its own dependencies by path. Made again with less in it until no closure differs.
+    fn per_object(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
+        let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
+        let names: Vec<(FileId, BString)> = ground
+            .targets
+            .iter()
+            .flat_map(|target| names_of(&target.facts).into_iter().map(|(name, _)| (target.file.id, name)))
+            .collect();
+        let mut verdicts = decide(&ballot, &names, &ground.views, &ground.catalogue);
+        let mut out: HashSet<FileId> =
+            ground.views.iter().filter(|view| view.refused.is_some()).map(|view| view.id).collect();
+        let mut earlier: HashMap<FileId, ObjectPlan> = HashMap::new();
+        let mut round = 0;
+        loop {
+            round += 1;
+            verdicts.retain(|(file, _), _| !out.contains(file));
+            leave_to_strangers(&mut verdicts, &ground.views, &ground.catalogue);
+            let mut objects = self.objects(ground, &verdicts, &ballot, &out);
+            let failed = rewrite_all(ground.root, &mut objects, &earlier);
+            if !failed.is_empty() && round < ROUNDS {
+                for (id, because) in failed {
+                    out.insert(id);
+                    refused.push(because);
+                }
+                earlier = objects.into_iter().map(|object| (object.id, object)).collect();
+                continue;
+            }
+            let after = look_again(&carried_out(ground.root, &objects), &self.environment, &ground.views);
+            if round < ROUNDS && withdraw(&mut verdicts, &ground.views, &after, &ground.catalogue) {
+                earlier = objects.into_iter().map(|object| (object.id, object)).collect();
+                continue;
+            }
+            return self.finish(ground, objects, after);
+        }
+    }
+
+    fn objects(&self, ground: &Ground, verdicts: &Verdicts, ballot: &Ballot, out: &HashSet<FileId>) -> Vec<ObjectPlan> {
+        let mut musl: HashMap<FileId, bool> = HashMap::new();
+        for view in &ground.views {
+            for member in &view.members {
+                *musl.entry(member.id).or_default() |= view.is_musl();
+            }
+        }
+        let targets: Vec<&Target> = ground.targets.iter().filter(|target| !out.contains(&target.file.id)).collect();
+        let mut objects: Vec<ObjectPlan> = targets
+            .par_iter()
+            .map(|target| {
+                let glibc_only = musl.get(&target.file.id) == Some(&false);
+                object_plan(target.file, &target.facts, verdicts, ballot, &self.policy, glibc_only)
+            })
+            .collect();
+        let changing: HashSet<BString> = objects
+            .iter()
+            .filter(|object| !object.edits.is_empty())
+            .flat_map(|object| std::iter::once(&object.path).chain(&object.hard_links).cloned())
+            .collect();
+        for object in &mut objects {
+            object.bound_before = ground.bound.contains(&object.id);
+            // The time of a file that this very plan changes says nothing, and would differ when planned again.
+            for bound in object.bound.iter_mut().chain(&mut object.options.bound) {
+                let path: &BStr = bound.path.as_str().into();
+                let real = ground.root.real_path(path).unwrap_or_else(|_| path.into());
+                if changing.contains(&real) {
+                    bound.modified = 0;
+                }
+            }
+        }
+        objects
+    }
+
+    fn finish(&self, ground: &Ground, objects: Vec<ObjectPlan>, after: Vec<After>) -> BindPlan {
+        let pairs = ground.views.iter().zip(after).filter(|(view, _)| view.is_program);
+        let programs = pairs
+            .map(|(view, after)| ProgramPlan {
+                path: view.path.clone(),
+                objects: view.members.len(),
+                before: view.calls,
+                after: Some(after.calls),
+                differences: after.differences,
+            })
+            .collect();
+        BindPlan { shape: self.policy.shape, objects, refused: Vec::new(), programs, farms: Vec::new() }
+    }
+}
