@@ -1,0 +1,113 @@
+//! The interval of a median, by resampling whole blocks.
+//!
+//! Runs of one block stand side by side in time and are alike; drawing blocks instead of runs keeps that likeness in
+//! every resample. The percentile interval is too narrow for few blocks, so its ends are moved out as a t distribution
+//! would have them (the expanded percentile interval of Hesterberg, "What Teachers Should Know about the Bootstrap",
+//! 2015). Below 15 blocks that is still too narrow (6 blocks of 2 hold the median in 87 of 100 trials), so there the
+//! interval also spans that of the order statistics, which is exact for runs that are independent.
+
+use super::normal::{normal_tail, student_quantile};
+use super::{CONFIDENCE, Interval, Order, Random};
+
+/// How to resample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bootstrap {
+    /// Resamples drawn.
+    pub resamples: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Bootstrap {
+        Bootstrap { resamples: 2000, seed: 0x756e_6465_7270_696e }
+    }
+}
+
+/// Draws spent at most on one interval; beyond it larger samples get fewer resamples, never fewer than 400.
+const DRAWS: usize = 8_000_000;
+/// Below so many blocks resampling alone is not enough.
+const FEW_BLOCKS: usize = 15;
+
+/// The median of all figures, with the interval that resampling the blocks gives. `None` without figures.
+///
+/// With fewer than 3 blocks there is nothing to resample: the bounds are the least and the greatest figure, and the
+/// confidence is that of the order statistics, 1 - 2^(1-n) of n figures.
+#[must_use]
+pub fn median_interval(blocks: &[Vec<f64>], how: Bootstrap) -> Option<Interval> {
+    let pooled: Vec<f64> = blocks.concat();
+    let order = Order::new(&pooled);
+    let (estimate, least, greatest) = (order.median()?, order.least()?, order.greatest()?);
+    let blocks: Vec<&Vec<f64>> = blocks.iter().filter(|block| !block.is_empty()).collect();
+    let (count, runs) = (blocks.len(), pooled.len());
+    if count < 3 {
+        let confidence = (1.0 - 2f64.powf(1.0 - runs as f64)).min(CONFIDENCE);
+        return Some(Interval { estimate, low: least, high: greatest, confidence });
+    }
+    let resamples = how.resamples.min((DRAWS / runs).max(400));
+    let medians = Order::new(&resampled_medians(&blocks, order.figures(), resamples, how.seed));
+    let tail = expanded_tail(count);
+    let mut low = medians.quantile(tail)?.min(estimate);
+    let mut high = medians.quantile(1.0 - tail)?.max(estimate);
+    if count < FEW_BLOCKS {
+        let cut = sign_cut(runs);
+        low = low.min(order.figures()[cut]);
+        high = high.max(order.figures()[runs - 1 - cut]);
+    }
+    Some(Interval { estimate, low, high, confidence: CONFIDENCE })
+}
+
+/// The share to cut off at each end, so that few blocks give as wide an interval as they ought to.
+fn expanded_tail(blocks: usize) -> f64 {
+    let count = blocks as f64;
+    let z = (count / (count - 1.0)).sqrt() * student_quantile(0.5 + CONFIDENCE / 2.0, count - 1.0);
+    normal_tail(z)
+}
+
+/// How many figures to leave out at each end so that the rest spans the median with the confidence aimed at: the
+/// binomial distribution of those below it, as the sign test has it.
+fn sign_cut(runs: usize) -> usize {
+    let (mut cut, mut term) = (0, 0.5f64.powi(i32::try_from(runs).unwrap_or(i32::MAX)));
+    let mut tail = term;
+    while cut + 1 < runs / 2 {
+        term *= (runs - cut) as f64 / (cut + 1) as f64;
+        tail += term;
+        if 2.0 * tail > 1.0 - CONFIDENCE {
+            break;
+        }
+        cut += 1;
+    }
+    cut
+}
+
+/// Medians of resamples. Ranks are counted instead of sorting each resample: linear in the number of runs.
+fn resampled_medians(blocks: &[&Vec<f64>], sorted: &[f64], resamples: usize, seed: u64) -> Vec<f64> {
+    let rank = |figure: &f64| sorted.partition_point(|other| other < figure);
+    let ranks: Vec<Vec<usize>> = blocks.iter().map(|block| block.iter().map(rank).collect()).collect();
+    let mut random = Random::new(seed);
+    let mut counts = vec![0usize; sorted.len()];
+    (0..resamples)
+        .map(|_| {
+            counts.fill(0);
+            let mut drawn = 0;
+            for _ in 0..ranks.len() {
+                let block = &ranks[random.below(ranks.len())];
+                block.iter().for_each(|&rank| counts[rank] += 1);
+                drawn += block.len();
+            }
+            f64::midpoint(nth(&counts, sorted, (drawn - 1) / 2), nth(&counts, sorted, drawn / 2))
+        })
+        .collect()
+}
+
+/// The figure at a position of the resample that the counts describe.
+fn nth(counts: &[usize], sorted: &[f64], position: usize) -> f64 {
+    let mut seen = 0;
+    for (count, figure) in counts.iter().zip(sorted) {
+        seen += count;
+        if seen > position {
+            return *figure;
+        }
+    }
+    f64::NAN
+}
