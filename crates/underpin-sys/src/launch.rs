@@ -23,6 +23,8 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Where standard input comes from, if not from where ours does.
+    pub input: Option<OwnedFd>,
     /// Where standard output and error go, if not where ours go.
     pub output: Option<OwnedFd>,
     /// Calls to stop at.
@@ -40,7 +42,7 @@ pub struct Suspended {
 /// The steps of the child that can fail, as they go over the pipe.
 const STEP_EXEC: u8 = 0;
 const STEP_FILTER: u8 = 1;
-const STEP_OUTPUT: u8 = 2;
+const STEP_STREAMS: u8 = 2;
 
 impl Launch {
     /// Forks, seizes and leaves the child stopped. Resume it to let it execute.
@@ -55,6 +57,7 @@ impl Launch {
             program: &program,
             arguments: &null_terminated(&arguments),
             environment: &null_terminated(&environment),
+            input: self.input.as_ref().map(AsRawFd::as_raw_fd),
             output: self.output.as_ref().map(AsRawFd::as_raw_fd),
             filter: self.filter.as_ref().map(CallFilter::program),
         };
@@ -98,7 +101,7 @@ impl Suspended {
         match step {
             STEP_EXEC => LaunchError::NotExecutable { program: program.as_os_str().to_owned(), errno },
             STEP_FILTER => SysError { what: "installing the seccomp filter", errno }.into(),
-            _ => SysError { what: "redirecting the command's output", errno }.into(),
+            _ => SysError { what: "redirecting the command's streams", errno }.into(),
         }
     }
 }
@@ -108,6 +111,7 @@ struct ChildPlan<'a> {
     program: &'a CString,
     arguments: &'a [*const libc::c_char],
     environment: &'a [*const libc::c_char],
+    input: Option<i32>,
     output: Option<i32>,
     filter: Option<Vec<libc::sock_filter>>,
 }
@@ -122,10 +126,15 @@ impl ChildPlan<'_> {
             }
             // Rust ignores SIGPIPE; the command must have the default again.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            if let Some(input) = self.input
+                && libc::dup2(input, 0) == -1
+            {
+                fail(failure, STEP_STREAMS);
+            }
             if let Some(output) = self.output
                 && (libc::dup2(output, 1) == -1 || libc::dup2(output, 2) == -1)
             {
-                fail(failure, STEP_OUTPUT);
+                fail(failure, STEP_STREAMS);
             }
             libc::kill(libc::getpid(), libc::SIGSTOP);
             if let Some(filter) = &self.filter
@@ -221,18 +230,18 @@ impl SyncWriteByte for File {
     }
 }
 
-fn c_string(text: &OsStr) -> Result<CString, LaunchError> {
+pub(crate) fn c_string(text: &OsStr) -> Result<CString, LaunchError> {
     CString::new(text.as_bytes()).map_err(|_| LaunchError::Nul(text.to_owned()))
 }
 
-fn variable((name, value): &(OsString, OsString)) -> Result<CString, LaunchError> {
+pub(crate) fn variable((name, value): &(OsString, OsString)) -> Result<CString, LaunchError> {
     let mut text = name.as_bytes().to_vec();
     text.push(b'=');
     text.extend_from_slice(value.as_bytes());
     c_string(&OsString::from_vec(text))
 }
 
-fn null_terminated(strings: &[CString]) -> Vec<*const libc::c_char> {
+pub(crate) fn null_terminated(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
 }
 

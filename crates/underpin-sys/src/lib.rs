@@ -7,19 +7,24 @@
 mod error;
 mod launch;
 mod memory;
+mod memory_use;
 mod output_watch;
+mod perf;
 mod probe;
 mod procfs;
 mod ptrace;
 mod registers;
 mod seccomp;
 mod signals;
+mod spawn;
 mod wait;
 
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
 pub use memory::{read_memory, read_string, write_byte_patch};
+pub use memory_use::{MemoryUse, memory_use, peak_rss};
 pub use output_watch::{OutputWatch, Watchable};
+pub use perf::{CountedEvent, Counter, Reading};
 pub use probe::{
     AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
     effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,
@@ -29,6 +34,7 @@ pub use ptrace::{CallStop, Resume, Tracee};
 pub use registers::{BREAKPOINT, Registers};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
+pub use spawn::{Run, RunEnd, Spawn, Streams, Usage};
 pub use wait::{Reported, Stop, wait_any, wait_for};
 
 /// A process or thread id.

@@ -97,6 +97,7 @@ fn trace_a_shell() -> Result<StopCost, LaunchError> {
         program: PathBuf::from("/bin/sh"),
         arguments: ["sh", "-c", ":"].map(OsString::from).to_vec(),
         environment: Vec::new(),
+        input: None,
         output: None,
         filter: None,
     };

@@ -12,6 +12,7 @@ const PTRACE_CONT: i32 = 7;
 const PTRACE_SINGLESTEP: i32 = 9;
 const PTRACE_DETACH: i32 = 17;
 const PTRACE_SYSCALL: i32 = 24;
+const PTRACE_SETOPTIONS: i32 = 0x4200;
 const PTRACE_GETEVENTMSG: i32 = 0x4201;
 const PTRACE_GETREGSET: i32 = 0x4204;
 const PTRACE_SETREGSET: i32 = 0x4205;
@@ -23,6 +24,9 @@ const NT_PRSTATUS: usize = 1;
 
 /// TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, TRACESECCOMP, EXITKILL.
 const OPTIONS: usize = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x80 | 0x10_0000;
+
+/// TRACEEXIT.
+const EXITS: usize = 0x40;
 
 /// How a stopped task goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +82,15 @@ impl Tracee {
     /// `EPERM` where ptrace is not allowed.
     pub fn seize(self) -> Result<(), SysError> {
         self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, OPTIONS).map(drop)
+    }
+
+    /// Has a stopped task, and every task that it makes, reported as [`crate::Stop::Ending`] before it ends. Not every
+    /// end: a task that was killed may go without.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn report_exits(self) -> Result<(), SysError> {
+        self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, OPTIONS | EXITS).map(drop)
     }
 
     /// Lets a stopped task go on, with a signal delivered where `signal` is not 0.

@@ -23,6 +23,8 @@ pub enum Stop {
     },
     /// It executed another program.
     Executed,
+    /// It is about to end and still has its memory; only where [`crate::Tracee::report_exits`] asked for it.
+    Ending,
     /// A new task's first stop, the answer to an interrupt, or the end of a group stop.
     Trap,
     /// It takes part in a group stop (`SIGSTOP`, `SIGTSTP`, ...).
@@ -94,6 +96,7 @@ fn decode(status: i32) -> Stop {
         (2, _) => Stop::Made { forked: false, cloned: false },
         (3, _) => Stop::Made { forked: false, cloned: true },
         (4, _) => Stop::Executed,
+        (6, _) => Stop::Ending,
         (7, _) => Stop::Filter,
         (128, libc::SIGTRAP) => Stop::Trap,
         (128, _) => Stop::Group,
