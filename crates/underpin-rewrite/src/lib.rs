@@ -13,5 +13,7 @@ pub mod bytes;
 pub mod files;
 pub mod plan;
 
-pub use bytes::{BoundObject, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit};
+pub use bytes::{
+    BoundObject, Caution, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit,
+};
 pub use bytes::{RecordError, RewriteOptions, Strategy, UndoError, record, record_of, rewrite, undo};

@@ -3,7 +3,8 @@
 use super::draft::Draft;
 use super::image::Image;
 use super::wanted::Wanted;
-use super::{Edits, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy, dead, padding, refuse, segment};
+use super::{Edits, LoadCost, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy};
+use super::{dead, padding, refuse, segment, tail};
 use bstr::{BString, ByteSlice};
 
 /// Plans the rewrite of one file. Nothing is different until [`Rewrite::apply`].
@@ -25,34 +26,68 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     let without_path = (edits.search_path == SearchPathEdit::Dead)
         .then(|| Wanted::new(&image, &Edits { search_path: SearchPathEdit::Remove, ..edits.clone() }))
         .transpose()?;
-    let mut tries = vec![(Strategy::DeadStrings, &wanted), (Strategy::PagePadding, &wanted)];
-    tries.extend(without_path.as_ref().map(|wanted| (Strategy::DeadStrings, wanted)));
-    tries.push((Strategy::NewSegment, &wanted));
-    tries.retain(|(strategy, _)| options.only.is_none_or(|only| only == *strategy));
+    let mut tiers = vec![(&wanted, vec![Place::Dead]), (&wanted, vec![Place::PaddingTable, Place::PaddingNames])];
+    tiers.extend(without_path.as_ref().map(|wanted| (wanted, vec![Place::Dead])));
+    tiers.push((&wanted, vec![Place::Tail, Place::Segment]));
     let mut refusal = Refusal::TooFar;
-    for (strategy, wanted) in tries {
-        match attempt(&image, wanted, strategy, options) {
-            Ok(rewrite) => return Ok(rewrite),
-            Err(reason) => refusal = reason,
+    for (wanted, places) in tiers {
+        let allowed = |place: &Place| options.only.is_none_or(|only| only == place.strategy());
+        let mut found: Vec<Rewrite> = Vec::new();
+        for place in places.into_iter().filter(allowed) {
+            match attempt(&image, wanted, place, options) {
+                Ok(rewrite) => found.push(rewrite),
+                Err(reason) => refusal = reason,
+            }
+        }
+        if let Some(cheapest) = found.into_iter().min_by_key(|rewrite| price(&rewrite.cost)) {
+            return Ok(cheapest);
         }
     }
     Err(refusal)
 }
 
-fn attempt(
-    image: &Image<'_>,
-    wanted: &Wanted,
-    strategy: Strategy,
-    options: &RewriteOptions,
-) -> Result<Rewrite, Refusal> {
+/// One way to place the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Dead,
+    PaddingTable,
+    PaddingNames,
+    Tail,
+    Segment,
+}
+
+impl Place {
+    fn strategy(self) -> Strategy {
+        match self {
+            Place::Dead => Strategy::DeadStrings,
+            Place::PaddingTable | Place::PaddingNames => Strategy::PagePadding,
+            Place::Tail => Strategy::DataTail,
+            Place::Segment => Strategy::NewSegment,
+        }
+    }
+}
+
+/// What is compared first to last: calls, segments, bytes of the file.
+fn price(cost: &LoadCost) -> (i64, u32, u64) {
+    (i64::from(cost.mmap_calls) + i64::from(cost.read_calls), cost.segments, cost.file_bytes)
+}
+
+fn attempt(image: &Image<'_>, wanted: &Wanted, place: Place, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
     let mut draft = Draft::new(image, options);
     let missing = reuse(&mut draft, &wanted.texts);
-    let placed = match strategy {
-        Strategy::DeadStrings => dead::place(&mut draft, wanted, &missing),
-        Strategy::PagePadding => padding::place(&mut draft, &missing),
-        _ => segment::place(&mut draft, &missing),
+    // DT_NULL has to fit, too.
+    let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);
+    if let (Some(count), Place::Dead | Place::PaddingTable | Place::PaddingNames) = (entries, place) {
+        return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
+    }
+    let placed = match place {
+        Place::Dead => dead::place(&mut draft, wanted, &missing),
+        Place::PaddingTable => padding::place_table(&mut draft, &missing),
+        Place::PaddingNames => padding::place_names(&mut draft, &missing),
+        Place::Tail => tail::place(&mut draft, &missing, entries),
+        Place::Segment => segment::place(&mut draft, &missing, entries),
     };
-    placed.ok_or(Refusal::NoRoom { strategy })?;
+    placed.ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
     draft.finish(wanted, options)
 }
 

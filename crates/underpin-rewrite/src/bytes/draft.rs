@@ -8,10 +8,18 @@ use super::image::{Image, reach};
 use super::layout::{Entry, Section, Segment};
 use super::record::{self, Inverse};
 use super::wanted::{Value, Wanted};
-use super::{LoadCost, Patch, PlacedString, Record, Refusal, Rewrite, RewriteOptions, Strategy, tags};
+use super::{Caution, LoadCost, Patch, PlacedString, Record, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
 use std::collections::BTreeMap;
-use underpin_elf::FileOffset;
+use std::ops::Range;
+use underpin_elf::{FileOffset, FileType};
+
+/// Addresses whose content stands somewhere else now.
+pub(super) struct Moved {
+    pub from: Range<u64>,
+    /// Where `from.start` is.
+    pub to: u64,
+}
 
 /// A rewrite in the making.
 pub(super) struct Draft<'i, 'a> {
@@ -32,6 +40,9 @@ pub(super) struct Draft<'i, 'a> {
     pub placed: Vec<PlacedString>,
     pub tail: Vec<u8>,
     pub cost: LoadCost,
+    pub cautions: Vec<Caution>,
+    /// Tables that made way for a program header.
+    pub moved: Option<Moved>,
     writes: Vec<(u64, Vec<u8>)>,
 }
 
@@ -51,6 +62,8 @@ impl<'i, 'a> Draft<'i, 'a> {
             placed: Vec::new(),
             tail: Vec::new(),
             cost: LoadCost::default(),
+            cautions: Vec::new(),
+            moved: None,
             writes: Vec::new(),
         }
     }
@@ -97,6 +110,9 @@ impl<'i, 'a> Draft<'i, 'a> {
     pub fn finish(mut self, wanted: &Wanted, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
         self.write_dynamic(wanted)?;
         self.write_needs(wanted)?;
+        if self.sections.is_none() && !self.placed.is_empty() {
+            self.cautions.push(Caution::Unregistered);
+        }
         self.write_segments();
         let at = self.write_sections();
         self.write_record(options, at);
@@ -110,7 +126,21 @@ impl<'i, 'a> Draft<'i, 'a> {
             appended: self.tail,
             placed: self.placed,
             cost: self.cost,
+            cautions: self.cautions,
         })
+    }
+
+    /// Where an address of the original is now.
+    fn address(&self, vaddr: u64) -> u64 {
+        let moved = self.moved.as_ref().filter(|moved| moved.from.contains(&vaddr));
+        moved.map_or(vaddr, |moved| moved.to + (vaddr - moved.from.start))
+    }
+
+    /// Whether the kernel maps the file, and not the loader: no call is seen then.
+    pub fn is_program(&self) -> bool {
+        let elf = &self.image.elf;
+        let pie = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.flags.pie());
+        elf.ident.file_type == FileType::Executable || pie
     }
 
     fn text_offset(&self, text: &BString) -> Result<u64, Refusal> {
@@ -125,6 +155,7 @@ impl<'i, 'a> Draft<'i, 'a> {
                 (Value::Text(text), _) => self.text_offset(text)?,
                 (Value::Number(_), tags::DT_STRTAB) => self.strtab,
                 (Value::Number(_), tags::DT_STRSZ) => self.strsz,
+                (Value::Number(number), tag) if tags::MOVABLE_TAGS.contains(&tag) => self.address(*number),
                 (Value::Number(number), _) => *number,
             };
             if value > self.image.layout.highest() {
@@ -167,7 +198,7 @@ impl<'i, 'a> Draft<'i, 'a> {
         header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
         let mut record_at = None;
         if let Some(mut sections) = self.sections.take() {
-            let old = self.image.sections.as_ref().map_or(0, |table| table.names);
+            let old = self.name_section(&mut sections);
             sections
                 .push((record::SECTION.to_vec(), Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() }));
             let mut names = vec![0];
@@ -195,6 +226,16 @@ impl<'i, 'a> Draft<'i, 'a> {
             self.write(offset, bytes);
         }
         record_at
+    }
+
+    /// Index of the section for the names of all sections: a new one where symbols take their names from the old.
+    fn name_section(&self, sections: &mut Vec<(Vec<u8>, Section)>) -> usize {
+        let old = self.image.sections.as_ref().map_or(0, |table| table.names);
+        if !sections.iter().any(|(_, section)| section.link as usize == old && section.kind != tags::SHT_NULL) {
+            return old;
+        }
+        sections.push((b".shstrtab".to_vec(), Section { kind: tags::SHT_STRTAB, align: 1, ..Section::default() }));
+        sections.len() - 1
     }
 
     /// Appends the record and, where there is a section table, describes it there.

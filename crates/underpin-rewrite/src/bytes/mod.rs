@@ -3,6 +3,7 @@
 //! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
 //! is part of the rewritten file, in a section that no loader maps, so it travels with every copy.
 
+mod block;
 mod choose;
 mod dead;
 mod draft;
@@ -14,12 +15,16 @@ mod record;
 mod refusal;
 mod refuse;
 mod rewrite;
+mod room;
 mod segment;
+mod table;
 mod tags;
+mod tail;
+mod view;
 mod wanted;
 
 pub use choose::rewrite;
 pub use edits::{Edits, Rename, SearchPathEdit};
 pub use record::{BoundObject, Inverse, Record, RecordError, UndoError, record, record_of, undo};
 pub use refusal::Refusal;
-pub use rewrite::{LoadCost, Patch, PlacedString, Rewrite, RewriteOptions, Strategy};
+pub use rewrite::{Caution, LoadCost, Patch, PlacedString, Rewrite, RewriteOptions, Strategy};

@@ -1,13 +1,18 @@
 //! Names in the padding of a page: zeros behind a segment that is not writable, up to the next page or segment.
 //!
 //! Such bytes are mapped already, whatever the segment's size says, because pages are mapped whole; raising the size
-//! makes them part of the segment by the letter. Several gaps are used where one does not suffice.
+//! makes them part of the segment by the letter. Where a gap takes the whole string table with the names, it moves
+//! there; else the names alone do, over several gaps where one does not suffice, and [`view`] serves the tools.
 
+use super::block::Block;
 use super::draft::Draft;
 use super::image::Image;
 use super::layout::{Section, Segment};
-use super::{Strategy, tags};
+use super::{Strategy, room, tags, view};
 use bstr::BString;
+
+/// The unit in which memory is mapped, as far as the cost is concerned.
+const PAGE: u64 = 4096;
 
 /// Room behind a segment.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +24,18 @@ struct Gap {
     room: u64,
 }
 
-/// Places all strings, or says that there is no room.
-pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
-    let image = draft.image;
-    let mut gaps = gaps(image);
+/// Moves the whole string table into one gap, or says that there is no room.
+pub(super) fn place_table(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
+    let block = Block { displaced: None, entries: None, texts };
+    let size = block.size(draft.image);
+    let gap = gaps(draft.image).into_iter().find(|gap| gap.room >= size)?;
+    grow(draft, &gap, size)?;
+    block.write(draft, gap.vaddr, gap.offset, Strategy::PagePadding)
+}
+
+/// Places the names alone, or says that there is no room.
+pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
+    let mut gaps = gaps(draft.image);
     gaps.retain(|gap| gap.vaddr > draft.strtab);
     // Whole names are never split: the longest first, each in the first gap that still takes it.
     let mut order: Vec<&BString> = texts.iter().collect();
@@ -35,12 +48,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> 
         *used += size;
     }
     for (gap, used) in gaps.iter().zip(used).filter(|(_, used)| *used > 0) {
-        let page = image.page().min(4096);
-        let segment = draft.segments.get_mut(gap.segment)?;
-        let pages = |size: u64| (segment.vaddr + size).div_ceil(page);
-        draft.cost.mapped_bytes += (pages(segment.file_size + used) - pages(segment.file_size)) * page;
-        segment.file_size += used;
-        segment.memory_size += used;
+        grow(draft, gap, used)?;
         let registered = Section {
             kind: tags::SHT_PROGBITS,
             flags: tags::SHF_ALLOC,
@@ -51,9 +59,19 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> 
             ..Section::default()
         };
         if let Some(sections) = &mut draft.sections {
-            sections.push((b".underpin.names".to_vec(), registered));
+            sections.push((view::NAMES.to_vec(), registered));
         }
     }
+    view::register(draft)
+}
+
+/// Makes the first bytes of a gap part of its segment.
+fn grow(draft: &mut Draft<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
+    let segment = draft.segments.get_mut(gap.segment)?;
+    let end = segment.vaddr + segment.memory_size;
+    draft.cost.mapped_bytes += ((end + size).div_ceil(PAGE) - end.div_ceil(PAGE)) * PAGE;
+    segment.file_size += size;
+    segment.memory_size += size;
     Some(())
 }
 
@@ -77,39 +95,12 @@ fn gaps(image: &Image<'_>) -> Vec<Gap> {
 fn gap(image: &Image<'_>, index: usize, segment: &Segment) -> Option<Gap> {
     let offset = segment.offset.checked_add(segment.file_size)?;
     let vaddr = segment.vaddr.checked_add(segment.memory_size)?;
-    let room = file_room(image, offset)?.min(memory_room(image, segment, vaddr)?);
-    let start = usize::try_from(offset).ok()?;
-    let bytes = image.bytes.get(start..)?.get(..usize::try_from(room).ok()?)?;
-    let zeros = bytes.iter().take_while(|byte| **byte == 0).count() as u64;
-    (zeros > 0).then_some(Gap { segment: index, offset, vaddr, room: zeros })
-}
-
-/// How many bytes from `offset` on belong to nothing: no segment, section, table or the end of the file.
-fn file_room(image: &Image<'_>, offset: u64) -> Option<u64> {
-    let layout = image.layout;
-    let headers = [
-        (0, layout.header_size() as u64),
-        (image.header.phoff, image.segments.len() as u64 * layout.segment_size() as u64),
-        (image.header.shoff, u64::from(image.header.shnum) * layout.section_size() as u64),
-        (image.bytes.len() as u64, u64::MAX - image.bytes.len() as u64),
-    ];
-    let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL);
-    let sections = image.sections.iter().flat_map(|table| &table.entries).map(|(_, section)| section);
-    let sections = sections.filter(|section| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL);
-    let taken = headers
-        .into_iter()
-        .chain(segments.map(|segment| (segment.offset, segment.file_size)))
-        .chain(sections.map(|section| (section.offset, section.size)));
-    let mut limit = u64::MAX;
-    for (start, size) in taken.filter(|(_, size)| *size > 0) {
-        let end = start.saturating_add(size);
-        if start >= offset {
-            limit = limit.min(start);
-        } else if end > offset {
-            return None;
-        }
-    }
-    limit.checked_sub(offset).filter(|room| *room > 0)
+    let room = room::zero_room(image, offset).min(memory_room(image, segment, vaddr)?);
+    // Another segment over the same bytes would map the names where nothing knows them.
+    let shared = image.loads().any(|load| {
+        load != segment && load.offset < offset + room && load.offset.saturating_add(load.file_size) > offset
+    });
+    (room > 0 && !shared).then_some(Gap { segment: index, offset, vaddr, room })
 }
 
 /// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of the own page

@@ -67,6 +67,19 @@ pub struct RewriteOptions {
     pub without_record: bool,
 }
 
+/// What a rewritten file is worse at than the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caution {
+    /// The program header table is no longer right behind the file header: strip, objcopy and patchelf break the file.
+    TableMoved,
+    /// The file has no section table: strip and objcopy would not keep the names (they refuse most such files anyway).
+    Unregistered,
+    /// A kernel before 5.18 computes the address of the moved program header table wrongly and cannot start it
+    /// (`fs/binfmt_elf.c`, AT_PHDR).
+    NeedsKernel5_18,
+}
+
 /// The bytes of a rewrite, before any file is touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
@@ -80,6 +93,8 @@ pub struct Rewrite {
     pub placed: Vec<PlacedString>,
     /// What it costs.
     pub cost: LoadCost,
+    /// What else to know before it is applied.
+    pub cautions: Vec<Caution>,
 }
 
 impl Rewrite {

@@ -3,6 +3,10 @@
 pub(super) const PT_NULL: u32 = 0;
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
+pub(super) const PT_INTERP: u32 = 3;
+pub(super) const PT_NOTE: u32 = 4;
+pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
+pub(super) const PT_GNU_PROPERTY: u32 = 0x6474_e553;
 pub(super) const PT_PHDR: u32 = 6;
 pub(super) const PF_W: u32 = 2;
 pub(super) const PF_X: u32 = 1;
@@ -11,12 +15,18 @@ pub(super) const PF_R: u32 = 4;
 pub(super) const SHT_NULL: u32 = 0;
 pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_STRTAB: u32 = 3;
+pub(super) const SHT_HASH: u32 = 5;
+pub(super) const SHT_NOTE: u32 = 7;
+pub(super) const SHT_GNU_HASH: u32 = 0x6fff_fff6;
+pub(super) const SHT_GNU_VERSYM: u32 = 0x6fff_ffff;
 pub(super) const SHT_DYNAMIC: u32 = 6;
 pub(super) const SHT_NOBITS: u32 = 8;
 pub(super) const SHT_DYNSYM: u32 = 11;
 pub(super) const SHT_GNU_VERDEF: u32 = 0x6fff_fffd;
 pub(super) const SHT_GNU_VERNEED: u32 = 0x6fff_fffe;
+pub(super) const SHF_WRITE: u64 = 1;
 pub(super) const SHF_ALLOC: u64 = 2;
+pub(super) const SHF_TLS: u64 = 0x400;
 
 pub(super) const DT_NULL: u64 = 0;
 pub(super) const DT_NEEDED: u64 = 1;
@@ -32,6 +42,7 @@ pub(super) const DT_GNU_HASH: u64 = 0x6fff_fef5;
 pub(super) const DT_CONFIG: u64 = 0x6fff_fefa;
 pub(super) const DT_DEPAUDIT: u64 = 0x6fff_fefb;
 pub(super) const DT_AUDIT: u64 = 0x6fff_fefc;
+pub(super) const DT_VERSYM: u64 = 0x6fff_fff0;
 pub(super) const DT_VERDEF: u64 = 0x6fff_fffc;
 pub(super) const DT_VERDEFNUM: u64 = 0x6fff_fffd;
 pub(super) const DT_VERNEED: u64 = 0x6fff_fffe;
@@ -51,3 +62,6 @@ pub(super) fn holds_no_string(tag: u64) -> bool {
     let versions = (0x6fff_fff0..=0x6fff_ffff).contains(&tag);
     (generic || values_and_addresses || versions) && !STRING_TAGS.contains(&tag)
 }
+
+/// Tags whose value is the address of a table that may make way for a program header.
+pub(super) const MOVABLE_TAGS: [u64; 4] = [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM];

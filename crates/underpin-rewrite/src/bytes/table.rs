@@ -1,0 +1,110 @@
+//! Room for one more program header.
+//!
+//! The table stays where it is, right behind the file header: strip, eu-strip, llvm-strip, objcopy and patchelf all
+//! write it there again whatever the file says, and each of them was seen to break a program whose table had moved.
+//! So what stands behind it makes way: the interpreter's name, notes, the symbol table or a hash table, which all are
+//! found by their program header or tag. Only where that cannot be does the table move into the new segment.
+
+use super::image::Image;
+use super::layout::Section;
+use super::{room, tags};
+use std::ops::Range;
+
+/// Where the table with one more entry goes.
+pub(super) enum Room {
+    /// Where it was: there are free bytes, or an unused entry.
+    Free,
+    /// Where it was, once these addresses have moved.
+    Displacing(Range<u64>),
+    /// Somewhere else.
+    Elsewhere,
+}
+
+pub(super) fn room(image: &Image<'_>) -> Room {
+    let entry = image.layout.segment_size() as u64;
+    let Some(end) =
+        (image.segments.len() as u64).checked_mul(entry).and_then(|size| size.checked_add(image.header.phoff))
+    else {
+        return Room::Elsewhere;
+    };
+    if image.segments.iter().any(|segment| segment.kind == tags::PT_NULL) {
+        return Room::Free;
+    }
+    // Without a section table, zeros inside a segment may be anything.
+    let inside = image.loads().any(|load| load.offset <= end && end < load.offset.saturating_add(load.file_size));
+    if (image.sections.is_some() || !inside) && room::zero_room(image, end) >= entry {
+        return Room::Free;
+    }
+    displaced(image, end, entry).map_or(Room::Elsewhere, Room::Displacing)
+}
+
+/// The addresses of the sections that stand in the way, whole.
+fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
+    let table = image.sections.as_ref()?;
+    let load = image
+        .loads()
+        .find(|load| load.offset <= image.header.phoff && start + size <= load.offset.saturating_add(load.file_size))?;
+    let sections = || table.entries.iter().map(|(_, section)| section).filter(|section| section.size > 0);
+    let in_file = |section: &&Section| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
+    let (mut first, mut end) = (start + size, start + size);
+    // Grows until nothing is cut in two: a note may lie in a segment with others.
+    loop {
+        let before = (first, end);
+        let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD);
+        let pieces = segments
+            .filter(|segment| segment.kind != tags::PT_PHDR)
+            .map(|segment| (segment.kind == tags::PT_GNU_RELRO, segment.offset, segment.file_size))
+            .chain(
+                sections().filter(in_file).map(|section| (!is_movable(image, section), section.offset, section.size)),
+            );
+        for (fixed, offset, size) in pieces.filter(|(_, _, size)| *size > 0) {
+            if offset < end && offset.checked_add(size)? > start {
+                if fixed || offset < start {
+                    return None;
+                }
+                first = first.min(offset);
+                end = end.max(offset + size);
+            }
+        }
+        if before == (first, end) {
+            break;
+        }
+    }
+    let between = image.bytes.get(usize::try_from(start).ok()?..usize::try_from(first).ok()?)?;
+    let kinds = image.segments.iter().filter(|segment| segment.offset < end && segment.offset >= first);
+    let known = kinds
+        .filter(|segment| segment.file_size > 0 && segment.kind != tags::PT_LOAD)
+        .all(|segment| [tags::PT_INTERP, tags::PT_NOTE, tags::PT_GNU_PROPERTY].contains(&segment.kind));
+    let inside = end <= load.offset.saturating_add(load.file_size);
+    let vaddr = |offset: u64| load.vaddr.checked_add(offset - load.offset);
+    (known && inside && between.iter().all(|byte| *byte == 0)).then_some(vaddr(first)?..vaddr(end)?)
+}
+
+/// Whether a section is only ever found by a program header or a tag that this crate knows how to change.
+fn is_movable(image: &Image<'_>, section: &Section) -> bool {
+    let by_tag = |tag| image.dynamic.value(tag) == Some(section.addr);
+    if section.flags & tags::SHF_ALLOC == 0 || section.flags & tags::SHF_WRITE != 0 {
+        return false;
+    }
+    match section.kind {
+        tags::SHT_NOTE => {
+            let holds = |kind| {
+                image.segments.iter().any(|segment| {
+                    segment.kind == kind
+                        && segment.vaddr <= section.addr
+                        && section.addr.saturating_add(section.size)
+                            <= segment.vaddr.saturating_add(segment.memory_size)
+                })
+            };
+            holds(tags::PT_NOTE)
+        }
+        tags::SHT_PROGBITS => image.segments.iter().any(|segment| {
+            segment.kind == tags::PT_INTERP && segment.vaddr == section.addr && segment.file_size == section.size
+        }),
+        tags::SHT_DYNSYM => by_tag(tags::DT_SYMTAB),
+        tags::SHT_HASH => by_tag(tags::DT_HASH),
+        tags::SHT_GNU_HASH => by_tag(tags::DT_GNU_HASH),
+        tags::SHT_GNU_VERSYM => by_tag(tags::DT_VERSYM),
+        _ => false,
+    }
+}

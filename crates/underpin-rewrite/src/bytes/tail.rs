@@ -1,0 +1,87 @@
+//! Names behind the last writable segment, whose zeros (bss) then stand in the file.
+//!
+//! The file holds other things right behind that segment, so its content is copied to the end of the file and the
+//! segment points there: same addresses, other offsets. No segment is added, and where the zeros had a mapping of their
+//! own, one is saved. The old content stays in the file, unused, which keeps the way back short.
+
+use super::block::{ALIGN, Block};
+use super::draft::Draft;
+use super::layout::{Section, Segment};
+use super::{Strategy, tags};
+use bstr::BString;
+
+/// Most bytes that are copied or written out as zeros: beyond, a new segment is the smaller evil.
+const LIMIT: u64 = 256 << 10;
+/// The unit in which memory is mapped, as far as the cost is concerned.
+const PAGE: u64 = 4096;
+
+/// Places all strings, or says that the segment is too large or not the last.
+pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString], entries: Option<usize>) -> Option<()> {
+    let image = draft.image;
+    let index = last_writable(draft)?;
+    let old = *draft.segments.get(index)?;
+    let block = Block { displaced: None, entries, texts };
+    let at = old.vaddr.checked_add(old.memory_size)?.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
+    if at > LIMIT {
+        return None;
+    }
+    let size = at.checked_add(block.size(image))?;
+    old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
+    let align = old.align.max(1);
+    let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
+    // Not further away than needed.
+    let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
+    draft.pad_to(offset);
+    let content = image.bytes_at(old.vaddr)?.get(..usize::try_from(old.file_size).ok()?)?;
+    draft.tail.extend_from_slice(content);
+    draft.pad_to(offset + size);
+    let new = Segment { offset, file_size: size, memory_size: size, ..old };
+    *draft.segments.get_mut(index)? = new;
+    repoint(draft, &old, &new);
+    block.write(draft, new.vaddr + at, new.offset + at, Strategy::DataTail)?;
+    let pages = |end: u64| (old.vaddr + end).div_ceil(PAGE);
+    draft.cost.mapped_bytes += (pages(size) - pages(old.memory_size)) * PAGE;
+    // glibc maps zeros that pass the last page of the file's content on their own (`elf/dl-map-segments.h`).
+    let had_zeros = pages(old.memory_size) > pages(old.file_size);
+    draft.cost.mmap_calls -= i32::from(had_zeros && !draft.is_program());
+    Some(())
+}
+
+/// The PT_LOAD with the highest addresses, where it is writable, has content and overlaps no other.
+fn last_writable(draft: &Draft<'_, '_>) -> Option<usize> {
+    let loads = draft.segments.iter().enumerate().filter(|(_, segment)| segment.kind == tags::PT_LOAD);
+    let (index, last) = loads.max_by_key(|(_, segment)| segment.vaddr)?;
+    let sound = last.flags & tags::PF_W != 0
+        && last.file_size > 0
+        && last.file_size <= last.memory_size
+        && last.align.max(1).is_power_of_two()
+        && last.vaddr % last.align.max(1) == last.offset % last.align.max(1);
+    sound.then_some(index)
+}
+
+/// Points segments and sections inside of the moved one to where their bytes are now. Loaders go by addresses, tools
+/// by offsets. Zeros that are now in the file are no longer SHT_NOBITS, or strip would drop them and what follows.
+fn repoint(draft: &mut Draft<'_, '_>, old: &Segment, new: &Segment) {
+    let end = old.vaddr.saturating_add(old.memory_size);
+    let inside = |vaddr: u64| vaddr >= old.vaddr && vaddr < end;
+    let moved = |vaddr: u64| new.offset + (vaddr - old.vaddr);
+    let others = draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD);
+    for segment in others.filter(|segment| inside(segment.vaddr) && segment.memory_size > 0) {
+        segment.offset = moved(segment.vaddr);
+        // RELRO may reach into what were zeros.
+        if segment.kind == tags::PT_GNU_RELRO {
+            segment.file_size = segment.memory_size;
+        }
+    }
+    let allocated = |section: &&mut (Vec<u8>, Section)| section.1.flags & tags::SHF_ALLOC != 0;
+    for (_, section) in draft.sections.iter_mut().flatten().filter(allocated) {
+        let at_end = section.addr == end && section.size == 0;
+        if !(inside(section.addr) || at_end) {
+            continue;
+        }
+        section.offset = moved(section.addr);
+        if section.kind == tags::SHT_NOBITS && section.flags & tags::SHF_TLS == 0 {
+            section.kind = tags::SHT_PROGBITS;
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How tools see names that stand behind the string table's section.
+//!
+//! Loaders go by DT_STRTAB, tools by sections: with the section `.dynstr` as it was, GNU ld, gold and lld refuse to
+//! link against a library whose DT_NEEDED lies behind it ("invalid string offset", "DT_NEEDED value out of range",
+//! "invalid DT_NEEDED entry"), objdump stops and readelf prints numbers. So the old section gets another name, and a new
+//! `.dynstr` describes DT_STRTAB up to the last name. It is a copy at the end of the file that no segment maps.
+//!
+//! Measured with binutils 2.40, lld/LLVM 14, mold 1.10, elfutils 0.188 and patchelf 0.14.3, on a bound library:
+//! - a section over the very bytes in place (overlapping `.gnu.version` and others) is misread as soon as a tool moves
+//!   it: strip and objcopy shift the sections behind, patchelf overwrites them, and the loader then crashes;
+//! - a copy without SHF_ALLOC is rebuilt by llvm-strip and llvm-objcopy from the symbols alone, without the names;
+//! - a copy with SHF_ALLOC at the address that it describes survives all of them, and all four linkers take it.
+//!   binutils warns that it is not in a segment; eu-elflint reports the same.
+
+use super::draft::Draft;
+use super::layout::Section;
+use super::tags;
+
+/// The sections over names in padding: without them strip and objcopy fill the place with zeros.
+pub(super) const NAMES: &[u8] = b".underpin.names";
+/// What the section of the original string table is called then.
+const ORIGINAL: &[u8] = b".underpin.dynstr";
+
+/// Registers the view. `None` where it would be larger than the file.
+pub(super) fn register(draft: &mut Draft<'_, '_>) -> Option<()> {
+    let Some(index) = draft.image.string_section().filter(|_| draft.sections.is_some()) else { return Some(()) };
+    let mut bytes = vec![0; usize::try_from(draft.strsz).ok().filter(|size| *size <= draft.image.bytes.len())?];
+    // What memory holds from DT_STRTAB on, as far as the file fills it.
+    for load in draft.image.loads() {
+        let from = load.vaddr.max(draft.strtab);
+        let to = load.vaddr.saturating_add(load.file_size).min(draft.strtab + draft.strsz);
+        if from < to {
+            let size = usize::try_from(to - from).ok()?;
+            let source = draft.image.bytes_at(from)?.get(..size)?;
+            bytes.get_mut(usize::try_from(from - draft.strtab).ok()?..)?.get_mut(..size)?.copy_from_slice(source);
+        }
+    }
+    for placed in &draft.placed {
+        let at = usize::try_from(*draft.offsets.get(&placed.text)?).ok()?;
+        bytes.get_mut(at..)?.get_mut(..placed.text.len())?.copy_from_slice(&placed.text);
+    }
+    let (offset, size) = (draft.end(), bytes.len() as u64);
+    draft.tail.extend(bytes);
+    let addr = draft.strtab;
+    let sections = draft.sections.as_mut()?;
+    let at = u32::try_from(sections.len()).ok()?;
+    for (_, section) in sections.iter_mut().filter(|(_, section)| section.link as usize == index) {
+        section.link = at;
+    }
+    sections.get_mut(index)?.0 = ORIGINAL.to_vec();
+    let flags = tags::SHF_ALLOC;
+    let view = Section { kind: tags::SHT_STRTAB, flags, addr, offset, size, align: 1, ..Section::default() };
+    sections.push((b".dynstr".to_vec(), view));
+    Some(())
+}
