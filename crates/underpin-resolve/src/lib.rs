@@ -21,6 +21,7 @@ mod musl;
 mod pages;
 mod resolver;
 pub mod root;
+pub mod storm;
 mod tokens;
 
 pub use calls::{Call, CallCount, CallName, Calls};

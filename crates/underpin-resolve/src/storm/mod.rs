@@ -1,0 +1,18 @@
+//! What a start costs at scale: from the predicted calls of a closure to operations of a file server, and from those to
+//! the time in which a job of many nodes has started.
+//!
+//! Three steps, each usable alone. [`Node`] turns calls into [`Operations`] through the caches of one node's kernel, the
+//! way a [`Client`] keeps them. [`FileSystem`] is such a client with a [`Server`] behind it: parameters with their
+//! sources and their doubt, from a data file. [`estimate`] lets all processes of a [`Job`] queue there.
+//! Nothing here measures or runs anything.
+
+mod client;
+mod estimate;
+mod filesystem;
+mod node;
+mod queue;
+
+pub use client::{Client, Memory, Operations, Scope};
+pub use estimate::{Demand, Estimate, Job, Limit, MODEL_DOUBT, estimate};
+pub use filesystem::{FileSystem, FileSystemError, FileSystemTable, Server, Serves, Source};
+pub use node::Node;
