@@ -6,6 +6,7 @@
 
 mod error;
 mod launch;
+mod launcher;
 mod memory;
 mod memory_use;
 mod output_watch;
@@ -21,6 +22,7 @@ mod wait;
 
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
+pub use launcher::{LauncherMachine, launcher};
 pub use memory::{read_memory, read_string, write_byte_patch};
 pub use memory_use::{MemoryUse, memory_use, peak_rss};
 pub use output_watch::{OutputWatch, Watchable};

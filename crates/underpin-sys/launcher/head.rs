@@ -1,0 +1,117 @@
+//! What the bundler tells the launcher. Mirrored word for word by `underpin_rewrite::bundle::head`; a change needs
+//! another number in the params text of the entry code.
+
+/// All in machine words of eight bytes. "Offset" is in bytes from the head itself.
+#[repr(C)]
+pub struct Head {
+    /// The head's own address at link time.
+    pub own_address: usize,
+    /// The program's entry point at link time.
+    pub entry: usize,
+    /// Address at link time of the program headers that the loader is to see (those with a PT_INTERP).
+    pub headers: usize,
+    /// How many.
+    pub header_count: usize,
+    /// Where the libraries come from: 0 for a directory, [`FORM_FILE`] for the program's own file.
+    pub form: usize,
+    /// Directory: how many components to take off the program's path to come to the top of the bundle.
+    pub up: usize,
+    /// Directory: offset of the loader's path below the top. File: where in the file the loader stands.
+    pub loader: usize,
+    /// Directory: 0. File: its size in bytes.
+    pub loader_size: usize,
+    /// Offset of the room for the text of PT_INTERP (4096 bytes).
+    pub interpreter: usize,
+    /// Address at link time of the dynamic section.
+    pub dynamic: usize,
+    /// Address at link time of its string table.
+    pub strings: usize,
+    /// Offset of the [`Object`]s.
+    pub objects: usize,
+    /// How many.
+    pub object_count: usize,
+    /// Index of DT_RPATH in the dynamic section, plus one; 0 for none.
+    pub search_slot: usize,
+    /// Offset of what follows the top's path in DT_RPATH, and of what is appended behind it (a NUL between).
+    pub search: usize,
+    /// Offset of the room for composed strings, and its size in bytes.
+    pub room: usize,
+    pub room_size: usize,
+    /// Index in [`Head::objects`] of the C library whose charset modules stand in the bundle, plus one; 0 for none.
+    pub charsets_of: usize,
+    /// Offset of `GCONV_PATH`'s value below the top.
+    pub charsets: usize,
+    /// Addresses in that C library, from its load address: setenv, unsetenv, iconv_open, iconv_close.
+    pub functions: [usize; 4],
+    /// Written by the launcher: room used so far.
+    pub room_used: usize,
+    /// Written by the launcher: length of the top's path, which is the first string in the room.
+    pub top_size: usize,
+}
+
+/// [`Head::form`] of a bundle in one file.
+pub const FORM_FILE: usize = 1;
+
+/// One library of the closure.
+#[repr(C)]
+pub struct Object {
+    /// Index of its DT_NEEDED in the dynamic section.
+    pub slot: usize,
+    /// Offset of its path below the top (directory), or of its name (file).
+    pub name: usize,
+    /// File: where it stands in the file, how many bytes its segments need, how many it has.
+    pub place: usize,
+    pub needed_size: usize,
+    pub size: usize,
+    /// Written by the launcher: its descriptor, plus one.
+    pub descriptor: usize,
+}
+
+/// The head as the launcher finds it.
+#[derive(Clone, Copy)]
+pub struct Bundle {
+    base: *mut u8,
+    /// What is added to an address of link time.
+    pub bias: usize,
+}
+
+impl Bundle {
+    /// # Safety
+    /// `params` is the place in the entry code; the bundler wrote the distance to the head there.
+    pub unsafe fn at(params: *const u8) -> Bundle {
+        // SAFETY: the word behind the 16 bytes of text is the distance to the head, and the head is mapped writable.
+        let base = unsafe { params.add(params.add(16).cast::<usize>().read()) }.cast_mut();
+        // SAFETY: as above.
+        let own_address = unsafe { (*base.cast::<Head>()).own_address };
+        Bundle { base, bias: (base as usize).wrapping_sub(own_address) }
+    }
+
+    pub fn head(&self) -> &Head {
+        // SAFETY: mapped, initialised by the bundler, aligned to a page; no `&mut` to it is ever made.
+        unsafe { &*self.base.cast::<Head>() }
+    }
+
+    /// A place `offset` bytes behind the head.
+    pub fn at_offset(&self, offset: usize) -> *mut u8 {
+        self.base.wrapping_add(offset)
+    }
+
+    /// An address of link time as it is now.
+    pub fn now(&self, address: usize) -> *mut u8 {
+        address.wrapping_add(self.bias) as *mut u8
+    }
+
+    pub fn object(&self, index: usize) -> *mut Object {
+        self.at_offset(self.head().objects).cast::<Object>().wrapping_add(index)
+    }
+
+    pub fn set_room_used(&self, used: usize) {
+        // SAFETY: the head is writable, and nobody else runs yet.
+        unsafe { (*self.base.cast::<Head>()).room_used = used };
+    }
+
+    pub fn set_top_size(&self, size: usize) {
+        // SAFETY: the head is writable, and nobody else runs yet.
+        unsafe { (*self.base.cast::<Head>()).top_size = size };
+    }
+}

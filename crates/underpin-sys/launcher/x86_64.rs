@@ -1,0 +1,68 @@
+//! Entry and system calls of x86-64 (System V ABI: at entry the stack pointer is at `argc`, `rdx` holds the function
+//! that the loader wants called at exit).
+
+use core::arch::{asm, global_asm};
+
+/// `ET_DYN` and `ET_EXEC` of this machine only: `e_machine`.
+pub const MACHINE: u16 = 62;
+
+global_asm!(
+    ".globl _start",
+    ".type _start, @function",
+    "_start:",
+    "  endbr64",
+    "  xor ebp, ebp",
+    "  mov rbx, rsp",
+    "  mov rdi, rsp",
+    "  lea rsi, [rip + underpin_launcher_params]",
+    "  lea rdx, [rip + underpin_launcher_after]",
+    "  and rsp, -16",
+    "  call {begin}",
+    "  mov rsp, rbx",
+    "  xor edx, edx",
+    "  jmp rax",
+    "underpin_launcher_after:",
+    "  endbr64",
+    "  mov rbx, rsp",
+    "  mov r12, rdx",
+    "  mov rdi, rsp",
+    "  lea rsi, [rip + underpin_launcher_params]",
+    "  and rsp, -16",
+    "  call {after}",
+    "  mov rdx, r12",
+    "  mov rsp, rbx",
+    "  jmp rax",
+    ".balign 8",
+    "underpin_launcher_params:",
+    "  .ascii \"underpin-bundle1\"",
+    "  .quad 0",
+    begin = sym crate::start::begin,
+    after = sym crate::start::after,
+);
+
+pub mod number {
+    pub const WRITE: usize = 1;
+    pub const CLOSE: usize = 3;
+    pub const MMAP: usize = 9;
+    pub const MUNMAP: usize = 11;
+    pub const PREAD64: usize = 17;
+    pub const GETCWD: usize = 79;
+    pub const EXIT_GROUP: usize = 231;
+    pub const OPENAT: usize = 257;
+    pub const READLINKAT: usize = 267;
+    pub const MEMFD_CREATE: usize = 319;
+}
+
+/// # Safety
+/// As the system call asks.
+#[inline(always)]
+pub unsafe fn call6(number: usize, args: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel clobbers rcx and r11 only; what it does to memory is the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+            in("r10") args[3], in("r8") args[4], in("r9") args[5], lateout("rcx") _, lateout("r11") _,
+            options(nostack));
+    }
+    result
+}
