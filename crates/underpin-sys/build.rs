@@ -41,8 +41,14 @@ struct Build {
 /// The attempts, best first: what a compiler makes of the same source differs in whether it needs relocations.
 fn builds(machine: &str, target: &str, own: bool) -> impl Iterator<Item = Build> {
     let triple = if own { target.to_owned() } else { format!("{machine}-unknown-linux-gnu") };
-    let lld = ["-Clinker=rust-lld", "-Clinker-flavor=ld.lld", "-Clink-args=-pie --no-dynamic-linker -z norelro -z max-page-size=4096"];
-    let cc = ["-Clink-args=-nostartfiles -nostdlib -pie -Wl,--no-dynamic-linker,-z,norelro,-z,max-page-size=4096,--build-id=none"];
+    let lld = [
+        "-Clinker=rust-lld",
+        "-Clinker-flavor=ld.lld",
+        "-Clink-args=-pie --no-dynamic-linker -z norelro -z max-page-size=4096",
+    ];
+    let cc = [
+        "-Clink-args=-nostartfiles -nostdlib -pie -Wl,--no-dynamic-linker,-z,norelro,-z,max-page-size=4096,--build-id=none",
+    ];
     let mut linkers: Vec<Vec<String>> = vec![lld.map(str::to_owned).to_vec()];
     if own {
         let given = env::var("RUSTC_LINKER").ok().map(|linker| format!("-Clinker={linker}"));
@@ -62,7 +68,16 @@ impl Build {
     fn run(&self, image: &Path) -> bool {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let mut command = Command::new(rustc);
-        command.args(["--edition", "2024", "--crate-name", "launcher", "--crate-type", "bin", "--target", &self.target]);
+        command.args([
+            "--edition",
+            "2024",
+            "--crate-name",
+            "launcher",
+            "--crate-type",
+            "bin",
+            "--target",
+            &self.target,
+        ]);
         command.arg(format!("-Copt-level={}", self.optimisation));
         command.args(["-Cpanic=abort", "-Crelocation-model=pie", "-Ccodegen-units=1", "-Cstrip=symbols"]);
         command.args(["-Clink-self-contained=no", "-Cforce-unwind-tables=no", "-Crelro-level=off"]);

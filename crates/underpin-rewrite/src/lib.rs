@@ -9,6 +9,7 @@
 //! step; the loader itself is never bound; a rewritten file holds what is needed to restore the original byte for byte.
 #![forbid(unsafe_code)]
 
+pub mod bundle;
 pub mod bytes;
 pub mod files;
 pub mod plan;

@@ -239,7 +239,9 @@ fn provide(bundle: Bundle, file: Descriptor, index: usize) {
         Err(calls::TOO_MANY_FILES) => {
             stop(b"no descriptor for ", shown, calls::TOO_MANY_FILES, b"raise `ulimit -n`, or make it a directory")
         }
-        Err(error) => stop(b"no memory file for ", shown, error, b"memfd_create(2) is refused here; make it a directory"),
+        Err(error) => {
+            stop(b"no memory file for ", shown, error, b"memfd_create(2) is refused here; make it a directory")
+        }
     };
     // SAFETY: the record is writable.
     unsafe { (*object).descriptor = memory + 1 };

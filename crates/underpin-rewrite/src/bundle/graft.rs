@@ -5,8 +5,8 @@
 //! that has one. On disk the new dynamic section is an ordinary one, with sonames and a DT_RPATH relative to `$ORIGIN`,
 //! so that every tool reads the bundle right; the launcher lets it name absolute paths, in memory.
 
-use super::head::{Head, Launcher, as_usize};
 use super::BundleError;
+use super::head::{Head, Launcher, as_usize};
 use bstr::BString;
 use underpin_elf::{Elf, Machine, Segment, SegmentKind};
 
@@ -99,6 +99,9 @@ pub(super) struct Graft<'a> {
     pub charsets: Option<Charsets>,
 }
 
+/// Tag and value of an entry of a dynamic section.
+type Entry = (u64, u64);
+
 /// Alignment of what is appended, in bytes: the largest page of the machine.
 pub(super) fn alignment(machine: Machine) -> u64 {
     if machine == Machine::AARCH64 { 0x1_0000 } else { 0x1000 }
@@ -150,6 +153,7 @@ impl Graft<'_> {
             let start = as_usize(places.data.0 + (address - places.data.1));
             bytes[start..start + table.len()].copy_from_slice(&table);
         }
+        self.section_header(&mut bytes, places.data.0 + (head.dynamic - places.data.1), &head);
         self.file_header(&mut bytes, places.code.1 + self.launcher.entry(), places.data.0 + Head::SIZE)?;
         Ok(bytes)
     }
@@ -164,7 +168,7 @@ impl Graft<'_> {
     }
 
     fn header_count(&self) -> u64 {
-        let has_phdr = self.elf.segment(SegmentKind::Phdr).is_some();
+        let has_phdr = self.elf.segment(SegmentKind::ProgramHeaders).is_some();
         // One for the code, one for the data, PT_INTERP only in the loader's table.
         self.elf.segments.len() as u64 + 2 + u64::from(!has_phdr)
     }
@@ -192,7 +196,8 @@ impl Graft<'_> {
                 _ => {}
             }
         }
-        let dynamic: Vec<u8> = entries.iter().flat_map(|(tag, value)| [*tag, *value]).flat_map(u64::to_le_bytes).collect();
+        let dynamic: Vec<u8> =
+            entries.iter().flat_map(|(tag, value)| [*tag, *value]).flat_map(u64::to_le_bytes).collect();
         head.dynamic = address(data.put(&dynamic));
         data.put(&strings.0);
         data.align();
@@ -238,7 +243,7 @@ impl Graft<'_> {
     }
 
     /// The new dynamic section, and the index of the DT_NEEDED of each named library.
-    fn entries(&self, names: &[u64], search: u64) -> Result<(Vec<(u64, u64)>, Vec<Option<u64>>), BundleError> {
+    fn entries(&self, names: &[u64], search: u64) -> Result<(Vec<Entry>, Vec<Option<u64>>), BundleError> {
         let old = self.old_entries()?;
         let mut entries = Vec::new();
         let mut slots = vec![None; names.len()];
@@ -269,7 +274,7 @@ impl Graft<'_> {
         Ok((entries, slots))
     }
 
-    fn old_entries(&self) -> Result<Vec<(u64, u64)>, BundleError> {
+    fn old_entries(&self) -> Result<Vec<Entry>, BundleError> {
         let segment = self.elf.segment(SegmentKind::Dynamic).ok_or_else(|| BundleError::program("no PT_DYNAMIC"))?;
         let start = as_usize(segment.offset.0);
         let bytes = self.program.get(start..).and_then(|rest| rest.get(..as_usize(segment.file_size)));
@@ -336,7 +341,7 @@ impl Graft<'_> {
             let last = self.elf.segments.iter().rposition(|segment| segment.kind == SegmentKind::Load);
             for (index, segment) in self.elf.segments.iter().enumerate() {
                 match segment.kind {
-                    SegmentKind::Phdr | SegmentKind::Interp => {}
+                    SegmentKind::ProgramHeaders | SegmentKind::Interpreter => {}
                     SegmentKind::Dynamic => {
                         let place = (dynamic_offset, head.dynamic);
                         headers.push(program_header(PT_DYNAMIC, 6, place, (dynamic_size, dynamic_size), 8));
@@ -357,6 +362,26 @@ impl Graft<'_> {
         let start = as_usize(self.elf.segments_offset.0) + index * as_usize(HEADER_SIZE);
         let bytes = self.program.get(start..).and_then(|rest| rest.first_chunk::<56>());
         bytes.copied().ok_or_else(|| BundleError::program("its program headers are cut short"))
+    }
+
+    /// Lets the section header of `.dynamic` follow: tools read it first. A table that makes no sense stays as it is.
+    fn section_header(&self, bytes: &mut [u8], offset: u64, head: &Head) {
+        const SHT_DYNAMIC: u32 = 6;
+        const SIZE: usize = 64;
+        let number = |at: usize, size: usize| -> usize {
+            let bytes = self.program.get(at..at + size).unwrap_or_default();
+            as_usize(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        };
+        let (table, count) = (number(40, 8), number(60, 2));
+        let end = self.program.len();
+        let headers =
+            (0..count).map(|index| table.saturating_add(index * SIZE)).filter(|at| at.saturating_add(SIZE) <= end);
+        for at in headers {
+            if bytes[at + 4..at + 8] == SHT_DYNAMIC.to_le_bytes() {
+                let fields = [head.dynamic, offset, head.strings - head.dynamic];
+                bytes[at + 16..at + 40].copy_from_slice(&fields.map(u64::to_le_bytes).concat());
+            }
+        }
     }
 
     fn file_header(&self, bytes: &mut [u8], entry: u64, headers: u64) -> Result<(), BundleError> {

@@ -133,11 +133,6 @@ impl Head {
             self.charsets,
         ];
         let written_by_the_launcher = [0, 0];
-        fields
-            .into_iter()
-            .chain(self.functions)
-            .chain(written_by_the_launcher)
-            .flat_map(u64::to_le_bytes)
-            .collect()
+        fields.into_iter().chain(self.functions).chain(written_by_the_launcher).flat_map(u64::to_le_bytes).collect()
     }
 }

@@ -1,0 +1,151 @@
+//! The bytes of each file of a bundle: as they are, or with the few strings changed that would lead out of it.
+
+use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
+use super::plan::{BundlePlan, Form, Item, Reason, file_name, read_error};
+use super::{BundleError, scan};
+use crate::bytes::{Edits, Rename, RewriteOptions, SearchPathEdit, rewrite};
+use bstr::{BString, ByteSlice};
+use underpin_elf::{Elf, Machine};
+use underpin_resolve::{LoaderKind, Root};
+
+/// A file larger than this is not copied: it would not fit the memory of most machines either.
+const LIMIT: u64 = 16 << 30;
+
+/// An item's bytes as they go into the bundle. The program's are those before its launcher.
+pub(super) fn bytes(root: &dyn Root, item: &Item) -> Result<Vec<u8>, BundleError> {
+    let bytes = root.read(item.source.as_ref(), LIMIT).map_err(|error| read_error(item.source.as_ref(), error))?;
+    let Ok(elf) = Elf::read(&bytes[..]) else { return Ok(bytes) };
+    let edits = edits(item, &elf);
+    if edits.is_empty() {
+        return Ok(bytes);
+    }
+    let options = RewriteOptions { without_record: true, ..RewriteOptions::default() };
+    match rewrite(&bytes, &edits, &options) {
+        Ok(rewrite) => Ok(rewrite.apply(&bytes)),
+        Err(refusal) => Err(BundleError::Library { path: item.source.clone(), refusal }),
+    }
+}
+
+/// What is different in an object: its names, as in the plan, and its search path.
+///
+/// An object without DT_RUNPATH takes part in the program's DT_RPATH, which leads into the bundle (glibc
+/// `elf/dl-load.c`); one with its own would search the host. What counts from `$ORIGIN` is kept for an object that keeps
+/// its place.
+fn edits(item: &Item, elf: &Elf) -> Edits {
+    let renames = item.renames.iter().map(|(from, to)| Rename { from: from.clone(), to: to.clone() }).collect();
+    let mut edits = Edits { renames, ..Edits::default() };
+    let dynamic = elf.dynamic.as_ref();
+    let path = dynamic.and_then(|dynamic| dynamic.runpath.as_ref().or(dynamic.rpath.as_ref()));
+    let untouched = matches!(item.reason, Reason::Program | Reason::Loader | Reason::Charset);
+    if let Some(path) = path.filter(|_| !untouched) {
+        let own = |entry: &&[u8]| entry.starts_with(b"$ORIGIN") || entry.starts_with(b"${ORIGIN}");
+        let kept: Vec<&[u8]> = path.split_str(":").filter(own).collect();
+        edits.search_path = match bstr::join(":", kept) {
+            kept if kept.is_empty() || item.name.is_some() => SearchPathEdit::Remove,
+            kept => SearchPathEdit::Rpath(kept.into()),
+        };
+    }
+    edits
+}
+
+/// The program with its launcher, in the directory form.
+pub(super) fn program_of_directory(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<u8>, BundleError> {
+    let source = Source::Directory {
+        up: 2,
+        loader: loader(plan)?.place.clone(),
+        libraries: "lib".into(),
+        more: plan.search.clone(),
+    };
+    let named: Vec<Named> = plan.closure().map(|item| named(item, item.place.clone(), Stored::default())).collect();
+    let charsets = if plan.has_charsets() { charsets(plan, root)? } else { None };
+    let bytes = bytes(root, program(plan)?)?;
+    graft(plan, &bytes, named, source, charsets)
+}
+
+/// The whole file of the file form: the program with its launcher, its loader, its libraries.
+pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<u8>, BundleError> {
+    let own = bytes(root, program(plan)?)?;
+    let loader = loader(plan)?;
+    let mut parts = vec![(loader, bytes(root, loader)?)];
+    for item in plan.closure() {
+        parts.push((item, bytes(root, item)?));
+    }
+    let align = alignment(plan.launcher.machine());
+    // A first pass finds out how large the program gets with its launcher: that does not depend on the places.
+    let stored = places(&parts, 0, plan.launcher.machine());
+    let size = place_all(plan, &own, &parts, &stored)?.len() as u64;
+    let stored = places(&parts, size.next_multiple_of(align), plan.launcher.machine());
+    let mut whole = place_all(plan, &own, &parts, &stored)?;
+    for ((_, part), stored) in parts.iter().zip(&stored) {
+        whole.resize(super::head::as_usize(stored.offset), 0);
+        whole.extend_from_slice(part);
+    }
+    Ok(whole)
+}
+
+fn places(parts: &[(&Item, Vec<u8>)], start: u64, machine: Machine) -> Vec<Stored> {
+    let mut offset = start;
+    let mut places = Vec::new();
+    for (_, bytes) in parts {
+        let size = bytes.len() as u64;
+        let needed_size = Elf::read(&bytes[..]).map_or(size, |elf| loaded_size(&elf).min(size));
+        places.push(Stored { offset, needed_size, size });
+        offset = (offset + size).next_multiple_of(alignment(machine));
+    }
+    places
+}
+
+fn place_all(
+    plan: &BundlePlan,
+    own: &[u8],
+    parts: &[(&Item, Vec<u8>)],
+    stored: &[Stored],
+) -> Result<Vec<u8>, BundleError> {
+    let mut both = parts.iter().zip(stored);
+    let Some(((loader, _), place)) = both.next() else { return Err(BundleError::program("no loader")) };
+    let source = Source::File { loader: loader.source.clone(), stored: *place };
+    let named = both.map(|((item, _), stored)| named(item, item.name.clone().unwrap_or_default(), *stored)).collect();
+    graft(plan, own, named, source, None)
+}
+
+fn named(item: &Item, place: BString, stored: Stored) -> Named {
+    let name = item.name.clone().unwrap_or_else(|| file_name(item.place.as_ref()).into());
+    Named { name, place, stored }
+}
+
+fn graft(
+    plan: &BundlePlan,
+    program: &[u8],
+    named: Vec<Named>,
+    source: Source,
+    charsets: Option<Charsets>,
+) -> Result<Vec<u8>, BundleError> {
+    let elf = Elf::read(program).map_err(|error| BundleError::Program(error.to_string()))?;
+    let flatten = plan.loader == LoaderKind::Glibc;
+    Graft { program, elf: &elf, launcher: &plan.launcher, named, flatten, source, charsets }.bytes()
+}
+
+fn program(plan: &BundlePlan) -> Result<&Item, BundleError> {
+    plan.items.iter().find(|item| item.reason == Reason::Program).ok_or_else(|| BundleError::program("not in the plan"))
+}
+
+fn loader(plan: &BundlePlan) -> Result<&Item, BundleError> {
+    plan.items.iter().find(|item| item.reason == Reason::Loader).ok_or_else(|| BundleError::program("no loader"))
+}
+
+/// Functions of the C library by which the launcher makes it read the bundle's list of charset modules.
+const CHARSET_FUNCTIONS: [&str; 4] = ["setenv", "unsetenv", "iconv_open", "iconv_close"];
+
+fn charsets(plan: &BundlePlan, root: &dyn Root) -> Result<Option<Charsets>, BundleError> {
+    let is_libc = |item: &&Item| item.name.as_ref().is_some_and(|name| name.starts_with(b"libc.so"));
+    let Some((library, item)) = plan.closure().enumerate().find(|(_, item)| is_libc(item)) else { return Ok(None) };
+    let bytes = bytes(root, item)?;
+    let elf = Elf::read(&bytes[..]).map_err(|error| read_error(item.source.as_ref(), error))?;
+    let functions = scan::functions(&bytes, &elf, CHARSET_FUNCTIONS);
+    Ok(functions.map(|functions| Charsets { library, place: "lib/gconv".into(), functions }))
+}
+
+/// Whether the plan's form is a file.
+pub(super) fn is_file(plan: &BundlePlan) -> bool {
+    plan.form == Form::File
+}

@@ -1,0 +1,116 @@
+//! Why a program is not bundled: each reason a sentence with what to do.
+
+use crate::bytes::Refusal;
+use bstr::BString;
+use std::io;
+use std::path::PathBuf;
+use underpin_resolve::ResolveError;
+
+/// Why a program is not bundled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// It cannot be resolved.
+    #[error("{0}")]
+    Resolve(#[from] ResolveError),
+    /// It has no loader to carry along.
+    #[error("{0} names no loader: a static program or a library; a static program runs anywhere as it is")]
+    Static(BString),
+    /// No launcher for its machine.
+    #[error(
+        "{path}: a program for {machine}, for which this underpin has no launcher; bundle it with an underpin built for \
+         (or with a compiler for) that machine"
+    )]
+    Machine {
+        /// The program.
+        path: BString,
+        /// Its machine.
+        machine: String,
+    },
+    /// The embedded launcher cannot be used.
+    #[error("the launcher is {0}; this underpin was not built right")]
+    Launcher(String),
+    /// The closure is not complete.
+    #[error(
+        "{program} does not start here: {name} is not found (asked for by {by}); `underpin tree {program}` shows why"
+    )]
+    Missing {
+        /// The program.
+        program: BString,
+        /// What is missing.
+        name: BString,
+        /// Who asks for it.
+        by: BString,
+    },
+    /// Two objects would have to stand under one name.
+    #[error("{one} and {other} are both loaded and both called {name}; a bundle has one place for that name")]
+    SameName {
+        /// The name.
+        name: BString,
+        /// One file.
+        one: BString,
+        /// The other.
+        other: BString,
+    },
+    /// The program's headers make no sense.
+    #[error("the program cannot carry a launcher: {0}")]
+    Program(String),
+    /// A library's strings cannot be changed.
+    #[error("{path}: its search path or a name in it has to be changed for a bundle: {refusal}")]
+    Library {
+        /// The library.
+        path: BString,
+        /// Why not.
+        refusal: Refusal,
+    },
+    /// An object that the file form cannot hold.
+    #[error("{path} {reason}; a bundle as a directory can hold it (-o DIR/)")]
+    NeedsDirectory {
+        /// The object.
+        path: BString,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A file to include is not there.
+    #[error("--include {0}: no such file, and no library of that name where the loader searches")]
+    NotIncluded(BString),
+    /// What is to be left out is needed.
+    #[error("--exclude {pattern} leaves {name} out, without which the program does not start")]
+    Excluded {
+        /// The pattern.
+        pattern: String,
+        /// The object.
+        name: BString,
+    },
+    /// Something stands where the bundle is to go.
+    #[error("{} exists; name another place, or --force to replace it", .0.display())]
+    Exists(PathBuf),
+    /// Something that is no bundle stands where it is to go.
+    #[error("{} exists and is no bundle of underpin; name another place", .0.display())]
+    NoBundle(PathBuf),
+    /// A file cannot be read.
+    #[error("{path}: {error}")]
+    Read {
+        /// The file.
+        path: BString,
+        /// The error's name.
+        error: String,
+    },
+    /// A file cannot be written.
+    #[error("{}: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The loader maps something else than was bundled.
+    #[error("the bundle was not kept, its loader does not agree: {0}")]
+    Judge(String),
+}
+
+impl BundleError {
+    pub(super) fn program(what: &str) -> BundleError {
+        BundleError::Program(what.to_owned())
+    }
+}

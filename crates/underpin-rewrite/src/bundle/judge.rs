@@ -1,0 +1,125 @@
+//! Asks the bundle's own loader what it maps: every object must come from the bundle, in the order of the plan.
+//!
+//! glibc's loader lists and stops where LD_TRACE_LOADED_OBJECTS is set; the bundle is started for that as a user starts
+//! it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
+
+use super::BundleError;
+use super::plan::{BundlePlan, Form, Reason};
+use bstr::{BString, ByteSlice, ByteVec};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use underpin_elf::Machine;
+use underpin_resolve::LoaderKind;
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "verdict")]
+pub enum Judged {
+    /// The loader maps the objects of the bundle, and nothing else.
+    Agrees {
+        /// How many.
+        objects: usize,
+    },
+    /// It could not be asked.
+    NotAsked {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Asks the loader of a bundle whose program stands at `entry`.
+///
+/// # Errors
+/// [`BundleError::Judge`]: it maps something else, or fails.
+pub fn judge(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
+    if Some(plan.launcher.machine()) != Machine::host() {
+        return Ok(Judged::NotAsked { reason: "it is for another machine than this one".to_owned() });
+    }
+    match (plan.loader, plan.form) {
+        (LoaderKind::Musl, Form::File) => Ok(Judged::NotAsked {
+            reason: "musl's loader lists no program whose libraries are in its own file".to_owned(),
+        }),
+        (LoaderKind::Musl, Form::Directory) => musl(plan, entry),
+        _ => glibc(plan, entry),
+    }
+}
+
+/// Runs a command without variables and hands back the lines that it prints.
+fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
+    let shown = format!("{}", command.get_program().to_string_lossy());
+    let output = command.output().map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
+    if !output.status.success() {
+        let said = output.stderr.to_str_lossy();
+        return Err(BundleError::Judge(format!("{shown} ended with {}: {}", output.status, said.trim())));
+    }
+    Ok(output.stdout.lines().map(BString::from).collect())
+}
+
+/// The path in a line `name => path (0x...)` or `path (0x...)`; `None` for the kernel's vdso.
+fn path_in(line: &BString) -> Option<PathBuf> {
+    let text = line.trim();
+    let text = text.rsplit_once_str(" (0x").map_or(text, |(text, _)| text);
+    let path = text.rsplit_once_str(" => ").map_or(text, |(_, path)| path);
+    path.contains(&b'/').then(|| path.to_vec().into_path_buf().unwrap_or_default())
+}
+
+fn glibc(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
+    let lines = lines(Command::new(entry).env_clear().env("LD_TRACE_LOADED_OBJECTS", "1"))?;
+    let found: Vec<PathBuf> = lines.iter().filter_map(path_in).collect();
+    if let Some(line) = lines.iter().find(|line| line.contains_str("not found")) {
+        return Err(BundleError::Judge(line.trim().to_str_lossy().into_owned()));
+    }
+    let (loader, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_loader(plan, entry, path));
+    let expected: Vec<&[u8]> = plan.closure().map(|item| item.place.as_slice()).collect();
+    if loader.len() > 1 || found.len() != expected.len() {
+        let text = format!("{} objects are mapped, {} are in the bundle: {found:?}", found.len(), expected.len());
+        return Err(BundleError::Judge(text));
+    }
+    for (path, place) in found.iter().zip(expected) {
+        let right = match plan.form {
+            Form::Directory => *path == top(entry).join(place.to_path_lossy()),
+            Form::File => path.starts_with("/proc/self/fd/"),
+        };
+        if !right {
+            return Err(BundleError::Judge(format!("{} is mapped instead of {}", path.display(), place.as_bstr())));
+        }
+    }
+    Ok(Judged::Agrees { objects: found.len() + 1 })
+}
+
+fn is_loader(plan: &BundlePlan, entry: &Path, path: &Path) -> bool {
+    let Some(item) = plan.items.iter().find(|item| item.reason == Reason::Loader) else { return false };
+    match plan.form {
+        Form::Directory => *path == top(entry).join(item.place.to_path_lossy()),
+        Form::File => *path == item.source.to_path_lossy(),
+    }
+}
+
+/// The top of the bundle: the program stands in its `bin`.
+fn top(entry: &Path) -> PathBuf {
+    entry.ancestors().nth(2).unwrap_or(Path::new("/")).to_owned()
+}
+
+fn musl(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
+    let Some(loader) = plan.items.iter().find(|item| item.reason == Reason::Loader) else {
+        return Err(BundleError::Judge("there is no loader in the plan".to_owned()));
+    };
+    let loader = top(entry).join(loader.place.to_path_lossy());
+    let lines = lines(Command::new(&loader).arg("--list").arg(entry).env_clear())?;
+    let found: Vec<PathBuf> = lines.iter().filter_map(path_in).collect();
+    let outside = |path: &&PathBuf| **path != loader && !resolved(path).starts_with(resolved(&top(entry)));
+    if let Some(path) = found.iter().find(outside) {
+        return Err(BundleError::Judge(format!("{} is mapped from outside of it", path.display())));
+    }
+    let libraries = found.iter().filter(|path| **path != loader).count();
+    let expected = plan.closure().count();
+    if libraries != expected {
+        return Err(BundleError::Judge(format!("{libraries} objects are mapped, {expected} are in the bundle")));
+    }
+    Ok(Judged::Agrees { objects: libraries + 1 })
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

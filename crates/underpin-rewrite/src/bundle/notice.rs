@@ -1,0 +1,191 @@
+//! What a bundle cannot carry or changes, told with what to do.
+
+use super::plan::{Item, Reason, Wish};
+use super::{Form, scan};
+use bstr::{BString, ByteSlice};
+use serde::Serialize;
+use std::fmt;
+use underpin_elf::Elf;
+use underpin_resolve::{Closure, FindingKind, LoaderKind, Root};
+
+/// Something that a person should know about a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+#[non_exhaustive]
+pub enum Notice {
+    /// Libraries whose work is done by drivers of the machine: GL, Vulkan, CUDA and the like.
+    Drivers {
+        /// Their names.
+        names: Vec<BString>,
+    },
+    /// Objects that import dlopen(3) without declaring what they open.
+    OpensMore {
+        /// Their names.
+        by: Vec<BString>,
+    },
+    /// The program looks at its own file by `/proc/self/exe`.
+    OwnFile,
+    /// Set-user-ID or set-group-ID: a copy has no rights of its own.
+    SetUser,
+    /// A directory that looks like the program's data.
+    Data {
+        /// The directory.
+        path: BString,
+    },
+    /// Bytes behind the last segment and section, which the program may look for at the end of its file.
+    Payload {
+        /// How many bytes.
+        size: u64,
+    },
+    /// iconv(3) is used, and a bundle in one file has no charset modules.
+    NoCharsets,
+    /// Memory that every process of a bundle in one file takes for its libraries, in bytes.
+    Memory {
+        /// How many bytes are copied at each start.
+        size: u64,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: &[BString]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Notice::Drivers { names } => {
+                write!(f, "{} open drivers of the machine they run on; those are never bundled", list(names))
+            }
+            Notice::OpensMore { by } => write!(
+                f,
+                "{} can open more libraries while running (dlopen); `underpin trace` shows which, --include takes them along",
+                list(by)
+            ),
+            Notice::OwnFile => f.write_str(
+                "it asks /proc/self/exe where it is: it will see the bundle, and look for its files relative to that",
+            ),
+            Notice::SetUser => f.write_str("it is set-user-ID or set-group-ID; the copy in the bundle is not"),
+            Notice::Data { path } => write!(f, "{path} may be its data, by a path compiled in; --include takes it along"),
+            Notice::Payload { size } => {
+                write!(f, "{size} bytes stand behind its ELF image; the bundle keeps them, but not at the end of the file")
+            }
+            Notice::NoCharsets => f.write_str(
+                "it converts charsets (iconv); in one file only the built-in ones work (UTF-8, UCS-4, ASCII), or make it a \
+                 directory",
+            ),
+            Notice::Memory { size } => write!(
+                f,
+                "each start copies {} kB of libraries into memory, per process; a directory shares them with the page cache",
+                size.div_ceil(1024)
+            ),
+        }
+    }
+}
+
+/// Beginnings of sonames whose libraries hand over to drivers.
+const DRIVERS: &[&str] = &[
+    "libGL.so",
+    "libGLX.so",
+    "libEGL.so",
+    "libOpenGL.so",
+    "libGLESv",
+    "libGLdispatch.so",
+    "libvulkan.so",
+    "libcuda.so",
+    "libnvidia-",
+    "libOpenCL.so",
+    "libva.so",
+    "libvdpau.so",
+    "libze_loader.so",
+    "libamdhip64.so",
+    "libgbm.so",
+];
+
+/// Looks for all of it.
+pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let names = || items.iter().filter_map(|item| item.name.clone());
+    let drivers: Vec<_> = names().filter(|name| DRIVERS.iter().any(|start| name.starts_with_str(start))).collect();
+    if !drivers.is_empty() {
+        notices.push(Notice::Drivers { names: drivers });
+    }
+    let by = openers(closure);
+    if !by.is_empty() {
+        notices.push(Notice::OpensMore { by });
+    }
+    if let Ok(opened) = root.open(wish.program.as_ref()) {
+        if scan::mentions(&*opened.source, elf, b"/proc/self/exe") {
+            notices.push(Notice::OwnFile);
+        }
+        if opened.meta.secure_execution || opened.meta.set_user_id {
+            notices.push(Notice::SetUser);
+        }
+        notices.extend(payload(&*opened.source, elf));
+    }
+    notices.extend(data(root, items, wish));
+    if wish.form == Form::File {
+        notices.extend(of_one_file(root, closure, items));
+    }
+    notices
+}
+
+fn openers(closure: &Closure) -> Vec<BString> {
+    let declared = |object| {
+        let note = |kind: &FindingKind| matches!(kind, FindingKind::DlopenNote { .. });
+        closure.findings.iter().any(|finding| finding.object == object && note(&finding.kind))
+    };
+    let imports = closure.findings.iter().filter(|finding| finding.kind == FindingKind::ImportsDlopen);
+    let objects = imports.filter(|finding| !declared(finding.object)).filter_map(|finding| finding.object);
+    let paths = objects.filter_map(|id| closure.objects.get(id.0)).map(|object| object.path.as_ref());
+    paths.map(|path| super::plan::file_name(path).into()).collect()
+}
+
+/// Bytes behind everything that the ELF headers speak of.
+fn payload(source: &(dyn underpin_elf::Source + Send + Sync), elf: &Elf) -> Option<Notice> {
+    let segments = elf.loads().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
+    let details = underpin_elf::Details::read(source, elf).ok()?;
+    let mut header = [0; 64];
+    source.read_exact_at(0, &mut header).ok()?;
+    let table = u64::from_le_bytes(*header[40..].first_chunk()?);
+    let table_end = table + u64::from(u16::from_le_bytes(*header[60..].first_chunk()?)) * 64;
+    let in_file = |section: &&underpin_elf::Section| section.kind != underpin_elf::SectionKind::NoBits;
+    let sections = details.sections.iter().filter(in_file).map(|section| section.offset.0.saturating_add(section.size));
+    let end = sections.max().unwrap_or(0).max(segments).max(table_end);
+    let size = source.len().saturating_sub(end);
+    (size > 0).then_some(Notice::Payload { size })
+}
+
+/// Directories named after the program below its prefix that are not taken.
+fn data(root: &dyn Root, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
+    let program = root.real_path(wish.program.as_ref()).unwrap_or_else(|_| wish.program.clone());
+    let mut parts = program.rsplitn_str(3, "/");
+    let (Some(name), Some(_), Some(prefix)) = (parts.next(), parts.next(), parts.next()) else { return Vec::new() };
+    let mut names: Vec<&[u8]> = vec![name, wish.name.as_slice()];
+    // A name with a version or variant behind it: emacs-gtk, python3.11.
+    names.extend(name.find_byteset(b"-.").map(|end| &name[..end]));
+    names.sort_unstable();
+    names.dedup();
+    let mut notices = Vec::new();
+    for below in ["share", "lib", "libexec"] {
+        for name in &names {
+            let path = BString::from([prefix, b"/", below.as_bytes(), b"/", name].concat());
+            let is_directory =
+                root.stat(path.as_ref()).is_ok_and(|meta| meta.kind == underpin_resolve::root::FileKind::Directory);
+            let taken = items.iter().any(|item| item.source.strip_prefix(path.as_slice()).is_some());
+            if is_directory && !taken {
+                notices.push(Notice::Data { path });
+            }
+        }
+    }
+    notices
+}
+
+fn of_one_file(root: &dyn Root, closure: &Closure, items: &[Item]) -> Vec<Notice> {
+    let libraries = items.iter().filter(|item| !matches!(item.reason, Reason::Program | Reason::Loader));
+    let mut notices = vec![Notice::Memory { size: libraries.map(|item| item.size).sum() }];
+    let converts = |object: &underpin_resolve::Object| {
+        let libc = object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"));
+        !libc && !scan::imports(root, object.path.as_ref(), &[b"iconv_open"]).is_empty()
+    };
+    if closure.loader.kind == LoaderKind::Glibc && closure.objects.iter().any(converts) {
+        notices.push(Notice::NoCharsets);
+    }
+    notices
+}

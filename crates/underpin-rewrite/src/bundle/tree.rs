@@ -1,0 +1,142 @@
+//! What the user asks for besides: library names, files, whole directories, patterns.
+//!
+//! A file keeps its place relative to the program's prefix, since that is how programs that may be moved find their
+//! data: what is in `/usr/share/app` for `/usr/bin/app` goes to `share/app` of the bundle.
+
+use super::plan::{Item, Reason, Taken, Wish, file_name, read_error};
+use super::{BundleError, Form, plugins};
+use crate::plan::Pattern;
+use bstr::{BStr, BString, ByteSlice};
+use underpin_elf::{Elf, FileType};
+use underpin_resolve::root::FileKind;
+use underpin_resolve::{Closure, Resolver, Root};
+
+/// Takes all of it.
+pub(super) fn take(
+    taken: &mut Taken,
+    resolver: &Resolver<'_>,
+    root: &dyn Root,
+    closure: &Closure,
+    wish: &Wish<'_>,
+) -> Result<(), BundleError> {
+    let program = root.real_path(wish.program.as_ref()).unwrap_or_else(|_| wish.program.clone());
+    let directories = plugins::directories(closure);
+    for argument in &wish.include {
+        let reason = Reason::Included { by: argument.clone() };
+        if !argument.contains(&b'/') {
+            let path = plugins::locate(root, &directories, argument.as_ref());
+            let path = path.ok_or_else(|| BundleError::NotIncluded(argument.clone()))?;
+            taken.library(resolver, path.as_ref(), &reason, wish)?;
+            continue;
+        }
+        let files = files(root, argument)?;
+        if files.is_empty() {
+            return Err(BundleError::NotIncluded(argument.clone()));
+        }
+        for path in files {
+            file(taken, resolver, root, (&path, &program), &reason, wish)?;
+        }
+    }
+    Ok(())
+}
+
+/// Regular files that an argument stands for, sorted: itself, all below it, or what a pattern matches.
+fn files(root: &dyn Root, argument: &BString) -> Result<Vec<BString>, BundleError> {
+    let mut found = Vec::new();
+    let path = BString::from(argument.trim_end_with(|letter| letter == '/'));
+    if root.stat(path.as_ref()).is_ok() {
+        walk(root, &path, &mut found)?;
+    } else if let Some(wild) = argument.find_byteset(b"*?[") {
+        let start = argument[..wild].rsplit_once_str("/").map_or(BString::from("."), |(start, _)| start.into());
+        walk(root, &start, &mut found)?;
+        let pattern = Pattern(argument.to_string());
+        found.retain(|path| pattern.covers(path.as_ref(), None, path.as_ref()));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Directories deeper than this are a circle of links.
+const DEPTH: usize = 64;
+
+fn walk(root: &dyn Root, start: &BString, found: &mut Vec<BString>) -> Result<(), BundleError> {
+    let mut pending = vec![(start.clone(), 0)];
+    while let Some((path, depth)) = pending.pop() {
+        let Ok(meta) = root.stat(path.as_ref()) else { continue };
+        match meta.kind {
+            FileKind::Regular => found.push(path),
+            FileKind::Directory if depth < DEPTH => {
+                let names = root.list(path.as_ref()).map_err(|error| read_error(path.as_ref(), error))?;
+                let below =
+                    |name: BString| (BString::from([path.as_slice(), b"/", name.as_slice()].concat()), depth + 1);
+                pending.extend(names.into_iter().filter(|name| name != "." && name != "..").map(below));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Takes one file; `paths` are its own and the program's.
+fn file(
+    taken: &mut Taken,
+    resolver: &Resolver<'_>,
+    root: &dyn Root,
+    paths: (&BString, &BString),
+    reason: &Reason,
+    wish: &Wish<'_>,
+) -> Result<(), BundleError> {
+    let (path, program) = paths;
+    let excluded = |pattern: &Pattern| pattern.covers(file_name(path.as_ref()), None, path.as_ref());
+    if path == program || wish.exclude.iter().any(excluded) {
+        return Ok(());
+    }
+    let opened = root.open(path.as_ref()).map_err(|error| read_error(path.as_ref(), error))?;
+    let is_library = Elf::read(&*opened.source).is_ok_and(|elf| {
+        elf.ident.file_type == FileType::Dynamic && elf.interpreter.is_none() && elf.dynamic.is_some()
+    });
+    if wish.form == Form::File && !is_library {
+        return Err(BundleError::NeedsDirectory { path: path.clone(), reason: "is opened by its path" });
+    }
+    let place = place(path.as_ref(), program.as_ref());
+    let by_name = wish.form == Form::File || place.starts_with(b"lib/") && !place[4..].contains(&b'/');
+    if is_library && by_name {
+        return taken.library(resolver, path.as_ref(), reason, wish);
+    }
+    if taken.items.iter().any(|item| item.place == place) {
+        return Ok(());
+    }
+    taken.items.push(Item::file(path.clone(), place, reason.clone(), opened.meta.size));
+    if is_library {
+        taken.needs_of(resolver, path.as_ref(), wish)?;
+    }
+    Ok(())
+}
+
+/// Where a file goes: beside the program what is beside it, below the top what is below its prefix, and anything else
+/// by its whole path.
+fn place(path: &BStr, program: &BStr) -> BString {
+    let directory = program.rsplit_once_str("/").map_or(&b""[..], |(directory, _)| directory);
+    let below = |top: &[u8]| path.strip_prefix(top).and_then(|rest| rest.strip_prefix(b"/"));
+    if let Some(rest) = below(directory) {
+        return [b"bin/", rest].concat().into();
+    }
+    let prefix = directory.rsplit_once_str("/").map_or(&b""[..], |(prefix, _)| prefix);
+    if let Some(rest) = below(prefix) {
+        return rest.into();
+    }
+    path.trim_start_with(|letter| letter == '/').into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_file_keeps_its_place_relative_to_the_program() {
+        let place = |path: &str| place(path.into(), "/usr/bin/app".into()).to_string();
+        assert_eq!(place("/usr/share/app/data"), "share/app/data");
+        assert_eq!(place("/usr/bin/helper"), "bin/helper");
+        assert_eq!(place("/etc/app.conf"), "etc/app.conf");
+    }
+}

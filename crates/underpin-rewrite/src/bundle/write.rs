@@ -1,0 +1,135 @@
+//! Writes a bundle beside its place, has it judged, and puts it there in one step: a bundle that is there is complete.
+
+use super::plan::{BundlePlan, Reason};
+use super::{BundleError, Judged, copies, judge};
+use bstr::ByteSlice;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use underpin_resolve::Root;
+
+/// The plan of a bundle, in its directory: what is in it and why. Also what tells a bundle from any other directory.
+const MANIFEST: &str = "bundle.json";
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// What to start: the program in the directory, or the file.
+    pub entry: PathBuf,
+    /// Bytes of all files.
+    pub size: u64,
+    /// What the bundle's loader says.
+    pub judged: Judged,
+}
+
+/// Writes a bundle to `target`, which must not exist, unless `replace` is set and it is a bundle.
+///
+/// # Errors
+/// [`BundleError`]; nothing is left behind, and what stood at the target still stands there.
+pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -> Result<Written, BundleError> {
+    if fs::symlink_metadata(target).is_ok() {
+        if !replace {
+            return Err(BundleError::Exists(target.to_owned()));
+        }
+        if !is_bundle(target, plan) {
+            return Err(BundleError::NoBundle(target.to_owned()));
+        }
+    }
+    let temporary = Temporary::beside(target)?;
+    let (entry, size) = if copies::is_file(plan) {
+        file(plan, root, &temporary.path)?
+    } else {
+        directory(plan, root, &temporary.path)?
+    };
+    let judged = judge(plan, &entry)?;
+    let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
+    // `join` of nothing adds a slash.
+    let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
+    temporary.become_target(target)?;
+    Ok(Written { entry, size, judged })
+}
+
+fn is_bundle(target: &Path, plan: &BundlePlan) -> bool {
+    if copies::is_file(plan) {
+        fs::read(target).is_ok_and(|bytes| bytes.contains_str("underpin-bundle1"))
+    } else {
+        target.join(MANIFEST).is_file()
+    }
+}
+
+fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf, u64), BundleError> {
+    let mut size = 0;
+    let mut entry = PathBuf::new();
+    for item in &plan.items {
+        let path = top.join(item.place.to_path_lossy());
+        let is_program = item.reason == Reason::Program;
+        let bytes = if is_program { copies::program_of_directory(plan, root)? } else { copies::bytes(root, item)? };
+        let executable = is_program || item.reason == Reason::Loader || item.place.starts_with(b"bin/");
+        put(&path, &bytes, if executable { 0o755 } else { 0o644 })?;
+        size += bytes.len() as u64;
+        if is_program {
+            entry = path;
+        }
+    }
+    let manifest = serde_json::to_vec_pretty(plan).map_err(|error| failed(top, error.into()))?;
+    put(&top.join(MANIFEST), &manifest, 0o644)?;
+    Ok((entry, size))
+}
+
+fn file(plan: &BundlePlan, root: &dyn Root, path: &Path) -> Result<(PathBuf, u64), BundleError> {
+    let bytes = copies::program_of_file(plan, root)?;
+    put(path, &bytes, 0o755)?;
+    Ok((path.to_owned(), bytes.len() as u64))
+}
+
+fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BundleError> {
+    let write = || -> io::Result<()> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut file = File::create_new(path)?;
+        file.write_all(bytes)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.sync_data()
+    };
+    write().map_err(|error| failed(path, error))
+}
+
+fn failed(path: &Path, error: io::Error) -> BundleError {
+    BundleError::Write { path: path.to_owned(), error }
+}
+
+/// What is being written; removed where it does not become the target.
+struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn beside(target: &Path) -> Result<Temporary, BundleError> {
+        let name = target.file_name().ok_or_else(|| failed(target, io::ErrorKind::InvalidInput.into()))?;
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = parent.canonicalize().map_err(|error| failed(parent, error))?;
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}", std::process::id()));
+        Ok(Temporary { path: parent.join(hidden) })
+    }
+
+    fn become_target(self, target: &Path) -> Result<(), BundleError> {
+        if target.is_dir() {
+            fs::remove_dir_all(target).map_err(|error| failed(target, error))?;
+        }
+        fs::rename(&self.path, target).map_err(|error| failed(target, error))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.path.is_dir() {
+            let _ = fs::remove_dir_all(&self.path);
+        } else {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
