@@ -5,7 +5,7 @@ use super::exclusions;
 use super::facts::{Catalogue, directory_of, file_name};
 use super::model::EdgeNote;
 use super::policy::Policy;
-use super::view::{RequestKind, Served, View};
+use super::view::{Abi, RequestKind, Served, View};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use underpin_resolve::FileId;
@@ -61,7 +61,7 @@ pub(super) struct Ballot<'a> {
     votes: HashMap<Name, Vec<Votes>>,
     pub winners: HashMap<Winner, Bindable>,
     /// Per name by which objects are known: the objects, each with a view that has it.
-    bearers: HashMap<BString, Vec<(FileId, usize)>>,
+    bearers: HashMap<(Abi, BString), Vec<(FileId, usize)>>,
 }
 
 impl<'a> Ballot<'a> {
@@ -129,7 +129,8 @@ impl<'a> Ballot<'a> {
 
     fn bear(&mut self, name: Option<&BString>, id: FileId, view: usize) {
         let Some(name) = name.filter(|name| !name.contains(&b'/')) else { return };
-        let bearers = self.bearers.entry(name.clone()).or_default();
+        let machine = self.views[view].machine;
+        let bearers = self.bearers.entry((machine, name.clone())).or_default();
         if !bearers.iter().any(|(known, _)| *known == id) {
             bearers.push((id, view));
         }
@@ -158,7 +159,7 @@ impl<'a> Ballot<'a> {
         }
         let [only] = counted.as_slice() else { return left(self.disagreement(&counted, by_program), programs) };
         let Vote::For { winner, .. } = &only.vote else { return left(LeftAlone::Missing, programs) };
-        if !by_program && let Some(conflict) = self.conflict(name, *winner) {
+        if !by_program && let Some(conflict) = self.conflict(self.views[only.views[0]].machine, name, *winner) {
             return left(conflict, programs);
         }
         self.bound(name, *winner, programs)
@@ -214,10 +215,12 @@ impl<'a> Ballot<'a> {
     }
 
     /// Another object of the scope that answers to the name or soname of what a plugin finds.
-    fn conflict(&self, name: &BStr, winner: Winner) -> Option<LeftAlone> {
+    fn conflict(&self, machine: Abi, name: &BStr, winner: Winner) -> Option<LeftAlone> {
         let bindable = self.winners.get(&winner)?;
         let names = std::iter::once(BString::from(file_name(name))).chain(bindable.soname.clone());
-        let other = names.filter_map(|name| self.bearers.get(&name)?.iter().find(|(id, _)| *id != winner.id)).next()?;
+        let other = names
+            .filter_map(|name| self.bearers.get(&(machine, name))?.iter().find(|(id, _)| *id != winner.id))
+            .next()?;
         let view = &self.views[other.1];
         let member = view.members.iter().find(|member| member.id == other.0)?;
         let (own, other) = (bindable.path.clone(), member.path.clone());

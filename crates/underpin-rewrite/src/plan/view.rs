@@ -10,6 +10,7 @@ use super::model::{CallSum, RefusedBecause};
 use super::outline::Outline;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{HashMap, HashSet};
+use underpin_elf::{Class, Endian, Machine};
 use underpin_resolve::{Closure, EdgeKind, FileId, Found, Loader, LoaderKind, Object, ObjectId, Outcome};
 
 /// What serves a name.
@@ -50,12 +51,16 @@ pub(super) struct Member {
     pub soname: Option<BString>,
 }
 
+/// What can be in one process together.
+pub(super) type Abi = (Machine, Class, Endian);
+
 /// One closure.
 pub(super) struct View {
     pub path: BString,
     pub id: FileId,
     pub is_program: bool,
     pub loader: Loader,
+    pub machine: Abi,
     /// By object number; the program first.
     pub members: Vec<Member>,
     /// In the loader's order.
@@ -88,6 +93,9 @@ impl View {
             id: members.first().map_or(FileId { device: 0, inode: 0 }, |member| member.id),
             is_program,
             loader: closure.loader.clone(),
+            machine: closure.objects.first().map_or((Machine(0), Class::Elf64, Endian::Little), |program| {
+                (program.ident.machine, program.ident.class, program.ident.endian)
+            }),
             outline: Outline::of(closure, is_program),
             calls: CallSum::of(closure),
             members,
