@@ -23,6 +23,7 @@ pub use bytes::Raw;
 pub use document::bind::{BindDocument, UnbindDocument};
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
+pub use document::storm::{StormDocument, StormInput};
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};

@@ -2,6 +2,7 @@
 
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
+use crate::document::storm::StormDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
@@ -30,6 +31,12 @@ pub fn trace(document: &TraceDocument) -> String {
 #[must_use]
 pub fn survey(document: &SurveyDocument) -> String {
     write(&page::survey_page(document))
+}
+
+/// The storm document as Markdown.
+#[must_use]
+pub fn storm(document: &StormDocument) -> String {
+    write(&page::storm_page(document))
 }
 
 /// The doctor document as Markdown.

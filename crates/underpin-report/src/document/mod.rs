@@ -10,6 +10,7 @@ mod check_file;
 mod check_from;
 pub mod doctor;
 pub mod gain;
+pub mod storm;
 pub mod survey;
 pub mod trace;
 mod trace_from;
@@ -44,14 +45,25 @@ pub enum Verb {
     Unbind,
     /// `underpin verify`.
     Verify,
+    /// `underpin storm`.
+    Storm,
     /// `underpin doctor`.
     Doctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 8] =
-        [Verb::Tree, Verb::Check, Verb::Trace, Verb::Survey, Verb::Bind, Verb::Unbind, Verb::Verify, Verb::Doctor];
+    pub const ALL: [Verb; 9] = [
+        Verb::Tree,
+        Verb::Check,
+        Verb::Trace,
+        Verb::Survey,
+        Verb::Bind,
+        Verb::Unbind,
+        Verb::Verify,
+        Verb::Storm,
+        Verb::Doctor,
+    ];
 
     /// The verb as typed.
     #[must_use]
@@ -64,6 +76,7 @@ impl Verb {
             Verb::Bind => "bind",
             Verb::Unbind => "unbind",
             Verb::Verify => "verify",
+            Verb::Storm => "storm",
             Verb::Doctor => "doctor",
         }
     }
@@ -79,6 +92,7 @@ impl Verb {
             Verb::Bind => "underpin.bind/1",
             Verb::Unbind => "underpin.unbind/1",
             Verb::Verify => "underpin.verify/1",
+            Verb::Storm => "underpin.storm/1",
             Verb::Doctor => "underpin.doctor/1",
         }
     }
@@ -157,6 +171,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Bind => schema_of::<bind::BindDocument>(),
         Verb::Unbind => schema_of::<bind::UnbindDocument>(),
         Verb::Verify => schema_of::<verify::VerifyDocument>(),
+        Verb::Storm => schema_of::<storm::StormDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }
 }

@@ -4,12 +4,14 @@
 
 mod check;
 mod doctor;
+mod storm;
 mod survey;
 mod trace;
 mod tree;
 
 pub(crate) use check::check_page;
 pub(crate) use doctor::doctor_page;
+pub(crate) use storm::storm_page;
 pub(crate) use survey::survey_page;
 pub(crate) use trace::trace_page;
 pub(crate) use tree::{comparison_blocks, tree_page};

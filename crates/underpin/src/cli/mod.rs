@@ -5,6 +5,7 @@
 mod check;
 mod doctor;
 mod generate;
+mod storm;
 mod survey;
 mod trace;
 mod tree;
@@ -12,6 +13,7 @@ mod tree;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
+pub use storm::{ParameterArgs, StormArgs};
 pub use survey::SurveyArgs;
 pub use trace::{Phase, TraceArgs};
 pub use tree::{Cpu, SurroundingsArgs, TreeArgs};
@@ -63,6 +65,8 @@ pub enum Verb {
     Check(CheckArgs),
     /// Run a command and show what its start-up really did, call by call
     Trace(TraceArgs),
+    /// Show what the start of a program costs at scale
+    Storm(Box<StormArgs>),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod doctor;
 pub mod generate;
+pub mod storm;
 pub mod survey;
 pub mod trace;
 pub mod tree;

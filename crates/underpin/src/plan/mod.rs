@@ -4,12 +4,14 @@
 //! a command has nothing left to doubt but the work itself.
 
 mod check;
+mod storm;
 mod surroundings;
 mod survey;
 mod trace;
 mod tree;
 
 pub use check::CheckPlan;
+pub use storm::StormPlan;
 pub use surroundings::Surroundings;
 pub use survey::{Format, SurveyPlan};
 pub use trace::{TracePlan, survey_options};

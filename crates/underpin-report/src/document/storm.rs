@@ -1,0 +1,389 @@
+//! `underpin.storm/1`: what the start of a job costs at a file system, before and after a binding.
+
+use super::check::AdviceRecord;
+use super::{Document, SchemaTag, Verb};
+use crate::bytes::Raw;
+use crate::units::{thousands, time};
+use schemars::JsonSchema;
+use serde::Serialize;
+use underpin_resolve::storm::{Demand, Estimate, FileSystem, FileSystemTable, Job, Limit, Operations, Serves};
+
+/// The document of `underpin storm`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StormDocument {
+    /// Always `underpin.storm/1`.
+    pub schema: SchemaTag<StormDocument>,
+    /// The program, as the user named it.
+    pub program: Raw,
+    /// The processes that start.
+    pub job: JobRecord,
+    /// The file system at which they start.
+    pub file_system: FileSystemRecord,
+    /// The program as it is, then what it is compared with.
+    pub cases: Vec<StormCase>,
+    /// Comparisons that could not be made, a sentence each.
+    pub absent: Vec<String>,
+    /// What to do about it, the weightiest first.
+    pub advice: Vec<AdviceRecord>,
+}
+
+impl Document for StormDocument {
+    const VERB: Verb = Verb::Storm;
+}
+
+/// The processes that start.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct JobRecord {
+    /// Nodes.
+    pub nodes: u32,
+    /// Processes on each.
+    pub per_node: u32,
+    /// Processors of each.
+    pub cores: u32,
+    /// Processor time of one start without the file system.
+    pub processor_seconds: f64,
+    /// Whether that time was given, not guessed from the number of objects.
+    pub processor_known: bool,
+}
+
+/// The file system and every parameter used.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileSystemRecord {
+    /// As `--fs` names it.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// Where it is mounted; only names below are looked up there.
+    pub mounted_at: Vec<Raw>,
+    /// What the kernel of a node remembers.
+    pub client: ClientRecord,
+    /// What answers.
+    pub server: ServerRecord,
+    /// Share of each mapped file that a start reads.
+    pub touched: f64,
+    /// Where the parameters come from.
+    pub sources: Vec<StormSource>,
+}
+
+/// What the kernel of a node remembers: `never`, `always`, or seconds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClientRecord {
+    /// Names that were found.
+    pub found: String,
+    /// Names that were not found.
+    pub absent: String,
+    /// Attributes.
+    pub attributes: String,
+    /// Targets of symbolic links.
+    pub links: String,
+    /// Opened files; `never` where the server hears of every open.
+    pub opened: String,
+    /// Whether open and lookup of an unknown name are one operation.
+    pub open_finds: bool,
+    /// Whether the right to search a directory is an operation of its own.
+    pub access: bool,
+    /// Whether the server hears of a close.
+    pub close: bool,
+    /// Whether contents stay in the page cache of a node.
+    pub pages: bool,
+}
+
+/// What answers. A `doubt` is the factor by which the figure before it may be smaller or larger.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ServerRecord {
+    /// One operation, there and back, where nobody else asks.
+    pub latency_seconds: f64,
+    /// Factor; 1 where the user gave the figure.
+    pub latency_doubt: f64,
+    /// Operations per second; null for no limit.
+    pub operations_per_second: Option<f64>,
+    /// Factor; 1 where the user gave the figure.
+    pub rate_doubt: f64,
+    /// Bytes of contents per second; null for no limit.
+    pub bytes_per_second: Option<f64>,
+    /// Factor; 1 where the user gave the figure.
+    pub bandwidth_doubt: f64,
+    /// Bytes that one read brings.
+    pub read_bytes: u64,
+    /// Whether every node has a server of its own.
+    pub per_node: bool,
+    /// Squared coefficient of variation of the service times: 0 all alike, 1 exponential.
+    pub variation: f64,
+    /// Processor time of one operation on the node that asks.
+    pub client_processor_seconds: f64,
+    /// Time of one operation beside latency and processor.
+    pub client_wait_seconds: f64,
+}
+
+/// Where some parameters come from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StormSource {
+    /// Which: `caching`, `latency`, `rate`, `contents`, or the flag that gave them.
+    pub covers: String,
+    /// What was read or measured.
+    pub text: String,
+    /// Read in that place, measured, or given; otherwise general knowledge.
+    pub verified: bool,
+}
+
+/// One way to start the program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StormCase {
+    /// `as it is`, `bound`, or the name of another program.
+    pub name: String,
+    /// What is started.
+    pub program: Raw,
+    /// Objects that a start maps.
+    pub objects: usize,
+    /// Whether the loader's version is one whose calls are modelled.
+    pub modelled: bool,
+    /// Operations of the first process of a node.
+    pub first: OperationsRecord,
+    /// Operations of each other process of the node.
+    pub next: OperationsRecord,
+    /// Operations at the server, the whole job together.
+    pub operations: u64,
+    /// Those of them that ask again because a time to live is over.
+    pub renewed: u64,
+    /// Bytes that the server hands out, the whole job together.
+    pub bytes: u64,
+    /// Until the last process has started.
+    pub seconds: f64,
+    /// The same with every uncertain parameter at its better end.
+    pub low_seconds: f64,
+    /// And at its worse end.
+    pub high_seconds: f64,
+    /// What most of the time is spent on.
+    pub limit: StormLimit,
+}
+
+/// Operations of one start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OperationsRecord {
+    /// All that reaches the server.
+    pub total: u64,
+    /// Those that the start waits for.
+    pub waited_for: u64,
+    /// Names in a directory.
+    pub lookups: u64,
+    /// Those of them that are not there.
+    pub absent: u64,
+    /// Opens.
+    pub opens: u64,
+    /// Attributes.
+    pub attributes: u64,
+    /// Targets of symbolic links.
+    pub links: u64,
+    /// Rights to search a directory.
+    pub access: u64,
+    /// Pieces of files.
+    pub reads: u64,
+    /// Bytes of those pieces.
+    pub bytes: u64,
+    /// Closes, which no start waits for.
+    pub closes: u64,
+}
+
+/// What the time is spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StormLimit {
+    /// One operation after another.
+    Latency,
+    /// The server's operations per second.
+    Rate,
+    /// The server's bytes per second.
+    Bandwidth,
+    /// The processors of the nodes.
+    Processor,
+}
+
+impl StormLimit {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            StormLimit::Latency => "the way to the server and back",
+            StormLimit::Rate => "operations per second of the server",
+            StormLimit::Bandwidth => "bytes per second of the server",
+            StormLimit::Processor => "processors of the nodes",
+        }
+    }
+}
+
+impl From<Limit> for StormLimit {
+    fn from(limit: Limit) -> StormLimit {
+        match limit {
+            Limit::Latency => StormLimit::Latency,
+            Limit::Rate => StormLimit::Rate,
+            Limit::Bandwidth => StormLimit::Bandwidth,
+            Limit::Processor => StormLimit::Processor,
+        }
+    }
+}
+
+impl From<&Operations> for OperationsRecord {
+    fn from(operations: &Operations) -> OperationsRecord {
+        OperationsRecord {
+            total: operations.total(),
+            waited_for: operations.waited_for(),
+            lookups: operations.lookups,
+            absent: operations.absent,
+            opens: operations.opens,
+            attributes: operations.attributes,
+            links: operations.links,
+            access: operations.access,
+            reads: operations.reads,
+            bytes: operations.bytes,
+            closes: operations.closes,
+        }
+    }
+}
+
+/// What a case is made from.
+#[derive(Clone, Debug)]
+pub struct StormInput {
+    /// Its name.
+    pub name: String,
+    /// What is started.
+    pub program: Raw,
+    /// Objects that a start maps.
+    pub objects: usize,
+    /// Whether the loader's calls are modelled.
+    pub modelled: bool,
+    /// What a node asks for.
+    pub demand: Demand,
+    /// When the job has started.
+    pub estimate: Estimate,
+}
+
+impl From<StormInput> for StormCase {
+    fn from(input: StormInput) -> StormCase {
+        let StormInput { name, program, objects, modelled, demand, estimate } = input;
+        StormCase {
+            name,
+            program,
+            objects,
+            modelled,
+            first: (&demand.first).into(),
+            next: (&demand.next).into(),
+            operations: estimate.operations,
+            renewed: estimate.renewed,
+            bytes: estimate.bytes,
+            seconds: estimate.seconds,
+            low_seconds: estimate.low,
+            high_seconds: estimate.high,
+            limit: estimate.limit.into(),
+        }
+    }
+}
+
+impl FileSystemRecord {
+    /// The parameters with their sources; `given` are flags of the user that took the place of some.
+    #[must_use]
+    pub fn new(fs: &FileSystem, table: &FileSystemTable, mounted_at: Vec<Raw>, given: &[String]) -> FileSystemRecord {
+        let (client, server) = (&fs.client, &fs.server);
+        let known = fs.sources.iter().filter_map(|(covers, key)| {
+            let source = table.sources.get(key)?;
+            Some(StormSource { covers: covers.clone(), text: source.text.clone(), verified: source.verified })
+        });
+        let flags = given.iter().map(|flag| StormSource {
+            covers: flag.clone(),
+            text: "given on the command line".to_owned(),
+            verified: true,
+        });
+        FileSystemRecord {
+            name: fs.name.clone(),
+            title: fs.title.clone(),
+            mounted_at,
+            client: ClientRecord {
+                found: client.found.to_string(),
+                absent: client.absent.to_string(),
+                attributes: client.attributes.to_string(),
+                links: client.links.to_string(),
+                opened: client.opened.to_string(),
+                open_finds: client.open_finds,
+                access: client.access,
+                close: client.close,
+                pages: client.pages,
+            },
+            server: ServerRecord {
+                latency_seconds: server.latency.as_secs_f64(),
+                latency_doubt: server.latency_doubt,
+                operations_per_second: server.rate,
+                rate_doubt: server.rate_doubt,
+                bytes_per_second: server.bandwidth,
+                bandwidth_doubt: server.bandwidth_doubt,
+                read_bytes: server.read_size,
+                per_node: server.serves == Serves::Node,
+                variation: server.variation,
+                client_processor_seconds: server.client_processor.as_secs_f64(),
+                client_wait_seconds: server.client_wait.as_secs_f64(),
+            },
+            touched: fs.touched,
+            sources: flags.chain(known).collect(),
+        }
+    }
+}
+
+impl From<&Job> for JobRecord {
+    fn from(job: &Job) -> JobRecord {
+        JobRecord {
+            nodes: job.nodes,
+            per_node: job.per_node,
+            cores: job.cores,
+            processor_seconds: job.processor.as_secs_f64(),
+            processor_known: job.processor_known,
+        }
+    }
+}
+
+impl StormDocument {
+    /// Puts the cases together and draws the advice from them. The first case is the program as it is.
+    #[must_use]
+    pub fn new(
+        program: Raw,
+        job: &Job,
+        file_system: FileSystemRecord,
+        cases: Vec<StormInput>,
+        absent: Vec<String>,
+    ) -> StormDocument {
+        let cases: Vec<StormCase> = cases.into_iter().map(StormCase::from).collect();
+        let advice = advice(&program, &cases);
+        StormDocument { schema: SchemaTag::new(), program, job: job.into(), file_system, cases, absent, advice }
+    }
+}
+
+/// Fewer lookups of names that are not there are not worth a word.
+const WORTH_LOOKUPS: u64 = 20;
+
+/// The name of the case that `underpin bind` would make.
+pub const BOUND: &str = "bound";
+
+fn advice(program: &Raw, cases: &[StormCase]) -> Vec<AdviceRecord> {
+    let Some((now, others)) = cases.split_first() else { return Vec::new() };
+    let command = |verb: &str| Some(format!("underpin {verb} {}", crate::advice::quoted(program)?));
+    let bound = others.iter().find(|case| case.name == BOUND);
+    if let Some(bound) = bound.filter(|bound| bound.seconds < 0.95 * now.seconds) {
+        let message = format!(
+            "bound to its libraries, the job would have started after {} instead of {} ({} to {} at the ends of the \
+             doubt), with {} operations at the server instead of {}",
+            time(bound.seconds),
+            time(now.seconds),
+            time(bound.low_seconds),
+            time(bound.high_seconds),
+            thousands(bound.operations),
+            thousands(now.operations),
+        );
+        return vec![AdviceRecord { rule: "bind".to_owned(), message, command: command("bind") }];
+    }
+    if bound.is_none() && now.first.absent >= WORTH_LOOKUPS {
+        let message = format!(
+            "{} of {} lookups of a start find nothing: with its libraries bound the search is gone",
+            thousands(now.first.absent),
+            thousands(now.first.lookups),
+        );
+        return vec![AdviceRecord { rule: "bind".to_owned(), message, command: command("bind --dry-run") }];
+    }
+    Vec::new()
+}

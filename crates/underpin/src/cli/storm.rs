@@ -1,0 +1,142 @@
+//! `underpin storm`.
+
+use super::SurroundingsArgs;
+use clap::{ArgAction, Args};
+use std::path::PathBuf;
+use std::time::Duration;
+use underpin_resolve::storm::Memory;
+
+/// Show what the start of a program costs at scale.
+///
+/// The predicted calls of the loader become operations of a file server, as far as the caches of a node do not answer
+/// them; all processes of the job then queue at that server. The parameters of the file systems have sources and a
+/// doubt, and each has a flag: your own figures are better. The program is not run.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin storm emacs --nodes 64 --ppn 32 --fs lustre\n  \
+    underpin storm /opt/tree/bin/app --nodes 64 --on /opt/tree    only this tree is on the server\n  \
+    underpin storm app --nodes 8 --fs nfs --latency 120us --rate 90000\n  \
+    underpin storm app --nodes 64 --compare ./app-bound           two programs side by side\n  \
+    underpin storm app --nodes 64 --fs-file site.toml --fs scratch\n  \
+    underpin storm --json app --nodes 64 | jq '.cases[].seconds'")]
+pub struct StormArgs {
+    /// The program (a name without a slash is searched for in PATH)
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+
+    /// Nodes that start it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub nodes: u32,
+
+    /// Processes on each node
+    #[arg(long, value_name = "P", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub ppn: u32,
+
+    /// The file system: nfs, nfs3, lustre, gpfs, beegfs, cvmfs, local, slowfs, or one of --fs-file
+    #[arg(long, value_name = "NAME", default_value = "nfs")]
+    pub fs: String,
+
+    /// A file with file systems of your own, of the form of crates/underpin-resolve/data/filesystems.toml
+    #[arg(long, value_name = "FILE")]
+    pub fs_file: Option<PathBuf>,
+
+    /// Where it is mounted: only what lies below is asked of it; without it, everything (may be repeated)
+    #[arg(long, value_name = "DIR")]
+    pub on: Vec<PathBuf>,
+
+    /// Another program to put beside it, such as a bound copy (may be repeated)
+    #[arg(long, value_name = "OTHER")]
+    pub compare: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub parameters: ParameterArgs,
+
+    #[command(flatten)]
+    pub surroundings: SurroundingsArgs,
+
+    /// Show more: the source of every parameter
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print one JSON document (schema underpin.storm/1)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the JSON document to a file
+    #[arg(long, value_name = "FILE")]
+    pub export_json: Option<PathBuf>,
+
+    /// Write a Markdown page
+    #[arg(long, value_name = "FILE")]
+    pub export_markdown: Option<PathBuf>,
+}
+
+/// Figures of one's own in the place of the file system's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Parameters of the file system")]
+pub struct ParameterArgs {
+    /// One operation, there and back, with nobody else asking: 250us, 1ms
+    #[arg(long, alias = "rtt", value_name = "TIME", value_parser = duration)]
+    pub latency: Option<Duration>,
+
+    /// Operations per second of the server, all nodes together; 0 for no limit
+    #[arg(long, value_name = "OPS")]
+    pub rate: Option<f64>,
+
+    /// MiB of contents per second of the server, all nodes together; 0 for no limit
+    #[arg(long, value_name = "MIB")]
+    pub bandwidth: Option<f64>,
+
+    /// KiB that one read brings
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub read_size: Option<u64>,
+
+    /// Share of each mapped file that a start reads, 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    pub touched: Option<f64>,
+
+    /// How long a node remembers names that were found: never, always, or seconds
+    #[arg(long, value_name = "TIME")]
+    pub entry_cache: Option<Memory>,
+
+    /// How long it remembers names that were not found
+    #[arg(long, value_name = "TIME")]
+    pub negative_cache: Option<Memory>,
+
+    /// How long it remembers attributes
+    #[arg(long, value_name = "TIME")]
+    pub attribute_cache: Option<Memory>,
+
+    /// Whether the processes of a node share the contents that one of them has read
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set)]
+    pub clients_share_page_cache: Option<bool>,
+
+    /// Processor time of one start without the file system, as `time` shows it for a start with warm caches
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub cpu_time: Option<Duration>,
+
+    /// Processor time that one operation costs the node
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub cpu_per_operation: Option<Duration>,
+
+    /// Time that one operation costs beside latency and processor
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub wait_per_operation: Option<Duration>,
+
+    /// Processors of a node; as many as processes where it is not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub cores: Option<u32>,
+}
+
+/// `100us`, `2ms`, `1.5s`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).ok_or("a unit is missing: us, ms or s")?;
+    let scale = match &text[unit..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        other => return Err(format!("unknown unit {other}: us, ms or s")),
+    };
+    let figure: f64 = text[..unit].parse().map_err(|_| format!("{} is no number", &text[..unit]))?;
+    Duration::try_from_secs_f64(figure * scale).map_err(|error| error.to_string())
+}
