@@ -21,6 +21,7 @@ mod testing;
 pub use advice::Advice;
 pub use bytes::Raw;
 pub use document::bind::{BindDocument, UnbindDocument};
+pub use document::bundle::BundleDocument;
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
 pub use document::storm::{StormDocument, StormInput};

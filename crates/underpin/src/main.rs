@@ -36,6 +36,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         Verb::Check(args) => commands::check::run(plan::CheckPlan::new(args)?, screen),
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
         Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args)?, screen),
+        Verb::Bundle(args) => commands::bundle::run(&plan::BundleCommand::new(args)?, screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }

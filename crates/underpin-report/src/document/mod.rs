@@ -5,6 +5,7 @@
 
 pub mod bind;
 mod bind_from;
+pub mod bundle;
 pub mod check;
 mod check_file;
 mod check_from;
@@ -47,13 +48,15 @@ pub enum Verb {
     Verify,
     /// `underpin storm`.
     Storm,
+    /// `underpin bundle`.
+    Bundle,
     /// `underpin doctor`.
     Doctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 9] = [
+    pub const ALL: [Verb; 10] = [
         Verb::Tree,
         Verb::Check,
         Verb::Trace,
@@ -62,6 +65,7 @@ impl Verb {
         Verb::Unbind,
         Verb::Verify,
         Verb::Storm,
+        Verb::Bundle,
         Verb::Doctor,
     ];
 
@@ -77,6 +81,7 @@ impl Verb {
             Verb::Unbind => "unbind",
             Verb::Verify => "verify",
             Verb::Storm => "storm",
+            Verb::Bundle => "bundle",
             Verb::Doctor => "doctor",
         }
     }
@@ -93,6 +98,7 @@ impl Verb {
             Verb::Unbind => "underpin.unbind/1",
             Verb::Verify => "underpin.verify/1",
             Verb::Storm => "underpin.storm/1",
+            Verb::Bundle => "underpin.bundle/1",
             Verb::Doctor => "underpin.doctor/1",
         }
     }
@@ -172,6 +178,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Unbind => schema_of::<bind::UnbindDocument>(),
         Verb::Verify => schema_of::<verify::VerifyDocument>(),
         Verb::Storm => schema_of::<storm::StormDocument>(),
+        Verb::Bundle => schema_of::<bundle::BundleDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }
 }

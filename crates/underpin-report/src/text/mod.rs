@@ -5,6 +5,7 @@
 
 mod advice;
 mod bind;
+mod bundle;
 mod calls;
 mod check;
 mod doctor;
@@ -20,6 +21,7 @@ mod why;
 
 pub use advice::advice;
 pub use bind::{bind, unbind};
+pub use bundle::bundle;
 pub use calls::{calls_comparison, calls_line};
 pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Fetches the C library of another Debian release and unpacks it: a real loader with the rules of its version.
-# usage: other-glibc.sh SUITE DIRECTORY
+# usage: other-glibc.sh SUITE DIRECTORY [PACKAGE...]
 #
 # The archive is the one that apt is configured with here; only the suite is another. Nothing is installed and apt's
 # own state stays as it is. Needs apt-get, dpkg-deb and the archive's keyring.
 set -eu
 suite=$1
 directory=$2
+shift 2
 
 archive=$(apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/[a-z]*/InRelease'.*|\1|p" | head -n 1)
 [ -n "$archive" ] || { echo "apt is not configured with a Debian archive" >&2; exit 1; }
@@ -29,7 +30,8 @@ EOF
 export APT_CONFIG="$state/apt.conf"
 apt-get -qq update
 cd "$state/packages"
-apt-get -qq download "libc6/$suite" "libgcc-s1/$suite"
+[ $# -gt 0 ] || set -- libc6 libgcc-s1
+for package in "$@"; do apt-get -qq download "$package/$suite"; done
 
 rm -rf "$directory.partial"
 mkdir -p "$directory.partial"

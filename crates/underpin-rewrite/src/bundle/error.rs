@@ -64,7 +64,7 @@ pub enum BundleError {
         refusal: Refusal,
     },
     /// An object that the file form cannot hold.
-    #[error("{path} {reason}; a bundle as a directory can hold it (-o DIR/)")]
+    #[error("{path} {reason}; a bundle as a directory can hold it: leave --file out")]
     NeedsDirectory {
         /// The object.
         path: BString,

@@ -2,6 +2,7 @@
 //!
 //! Help, man pages and completions are all generated from these definitions.
 
+mod bundle;
 mod check;
 mod doctor;
 mod generate;
@@ -10,6 +11,7 @@ mod survey;
 mod trace;
 mod tree;
 
+pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
@@ -67,6 +69,8 @@ pub enum Verb {
     Trace(TraceArgs),
     /// Show what the start of a program costs at scale
     Storm(Box<StormArgs>),
+    /// Make a directory or file of a program that carries its loader and libraries along
+    Bundle(BundleArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema

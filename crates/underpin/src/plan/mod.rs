@@ -3,6 +3,7 @@
 //! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
 //! a command has nothing left to doubt but the work itself.
 
+mod bundle;
 mod check;
 mod storm;
 mod surroundings;
@@ -10,6 +11,7 @@ mod survey;
 mod trace;
 mod tree;
 
+pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use storm::StormPlan;
 pub use surroundings::Surroundings;

@@ -1,0 +1,74 @@
+//! `underpin bundle`.
+
+use super::Cpu;
+use clap::{ArgAction, Args};
+use std::path::PathBuf;
+
+/// Make a directory or file of a program that carries its loader and libraries along.
+///
+/// The result runs where the C library is older, or another one, or none: it starts with its own loader and takes every
+/// library from the bundle, from whatever place it was put to. The program keeps its arguments, environment, signals
+/// and descriptors, and programs that it starts see nothing of the bundle. Taken along are the closure that `underpin
+/// tree` shows, name services of nsswitch.conf, libraries declared in `.note.dlopen`, charset modules where iconv is
+/// used, and what --include names. The program is not run; its loader is asked whether it agrees.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin bundle git -o git-bundle          a directory; start git-bundle/bin/git\n  \
+    underpin bundle --file ls -o ls-anywhere   one file, nothing is unpacked when it runs\n  \
+    underpin bundle --dry-run emacs -o e       what would be taken, and what cannot be\n  \
+    underpin bundle python3 -o py --include /usr/lib/python3.11\n  \
+    underpin bundle app -o out --include libplugin.so.1 --exclude gconv\n  \
+    underpin bundle --root sysroot /usr/bin/app -o out")]
+pub struct BundleArgs {
+    /// The program (a name without a slash is searched for in PATH)
+    #[arg(value_name = "PROG")]
+    pub program: PathBuf,
+
+    /// Where the bundle goes; nothing may stand there yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+
+    /// Make one file instead of a directory; its libraries are copied into memory at each start
+    #[arg(long)]
+    pub file: bool,
+
+    /// Take along a library by name, or a file, directory or pattern by path (may be repeated)
+    #[arg(long, value_name = "NAME|PATH")]
+    pub include: Vec<std::ffi::OsString>,
+
+    /// Leave out plugins and included files that match; `gconv` stands for charset modules (may be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
+
+    /// What the program is called in the bundle
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<std::ffi::OsString>,
+
+    /// Replace a bundle that stands there
+    #[arg(long)]
+    pub force: bool,
+
+    /// Show what would be taken and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Take a program from inside this folder as if the folder were `/`
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+
+    /// Set a variable that loaders read while searching here, such as LD_LIBRARY_PATH (may be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<std::ffi::OsString>,
+
+    /// The oldest processor that it shall run on: chooses between library variants
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Cpu::Baseline)]
+    pub cpu: Cpu,
+
+    /// Show more: every file and why it is taken
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print one JSON document (schema underpin.bundle/1)
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,28 @@
+//! `underpin bundle`: writes a bundle and says what is in it.
+
+use crate::exit::Exit;
+use crate::plan::BundleCommand;
+use crate::screen::Screen;
+use anyhow::Context;
+use underpin_report::{BundleDocument, text};
+use underpin_rewrite::bundle;
+
+/// Writes and shows.
+///
+/// # Errors
+/// Where the bundle cannot be written, or its loader does not agree with it.
+pub fn run(command: &BundleCommand, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let written = if command.dry_run {
+        None
+    } else {
+        let written = bundle::write(&command.plan, &command.surroundings.root, &command.target, command.force);
+        Some(written.with_context(|| format!("cannot bundle {}", command.plan.program))?)
+    };
+    let document = BundleDocument::new(&command.plan, &command.target, written.as_ref());
+    if command.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::bundle(&document, &screen.view(command.verbosity)));
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,75 @@
+//! The plan of `underpin bundle`.
+
+use super::Surroundings;
+use crate::cli::{BundleArgs, SurroundingsArgs};
+use anyhow::{Context, bail};
+use bstr::BString;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use underpin_elf::Machine;
+use underpin_resolve::Resolver;
+use underpin_rewrite::bundle::{self, BundlePlan, Form, Wish};
+use underpin_rewrite::plan::Pattern;
+use underpin_sys::LauncherMachine;
+
+/// What to bundle, and where to.
+pub struct BundleCommand {
+    /// Where the files are.
+    pub surroundings: Surroundings,
+    /// What goes into it.
+    pub plan: BundlePlan,
+    /// Where it goes.
+    pub target: PathBuf,
+    /// Whether a bundle that stands there is replaced.
+    pub force: bool,
+    /// Whether it is only shown.
+    pub dry_run: bool,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// In how much detail.
+    pub verbosity: u8,
+}
+
+impl BundleCommand {
+    /// # Errors
+    /// Where the program cannot be bundled, with the reason.
+    pub fn new(args: BundleArgs) -> anyhow::Result<BundleCommand> {
+        let BundleArgs { program, output, include, exclude, root, env, cpu, .. } = args;
+        let surroundings = Surroundings::new(&SurroundingsArgs { root, env, cpu, secure: false })?;
+        let path = surroundings.program(&program, "bundle")?;
+        let name = args.name.or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
+        if name.is_empty() || name.as_bytes().contains(&b'/') {
+            bail!("--name {} is no name of a file; give one without `/`", name.to_string_lossy());
+        }
+        let wish = Wish {
+            program: path.as_os_str().as_bytes().into(),
+            name: name.into_vec().into(),
+            form: if args.file { Form::File } else { Form::Directory },
+            include: include.into_iter().map(|argument| BString::from(argument.into_vec())).collect(),
+            exclude: exclude.into_iter().map(Pattern).collect(),
+            launcher: &launcher,
+        };
+        let resolver = Resolver::new(&surroundings.root, surroundings.environment.clone());
+        let plan = bundle::plan(&resolver, &surroundings.root, &wish)
+            .with_context(|| format!("cannot bundle {}", program.display()))?;
+        drop(resolver);
+        Ok(BundleCommand {
+            surroundings,
+            plan,
+            target: output,
+            force: args.force,
+            dry_run: args.dry_run,
+            json: args.json,
+            verbosity: args.verbose,
+        })
+    }
+}
+
+fn launcher(machine: Machine) -> Option<&'static [u8]> {
+    match machine {
+        Machine::X86_64 => underpin_sys::launcher(LauncherMachine::X86_64),
+        Machine::AARCH64 => underpin_sys::launcher(LauncherMachine::Aarch64),
+        _ => None,
+    }
+}
