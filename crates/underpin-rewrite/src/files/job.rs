@@ -1,8 +1,11 @@
 //! What is to be done to many files, and what came of it: the types of the driver.
 
-use super::{BoundName, Disagreement, FileIdentity, Keep, ReplaceError, Verified};
-use crate::bytes::Rewrite;
+use super::{BoundName, Disagreement, FileIdentity, Keep, ReplaceError, TIME_LIMIT, Verified};
+use crate::bytes::{BoundObject, Rewrite};
+use crate::plan::ObjectPlan;
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_resolve::Environment;
@@ -12,8 +15,11 @@ use underpin_resolve::Environment;
 pub struct Job {
     /// The file; a symbolic link stays and what it leads to is changed.
     pub path: PathBuf,
-    /// Its state when it was planned; `None` where nothing was planned from its contents.
+    /// Its state when it was planned; `None` where nothing was planned from its contents. That the contents are still
+    /// those that the plan was made from is proven by the record in any case.
     pub planned: Option<FileIdentity>,
+    /// Its other names, as far as they are known (hard links).
+    pub other_names: Vec<PathBuf>,
     /// What to do.
     pub task: Task,
 }
@@ -40,7 +46,7 @@ pub struct Jobs {
     /// Programs that must still start with the same objects when all is done; those among the jobs are always looked
     /// at.
     pub programs: Vec<PathBuf>,
-    /// Every path in scope: the place where the other names of hard links are looked for.
+    /// Further paths among which the other names of hard links are looked for.
     pub scope: Vec<PathBuf>,
     /// What is kept of each file.
     pub keep: Keep,
@@ -78,6 +84,43 @@ pub enum Outcome {
     },
 }
 
+impl Job {
+    /// The change that a plan has for a file; `None` where it has none.
+    #[must_use]
+    pub fn of_plan(object: &ObjectPlan) -> Option<Job> {
+        let native = |path: &[u8]| PathBuf::from(OsStr::from_bytes(path));
+        let bound = |bound: &BoundObject| BoundName { name: bound.path.clone(), object: bound.path.clone().into() };
+        Some(Job {
+            path: native(&object.path),
+            planned: None,
+            other_names: object.hard_links.iter().map(|path| native(path)).collect(),
+            task: Task::Bind { rewrite: object.rewrite.clone()?, bound: object.bound.iter().map(bound).collect() },
+        })
+    }
+
+    /// The restoration of a file.
+    #[must_use]
+    pub fn unbind(path: PathBuf) -> Job {
+        Job { path, planned: None, other_names: Vec::new(), task: Task::Unbind }
+    }
+}
+
+impl Jobs {
+    /// These jobs, everything else as usual.
+    #[must_use]
+    pub fn new(jobs: Vec<Job>, environment: Environment) -> Jobs {
+        Jobs {
+            jobs,
+            programs: Vec::new(),
+            scope: Vec::new(),
+            keep: Keep::default(),
+            environment,
+            threads: None,
+            time_limit: TIME_LIMIT,
+        }
+    }
+}
+
 /// One file and what came of it.
 #[derive(Debug)]
 pub struct ObjectResult {
@@ -94,7 +137,8 @@ pub struct Summary {
     pub results: Vec<ObjectResult>,
     /// Programs that were looked at again after the last rename.
     pub programs_verified: usize,
-    /// Programs that do not load as before and could not be rolled back either, and why.
+    /// Programs that do not load as before and were not rolled back (unbinding is never taken back), or not
+    /// successfully, and why.
     pub broken: Vec<(PathBuf, String)>,
     /// Temporary files of earlier, killed runs that were removed.
     pub leftovers_removed: Vec<PathBuf>,
@@ -103,6 +147,8 @@ pub struct Summary {
 /// A part of the work, for whoever draws a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// Loaders are asked about the programs as they are.
+    Asking,
     /// Files are verified and replaced.
     Replacing,
     /// The programs are looked at again.

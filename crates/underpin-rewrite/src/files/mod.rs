@@ -1,11 +1,13 @@
 //! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file stands there.
 //!
 //! [`replace`] is the one way to a disk: a temporary file beside the target, everything kept that the target had, the
-//! real loader asked about it ([`Judge`], [`verify_rewritten`]) and only then a rename. `run_all` does that for a
-//! whole tree, each object once, and `status_all` says what stands there.
+//! real loader asked about it ([`Judge`], [`verify_rewritten`]) and only then a rename. [`run_all`] does that for a
+//! whole tree, each object once, and [`status_all`] says what stands there.
 //! Any failure leaves the old file and no temporary. Nothing here decides what is bound: that is the plan's business.
 
 mod attributes;
+mod change;
+mod driver;
 mod error;
 mod identity;
 mod job;
@@ -17,11 +19,12 @@ mod status;
 mod temporary;
 mod verify;
 
+pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
 pub use identity::FileIdentity;
 pub use job::{Job, Jobs, ObjectResult, Outcome, Progress, Silent, Step, Summary, Task};
 pub use judge::{Bindings, Judge, JudgedObject, Judgement, NotAsked, Opinion, TIME_LIMIT};
 pub use keep::{HardLinks, Keep, Replaced, Times};
 pub use replace::{Target, clean, replace};
-pub use status::{StaleReason, Status};
+pub use status::{StaleReason, Status, status, status_all};
 pub use verify::{BoundName, Expectation, Verified, verify_rewritten};

@@ -1,0 +1,198 @@
+//! One job from bytes to bytes: what a file becomes, the proof that it can be undone, and the replacement.
+
+use super::{
+    BoundName, Disagreement, Expectation, HardLinks, Job, Judge, Keep, Opinion, Outcome, ReplaceError, Replaced,
+    Target, Task, Verified, verify_rewritten,
+};
+use crate::bytes::{Patch, Rewrite, record, undo};
+use std::path::{Path, PathBuf};
+use underpin_elf::FileOffset;
+
+/// How often a file is tried whose copy was rejected. While others are replaced at the same time, one loader may see a
+/// file with two names half done; a second look does not.
+const ATTEMPTS: usize = 2;
+
+/// What came of a job.
+pub(super) struct Done {
+    pub outcome: Outcome,
+    /// What was written, where something was.
+    pub written: Option<Written>,
+}
+
+/// What was written, and the way back.
+pub(super) struct Written {
+    pub replaced: Replaced,
+    /// From the original to the bytes that stood there before.
+    previous: Rewrite,
+}
+
+/// The new bytes of a file, or why there are none.
+enum New {
+    Bytes { bytes: Vec<u8>, previous: Rewrite },
+    Nothing(Outcome),
+}
+
+/// Does one job. `before` is what its loader said of it before anything was changed, where that is known.
+pub(super) fn change(job: &Job, keep: &Keep, judge: &Judge, before: Option<&Expectation>) -> Done {
+    let mut done = attempt_change(job, keep, judge, before.cloned());
+    for _ in 1..ATTEMPTS {
+        if !matches!(done, Err(ReplaceError::Rejected { .. })) {
+            break;
+        }
+        done = attempt_change(job, keep, judge, None);
+    }
+    done.unwrap_or_else(|error| {
+        let outcome = if error.is_refusal() { Outcome::Refused(error) } else { Outcome::Failed(error) };
+        Done { outcome, written: None }
+    })
+}
+
+fn attempt_change(job: &Job, keep: &Keep, judge: &Judge, before: Option<Expectation>) -> Result<Done, ReplaceError> {
+    let target = Target::open(&job.path, job.planned.as_ref())?;
+    let old = target.read()?;
+    let (new, previous) = match new_bytes(job, &target, &old)? {
+        New::Bytes { bytes, previous } => (bytes, previous),
+        New::Nothing(outcome) => return Ok(Done { outcome, written: None }),
+    };
+    let mut verified = None;
+    let replaced = target.replace(&new, keep, |copy| {
+        let found = match &job.task {
+            Task::Bind { bound, .. } => verify_bound(judge, copy, target.path(), bound, before)?,
+            Task::Unbind => look(judge, copy),
+        };
+        verified = Some(found);
+        Ok(())
+    })?;
+    let verified = verified.unwrap_or_else(|| look(judge, target.path()));
+    let outcome = match &job.task {
+        Task::Bind { .. } => Outcome::Bound(verified),
+        Task::Unbind => Outcome::Unbound(verified),
+    };
+    Ok(Done { outcome, written: Some(Written { replaced, previous }) })
+}
+
+fn verify_bound(
+    judge: &Judge,
+    copy: &Path,
+    target: &Path,
+    bound: &[BoundName],
+    before: Option<Expectation>,
+) -> Result<Verified, Disagreement> {
+    let before = before.unwrap_or_else(|| Expectation::of(judge, target, Vec::new()));
+    verify_rewritten(judge, copy, target, &Expectation { bound: bound.to_vec(), ..before })
+}
+
+/// What is said of an original. It is the file that its user had: nothing that a loader has against it keeps it from
+/// its place.
+fn look(judge: &Judge, copy: &Path) -> Verified {
+    let said = Expectation::of(judge, copy, Vec::new());
+    let objects = |judgement: Option<super::Judgement>| judgement.map_or(0, |judgement| judgement.objects.len());
+    match said.before {
+        Opinion::Heard(judgement) => Verified::Loader { objects: judgement.objects.len() },
+        Opinion::NotAsked(because) => Verified::ModelOnly { because, objects: objects(said.model_before) },
+    }
+}
+
+fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError> {
+    let unusable = |reason: String| ReplaceError::Bytes { path: target.path().into(), reason };
+    let is_bound = record(old).map_err(|error| unusable(error.to_string()))?.is_some();
+    let original = match is_bound {
+        true => undo(old).map_err(|error| unusable(error.to_string()))?,
+        false => old.to_vec(),
+    };
+    let bytes = match &job.task {
+        Task::Unbind if !is_bound => return Ok(New::Nothing(Outcome::NotBound)),
+        Task::Unbind => original.clone(),
+        Task::Bind { rewrite, .. } if rewrite.is_empty() && !is_bound => {
+            return Ok(New::Nothing(Outcome::Unchanged));
+        }
+        Task::Bind { rewrite, .. } => {
+            let bytes = rewrite.apply(&original);
+            if bytes == old {
+                return Ok(New::Nothing(Outcome::AlreadyBound));
+            }
+            prove(rewrite, &original, &bytes, target.path())?;
+            bytes
+        }
+    };
+    Ok(New::Bytes { previous: difference(&original, old), bytes })
+}
+
+/// That the new bytes restore exactly the original that is there now: the rewrite was planned from it and from no other,
+/// and no byte can be lost.
+fn prove(rewrite: &Rewrite, original: &[u8], new: &[u8], path: &Path) -> Result<(), ReplaceError> {
+    if rewrite.is_empty() {
+        return Ok(());
+    }
+    let changed = |what: String| ReplaceError::Changed { path: path.into(), what };
+    if rewrite.original_size != original.len() as u64 {
+        return Err(changed("its size is another".into()));
+    }
+    match undo(new) {
+        Ok(restored) if restored == original => Ok(()),
+        Ok(_) => Err(changed("its bytes are others than those of the plan".into())),
+        Err(error) => Err(changed(format!("the rewritten file could not be undone ({error})"))),
+    }
+}
+
+/// The way from one file to another that begins alike and is not shorter, as a rewrite; empty where they are equal.
+fn difference(from: &[u8], to: &[u8]) -> Rewrite {
+    let common = from.len().min(to.len());
+    let mut patches: Vec<Patch> = Vec::new();
+    let mut at = 0;
+    while let Some(start) = (at..common).find(|&index| from[index] != to[index]) {
+        let end = (start..common).find(|&index| from[index] == to[index]).unwrap_or(common);
+        patches.push(Patch { offset: FileOffset(start as u64), bytes: to[start..end].to_vec() });
+        at = end;
+    }
+    Rewrite {
+        original_size: from.len() as u64,
+        patches,
+        appended: to[common..].to_vec(),
+        placed: Vec::new(),
+        cost: crate::LoadCost::default(),
+    }
+}
+
+/// Puts back what stood there before a job.
+pub(super) fn take_back(job: &Job, written: &Written, keep: &Keep) -> Result<(), ReplaceError> {
+    let target = Target::open(&job.path, Some(&written.replaced.now))?;
+    let bytes = target.read()?;
+    let original = if matches!(record(&bytes), Ok(Some(_))) {
+        undo(&bytes).map_err(|error| ReplaceError::Bytes { path: target.path().into(), reason: error.to_string() })?
+    } else {
+        bytes
+    };
+    target.replace(&written.previous.apply(&original), keep, |_| Ok(())).map(|_| ())
+}
+
+/// What is kept of one file: with more than one name, all that are known.
+pub(super) fn keep_for(keep: &Keep, names: Vec<PathBuf>) -> Keep {
+    let hard_links = match &keep.hard_links {
+        HardLinks::Break => HardLinks::Break,
+        HardLinks::Refuse => HardLinks::Relink(names),
+        HardLinks::Relink(more) => HardLinks::Relink(names.into_iter().chain(more.iter().cloned()).collect()),
+    };
+    Keep { hard_links, ..keep.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_difference_leads_from_one_to_the_other(from: Vec<u8>, changes: Vec<(usize, u8)>, tail: Vec<u8>) {
+            let mut to = from.clone();
+            for (at, byte) in changes {
+                let length = to.len().max(1);
+                if let Some(place) = to.get_mut(at % length) {
+                    *place = byte;
+                }
+            }
+            to.extend(tail);
+            prop_assert_eq!(difference(&from, &to).apply(&from), to);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Many files: each one once, in parallel, one failure never stopping the rest, and the programs looked at again at
+//! the end.
+//!
+//! The order does not matter: each bound name leads by itself to the object that it led to before, so every mixture of
+//! bound and unbound files loads the same, and a run that is killed leaves only programs that start. A second run finds
+//! the finished files as they are to be and does the rest. What cannot be seen file by file is looked at when all is
+//! done: a program that does not load as before gets its files back.
+
+use super::change::{Done, Written, change, keep_for, take_back};
+use super::{Disagreement, FileIdentity, ReplaceError, Task, clean, verify_rewritten};
+use super::{Expectation, Job, Jobs, Judge, Judgement, Keep, ObjectResult, Opinion, Outcome, Progress, Step, Summary};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use underpin_elf::{Elf, FileSource};
+
+/// Does all jobs. Errors are in the summary, each with its file.
+#[must_use]
+pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> Summary {
+    let threads = jobs.threads.map_or(0, NonZeroUsize::get);
+    let judge = Judge::new(jobs.environment.clone()).with_time_limit(jobs.time_limit);
+    let run = Run { jobs, progress, judge };
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(|| run.run()),
+        // No further threads to be had: those that there are do it.
+        Err(_) => run.run(),
+    }
+}
+
+struct Run<'a> {
+    jobs: &'a Jobs,
+    progress: &'a dyn Progress,
+    judge: Judge,
+}
+
+/// One distinct file.
+struct Unit<'a> {
+    /// Which job.
+    index: usize,
+    job: &'a Job,
+    path: PathBuf,
+    keep: Keep,
+    is_program: bool,
+}
+
+/// Programs and what was said of them before.
+type Baseline = BTreeMap<PathBuf, Expectation>;
+
+impl Run<'_> {
+    fn run(&self) -> Summary {
+        let (units, mut results) = self.units();
+        let leftovers_removed = clean_all(&units);
+        let baseline = self.baseline(&units);
+        let mut done = self.replace_all(&units, &baseline);
+        let mut summary = Summary { leftovers_removed, ..Summary::default() };
+        if done.iter().any(|done| done.written.is_some()) {
+            summary.programs_verified = baseline.len();
+            let failed = self.verify_programs(&units, baseline.iter().collect());
+            summary.broken = self.roll_back(&units, &mut done, &baseline, failed);
+        }
+        results.extend(units.iter().zip(done).map(|(unit, done)| (unit.index, done.outcome)));
+        results.sort_by_key(|(index, _)| *index);
+        let path = |index: usize| self.jobs.jobs[index].path.clone();
+        summary.results =
+            results.into_iter().map(|(index, outcome)| ObjectResult { path: path(index), outcome }).collect();
+        summary
+    }
+
+    /// The distinct files behind the jobs, and the jobs behind which there is none.
+    fn units(&self) -> (Vec<Unit<'_>>, Vec<(usize, Outcome)>) {
+        let mut missing = Vec::new();
+        let mut units: Vec<Unit<'_>> = Vec::new();
+        let mut known: HashMap<(u64, u64), usize> = HashMap::new();
+        let mut names: Vec<Vec<PathBuf>> = Vec::new();
+        for (position, job) in self.jobs.jobs.iter().enumerate() {
+            let found = fs::canonicalize(&job.path).and_then(|path| Ok((FileIdentity::at(&path)?, path)));
+            let (identity, path) = match found {
+                Ok(found) => found,
+                Err(source) => {
+                    let error = ReplaceError::Io { path: job.path.clone(), step: "finding it", source };
+                    missing.push((position, Outcome::Failed(error)));
+                    continue;
+                }
+            };
+            let next = units.len();
+            let index = *known.entry((identity.device, identity.inode)).or_insert(next);
+            if index == next {
+                let is_program = is_program(&path);
+                units.push(Unit { index: position, job, path: path.clone(), keep: Keep::default(), is_program });
+                names.push(Vec::new());
+            }
+            names[index].push(path);
+            names[index].extend(job.other_names.iter().cloned());
+        }
+        for path in &self.jobs.scope {
+            // Only what has a second name can be one.
+            let Ok(status) = fs::symlink_metadata(path) else { continue };
+            let identity = FileIdentity::of(&status);
+            if let Some(&index) = known.get(&(identity.device, identity.inode)).filter(|_| status.is_file()) {
+                names[index].push(path.clone());
+            }
+        }
+        for (unit, names) in units.iter_mut().zip(names) {
+            unit.keep = keep_for(&self.jobs.keep, names);
+        }
+        (units, missing)
+    }
+
+    /// What the loaders say of every program before anything is changed.
+    fn baseline(&self, units: &[Unit<'_>]) -> Baseline {
+        let listed = self.jobs.programs.iter().filter_map(|path| fs::canonicalize(path).ok());
+        let of_jobs = units.iter().filter(|unit| unit.is_program).map(|unit| unit.path.clone());
+        let programs: BTreeSet<PathBuf> = listed.chain(of_jobs).collect();
+        self.progress.begin(Step::Asking, programs.len());
+        let ask = |path: PathBuf| {
+            let said = Expectation::of(&self.judge, &path, Vec::new());
+            self.progress.done(&path);
+            (path, said)
+        };
+        programs.into_par_iter().map(ask).collect()
+    }
+
+    fn replace_all(&self, units: &[Unit<'_>], baseline: &Baseline) -> Vec<Done> {
+        self.progress.begin(Step::Replacing, units.len());
+        let one = |unit: &Unit<'_>| {
+            let done = change(unit.job, &unit.keep, &self.judge, baseline.get(&unit.path));
+            self.progress.done(&unit.path);
+            done
+        };
+        units.par_iter().map(one).collect()
+    }
+
+    /// The programs that do not load as before.
+    fn verify_programs(
+        &self,
+        units: &[Unit<'_>],
+        programs: Vec<(&PathBuf, &Expectation)>,
+    ) -> Vec<(PathBuf, Disagreement)> {
+        let bound: HashMap<&Path, &Task> = units.iter().map(|unit| (unit.path.as_path(), &unit.job.task)).collect();
+        self.progress.begin(Step::Verifying, programs.len());
+        let verify = |(path, before): (&PathBuf, &Expectation)| {
+            let mut expectation = before.clone();
+            if let Some(Task::Bind { bound, .. }) = bound.get(path.as_path()) {
+                expectation.bound.clone_from(bound);
+            }
+            let verdict = verify_rewritten(&self.judge, path, path, &expectation);
+            self.progress.done(path);
+            verdict.err().map(|disagreement| (path.clone(), disagreement))
+        };
+        programs.into_par_iter().filter_map(verify).collect()
+    }
+
+    /// Takes back what the failed programs load, looks at them again, and says which are still not as before.
+    fn roll_back(
+        &self,
+        units: &[Unit<'_>],
+        done: &mut [Done],
+        baseline: &Baseline,
+        failed: Vec<(PathBuf, Disagreement)>,
+    ) -> Vec<(PathBuf, String)> {
+        let mut broken = Vec::new();
+        let mut again = Vec::new();
+        if failed.is_empty() {
+            return broken;
+        }
+        self.progress.begin(Step::RollingBack, failed.len());
+        for (program, disagreement) in failed {
+            let Some(before) = baseline.get(&program) else { continue };
+            let loaded = loads(&program, before, &self.judge);
+            let mut taken_back = 0;
+            for (unit, done) in units.iter().zip(done.iter_mut()) {
+                let bound = matches!((&unit.job.task, &done.outcome), (Task::Bind { .. }, Outcome::Bound(_)));
+                if !bound || !loaded.contains(&unit.path) {
+                    continue;
+                }
+                let Some(written) = &done.written else { continue };
+                match roll_back_one(unit, written) {
+                    Ok(()) => {
+                        let (program, disagreement) = (program.clone(), disagreement.clone());
+                        *done = Done { outcome: Outcome::RolledBack { program, disagreement }, written: None };
+                        taken_back += 1;
+                    }
+                    Err(error) => broken.push((program.clone(), error.to_string())),
+                }
+            }
+            self.progress.done(&program);
+            if taken_back == 0 {
+                broken.push((program, disagreement.to_string()));
+            } else {
+                again.push((program, Expectation { bound: Vec::new(), ..before.clone() }));
+            }
+        }
+        let again = again.iter().map(|(program, before)| (program, before)).collect();
+        let still = self.verify_programs(&[], again);
+        broken.extend(still.into_iter().map(|(program, disagreement)| (program, disagreement.to_string())));
+        broken
+    }
+}
+
+fn roll_back_one(unit: &Unit<'_>, written: &Written) -> Result<(), ReplaceError> {
+    let job = Job { path: unit.path.clone(), ..unit.job.clone() };
+    take_back(&job, written, &unit.keep)
+}
+
+/// The files of a program: itself, what it loaded before, and what it loads now.
+fn loads(program: &Path, before: &Expectation, judge: &Judge) -> BTreeSet<PathBuf> {
+    let now = Expectation::of(judge, program, Vec::new());
+    let heard = |opinion: &Opinion| match opinion {
+        Opinion::Heard(judgement) => Some(judgement.clone()),
+        Opinion::NotAsked(_) => None,
+    };
+    let said: [Option<Judgement>; 4] =
+        [heard(&before.before), before.model_before.clone(), heard(&now.before), now.model_before];
+    let objects = said.into_iter().flatten().flat_map(|judgement| judgement.objects);
+    objects.map(|object| object.real_path).chain([program.to_path_buf()]).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    let elf = File::open(path).and_then(FileSource::new).ok().and_then(|source| Elf::read(&source).ok());
+    elf.is_some_and(|elf| elf.interpreter.is_some())
+}
+
+/// Removes the temporaries of killed runs beside everything that is changed. A directory that cannot be read is no
+/// reason to stop.
+fn clean_all(units: &[Unit<'_>]) -> Vec<PathBuf> {
+    let names = units.iter().flat_map(|unit| unit.names().chain([&unit.path]));
+    let directories: BTreeSet<&Path> = names.filter_map(|name| name.parent()).collect();
+    directories.into_iter().filter_map(|directory| clean(directory).ok()).flatten().collect()
+}
+
+impl Unit<'_> {
+    fn names(&self) -> impl Iterator<Item = &PathBuf> {
+        let names = match &self.keep.hard_links {
+            super::HardLinks::Relink(names) => names.as_slice(),
+            super::HardLinks::Refuse | super::HardLinks::Break => &[],
+        };
+        names.iter()
+    }
+}
