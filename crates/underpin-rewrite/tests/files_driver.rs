@@ -74,7 +74,7 @@ fn job(path: &Path, becomes: &BTreeMap<String, PathBuf>) -> Job {
     let options = RewriteOptions { bound: bound.clone(), ..RewriteOptions::default() };
     let rewrite = rewrite(&original, &Edits { renames, ..Edits::default() }, &options).unwrap();
     let task = Task::Bind { rewrite, bound: names.collect() };
-    Job { path: path.into(), planned: None, other_names: Vec::new(), task }
+    Job { path: path.into(), planned: None, task }
 }
 
 fn bound_object(rename: &Rename) -> BoundObject {
@@ -337,7 +337,7 @@ fn a_status_tells_bound_unbound_and_stale() {
     let _ = run_all(&bind_jobs(dir.path()), &Silent);
     // That the library itself was bound meanwhile is no other build.
     let all = status_all(&files(dir.path()));
-    assert!(all.iter().all(|status| matches!(status, Status::Bound(_))), "{all:#?}");
+    assert!(all.iter().all(|(_, status)| matches!(status, Status::Bound(_))), "{all:#?}");
 
     let bytes = fs::read(&library).unwrap();
     dir.write("other.c", "int f0(void){return 77;}");

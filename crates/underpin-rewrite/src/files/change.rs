@@ -4,9 +4,8 @@ use super::{
     BoundName, Disagreement, Expectation, HardLinks, Job, Judge, Keep, Opinion, Outcome, ReplaceError, Replaced,
     Target, Task, Verified, verify_rewritten,
 };
-use crate::bytes::{Patch, Rewrite, record, undo};
+use crate::bytes::{Rewrite, record, undo};
 use std::path::{Path, PathBuf};
-use underpin_elf::FileOffset;
 
 /// How often a file is tried whose copy was rejected. While others are replaced at the same time, one loader may see a
 /// file with two names half done; a second look does not.
@@ -23,12 +22,12 @@ pub(super) struct Done {
 pub(super) struct Written {
     pub replaced: Replaced,
     /// From the original to the bytes that stood there before.
-    previous: Rewrite,
+    previous: Way,
 }
 
 /// The new bytes of a file, or why there are none.
 enum New {
-    Bytes { bytes: Vec<u8>, previous: Rewrite },
+    Bytes { bytes: Vec<u8>, previous: Way },
     Nothing(Outcome),
 }
 
@@ -115,7 +114,7 @@ fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError
             bytes
         }
     };
-    Ok(New::Bytes { previous: difference(&original, old), bytes })
+    Ok(New::Bytes { previous: Way::between(&original, old), bytes })
 }
 
 /// That the new bytes restore exactly the original that is there now: the rewrite was planned from it and from no other,
@@ -135,22 +134,33 @@ fn prove(rewrite: &Rewrite, original: &[u8], new: &[u8], path: &Path) -> Result<
     }
 }
 
-/// The way from one file to another that begins alike and is not shorter, as a rewrite; empty where they are equal.
-fn difference(from: &[u8], to: &[u8]) -> Rewrite {
-    let common = from.len().min(to.len());
-    let mut patches: Vec<Patch> = Vec::new();
-    let mut at = 0;
-    while let Some(start) = (at..common).find(|&index| from[index] != to[index]) {
-        let end = (start..common).find(|&index| from[index] == to[index]).unwrap_or(common);
-        patches.push(Patch { offset: FileOffset(start as u64), bytes: to[start..end].to_vec() });
-        at = end;
+/// The way from one file to a longer one that is mostly alike. Small, where keeping the bytes of a whole tree is not.
+#[derive(Debug)]
+struct Way {
+    /// Offsets and the bytes there.
+    patches: Vec<(usize, Vec<u8>)>,
+    appended: Vec<u8>,
+}
+
+impl Way {
+    fn between(from: &[u8], to: &[u8]) -> Way {
+        let common = from.len().min(to.len());
+        let mut patches = Vec::new();
+        let mut at = 0;
+        while let Some(start) = (at..common).find(|&index| from[index] != to[index]) {
+            at = (start..common).find(|&index| from[index] == to[index]).unwrap_or(common);
+            patches.push((start, to[start..at].to_vec()));
+        }
+        Way { patches, appended: to[common..].to_vec() }
     }
-    Rewrite {
-        original_size: from.len() as u64,
-        patches,
-        appended: to[common..].to_vec(),
-        placed: Vec::new(),
-        cost: crate::LoadCost::default(),
+
+    fn apply(&self, from: &[u8]) -> Vec<u8> {
+        let mut bytes = from.to_vec();
+        for (start, patch) in &self.patches {
+            bytes[*start..start + patch.len()].copy_from_slice(patch);
+        }
+        bytes.extend_from_slice(&self.appended);
+        bytes
     }
 }
 
@@ -183,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_difference_leads_from_one_to_the_other(from: Vec<u8>, changes: Vec<(usize, u8)>, tail: Vec<u8>) {
+        fn the_way_leads_from_one_to_the_other(from: Vec<u8>, changes: Vec<(usize, u8)>, tail: Vec<u8>) {
             let mut to = from.clone();
             for (at, byte) in changes {
                 let length = to.len().max(1);
@@ -192,7 +202,7 @@ mod tests {
                 }
             }
             to.extend(tail);
-            prop_assert_eq!(difference(&from, &to).apply(&from), to);
+            prop_assert_eq!(Way::between(&from, &to).apply(&from), to);
         }
     }
 }

@@ -92,7 +92,6 @@ impl Run<'_> {
                 names.push(Vec::new());
             }
             names[index].push(path);
-            names[index].extend(job.other_names.iter().cloned());
         }
         for path in &self.jobs.scope {
             // Only what has a second name can be one.

@@ -1,11 +1,8 @@
 //! What is to be done to many files, and what came of it: the types of the driver.
 
 use super::{BoundName, Disagreement, FileIdentity, Keep, ReplaceError, TIME_LIMIT, Verified};
-use crate::bytes::{BoundObject, Rewrite};
-use crate::plan::ObjectPlan;
-use std::ffi::OsStr;
+use crate::bytes::Rewrite;
 use std::num::NonZeroUsize;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_resolve::Environment;
@@ -18,8 +15,6 @@ pub struct Job {
     /// Its state when it was planned; `None` where nothing was planned from its contents. That the contents are still
     /// those that the plan was made from is proven by the record in any case.
     pub planned: Option<FileIdentity>,
-    /// Its other names, as far as they are known (hard links).
-    pub other_names: Vec<PathBuf>,
     /// What to do.
     pub task: Task,
 }
@@ -46,7 +41,7 @@ pub struct Jobs {
     /// Programs that must still start with the same objects when all is done; those among the jobs are always looked
     /// at.
     pub programs: Vec<PathBuf>,
-    /// Further paths among which the other names of hard links are looked for.
+    /// Further paths among which the other names of hard links are looked for, besides those of the jobs.
     pub scope: Vec<PathBuf>,
     /// What is kept of each file.
     pub keep: Keep,
@@ -85,23 +80,10 @@ pub enum Outcome {
 }
 
 impl Job {
-    /// The change that a plan has for a file; `None` where it has none.
-    #[must_use]
-    pub fn of_plan(object: &ObjectPlan) -> Option<Job> {
-        let native = |path: &[u8]| PathBuf::from(OsStr::from_bytes(path));
-        let bound = |bound: &BoundObject| BoundName { name: bound.path.clone(), object: bound.path.clone().into() };
-        Some(Job {
-            path: native(&object.path),
-            planned: None,
-            other_names: object.hard_links.iter().map(|path| native(path)).collect(),
-            task: Task::Bind { rewrite: object.rewrite.clone()?, bound: object.bound.iter().map(bound).collect() },
-        })
-    }
-
     /// The restoration of a file.
     #[must_use]
     pub fn unbind(path: PathBuf) -> Job {
-        Job { path, planned: None, other_names: Vec::new(), task: Task::Unbind }
+        Job { path, planned: None, task: Task::Unbind }
     }
 }
 

@@ -82,9 +82,9 @@ pub fn status(path: &Path) -> Status {
 
 /// The state of many files, in their order, looked at in parallel.
 #[must_use]
-pub fn status_all(paths: &[PathBuf]) -> Vec<Status> {
+pub fn status_all(paths: &[PathBuf]) -> Vec<(PathBuf, Status)> {
     let builds = Builds::default();
-    paths.par_iter().map(|path| builds.status(path)).collect()
+    paths.par_iter().map(|path| (path.clone(), builds.status(path))).collect()
 }
 
 impl Builds {
