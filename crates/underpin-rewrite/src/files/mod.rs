@@ -9,6 +9,7 @@ mod attributes;
 mod change;
 mod driver;
 mod error;
+mod farm;
 mod identity;
 mod job;
 mod judge;
@@ -21,6 +22,7 @@ mod verify;
 
 pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
+pub use farm::{FarmError, FarmMade, farm_at, make_farm, remove_farm};
 pub use identity::FileIdentity;
 pub use job::{Job, Jobs, ObjectResult, Outcome, Progress, Silent, Step, Summary, Task};
 pub use judge::{Bindings, Judge, JudgedObject, Judgement, NotAsked, Opinion, TIME_LIMIT};

@@ -104,6 +104,18 @@ impl Target {
         self.place(copy, others)
     }
 
+    /// Lets `look` at other bytes of this file: a copy that stands in the same directory, bears every attribute and is
+    /// gone afterwards.
+    ///
+    /// # Errors
+    /// Where there can be no copy.
+    pub fn beside<R>(&self, bytes: &[u8], look: impl FnOnce(&Path) -> R) -> Result<R, ReplaceError> {
+        let metadata = self.file.metadata().map_err(ReplaceError::io(&self.path, "reading its status"))?;
+        let attributes = Attributes::read(&self.file, &metadata, &self.path)?;
+        let copy = self.copy(bytes, &attributes, &Keep::default())?;
+        Ok(look(copy.path()))
+    }
+
     /// The finished copy, closed for writing so that it can be executed.
     fn copy(&self, new: &[u8], attributes: &Attributes, keep: &Keep) -> Result<Temporary, ReplaceError> {
         let failed = |step| move |error| self.failure(step, error, new.len());

@@ -100,6 +100,70 @@ impl Drop for Temporary {
     }
 }
 
+/// A temporary directory that holds nothing but files of ours; removed when it is dropped, unless it was renamed.
+#[derive(Debug)]
+pub(super) struct TemporaryDirectory {
+    path: PathBuf,
+    lock: File,
+    placed: bool,
+}
+
+impl TemporaryDirectory {
+    /// Makes an empty one beside `target`.
+    pub(super) fn beside(target: &Path) -> io::Result<TemporaryDirectory> {
+        for _ in 0..ATTEMPTS {
+            let path = name_beside(target);
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                other => other?,
+            }
+            if let Ok(Some(lock)) = lock_existing(&path) {
+                return Ok(TemporaryDirectory { path, lock, placed: false });
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary directory"))
+    }
+
+    /// Takes a directory away from its place; it is gone when this is dropped.
+    pub(super) fn instead_of(directory: &Path) -> io::Result<TemporaryDirectory> {
+        let path = name_beside(directory);
+        fs::rename(directory, &path)?;
+        let lock = File::open(&path)?;
+        Ok(TemporaryDirectory { path, lock, placed: false })
+    }
+
+    /// Where it stands.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// To disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.lock.sync_all()
+    }
+
+    /// Puts it where nothing stands.
+    pub(super) fn place(&mut self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)?;
+        self.placed = true;
+        Ok(())
+    }
+
+    /// Puts it where another stands, in one step, and becomes the other.
+    pub(super) fn exchange(&mut self, target: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, &self.path, CWD, target, RenameFlags::EXCHANGE)?)
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
 /// Removes the temporaries of killed runs in a directory, and says which.
 ///
 /// # Errors
@@ -108,18 +172,30 @@ pub(super) fn remove_leftovers(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        if !is_temporary(&entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        if !is_temporary(&entry.file_name()) || !(kind.is_file() || kind.is_dir() && holds_links_only(&path)) {
             continue;
         }
-        let path = entry.path();
         // The lock is held until the file is gone, so that its maker, if it is only just at work, sees that it is.
+        let remove = || if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         if let Ok(Some(_lock)) = lock_existing(&path)
-            && fs::remove_file(&path).is_ok()
+            && remove().is_ok()
         {
             removed.push(path);
         }
     }
     Ok(removed)
+}
+
+/// Whether a directory is a farm in the making: links, and the description at most.
+fn holds_links_only(directory: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(directory) else { return false };
+    entries.all(|entry| {
+        entry.is_ok_and(|entry| {
+            entry.file_name() == super::farm::MARKER || entry.file_type().is_ok_and(|kind| kind.is_symlink())
+        })
+    })
 }
 
 /// Whether a name is one of ours.
