@@ -55,7 +55,14 @@ fn watch(options: Options) -> Result<Trace, TraceError> {
     let output = open_output(options.output)?;
     let filtered = filter.is_some();
     let outputs = Outputs::find(output.as_ref(), filtered);
-    let launch = Launch { program: program.clone(), arguments: options.command.clone(), environment, input: None, output, filter };
+    let launch = Launch {
+        program: program.clone(),
+        arguments: options.command.clone(),
+        environment,
+        input: None,
+        output,
+        filter,
+    };
     let suspended = launch.start()?;
     let _interrupts = IgnoreInterrupts::new();
     let limit = options.event_limit.unwrap_or(Options::EVENT_LIMIT);

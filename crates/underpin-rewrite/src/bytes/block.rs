@@ -27,52 +27,57 @@ pub(super) struct Block<'t> {
 impl Block<'_> {
     /// Its size, from an aligned start on.
     pub fn size(&self, image: &Image<'_>) -> u64 {
+        let displaced = self.displaced.as_ref().map_or(0, |range| range.start % ALIGN + range.end - range.start);
+        self.displaced_at(image).saturating_add(displaced)
+    }
+
+    fn strings_size(&self, image: &Image<'_>) -> u64 {
         let texts: u64 = self.texts.iter().map(|text| text.len() as u64 + 1).sum();
-        self.strings_at(image).saturating_add(image.strings.counted().len() as u64).saturating_add(texts)
+        texts.saturating_add(image.strings.counted().len() as u64)
     }
 
-    fn displaced_size(&self) -> u64 {
-        // Keeps the alignment of what moves.
-        self.displaced
-            .as_ref()
-            .map_or(0, |range| (range.start % ALIGN + range.end - range.start).next_multiple_of(ALIGN))
+    /// Strings come first: llvm-objcopy takes a PT_INTERP that starts where its PT_LOAD does for the outer of the two,
+    /// and then loses the alignment of the PT_LOAD (measured with LLVM 14).
+    fn dynamic_at(&self, image: &Image<'_>) -> u64 {
+        let strings = self.strings_size(image);
+        let alone = self.displaced.is_none() && self.entries.is_none();
+        if alone { strings } else { strings.next_multiple_of(ALIGN) }
     }
 
-    fn strings_at(&self, image: &Image<'_>) -> u64 {
-        let dynamic = self.entries.unwrap_or(0) as u64 * image.layout.entry_size() as u64;
-        self.displaced_size().saturating_add(dynamic)
+    fn displaced_at(&self, image: &Image<'_>) -> u64 {
+        let dynamic = (self.entries.unwrap_or(0) * image.layout.entry_size()) as u64;
+        let behind = self.dynamic_at(image).saturating_add(dynamic);
+        if self.displaced.is_none() { behind } else { behind.next_multiple_of(ALIGN) }
     }
 
     /// Writes it to a place that a segment of the draft holds, and points all that refers to its parts there.
     pub fn write(&self, draft: &mut Draft<'_, '_>, vaddr: u64, offset: u64, strategy: Strategy) -> Option<()> {
         let image = draft.image;
         if let Some(range) = &self.displaced {
-            let skip = range.start % ALIGN;
+            // Keeps the alignment of what moves.
+            let at = self.displaced_at(image) + range.start % ALIGN;
             let size = usize::try_from(range.end - range.start).ok()?;
-            draft.write(offset + skip, image.bytes_at(range.start)?.get(..size)?.to_vec());
-            displace(draft, range, vaddr + skip, offset + skip);
+            draft.write(offset + at, image.bytes_at(range.start)?.get(..size)?.to_vec());
+            displace(draft, range, vaddr + at, offset + at);
         }
         if let Some(entries) = self.entries {
-            let at = self.displaced_size();
+            let at = self.dynamic_at(image);
             move_dynamic(draft, entries, vaddr + at, offset + at);
         }
-        let at = self.strings_at(image);
-        let old = image.strings.counted();
-        let mut table = old.to_vec();
-        draft.strtab = vaddr + at;
+        let mut table = image.strings.counted().to_vec();
+        draft.strtab = vaddr;
         for text in self.texts {
             draft.offsets.insert(text.clone(), table.len() as u64);
-            let offset = FileOffset(offset + at + table.len() as u64);
+            let offset = FileOffset(offset + table.len() as u64);
             draft.placed.push(PlacedString { text: text.clone(), offset, strategy });
             table.extend_from_slice(text);
             table.push(0);
         }
         draft.strsz = table.len() as u64;
-        let moved = (draft.strtab, offset + at, table.len() as u64);
-        draft.write(offset + at, table);
+        draft.write(offset, table);
         if let (Some(sections), Some(index)) = (&mut draft.sections, image.string_section()) {
             let (_, section) = sections.get_mut(index)?;
-            (section.addr, section.offset, section.size) = moved;
+            (section.addr, section.offset, section.size) = (draft.strtab, offset, draft.strsz);
         }
         Some(())
     }
