@@ -1,4 +1,45 @@
 //! Measures workloads under variants, interleaved, and says how sure each difference is.
+//!
+//! [`Experiment`] -> [`measure`] (through an [`Executor`]) -> [`Record`] -> [`analyse`] -> [`Analysis`]. A record holds
+//! raw figures only and can be stored and analysed again, with the same answer to the bit. Figures of time come from a
+//! pass in which nothing else happens; memory comes from a pass of its own. Nothing here prints.
 #![forbid(unsafe_code)]
 
+mod analysis;
+mod compare;
+mod contestant;
+mod doubt;
+mod error;
+mod executor;
+mod gate;
+mod machine;
+mod measure;
+mod memory;
+mod metric;
+mod mock;
+mod record;
+mod rules;
+mod schedule;
 pub mod stats;
+mod store;
+mod units;
+
+pub use analysis::{Analysis, MetricSummary, NoiseFloor, VariantSummary, analyse};
+pub use compare::{Comparison, Refused, Verdict, compare_records};
+pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
+pub use doubt::{Doubt, Scope};
+pub use error::BenchError;
+pub use executor::{Executor, OutputTo, RealExecutor, StreamsPlan, TimedRun};
+pub use gate::{Gate, GateResult, GateRule};
+pub use machine::Machine;
+pub use measure::{Experiment, Observer, Silent, measure};
+pub use memory::MemoryWatch;
+pub use metric::{Metric, Pass, Unit};
+pub use mock::MockExecutor;
+pub use record::{
+    End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Stopped, VariantRecord,
+};
+pub use rules::{Rules, Until, UntilError, parse_duration};
+pub use schedule::{Order, Schedule};
+pub use store::{RunFile, Store, StoreError};
+pub use units::{Bytes, Nanos};

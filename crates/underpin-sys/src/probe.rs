@@ -162,7 +162,7 @@ impl HardwareCounter {
 
     /// perf's name.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             HardwareCounter::Cycles => "cycles",
             HardwareCounter::Instructions => "instructions",

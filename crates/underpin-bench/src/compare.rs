@@ -1,0 +1,154 @@
+//! Comparing two variants: the ratio with its interval, and a rank test.
+//!
+//! Within one experiment blocks are pairs: the difference of the logarithms is taken block by block, so whatever slowed
+//! a whole block cancels out. Between two experiments there are no pairs, and the time between them is in the figures.
+
+use crate::metric::Metric;
+use crate::record::Record;
+use crate::stats::{Interval, mann_whitney, mean, paired_shift, shift, signed_rank};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A variant beside the reference, in one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Index of the variant.
+    pub variant: usize,
+    /// The figure.
+    pub metric: Metric,
+    /// The variant's figure over the reference's.
+    pub ratio: Interval,
+    /// Two-sided p-value of the rank test.
+    pub p_value: f64,
+    /// The same, corrected for the number of variants; see [`crate::stats::holm`].
+    pub p_corrected: f64,
+    /// The p-value was counted, not approximated.
+    pub exact: bool,
+    /// Blocks (pairs), or figures of the smaller sample.
+    pub count: usize,
+    /// The two were measured side by side.
+    pub paired: bool,
+}
+
+/// Why there is no comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// One of them has no such figure.
+    #[error("not measured")]
+    NotMeasured,
+    /// A ratio to nothing says nothing.
+    #[error("some runs have none, so there is no ratio")]
+    NotPositive,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The variant has less.
+    Less,
+    /// The variant has more.
+    More,
+    /// Whatever the difference is, it is below 1 %.
+    Same,
+    /// These runs do not tell.
+    Undecided,
+}
+
+/// Intervals within this share of 1 are called equal.
+const SAME: f64 = 0.01;
+/// The level of the tests.
+const LEVEL: f64 = 0.05;
+
+impl Comparison {
+    /// What it says: a difference is claimed where the corrected test and the interval both have it.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let Interval { low, high, .. } = self.ratio;
+        let found = self.ratio.is_confident() && self.p_corrected <= LEVEL;
+        match () {
+            () if found && low > 1.0 => Verdict::More,
+            () if found && high < 1.0 => Verdict::Less,
+            () if self.ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Verdict::Same,
+            () => Verdict::Undecided,
+        }
+    }
+}
+
+impl Record {
+    /// The figures of a variant, by block.
+    fn by_block(&self, metric: Metric, variant: usize) -> BTreeMap<u32, Vec<f64>> {
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let timed = self.samples.iter().filter(|sample| sample.variant == variant);
+        let timed = timed.filter_map(|sample| Some((sample.block, metric.of_sample(sample)?)));
+        let watched = self.memory.iter().filter(|run| run.variant == variant);
+        let watched = watched.filter_map(|run| Some((run.block, metric.of_memory(run)?)));
+        timed.chain(watched).for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
+        blocks
+    }
+
+    /// The figures of a variant in its blocks.
+    #[must_use]
+    pub fn blocks(&self, metric: Metric, variant: usize) -> Vec<Vec<f64>> {
+        self.by_block(metric, variant).into_values().collect()
+    }
+
+    /// The figures of a variant in the order in which they were measured.
+    #[must_use]
+    pub fn figures(&self, metric: Metric, variant: usize) -> Vec<f64> {
+        let timed = self.samples.iter().filter(|sample| sample.variant == variant);
+        let watched = self.memory.iter().filter(|run| run.variant == variant);
+        timed
+            .filter_map(|sample| metric.of_sample(sample))
+            .chain(watched.filter_map(|run| metric.of_memory(run)))
+            .collect()
+    }
+}
+
+/// A variant beside the reference of the same experiment, block by block.
+///
+/// # Errors
+/// Where a figure is missing or not positive.
+pub(crate) fn paired_ratio(
+    record: &Record,
+    metric: Metric,
+    reference: usize,
+    variant: usize,
+) -> Result<Comparison, Refused> {
+    let (before, after) = (record.by_block(metric, reference), record.by_block(metric, variant));
+    let mut differences = Vec::new();
+    for (block, figures) in &before {
+        let Some(others) = after.get(block) else { continue };
+        differences.push(log_mean(others)? - log_mean(figures)?);
+    }
+    let test = signed_rank(&differences);
+    let ratio = paired_shift(&differences).ok_or(Refused::NotMeasured)?.map(f64::exp);
+    let (p_value, exact, count) = (test.p_value, test.exact, differences.len());
+    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: true })
+}
+
+fn log_mean(figures: &[f64]) -> Result<f64, Refused> {
+    let logarithms = logarithms(figures)?;
+    mean(&logarithms).ok_or(Refused::NotMeasured)
+}
+
+fn logarithms(figures: &[f64]) -> Result<Vec<f64>, Refused> {
+    figures.iter().map(|&figure| if figure > 0.0 { Ok(figure.ln()) } else { Err(Refused::NotPositive) }).collect()
+}
+
+/// A variant beside a variant of an earlier experiment.
+///
+/// # Errors
+/// Where a figure is missing or not positive.
+pub fn compare_records(
+    (earlier, reference): (&Record, usize),
+    (later, variant): (&Record, usize),
+    metric: Metric,
+) -> Result<Comparison, Refused> {
+    let before = logarithms(&earlier.figures(metric, reference))?;
+    let after = logarithms(&later.figures(metric, variant))?;
+    let test = mann_whitney(&before, &after);
+    let ratio = shift(&before, &after).ok_or(Refused::NotMeasured)?.map(f64::exp);
+    let (p_value, exact, count) = (test.p_value, test.exact, before.len().min(after.len()));
+    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: false })
+}

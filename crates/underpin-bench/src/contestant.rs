@@ -1,0 +1,233 @@
+//! What is run: a command, under a variant, with the commands around it.
+
+use crate::error::BenchError;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+use underpin_sys::RawPid;
+
+/// How a command given as one string becomes words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shell {
+    /// Cut into words here, as a shell would, without expanding anything.
+    #[default]
+    None,
+    /// Handed to this program with `-c`.
+    Program(Vec<OsString>),
+}
+
+/// A command: program and arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Program and arguments; never empty.
+    words: Vec<OsString>,
+    /// As a person would type it.
+    shown: String,
+}
+
+impl Command {
+    /// A command already in words.
+    ///
+    /// # Errors
+    /// [`BenchError::Nothing`] without words.
+    pub fn of_words(words: Vec<OsString>) -> Result<Command, BenchError> {
+        if words.is_empty() {
+            return Err(BenchError::Nothing);
+        }
+        let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        Ok(Command { words, shown })
+    }
+
+    /// A command in one string.
+    ///
+    /// # Errors
+    /// Where nothing is in it, or a quote is not closed.
+    pub fn parse(text: &str, shell: &Shell) -> Result<Command, BenchError> {
+        let words = match shell {
+            Shell::None => split(text)?,
+            Shell::Program(program) => {
+                let rest = ["-c", text].map(OsString::from);
+                if text.trim().is_empty() { Vec::new() } else { program.iter().cloned().chain(rest).collect() }
+            }
+        };
+        Ok(Command { shown: text.trim().to_owned(), ..Command::of_words(words)? })
+    }
+
+    /// Program and arguments.
+    #[must_use]
+    pub fn words(&self) -> &[OsString] {
+        &self.words
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+/// Words of a command line by the rules of the shell for blanks, quotes and backslashes; nothing is expanded.
+fn split(text: &str) -> Result<Vec<OsString>, BenchError> {
+    let open = || BenchError::Quote(text.to_owned());
+    let (mut words, mut word) = (Vec::new(), None::<Vec<u8>>);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b' ' | b'\t' | b'\n' => words.extend(word.take().map(OsString::from_vec)),
+            b'\'' => loop {
+                let target = word.get_or_insert_default();
+                match bytes.next().ok_or_else(open)? {
+                    b'\'' => break,
+                    other => target.push(other),
+                }
+            },
+            b'"' => double_quoted(&mut bytes, word.get_or_insert_default()).ok_or_else(open)?,
+            b'\\' => word.get_or_insert_default().push(bytes.next().ok_or_else(open)?),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word.take().map(OsString::from_vec));
+    Ok(words)
+}
+
+/// The rest of a string in double quotes; `None` where it does not end.
+fn double_quoted(bytes: &mut std::str::Bytes<'_>, word: &mut Vec<u8>) -> Option<()> {
+    loop {
+        match bytes.next()? {
+            b'"' => return Some(()),
+            b'\\' => match bytes.next()? {
+                escaped @ (b'"' | b'\\' | b'$' | b'`') => word.push(escaped),
+                other => word.extend([b'\\', other]),
+            },
+            other => word.push(other),
+        }
+    }
+}
+
+fn quoted(word: &OsStr) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%^".contains(byte);
+    let text = word.to_string_lossy();
+    if !word.is_empty() && word.as_bytes().iter().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Tells from a process whether a variant is in effect in it.
+pub trait Proof: fmt::Debug + Send + Sync {
+    /// Looks at a process of the command that has run and still has its memory.
+    ///
+    /// # Errors
+    /// The reason why it is not in effect, a clause.
+    fn took(&self, pid: RawPid) -> Result<(), String>;
+}
+
+/// Under what a command runs: changes to the environment, a wrapper, and a proof that it took.
+#[derive(Clone, Debug, Default)]
+pub struct Variant {
+    /// Its name; empty where nothing is changed.
+    pub name: String,
+    /// Variables set, or removed.
+    pub changes: Vec<(OsString, Option<OsString>)>,
+    /// Words before the command.
+    pub wrapper: Vec<OsString>,
+    /// How to find out that it took.
+    pub proof: Option<Arc<dyn Proof>>,
+}
+
+impl Variant {
+    /// The environment that it makes of another.
+    #[must_use]
+    pub fn environment(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+        let changed = |name: &OsStr| self.changes.iter().any(|(other, _)| other == name);
+        let kept = inherited.into_iter().filter(|(name, _)| !changed(name));
+        // The last change of a variable counts.
+        let last = |index: usize, name: &OsStr| !self.changes[index + 1..].iter().any(|(other, _)| other == name);
+        let set = self.changes.iter().enumerate();
+        let set = set.filter(|(index, (name, _))| last(*index, name));
+        kept.chain(set.filter_map(|(_, (name, value))| Some((name.clone(), value.clone()?)))).collect()
+    }
+}
+
+/// Commands around the runs; none is timed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Once before everything.
+    pub setup: Option<Command>,
+    /// Before each run.
+    pub prepare: Option<Command>,
+    /// After each run.
+    pub conclude: Option<Command>,
+    /// Once after everything, also after a failure.
+    pub cleanup: Option<Command>,
+}
+
+/// One column of the comparison: a command under a variant.
+#[derive(Clone, Debug)]
+pub struct Contestant {
+    /// Its name in the report.
+    pub name: String,
+    /// What runs.
+    pub command: Command,
+    /// Under what.
+    pub variant: Variant,
+    /// What runs around it.
+    pub hooks: Hooks,
+    /// It is the reference once more, to show the noise.
+    pub is_copy: bool,
+}
+
+impl Contestant {
+    /// Program and arguments with the wrapper before them.
+    #[must_use]
+    pub fn words(&self) -> Vec<OsString> {
+        self.variant.wrapper.iter().chain(self.command.words()).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let command = Command::parse(text, &Shell::None).unwrap();
+        command.words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn words_are_cut_as_a_shell_cuts_them() {
+        // Each line was given to `sh -c 'printf "%s\n" ...'`.
+        assert_eq!(words("a  b\tc"), ["a", "b", "c"]);
+        assert_eq!(words("'a b' \"c d\"e f\\ g"), ["a b", "c de", "f g"]);
+        assert_eq!(words(r#""a\"b" "a\nb" 'a\b' """#), ["a\"b", "a\\nb", "a\\b", ""]);
+    }
+
+    #[test]
+    fn an_open_quote_and_an_empty_line_are_refused() {
+        for text in ["'a", "\"a", "a\\"] {
+            assert!(matches!(Command::parse(text, &Shell::None), Err(BenchError::Quote(_))), "{text}");
+        }
+        assert!(matches!(Command::parse("  ", &Shell::None), Err(BenchError::Nothing)));
+        let shell = Shell::Program(vec!["sh".into()]);
+        assert!(matches!(Command::parse(" ", &shell), Err(BenchError::Nothing)));
+        assert_eq!(Command::parse("a | b", &shell).unwrap().words(), ["sh", "-c", "a | b"]);
+    }
+
+    #[test]
+    fn words_are_shown_so_that_they_can_be_typed() {
+        let command = Command::of_words(["echo", "a b", "it's", ""].map(OsString::from).to_vec()).unwrap();
+        assert_eq!(command.to_string(), r"echo 'a b' 'it'\''s' ''");
+    }
+
+    #[test]
+    fn the_last_change_of_a_variable_counts() {
+        let change = |name: &str, value: Option<&str>| (name.into(), value.map(OsString::from));
+        let changes = vec![change("A", Some("1")), change("A", Some("2")), change("B", None), change("C", Some("3"))];
+        let variant = Variant { changes, ..Variant::default() };
+        let inherited = [("A", "0"), ("B", "0"), ("D", "0")].map(|(name, value)| (name.into(), value.into()));
+        let expected = [("D", "0"), ("A", "2"), ("C", "3")].map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(variant.environment(inherited), expected);
+    }
+}

@@ -1,0 +1,253 @@
+//! Running contestants: for time as bare as can be, for memory under watch.
+
+use crate::contestant::{Command, Contestant};
+use crate::error::BenchError;
+use crate::memory::MemoryWatch;
+use crate::metric::Metric;
+use crate::record::{MemoryRun, MissingMetric, RunOutcome};
+use crate::stats::Random;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use underpin_sys::{
+    CountedEvent, Counter, HardwareCounter, LaunchError, Run, RunEnd, Spawn, Streams, SysError, Usage, find_program,
+};
+
+/// One timed run, before it has a place in a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedRun {
+    /// Time on the wall.
+    pub wall: Duration,
+    /// What the kernel accounted to it.
+    pub usage: Usage,
+    /// Counters of the processor, by perf's name.
+    pub counters: BTreeMap<String, u64>,
+    /// How it ended.
+    pub outcome: RunOutcome,
+}
+
+/// Whatever runs contestants: the machine, or a model of one.
+pub trait Executor {
+    /// Runs a contestant once and times it.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError>;
+
+    /// Runs a contestant once and watches its memory. `Ok(Err(reason))` where this machine does not allow that.
+    ///
+    /// # Errors
+    /// Where it cannot be started, or its variant is not in effect.
+    fn watch(
+        &mut self,
+        contestant: &Contestant,
+        timeout: Option<Duration>,
+        settle: Duration,
+    ) -> Result<Result<MemoryRun, String>, BenchError>;
+
+    /// Runs a command around the runs.
+    ///
+    /// # Errors
+    /// Where it cannot be started or fails.
+    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError>;
+
+    /// The time since the executor was made.
+    fn elapsed(&self) -> Duration;
+
+    /// Figures that cannot be had here.
+    fn missing(&self) -> Vec<MissingMetric>;
+}
+
+/// Where the output of the commands goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OutputTo {
+    /// Nowhere.
+    #[default]
+    Null,
+    /// Where ours goes.
+    Inherit,
+    /// Into a file, appended.
+    File(PathBuf),
+}
+
+/// Where the streams of the commands come from and go to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamsPlan {
+    /// Standard input; `None`: nothing.
+    pub input: Option<PathBuf>,
+    /// Standard output and error.
+    pub output: OutputTo,
+}
+
+impl StreamsPlan {
+    fn open(&self) -> Result<Streams, SysError> {
+        let failed = |what| move |error: std::io::Error| SysError { what, errno: error.raw_os_error().unwrap_or(0) };
+        let null = PathBuf::from("/dev/null");
+        let input = File::open(self.input.as_ref().unwrap_or(&null)).map_err(failed("opening the input"))?;
+        let output = match &self.output {
+            OutputTo::Inherit => return Ok(Streams { input: Some(input.into()), output: None, error: None }),
+            OutputTo::Null => &null,
+            OutputTo::File(path) => path,
+        };
+        let output = File::options().append(true).create(true).open(output).map_err(failed("opening the output"))?;
+        let error = output.try_clone().map_err(failed("opening the output"))?;
+        Ok(Streams { input: Some(input.into()), output: Some(output.into()), error: Some(error.into()) })
+    }
+}
+
+/// Runs commands on this machine.
+#[derive(Debug)]
+pub struct RealExecutor {
+    begun: Instant,
+    streams: StreamsPlan,
+    prepared: HashMap<String, Spawn>,
+    counters: Vec<Counter>,
+    absent: Vec<MissingMetric>,
+    random: Random,
+}
+
+/// The variable whose length shifts the stack from run to run: the alignment of the stack alone can make a difference
+/// of several per cent (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009).
+const PADDING: &str = "UNDERPIN_PADDING=";
+/// The longest padding: a page less the name.
+const PADDING_BYTES: usize = 4000;
+
+impl RealExecutor {
+    /// An executor that counts these events where the machine has them. Use it from the thread that makes it.
+    #[must_use]
+    pub fn new(streams: StreamsPlan, counters: &[HardwareCounter], seed: u64) -> RealExecutor {
+        let (mut open, mut absent) = (Vec::new(), Vec::new());
+        for &counter in counters {
+            match Counter::open(CountedEvent::Hardware(counter)) {
+                Ok(counter) => open.push(counter),
+                Err(error) => {
+                    absent.push(MissingMetric { metric: Metric::Counter(counter), reason: counter_reason(&error) });
+                }
+            }
+        }
+        RealExecutor {
+            begun: Instant::now(),
+            streams,
+            prepared: HashMap::new(),
+            counters: open,
+            absent,
+            random: Random::new(seed),
+        }
+    }
+
+    fn padding(&mut self) -> Option<CString> {
+        let length = self.random.below(PADDING_BYTES);
+        CString::new(format!("{PADDING}{}", "x".repeat(length))).ok()
+    }
+
+    fn prepared(&mut self, contestant: &Contestant) -> Result<&Spawn, BenchError> {
+        if !self.prepared.contains_key(&contestant.name) {
+            let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+            let (program, environment) = locate(contestant).map_err(launch)?;
+            let streams = self.streams.open()?;
+            let spawn = Spawn::new(program, &contestant.words(), &environment, streams).map_err(launch)?;
+            self.prepared.insert(contestant.name.clone(), spawn);
+        }
+        Ok(&self.prepared[&contestant.name])
+    }
+}
+
+/// The environment of a contestant, as pairs of name and value.
+type Environment = Vec<(OsString, OsString)>;
+
+/// The file to execute and its environment.
+fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), LaunchError> {
+    let environment = contestant.variant.environment(std::env::vars_os());
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let words = contestant.words();
+    let program = find_program(words.first().ok_or(LaunchError::Empty)?, path)?;
+    Ok((program, environment))
+}
+
+/// Why a counter is absent, as a clause.
+fn counter_reason(error: &SysError) -> String {
+    const ENOENT: i32 = 2;
+    const EACCES: i32 = 13;
+    const EPERM: i32 = 1;
+    const ENODEV: i32 = 19;
+    const EOPNOTSUPP: i32 = 95;
+    match error.errno {
+        ENOENT | ENODEV | EOPNOTSUPP => "this processor, or the virtual machine, has no such counter".to_owned(),
+        EACCES | EPERM => match underpin_sys::perf_event_paranoid() {
+            Some(level) if level > 2 => {
+                format!("kernel.perf_event_paranoid is {level}: `sudo sysctl kernel.perf_event_paranoid=2` allows it")
+            }
+            _ => "it is not allowed here, as in many containers".to_owned(),
+        },
+        _ => error.to_string(),
+    }
+}
+
+fn outcome(end: RunEnd) -> RunOutcome {
+    match end {
+        RunEnd::Exited(status) => RunOutcome::Exited(status),
+        RunEnd::Signalled(signal) => RunOutcome::Signalled(signal),
+        RunEnd::TimedOut => RunOutcome::TimedOut,
+    }
+}
+
+impl Executor for RealExecutor {
+    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+        let padding = self.padding();
+        self.prepared(contestant)?;
+        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
+        let run: Run = self.prepared[&contestant.name].run(padding.as_ref(), timeout).map_err(launch)?;
+        let mut counters = BTreeMap::new();
+        for (counter, before) in self.counters.iter().zip(before) {
+            let reading = counter.read()?.since(before);
+            // A count for part of the time would be an estimate, and is left out.
+            if let (CountedEvent::Hardware(which), true) = (counter.event, reading.is_whole()) {
+                counters.insert(which.name().to_owned(), reading.count);
+            }
+        }
+        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome: outcome(run.end) })
+    }
+
+    fn watch(
+        &mut self,
+        contestant: &Contestant,
+        timeout: Option<Duration>,
+        settle: Duration,
+    ) -> Result<Result<MemoryRun, String>, BenchError> {
+        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let (program, environment) = locate(contestant).map_err(launch)?;
+        let streams = self.streams.open()?;
+        let watch =
+            MemoryWatch { program, words: contestant.words(), environment, streams, timeout, settle, contestant };
+        match watch.run() {
+            Err(BenchError::Launch { source: LaunchError::Denied(denied), .. }) => {
+                Ok(Err(format!("a process cannot be watched here: {denied}")))
+            }
+            other => other.map(Ok),
+        }
+    }
+
+    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError> {
+        let launch = |source| BenchError::Launch { name: format!("the {hook} command"), source };
+        let path = std::env::var_os("PATH");
+        let program = command.words().first().ok_or(BenchError::Nothing)?;
+        let program = find_program(program, path.as_deref()).map_err(launch)?;
+        let environment: Environment = std::env::vars_os().collect();
+        let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?).map_err(launch)?;
+        match outcome(spawn.run(None, None).map_err(launch)?.end) {
+            RunOutcome::Exited(0) => Ok(()),
+            outcome => Err(BenchError::Hook { hook, command: command.to_string(), outcome }),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn missing(&self) -> Vec<MissingMetric> {
+        self.absent.clone()
+    }
+}

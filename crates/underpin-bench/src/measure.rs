@@ -1,0 +1,370 @@
+//! Carrying out an experiment: set-up, warm-up, timed blocks until a rule says stop, watched runs, clean-up.
+//!
+//! Every run is handed to the observer as soon as it is done, so that nothing is lost when a later one fails.
+
+use crate::compare::paired_ratio;
+use crate::contestant::{Command, Contestant};
+use crate::error::BenchError;
+use crate::executor::{Executor, TimedRun};
+use crate::machine::{Machine, load_hundredths};
+use crate::metric::{Metric, Pass};
+use crate::record::{End, Header, MemoryRun, MissingMetric, Record, RunOutcome, Sample, Stopped, VariantRecord};
+use crate::rules::{Rules, Until};
+use crate::schedule::Schedule;
+use crate::stats::{Bootstrap, median_interval};
+use crate::units::Nanos;
+use std::time::Duration;
+
+/// What is to be measured, and how.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The columns of the comparison; names are unique.
+    pub contestants: Vec<Contestant>,
+    /// The index of the one that the others are compared with.
+    pub reference: usize,
+    /// How.
+    pub rules: Rules,
+    /// The version of underpin.
+    pub version: String,
+    /// Seconds since 1970.
+    pub started: u64,
+    /// Where.
+    pub machine: Machine,
+}
+
+/// Is told of everything as it happens: to store it, to show how far things are.
+pub trait Observer {
+    /// The experiment begins.
+    ///
+    /// # Errors
+    /// Where it cannot be kept.
+    fn begin(&mut self, header: &Header) -> Result<(), BenchError>;
+    /// A timed run is done.
+    ///
+    /// # Errors
+    /// Where it cannot be kept.
+    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError>;
+    /// A watched run is done.
+    ///
+    /// # Errors
+    /// Where it cannot be kept.
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError>;
+    /// All is done.
+    ///
+    /// # Errors
+    /// Where it cannot be kept.
+    fn end(&mut self, end: &End) -> Result<(), BenchError>;
+}
+
+/// Keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begin(&mut self, _: &Header) -> Result<(), BenchError> {
+        Ok(())
+    }
+    fn sample(&mut self, _: &Sample) -> Result<(), BenchError> {
+        Ok(())
+    }
+    fn memory(&mut self, _: &MemoryRun) -> Result<(), BenchError> {
+        Ok(())
+    }
+    fn end(&mut self, _: &End) -> Result<(), BenchError> {
+        Ok(())
+    }
+}
+
+/// The share of a budget that timed runs may take where memory is watched too.
+const TIMED_SHARE: f64 = 0.8;
+
+/// Measures.
+///
+/// # Errors
+/// The first failure; what was measured before it went to the observer, and clean-up commands have run.
+pub fn measure(
+    experiment: &Experiment,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+) -> Result<Record, BenchError> {
+    if experiment.contestants.is_empty() {
+        return Err(BenchError::Nothing);
+    }
+    let header = experiment.header();
+    observer.begin(&header)?;
+    let record = Record { header, samples: Vec::new(), memory: Vec::new(), end: None };
+    let mut session = Session { experiment, executor, observer, record, missing: Vec::new() };
+    let result = session.carry_out();
+    let cleaned = session.each_once("cleanup", |contestant| contestant.hooks.cleanup.as_ref());
+    let stopped = result?;
+    cleaned?;
+    session.finish(stopped)
+}
+
+impl Experiment {
+    fn header(&self) -> Header {
+        let words =
+            |contestant: &Contestant| contestant.words().iter().map(|word| word.to_string_lossy().into()).collect();
+        let environment = |contestant: &Contestant| {
+            let text = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
+            let changes = &contestant.variant.changes;
+            changes.iter().map(|(name, value)| (text(name), value.as_ref().map(text))).collect()
+        };
+        let variant = |contestant: &Contestant| VariantRecord {
+            name: contestant.name.clone(),
+            command: words(contestant),
+            environment: environment(contestant),
+            is_copy: contestant.is_copy,
+        };
+        Header {
+            started: self.started,
+            underpin: self.version.clone(),
+            machine: self.machine.clone(),
+            variants: self.contestants.iter().map(variant).collect(),
+            reference: self.reference,
+            rules: self.rules.clone(),
+        }
+    }
+}
+
+struct Session<'a> {
+    experiment: &'a Experiment,
+    executor: &'a mut dyn Executor,
+    observer: &'a mut dyn Observer,
+    record: Record,
+    missing: Vec<MissingMetric>,
+}
+
+impl Session<'_> {
+    fn rules(&self) -> &Rules {
+        &self.experiment.rules
+    }
+
+    fn carry_out(&mut self) -> Result<Stopped, BenchError> {
+        self.each_once("setup", |contestant| contestant.hooks.setup.as_ref())?;
+        self.prove()?;
+        for _ in 0..self.rules().warmup {
+            for index in 0..self.experiment.contestants.len() {
+                self.one(index)?;
+            }
+        }
+        let stopped = self.timed()?;
+        self.watched()?;
+        Ok(stopped)
+    }
+
+    /// Runs a command of each contestant, equal ones once.
+    fn each_once(
+        &mut self,
+        hook: &'static str,
+        of: impl Fn(&Contestant) -> Option<&Command>,
+    ) -> Result<(), BenchError> {
+        let mut done: Vec<&Command> = Vec::new();
+        for command in self.experiment.contestants.iter().filter_map(of) {
+            if !done.contains(&command) {
+                done.push(command);
+                self.executor.hook(hook, command)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Variants that can prove themselves do so before anything is timed.
+    fn prove(&mut self) -> Result<(), BenchError> {
+        for contestant in self.experiment.contestants.iter().filter(|contestant| contestant.variant.proof.is_some()) {
+            let (timeout, settle) = (self.timeout(), Duration::ZERO);
+            self.around(contestant, |executor| executor.watch(contestant, timeout, settle).map(drop))?;
+        }
+        Ok(())
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.rules().timeout_ns.map(Duration::from)
+    }
+
+    /// Runs something between the commands that belong before and after each run.
+    fn around<T>(
+        &mut self,
+        contestant: &Contestant,
+        work: impl FnOnce(&mut dyn Executor) -> Result<T, BenchError>,
+    ) -> Result<T, BenchError> {
+        if let Some(prepare) = &contestant.hooks.prepare {
+            self.executor.hook("prepare", prepare)?;
+        }
+        let result = work(self.executor)?;
+        if let Some(conclude) = &contestant.hooks.conclude {
+            self.executor.hook("conclude", conclude)?;
+        }
+        Ok(result)
+    }
+
+    /// One timed run with what belongs around it, and the time at which it started.
+    fn one(&mut self, index: usize) -> Result<(Nanos, TimedRun), BenchError> {
+        let contestant = &self.experiment.contestants[index];
+        let timeout = self.timeout();
+        let (at, run) = self.around(contestant, |executor| {
+            let at = Nanos::from(executor.elapsed());
+            Ok((at, executor.run(contestant, timeout)?))
+        })?;
+        self.accept(contestant, run.outcome)?;
+        Ok((at, run))
+    }
+
+    /// Whether a run counts.
+    fn accept(&self, contestant: &Contestant, outcome: RunOutcome) -> Result<(), BenchError> {
+        let name = contestant.name.clone();
+        match outcome {
+            RunOutcome::TimedOut => {
+                let seconds = self.rules().timeout_ns.unwrap_or_default().seconds();
+                Err(BenchError::TimedOut { name, seconds })
+            }
+            outcome if outcome.succeeded() || self.rules().ignore_failure => Ok(()),
+            outcome => Err(BenchError::Failed { name, outcome }),
+        }
+    }
+
+    fn timed(&mut self) -> Result<Stopped, BenchError> {
+        let begun = self.executor.elapsed();
+        let mut schedule = Schedule::new(self.experiment.contestants.len(), self.rules().seed);
+        let (mut block, mut runs, mut check_at, mut longest) = (0u32, 0u32, 6u32, Duration::ZERO);
+        loop {
+            let before = self.executor.elapsed();
+            let left = self.most_runs().saturating_sub(runs);
+            let order = if left == 1 { schedule.one_way() } else { schedule.block() };
+            for &index in &order {
+                self.timed_run(index, block)?;
+            }
+            runs += if left == 1 { 1 } else { 2 };
+            block += 1;
+            let now = self.executor.elapsed();
+            longest = longest.max(now - before);
+            let narrow = self.rules().until.is_some_and(|until| {
+                let due = block >= check_at;
+                check_at = if due { block + (block / 10).max(1) } else { check_at };
+                due && self.narrow(until)
+            });
+            if let Some(stopped) = self.stop(runs, narrow, now - begun, longest) {
+                return Ok(stopped);
+            }
+        }
+    }
+
+    fn timed_run(&mut self, index: usize, block: u32) -> Result<(), BenchError> {
+        let (at_ns, run) = self.one(index)?;
+        let sample = Sample {
+            variant: index,
+            block,
+            at_ns,
+            wall_ns: run.wall.into(),
+            user_ns: run.usage.user.into(),
+            system_ns: run.usage.system.into(),
+            minor_faults: run.usage.minor_faults,
+            major_faults: run.usage.major_faults,
+            voluntary_switches: run.usage.voluntary_switches,
+            involuntary_switches: run.usage.involuntary_switches,
+            counters: run.counters,
+            outcome: run.outcome,
+        };
+        self.observer.sample(&sample)?;
+        self.record.samples.push(sample);
+        Ok(())
+    }
+
+    fn most_runs(&self) -> u32 {
+        self.rules().runs.or(self.rules().max_runs).unwrap_or(u32::MAX)
+    }
+
+    /// Whether there is a reason to stop after a block, `took` after the first timed run began.
+    fn stop(&self, runs: u32, narrow: bool, took: Duration, longest: Duration) -> Option<Stopped> {
+        let rules = self.rules();
+        if runs >= self.most_runs() {
+            return Some(Stopped::Runs);
+        }
+        if let Some(budget) = rules.budget_ns {
+            let share = if rules.memory_runs > 0 { TIMED_SHARE } else { 1.0 };
+            if took + longest > Duration::from(budget).mul_f64(share) {
+                return Some(Stopped::Budget);
+            }
+        }
+        if rules.runs.is_some() || runs < rules.min_runs {
+            return None;
+        }
+        if rules.until.is_some() {
+            return narrow.then_some(Stopped::Narrow);
+        }
+        let enough = Duration::from(rules.time_ns) * u32::try_from(self.experiment.contestants.len()).unwrap_or(1);
+        (rules.budget_ns.is_none() && took >= enough).then_some(Stopped::Time)
+    }
+
+    /// Whether every interval that the rule is about is narrow enough.
+    fn narrow(&self, until: Until) -> bool {
+        let reference = self.experiment.reference;
+        let others = (0..self.experiment.contestants.len()).filter(|&index| !until.ratio || index != reference);
+        others.into_iter().all(|index| {
+            let interval = if until.ratio {
+                paired_ratio(&self.record, until.metric, reference, index).ok().map(|found| found.ratio)
+            } else {
+                median_interval(&self.record.blocks(until.metric, index), Bootstrap::default())
+            };
+            interval.is_some_and(|interval| interval.is_confident() && interval.relative_half_width() <= until.within)
+        })
+    }
+
+    /// The memory pass; stops early where the machine does not allow it or the budget is spent.
+    fn watched(&mut self) -> Result<(), BenchError> {
+        let mut schedule = Schedule::new(self.experiment.contestants.len(), self.rules().seed ^ 1);
+        let mut longest = Duration::ZERO;
+        for block in 0..self.rules().memory_runs {
+            let before = self.executor.elapsed();
+            let budget = self.rules().budget_ns.map(Duration::from);
+            if budget.is_some_and(|budget| before + longest > budget) {
+                if block == 0 {
+                    self.no_memory("the budget was spent before it was their turn");
+                }
+                return Ok(());
+            }
+            for index in schedule.one_way() {
+                if let Err(reason) = self.watched_run(index, block)? {
+                    self.no_memory(&reason);
+                    return Ok(());
+                }
+            }
+            longest = longest.max(self.executor.elapsed() - before);
+        }
+        Ok(())
+    }
+
+    fn watched_run(&mut self, index: usize, block: u32) -> Result<Result<(), String>, BenchError> {
+        let contestant = &self.experiment.contestants[index];
+        let (timeout, settle) = (self.timeout(), Duration::from(self.rules().settle_ns));
+        let run = match self.around(contestant, |executor| executor.watch(contestant, timeout, settle))? {
+            Ok(run) => MemoryRun { variant: index, block, ..run },
+            Err(reason) => return Ok(Err(reason)),
+        };
+        self.accept(contestant, run.outcome)?;
+        self.observer.memory(&run)?;
+        self.record.memory.push(run);
+        Ok(Ok(()))
+    }
+
+    fn no_memory(&mut self, reason: &str) {
+        for metric in Metric::all().filter(|metric| metric.pass() == Pass::Memory) {
+            self.missing.push(MissingMetric { metric, reason: reason.to_owned() });
+        }
+    }
+
+    fn finish(mut self, stopped: Stopped) -> Result<Record, BenchError> {
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.extend(self.executor.missing());
+        let grown = |run: &MemoryRun| Metric::RssGrowth.of_memory(run).is_some();
+        if !self.record.memory.is_empty() && !self.record.memory.iter().any(grown) {
+            let settle = self.rules().settle_ns.seconds();
+            let reason = format!("the command ended before it had settled ({settle} s, --settle)");
+            missing.push(MissingMetric { metric: Metric::RssGrowth, reason });
+        }
+        let end = End { stopped, took_ns: self.executor.elapsed().into(), missing, load_hundredths: load_hundredths() };
+        self.observer.end(&end)?;
+        self.record.end = Some(end);
+        Ok(self.record)
+    }
+}

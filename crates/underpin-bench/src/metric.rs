@@ -1,0 +1,266 @@
+//! What is measured: each figure with its name, its unit and the pass that it comes from.
+
+use crate::record::{MemoryRun, Sample};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use underpin_sys::HardwareCounter;
+
+/// One figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Time on the wall, from before the start to after the end.
+    Wall,
+    /// Processor time in user space, children included.
+    User,
+    /// Processor time in the kernel, children included.
+    System,
+    /// Processor time in all.
+    Cpu,
+    /// Page faults without input.
+    MinorFaults,
+    /// Page faults that read from a disk.
+    MajorFaults,
+    /// Times that the processor was given up.
+    VoluntarySwitches,
+    /// Times that the processor was taken away.
+    InvoluntarySwitches,
+    /// A counter of the processor, in user space.
+    Counter(HardwareCounter),
+    /// Peak resident memory of the process tree.
+    Rss,
+    /// Peak proportional memory of the process tree.
+    Pss,
+    /// Peak memory that only one process maps and that it has written to.
+    Dirty,
+    /// Resident memory of the first process when it ends.
+    RssEnd,
+    /// Proportional memory of the first process when it ends.
+    PssEnd,
+    /// Private dirty memory of the first process when it ends.
+    DirtyEnd,
+    /// Resident memory of the first process at its end less that after start-up.
+    RssGrowth,
+}
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Events.
+    Count,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Runs that are timed and otherwise left alone.
+    Timed,
+    /// Runs that are watched and never timed.
+    Memory,
+}
+
+impl Unit {
+    /// The word for JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Seconds => "seconds",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+        }
+    }
+}
+
+impl Pass {
+    /// The word for JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::Timed => "timed",
+            Pass::Memory => "memory",
+        }
+    }
+}
+
+impl Metric {
+    /// Those of every machine, in the order of a report.
+    pub const BASIC: [Metric; 15] = [
+        Metric::Wall,
+        Metric::User,
+        Metric::System,
+        Metric::Cpu,
+        Metric::Rss,
+        Metric::Pss,
+        Metric::Dirty,
+        Metric::RssEnd,
+        Metric::PssEnd,
+        Metric::DirtyEnd,
+        Metric::RssGrowth,
+        Metric::MinorFaults,
+        Metric::MajorFaults,
+        Metric::VoluntarySwitches,
+        Metric::InvoluntarySwitches,
+    ];
+
+    /// All of them, in the order of a report.
+    pub fn all() -> impl Iterator<Item = Metric> {
+        Metric::BASIC.into_iter().chain(HardwareCounter::ALL.map(Metric::Counter))
+    }
+
+    /// The name, as in a gate and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::Wall => "wall",
+            Metric::User => "user",
+            Metric::System => "sys",
+            Metric::Cpu => "cpu",
+            Metric::Rss => "rss",
+            Metric::Pss => "pss",
+            Metric::Dirty => "dirty",
+            Metric::RssEnd => "rss-end",
+            Metric::PssEnd => "pss-end",
+            Metric::DirtyEnd => "dirty-end",
+            Metric::RssGrowth => "rss-growth",
+            Metric::MinorFaults => "minor-faults",
+            Metric::MajorFaults => "major-faults",
+            Metric::VoluntarySwitches => "voluntary-switches",
+            Metric::InvoluntarySwitches => "involuntary-switches",
+            Metric::Counter(counter) => counter.name(),
+        }
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Metric::Wall => "time on the wall",
+            Metric::User => "time in user space",
+            Metric::System => "time in the kernel",
+            Metric::Cpu => "processor time",
+            Metric::Rss => "peak resident memory",
+            Metric::Pss => "peak proportional memory",
+            Metric::Dirty => "peak private dirty memory",
+            Metric::RssEnd => "resident memory at the end",
+            Metric::PssEnd => "proportional memory at the end",
+            Metric::DirtyEnd => "private dirty memory at the end",
+            Metric::RssGrowth => "growth of resident memory",
+            Metric::MinorFaults => "page faults",
+            Metric::MajorFaults => "page faults from disk",
+            Metric::VoluntarySwitches => "times the processor was given up",
+            Metric::InvoluntarySwitches => "times the processor was taken",
+            Metric::Counter(counter) => counter.name(),
+        }
+    }
+
+    /// Its unit.
+    #[must_use]
+    pub const fn unit(self) -> Unit {
+        match self {
+            Metric::Wall | Metric::User | Metric::System | Metric::Cpu => Unit::Seconds,
+            Metric::Rss
+            | Metric::Pss
+            | Metric::Dirty
+            | Metric::RssEnd
+            | Metric::PssEnd
+            | Metric::DirtyEnd
+            | Metric::RssGrowth => Unit::Bytes,
+            _ => Unit::Count,
+        }
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub const fn pass(self) -> Pass {
+        match self.unit() {
+            Unit::Bytes => Pass::Memory,
+            Unit::Seconds | Unit::Count => Pass::Timed,
+        }
+    }
+
+    /// Its figure in a timed run, in base units.
+    #[must_use]
+    pub fn of_sample(self, sample: &Sample) -> Option<f64> {
+        Some(match self {
+            Metric::Wall => sample.wall_ns.seconds(),
+            Metric::User => sample.user_ns.seconds(),
+            Metric::System => sample.system_ns.seconds(),
+            Metric::Cpu => sample.user_ns.seconds() + sample.system_ns.seconds(),
+            Metric::MinorFaults => sample.minor_faults as f64,
+            Metric::MajorFaults => sample.major_faults as f64,
+            Metric::VoluntarySwitches => sample.voluntary_switches as f64,
+            Metric::InvoluntarySwitches => sample.involuntary_switches as f64,
+            Metric::Counter(counter) => *sample.counters.get(counter.name())? as f64,
+            _ => return None,
+        })
+    }
+
+    /// Its figure in a watched run, in base units.
+    #[must_use]
+    pub fn of_memory(self, run: &MemoryRun) -> Option<f64> {
+        let bytes = match self {
+            Metric::Rss => Some(run.peak_rss),
+            Metric::Pss => Some(run.peak_pss),
+            Metric::Dirty => Some(run.peak_private_dirty),
+            Metric::RssEnd => run.at_end.map(|point| point.rss),
+            Metric::PssEnd => run.at_end.map(|point| point.pss),
+            Metric::DirtyEnd => run.at_end.map(|point| point.private_dirty),
+            Metric::RssGrowth => {
+                let (start, end) = (run.at_start?, run.at_end?);
+                return Some(end.rss.0 as f64 - start.rss.0 as f64);
+            }
+            _ => None,
+        };
+        bytes.map(|bytes| bytes.0 as f64)
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no metric's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no metric {0:?}; there are {names}", names = Metric::all().map(Metric::name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownMetric(pub String);
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(name: &str) -> Result<Metric, UnknownMetric> {
+        Metric::all().find(|metric| metric.name() == name).ok_or_else(|| UnknownMetric(name.to_owned()))
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Metric, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_is_found_by_its_name() {
+        for metric in Metric::all() {
+            assert_eq!(metric.name().parse(), Ok(metric));
+        }
+        let error = "walls".parse::<Metric>().unwrap_err().to_string();
+        assert!(error.contains("walls") && error.contains("rss-growth"), "{error}");
+    }
+}

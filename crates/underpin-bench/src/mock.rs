@@ -1,0 +1,132 @@
+//! A model of a machine with a clock of its own: `sleep 0.5` takes half a second of it, and no time at all.
+//!
+//! For snapshots of screens and tests of the schedule. Noise comes from a seed. Words: `sleep SECONDS`, then any of
+//! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`.
+
+use crate::contestant::{Command, Contestant};
+use crate::error::BenchError;
+use crate::executor::{Executor, TimedRun};
+use crate::metric::Metric;
+use crate::record::{MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, RunOutcome};
+use crate::stats::Random;
+use crate::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use underpin_sys::{HardwareCounter, LaunchError, Usage};
+
+/// Runs nothing.
+#[derive(Clone, Debug)]
+pub struct MockExecutor {
+    clock: Duration,
+    random: Random,
+    /// The names of the contestants and hooks, in the order in which they ran.
+    pub log: Vec<String>,
+    /// Everything takes longer by this share for each second that has passed: a machine that grows warm.
+    pub drift: f64,
+}
+
+impl MockExecutor {
+    /// A machine whose noise a seed decides.
+    #[must_use]
+    pub fn new(seed: u64) -> MockExecutor {
+        MockExecutor { clock: Duration::ZERO, random: Random::new(seed), log: Vec::new(), drift: 0.0 }
+    }
+}
+
+/// What a command of the model does.
+struct Model {
+    seconds: f64,
+    bytes: f64,
+    noise: f64,
+    status: i32,
+}
+
+fn model(contestant: &Contestant) -> Result<Model, BenchError> {
+    let mut model = Model { seconds: f64::NAN, bytes: 8e6, noise: 0.02, status: 0 };
+    let words: Vec<_> = contestant.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    for word in &words {
+        match word.split_once('=') {
+            Some(("memory", text)) => model.bytes = text.parse::<f64>().unwrap_or(8.0) * 1024.0 * 1024.0,
+            Some(("noise", text)) => model.noise = text.parse().unwrap_or(0.0),
+            Some(("status", text)) => model.status = text.parse().unwrap_or(1),
+            _ => model.seconds = word.parse().unwrap_or(model.seconds),
+        }
+    }
+    let known = words.first().is_some_and(|word| word == "sleep") && model.seconds.is_finite();
+    let unknown = || LaunchError::NotFound { program: contestant.command.to_string().into() };
+    if known { Ok(model) } else { Err(BenchError::Launch { name: contestant.name.clone(), source: unknown() }) }
+}
+
+impl Executor for MockExecutor {
+    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+        let model = model(contestant)?;
+        self.log.push(contestant.name.clone());
+        let slower = 1.0 + self.drift * self.clock.as_secs_f64();
+        let noise = 1.0 + model.noise * -self.random.unit().ln();
+        let wall = Duration::from_secs_f64(model.seconds * noise * slower);
+        let (wall, outcome) = match timeout {
+            Some(timeout) if wall > timeout => (timeout, RunOutcome::TimedOut),
+            _ => (wall, RunOutcome::Exited(model.status)),
+        };
+        self.clock += wall;
+        let usage = Usage {
+            user: wall.mul_f64(0.7),
+            system: wall.mul_f64(0.1),
+            minor_faults: (model.bytes / 4096.0) as u64,
+            major_faults: 0,
+            voluntary_switches: 2,
+            involuntary_switches: 1,
+        };
+        Ok(TimedRun { wall, usage, counters: BTreeMap::new(), outcome })
+    }
+
+    fn watch(
+        &mut self,
+        contestant: &Contestant,
+        _: Option<Duration>,
+        settle: Duration,
+    ) -> Result<Result<MemoryRun, String>, BenchError> {
+        let model = model(contestant)?;
+        self.log.push(format!("watch {}", contestant.name));
+        self.clock += Duration::from_secs_f64(model.seconds);
+        let peak = (model.bytes * (1.0 + 0.01 * self.random.unit())).round();
+        let point = |at: f64, share: f64| {
+            let bytes = |of: f64| Bytes((peak * share * of) as u64);
+            let at_ns = Nanos((at * 1e9) as u64);
+            MemoryPoint { at_ns, rss: bytes(1.0), pss: bytes(0.8), private_dirty: bytes(0.6) }
+        };
+        let settled = settle.as_secs_f64() < model.seconds;
+        let series = (0..=10).map(|step| f64::from(step) / 10.0).map(|at| point(at * model.seconds, 0.2 + 0.8 * at));
+        Ok(Ok(MemoryRun {
+            variant: 0,
+            block: 0,
+            peak_rss: Bytes(peak as u64),
+            peak_pss: Bytes((peak * 0.8) as u64),
+            peak_private_dirty: Bytes((peak * 0.6) as u64),
+            at_start: settled.then(|| point(settle.as_secs_f64(), 0.3)),
+            at_end: Some(point(model.seconds, 1.0)),
+            series: series.collect(),
+            processes: vec![ProcessPeak { name: "sleep".to_owned(), peak_rss: Bytes(peak as u64) }],
+            process_count: 1,
+            left_behind: 0,
+            outcome: RunOutcome::Exited(model.status),
+        }))
+    }
+
+    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError> {
+        self.log.push(format!("{hook} {command}"));
+        if command.to_string() == "false" {
+            return Err(BenchError::Hook { hook, command: command.to_string(), outcome: RunOutcome::Exited(1) });
+        }
+        Ok(())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock
+    }
+
+    fn missing(&self) -> Vec<MissingMetric> {
+        let reason = "the machine is a model".to_owned();
+        vec![MissingMetric { metric: Metric::Counter(HardwareCounter::Cycles), reason }]
+    }
+}

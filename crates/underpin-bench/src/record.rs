@@ -1,0 +1,194 @@
+//! The raw figures of one experiment, as they are stored: nothing in here is computed from another part.
+
+use crate::machine::Machine;
+use crate::metric::Metric;
+use crate::rules::Rules;
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What was to be measured, where and how.
+    pub header: Header,
+    /// Timed runs in the order in which they ran.
+    pub samples: Vec<Sample>,
+    /// Watched runs in the order in which they ran.
+    pub memory: Vec<MemoryRun>,
+    /// How it ended; `None` where it was interrupted.
+    pub end: Option<End>,
+}
+
+/// What was to be measured, where and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Seconds since 1970, when it began.
+    pub started: u64,
+    /// The version of underpin.
+    pub underpin: String,
+    /// The machine.
+    pub machine: Machine,
+    /// What was compared, in the order given.
+    pub variants: Vec<VariantRecord>,
+    /// The index of the one that the others are compared with.
+    pub reference: usize,
+    /// The rules of the experiment.
+    pub rules: Rules,
+}
+
+/// One variant, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantRecord {
+    /// Its name in the report.
+    pub name: String,
+    /// The command in words, the shell and the wrapper among them.
+    pub command: Vec<String>,
+    /// What it changes in the environment; `None` removes a variable.
+    pub environment: BTreeMap<String, Option<String>>,
+    /// It is the reference once more, to show the noise.
+    #[serde(default)]
+    pub is_copy: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// With this status.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// It was killed at the end of its time.
+    TimedOut,
+}
+
+impl RunOutcome {
+    /// Whether it ended as a success does.
+    #[must_use]
+    pub fn succeeded(self) -> bool {
+        self == RunOutcome::Exited(0)
+    }
+}
+
+/// One timed run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index of the variant.
+    pub variant: usize,
+    /// The block that it belongs to: the unit that is resampled.
+    pub block: u32,
+    /// When it started, since the beginning.
+    pub at_ns: Nanos,
+    /// Time on the wall.
+    pub wall_ns: Nanos,
+    /// Time in user space.
+    pub user_ns: Nanos,
+    /// Time in the kernel.
+    pub system_ns: Nanos,
+    /// Page faults without input.
+    pub minor_faults: u64,
+    /// Page faults that read from a disk.
+    pub major_faults: u64,
+    /// Times that the processor was given up.
+    pub voluntary_switches: u64,
+    /// Times that the processor was taken away.
+    pub involuntary_switches: u64,
+    /// Counters of the processor that counted all the time, by perf's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+    /// How it ended.
+    pub outcome: RunOutcome,
+}
+
+/// Memory at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryPoint {
+    /// Since the start of the run.
+    pub at_ns: Nanos,
+    /// Resident.
+    pub rss: Bytes,
+    /// Proportional.
+    pub pss: Bytes,
+    /// Private and written to.
+    pub private_dirty: Bytes,
+}
+
+/// The peak of one process of a watched run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessPeak {
+    /// The name that the kernel has for it (15 bytes of its file name).
+    pub name: String,
+    /// Peak resident memory since its last exec.
+    pub peak_rss: Bytes,
+}
+
+/// One watched run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryRun {
+    /// Index of the variant.
+    pub variant: usize,
+    /// The block that it belongs to.
+    pub block: u32,
+    /// Peak resident memory of the tree: the larger of the largest process's own peak and the largest sum seen.
+    pub peak_rss: Bytes,
+    /// The largest sum of proportional memory seen.
+    pub peak_pss: Bytes,
+    /// The largest sum of private dirty memory seen.
+    pub peak_private_dirty: Bytes,
+    /// The first process once it had settled; `None` where it ended before.
+    pub at_start: Option<MemoryPoint>,
+    /// The first process right before its end; `None` where it was killed.
+    pub at_end: Option<MemoryPoint>,
+    /// The sum over the tree, over time.
+    pub series: Vec<MemoryPoint>,
+    /// Processes of the tree, the largest first, at most [`MemoryRun::PROCESSES`].
+    pub processes: Vec<ProcessPeak>,
+    /// How many processes there were.
+    pub process_count: usize,
+    /// Processes that outlived the first one and were ended.
+    pub left_behind: usize,
+    /// How it ended.
+    pub outcome: RunOutcome,
+}
+
+impl MemoryRun {
+    /// Processes that a record lists.
+    pub const PROCESSES: usize = 16;
+}
+
+/// A figure that could not be had here, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingMetric {
+    /// Which.
+    pub metric: Metric,
+    /// The reason, a clause.
+    pub reason: String,
+}
+
+/// Why measuring ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// The number of runs asked for.
+    Runs,
+    /// The default time.
+    Time,
+    /// The budget.
+    Budget,
+    /// The interval is as narrow as asked for.
+    Narrow,
+}
+
+/// How an experiment ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Why no more was measured.
+    pub stopped: Stopped,
+    /// How long it took in all.
+    pub took_ns: Nanos,
+    /// What could not be measured.
+    pub missing: Vec<MissingMetric>,
+    /// The load average of the last minute at the end, in hundredths.
+    pub load_hundredths: Option<u64>,
+}

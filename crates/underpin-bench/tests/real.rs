@@ -1,0 +1,245 @@
+//! The executor on real programs: memory that tells the five kinds of `true` apart, trees, ends, variants.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use underpin_bench::{
+    BenchError, Command, Contestant, Executor, Hooks, MemoryRun, Proof, RealExecutor, RunOutcome, Shell, StreamsPlan,
+    Variant,
+};
+use underpin_sys::{PtraceProbe, RawPid, ptrace_probe};
+use underpin_test_support::{Fixture, need, skip};
+
+fn contestant(text: &str) -> Contestant {
+    Contestant {
+        name: text.to_owned(),
+        command: Command::parse(text, &Shell::None).expect("a command"),
+        variant: Variant::default(),
+        hooks: Hooks::default(),
+        is_copy: false,
+    }
+}
+
+fn shell(script: &str) -> Contestant {
+    let words = ["sh", "-c", script].map(std::ffi::OsString::from).to_vec();
+    Contestant { command: Command::of_words(words).expect("a command"), ..contestant("sh") }
+}
+
+fn executor() -> RealExecutor {
+    RealExecutor::new(StreamsPlan::default(), &[], 1)
+}
+
+fn can_watch() -> bool {
+    let works = matches!(ptrace_probe(), PtraceProbe::Works(_));
+    if !works {
+        skip("ptrace is not allowed here");
+    }
+    works
+}
+
+fn watched(contestant: &Contestant) -> MemoryRun {
+    let run = executor().watch(contestant, Some(Duration::from_secs(120)), Duration::ZERO);
+    run.expect("it starts").expect("it can be watched")
+}
+
+const MAIN: &str = "int main(void){return 0;}";
+const NO_LIBC: &str = "void _start(void){__asm__ volatile(\"mov $60,%eax\\n xor %edi,%edi\\n syscall\");}";
+
+#[test]
+fn five_kinds_of_nothing_are_told_apart_by_their_memory() {
+    need!("cc", "musl-gcc");
+    if !can_watch() || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let dir = Fixture::new();
+    dir.write("main.c", MAIN);
+    dir.write("bare.c", NO_LIBC);
+    dir.cc(["-nostdlib", "-static", "-o", "bare", "bare.c"]);
+    dir.cc(["-static", "-o", "glibc-static", "main.c"]);
+    dir.cc(["-o", "glibc-dynamic", "main.c"]);
+    dir.musl_cc(["-static", "-o", "musl-static", "main.c"]);
+    dir.musl_cc(["-o", "musl-dynamic", "main.c"]);
+    let mut peaks = HashMap::new();
+    for name in ["bare", "musl-static", "musl-dynamic", "glibc-static", "glibc-dynamic"] {
+        let run = watched(&contestant(&dir.join(name).display().to_string()));
+        assert_eq!(run.outcome, RunOutcome::Exited(0));
+        assert_eq!(run.process_count, 1);
+        peaks.insert(name, run.peak_rss.0 / 1024);
+    }
+    // Of the order of 12, 24, 550, 700 and 1176 KiB with 4 KiB pages; the order is what holds everywhere.
+    assert!(peaks["bare"] < peaks["musl-static"], "{peaks:?}");
+    assert!(peaks["musl-static"] < peaks["musl-dynamic"], "{peaks:?}");
+    assert!(peaks["musl-static"] < peaks["glibc-static"], "{peaks:?}");
+    assert!(peaks["musl-dynamic"] < peaks["glibc-dynamic"], "{peaks:?}");
+    assert!(peaks["glibc-static"] < peaks["glibc-dynamic"], "{peaks:?}");
+    assert!(peaks["bare"] <= 64 && peaks["glibc-dynamic"] >= 600, "{peaks:?}");
+}
+
+#[test]
+fn memory_is_that_which_the_program_touched() {
+    need!("cc");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    // Touches 64 MiB, gives 48 of them back, and ends.
+    dir.write(
+        "main.c",
+        "#include <string.h>\n#include <sys/mman.h>\nint main(void){char *m=mmap(0,64<<20,3,34,-1,0);\
+         memset(m,1,64<<20);munmap(m,48<<20);return m[63<<20]-1;}",
+    );
+    dir.cc(["-o", "main", "main.c"]);
+    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let mebibytes = |bytes: underpin_bench::Bytes| bytes.0 >> 20;
+    assert!((64..70).contains(&mebibytes(run.peak_rss)), "{run:?}");
+    let end = run.at_end.unwrap();
+    assert!((16..22).contains(&mebibytes(end.rss)) && (16..18).contains(&mebibytes(end.private_dirty)), "{end:?}");
+}
+
+#[test]
+fn the_peak_of_a_tree_is_the_sum_of_what_lives_at_once() {
+    need!("cc");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    // Parent and child touch 32 MiB each; the child waits until the parent has, and ends first.
+    dir.write(
+        "main.c",
+        "#include <string.h>\n#include <unistd.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n\
+         int main(void){int p[2];pipe(p);char c;if(!fork()){memset(malloc(32<<20),1,32<<20);read(p[0],&c,1);_exit(0);}\
+         memset(malloc(32<<20),1,32<<20);write(p[1],\"x\",1);wait(0);return 0;}",
+    );
+    dir.cc(["-O0", "-o", "main", "main.c"]);
+    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    assert_eq!(run.process_count, 2);
+    let dirty = run.peak_private_dirty.0 >> 20;
+    assert!((64..70).contains(&dirty), "{dirty}");
+    assert!(run.peak_pss.0 >> 20 >= 64, "{run:?}");
+    assert!(run.processes.iter().all(|process| process.name == "main" && process.peak_rss.0 >> 20 >= 32));
+}
+
+#[test]
+fn threads_and_signals_do_not_lose_the_figures() {
+    need!("cc");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    dir.write(
+        "main.c",
+        "#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\
+         static void *f(void *p){memset(malloc(8<<20),1,8<<20);if(p)exit(5);pause();return 0;}\n\
+         int main(void){pthread_t t;pthread_create(&t,0,f,0);pthread_create(&t,0,f,&t);pause();return 0;}",
+    );
+    dir.cc(["-pthread", "-o", "main", "main.c"]);
+    // The process is ended by a thread that is not its first.
+    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    assert_eq!((run.outcome, run.process_count), (RunOutcome::Exited(5), 1));
+    assert!(run.at_end.unwrap().rss.0 > 8 << 20, "{run:?}");
+    let run = watched(&shell("kill -SEGV $$"));
+    assert_eq!(run.outcome, RunOutcome::Signalled(11));
+}
+
+#[test]
+fn processes_that_are_left_behind_are_ended_and_counted() {
+    if !can_watch() {
+        return;
+    }
+    let run = watched(&shell("sleep 1000 & exit 0"));
+    assert_eq!((run.outcome, run.left_behind), (RunOutcome::Exited(0), 1));
+}
+
+#[test]
+fn a_watched_run_that_hangs_is_killed() {
+    if !can_watch() {
+        return;
+    }
+    let run = executor().watch(&shell("sleep 1000; :"), Some(Duration::from_millis(300)), Duration::ZERO);
+    assert_eq!(run.unwrap().unwrap().outcome, RunOutcome::TimedOut);
+}
+
+#[test]
+fn what_cannot_be_started_is_an_error_in_both_passes() {
+    let dir = Fixture::new();
+    let text = dir.write("text", "no program");
+    for (name, status) in [("no-such-command-of-underpin", 127), (text.to_str().unwrap(), 126)] {
+        let contestant = contestant(name);
+        let errors =
+            [executor().run(&contestant, None).err(), executor().watch(&contestant, None, Duration::ZERO).err()];
+        for error in errors {
+            match error.unwrap() {
+                BenchError::Launch { source, .. } => assert_eq!(source.exit_status(), status),
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variant_changes_the_environment_of_both_passes() {
+    let changes = vec![("GIVEN".into(), Some("yes".into())), ("HOME".into(), None)];
+    let variant = Variant { changes, ..Variant::default() };
+    let script = "test \"$GIVEN\" = yes && test -z \"$HOME\"";
+    let with = Contestant { variant, ..shell(script) };
+    assert_eq!(executor().run(&with, None).unwrap().outcome, RunOutcome::Exited(0));
+    assert_eq!(executor().run(&shell(script), None).unwrap().outcome, RunOutcome::Exited(1));
+    if can_watch() {
+        assert_eq!(watched(&with).outcome, RunOutcome::Exited(0));
+    }
+}
+
+#[test]
+fn a_wrapper_stands_before_the_command() {
+    let variant = Variant { wrapper: vec!["env".into(), "GIVEN=yes".into()], ..Variant::default() };
+    let with = Contestant { variant, ..shell("test \"$GIVEN\" = yes") };
+    assert_eq!(executor().run(&with, None).unwrap().outcome, RunOutcome::Exited(0));
+}
+
+/// Wants a file among the maps of the process.
+#[derive(Debug)]
+struct Mapped(&'static str);
+
+impl Proof for Mapped {
+    fn took(&self, pid: RawPid) -> Result<(), String> {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
+        if maps.contains(self.0) { Ok(()) } else { Err(format!("{} is not mapped", self.0)) }
+    }
+}
+
+#[test]
+fn a_variant_that_did_not_take_is_an_error() {
+    if !can_watch() {
+        return;
+    }
+    let with = |name: &'static str| {
+        let variant = Variant { proof: Some(Arc::new(Mapped(name))), ..Variant::default() };
+        executor().watch(&Contestant { variant, ..shell(":") }, None, Duration::ZERO)
+    };
+    assert!(with("[stack]").is_ok());
+    match with("libnothing.so").unwrap_err() {
+        BenchError::NotInEffect { reason, .. } => assert!(reason.contains("libnothing")),
+        other => panic!("{other}"),
+    }
+}
+
+/// GNU time and this crate ask the same kernel; the number of page faults of one program differs by a few at most.
+#[test]
+fn page_faults_are_those_of_gnu_time() {
+    need!("/usr/bin/time", "cc");
+    let dir = Fixture::new();
+    dir.write(
+        "main.c",
+        "#include <string.h>\n#include <stdlib.h>\nint main(void){memset(malloc(40<<20),1,40<<20);return 0;}",
+    );
+    dir.cc(["-static", "-o", "main", "main.c"]);
+    let path = dir.join("main");
+    let output = std::process::Command::new("/usr/bin/time").args(["-f", "%R %F"]).arg(&path).output().unwrap();
+    let theirs: u64 =
+        String::from_utf8_lossy(&output.stderr).split_whitespace().map(|word| word.parse::<u64>().unwrap()).sum();
+    let usage = executor().run(&contestant(&path.display().to_string()), None).unwrap().usage;
+    let ours = usage.minor_faults + usage.major_faults;
+    assert!(theirs > 20, "{theirs}");
+    // time(1) forks, and the copied pages of the fork count before its exec.
+    assert!(ours.abs_diff(theirs) <= 150, "{ours} {theirs}");
+}
