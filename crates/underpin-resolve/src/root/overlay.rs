@@ -121,7 +121,8 @@ impl<'r> OverlayRoot<'r> {
             Some(_) if matches!(name.as_bytes(), b"" | b".") => Ok(None),
             Some(names) => {
                 let target = names.get(&BString::from(name)).ok_or(Errno::NotFound)?;
-                Ok(Some(if target.starts_with(b"/") { target.clone() } else { join(place.as_ref(), target.as_ref()) }))
+                // The place is a real path that does not exist below, so what climbs out of it is followed as text.
+                Ok(Some(if target.starts_with(b"/") { target.clone() } else { climbed(&place, target.as_ref()) }))
             }
         }
     }
@@ -207,6 +208,15 @@ fn split(path: &BStr) -> (&BStr, &BStr) {
 fn join(directory: &BStr, name: &BStr) -> BString {
     let separator: &[u8] = if directory.ends_with(b"/") { b"" } else { b"/" };
     [directory.as_bytes(), separator, name.as_bytes()].concat().into()
+}
+
+/// A relative target, its leading `..` taken off the directory that it counts from.
+fn climbed(directory: &BString, target: &BStr) -> BString {
+    let (mut directory, mut rest) = (directory.as_bstr(), target);
+    while let Some(next) = rest.strip_prefix(b"../") {
+        (directory, rest) = (split(directory).0, next.as_bstr());
+    }
+    join(directory, rest)
 }
 
 /// A path without `.`, `..` and double slashes, as text.

@@ -11,6 +11,7 @@ use super::view::View;
 use crate::bytes::{Rewrite, rewrite};
 use bstr::{BStr, BString};
 use rayon::prelude::*;
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use underpin_resolve::root::PatchedSource;
@@ -71,16 +72,23 @@ fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource
 }
 
 /// Resolves every view again.
-pub(super) fn look_again(root: &dyn Root, environment: &Environment, views: &[View]) -> Vec<After> {
+pub(super) fn look_again<V: Borrow<View> + Sync>(
+    root: &dyn Root,
+    environment: &Environment,
+    views: &[V],
+) -> Vec<After> {
     let resolver = Resolver::new(root, environment.clone());
-    let again = |view: &View| match resolver.resolve(view.path.as_ref(), Depth::Findings) {
-        Ok(closure) => {
-            let differences = view.outline.differences(&Outline::of(&closure, view.is_program));
-            After { calls: CallSum::of(&closure), differences }
-        }
-        Err(error) => {
-            let differences = vec![Difference::Unresolvable { error: error.to_string() }];
-            After { calls: CallSum::default(), differences }
+    let again = |view: &V| {
+        let view: &View = view.borrow();
+        match resolver.resolve(view.path.as_ref(), Depth::Findings) {
+            Ok(closure) => {
+                let differences = view.outline.differences(&Outline::of(&closure, view.is_program));
+                After { calls: CallSum::of(&closure), differences }
+            }
+            Err(error) => {
+                let differences = vec![Difference::Unresolvable { error: error.to_string() }];
+                After { calls: CallSum::default(), differences }
+            }
         }
     };
     views.par_iter().map(again).collect()

@@ -166,6 +166,8 @@ pub enum Origin {
     Filter,
     /// DT_AUXILIARY.
     Auxiliary,
+    /// Another object of the closure asks for it; the program is to ask first.
+    Closure,
 }
 
 impl fmt::Display for Exclusion {

@@ -12,6 +12,7 @@ mod decision;
 mod edits;
 mod exclusions;
 mod facts;
+mod farm;
 mod model;
 mod originals;
 mod outline;
@@ -19,11 +20,12 @@ mod planner;
 mod policy;
 mod scope;
 mod view;
+mod whole;
 
 pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
 pub use model::{
-    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, Farm, FarmLink, ObjectPlan, ProgramPlan, RefusedBecause,
-    RefusedObject, Reserve,
+    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, Farm, FarmLink, ObjectPlan, ProgramNote, ProgramPlan,
+    RefusedBecause, RefusedObject, Reserve,
 };
 pub use outline::equal;
 pub use planner::Planner;

@@ -79,6 +79,8 @@ pub enum EdgeNote {
     },
     /// Another spelling of a path that the plan already uses for the same file.
     Respelled,
+    /// The name stays: the search path leads to a link of that name.
+    Linked,
 }
 
 /// A file that is not touched.
@@ -141,24 +143,21 @@ pub enum RefusedBecause {
         /// The name.
         name: BString,
     },
-    /// Farms: a library's own search path counts from `$ORIGIN`, which through a link is the farm.
+    /// Farms: a library may open more at run time by a search path that counts from `$ORIGIN`, which through a link is
+    /// the farm.
     OriginInFarm {
         /// The library.
         library: BString,
-        /// A name that it would not find any more.
-        name: BString,
-    },
-    /// Farms: a library has a DT_RUNPATH, so the program's DT_RPATH does not reach its names.
-    OwnRunpath {
-        /// The library.
-        library: BString,
-        /// A name that is searched there.
-        name: BString,
     },
     /// Relative: an object stands outside the tree that may be moved.
     OutsideTree {
         /// The object.
         object: BString,
+    },
+    /// Relative: the loader stands in the tree, and the kernel takes PT_INTERP as it is written.
+    LoaderInTree {
+        /// The loader.
+        loader: BString,
     },
     /// A farm of that name exists and is no farm of ours.
     FarmInTheWay {
@@ -187,6 +186,24 @@ pub struct ProgramPlan {
     pub after: Option<CallSum>,
     /// What would be different in what it loads: empty, or the plan is not carried out for it.
     pub differences: Vec<Difference>,
+    /// What is worth knowing.
+    pub notes: Vec<ProgramNote>,
+}
+
+/// Something worth knowing about a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "note")]
+pub enum ProgramNote {
+    /// Relative: a file of the system, which stays where it is when the tree moves.
+    OutsideTree {
+        /// The file.
+        object: BString,
+    },
+    /// Relative: a search path of a library names the tree by its present place.
+    FixedSearchPath {
+        /// The library.
+        library: BString,
+    },
 }
 
 /// Predicted calls of a loader.
@@ -319,6 +336,11 @@ impl CallSum {
 }
 
 impl BindPlan {
+    /// Nothing yet.
+    pub(super) fn new(shape: Shape) -> BindPlan {
+        BindPlan { shape, objects: Vec::new(), refused: Vec::new(), programs: Vec::new(), farms: Vec::new() }
+    }
+
     /// Objects whose bytes change.
     pub fn changes(&self) -> impl Iterator<Item = &ObjectPlan> {
         self.objects.iter().filter(|object| !object.edits.is_empty())
@@ -381,18 +403,19 @@ impl fmt::Display for RefusedBecause {
                 write!(f, "{object} has no soname: loaded by path, it would not answer to {name}")
             }
             RefusedBecause::MissingName { name } => write!(f, "{name} is not found, so the closure is not complete"),
-            RefusedBecause::OriginInFarm { library, name } => write!(
+            RefusedBecause::OriginInFarm { library } => write!(
                 f,
-                "{library} finds {name} by $ORIGIN, which through the links of a farm is the farm (bind per object)"
-            ),
-            RefusedBecause::OwnRunpath { library, name } => write!(
-                f,
-                "{library} has a DT_RUNPATH of its own, so the program's search path does not reach {name}, for which it \
-                 asks first (bind per object)"
+                "{library} may open more at run time, and searches it from its own directory ($ORIGIN), which through \
+                 the link of a farm is the farm (bind without --farm or --relative)"
             ),
             RefusedBecause::OutsideTree { object } => {
                 write!(f, "{object} stands outside the tree that is to be moved (add its prefix, or bind absolutely)")
             }
+            RefusedBecause::LoaderInTree { loader } => write!(
+                f,
+                "its loader {loader} stands in the tree that is to be moved, and the kernel takes that path as it is \
+                 written (a bundle carries its loader along)"
+            ),
             RefusedBecause::FarmInTheWay { directory } => {
                 write!(f, "{directory} exists and was not made here (remove it, or choose another with --farm-dir)")
             }
@@ -408,6 +431,19 @@ impl fmt::Display for RefusedBecause {
     }
 }
 
+impl fmt::Display for ProgramNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProgramNote::OutsideTree { object } => write!(f, "{object} is of the system and stays where it is"),
+            ProgramNote::FixedSearchPath { library } => write!(
+                f,
+                "{library} may open more at run time and searches it by the tree's present place: after a move that is \
+                 not found"
+            ),
+        }
+    }
+}
+
 impl fmt::Display for EdgeNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -417,6 +453,7 @@ impl fmt::Display for EdgeNote {
             EdgeNote::SonameDiffers { soname: None } => {
                 f.write_str("it has no soname: dlopen by the old name no longer meets it")
             }
+            EdgeNote::Linked => f.write_str("the name stays, and a link of the farm leads there"),
             EdgeNote::Respelled => f.write_str("the same file under the one spelling that the plan uses"),
         }
     }

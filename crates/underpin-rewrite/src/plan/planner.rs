@@ -7,9 +7,10 @@ use super::edits::{names_of, object_plan};
 use super::facts::{Catalogue, Facts};
 use super::model::{BindPlan, ObjectPlan, ProgramPlan, RefusedBecause, RefusedObject};
 use super::originals::Originals;
-use super::policy::Policy;
+use super::policy::{Policy, Shape};
 use super::scope::{Scope, ScopeFile};
 use super::view::View;
+use super::whole::{Maker, Whole, site};
 use bstr::{BStr, BString};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -41,7 +42,10 @@ pub(super) struct Ground<'a> {
     pub views: Vec<View>,
     /// Files of the scope.
     pub ids: HashSet<FileId>,
+    /// Those that are bound on the disk.
     pub bound: HashSet<FileId>,
+    /// What was named, by real path.
+    pub tops: &'a [BString],
 }
 
 impl<'r> Planner<'r> {
@@ -59,7 +63,10 @@ impl<'r> Planner<'r> {
         let originals = Originals::of(self.root, scope);
         let mut refused = originals.refused.clone();
         let ground = self.ground(scope, &originals, &mut refused);
-        let mut plan = self.per_object(&ground, &mut refused);
+        let mut plan = match self.policy.shape {
+            Shape::PerObject => self.per_object(&ground, &mut refused),
+            Shape::Flatten | Shape::Farm | Shape::Relative => self.whole(&ground, &mut refused),
+        };
         refused.sort_by(|one, other| one.path.cmp(&other.path));
         plan.refused = refused;
         plan
@@ -90,7 +97,15 @@ impl<'r> Planner<'r> {
         }
         let ids: HashSet<FileId> = targets.iter().map(|target| target.file.id).collect();
         let views = self.views(&originals.root, &targets, &catalogue, &ids, refused);
-        Ground { root: &originals.root, catalogue, targets, views, ids, bound: originals.bound.clone() }
+        Ground {
+            root: &originals.root,
+            catalogue,
+            targets,
+            views,
+            ids,
+            bound: originals.bound.clone(),
+            tops: &scope.tops,
+        }
     }
 
     /// A view per program; then one per file that none of them loads.
@@ -211,17 +226,62 @@ impl<'r> Planner<'r> {
         objects
     }
 
+    /// Every program names its whole closure; libraries stay as they are.
+    fn whole(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
+        let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
+        let maker = Maker { ground, ballot: &ballot, policy: &self.policy };
+        let targets: HashMap<FileId, &Target> = ground.targets.iter().map(|target| (target.file.id, target)).collect();
+        let mut made: Vec<(&View, Whole)> = Vec::new();
+        for view in ground.views.iter().filter(|view| view.is_program && view.refused.is_none()) {
+            let Some(target) = targets.get(&view.id) else { continue };
+            let whole = site(&maker, view, target).and_then(|site| maker.program(view, target, site.as_ref()));
+            match whole {
+                Ok(whole) => made.push((view, whole)),
+                Err(because) => refused.push(RefusedObject { path: target.file.path.clone(), because }),
+            }
+        }
+        let mut objects: Vec<ObjectPlan> = made.iter().map(|(_, whole)| whole.object.clone()).collect();
+        let failed: HashMap<FileId, RefusedObject> =
+            rewrite_all(ground.root, &mut objects, &HashMap::new()).into_iter().collect();
+        let mut root = carried_out(ground.root, &objects);
+        for farm in made.iter().filter_map(|(_, whole)| whole.farm.as_ref()) {
+            root.directory(farm.directory.as_str().into());
+            for link in &farm.links {
+                root.link(farm.directory.as_str().into(), link.name.as_str().into(), link.target.as_str().into());
+            }
+        }
+        let views: Vec<&View> = made.iter().map(|(view, _)| *view).collect();
+        let after = look_again(&root, &self.environment, &views);
+        let mut plan = BindPlan::new(self.policy.shape);
+        for (((view, whole), object), after) in made.into_iter().zip(objects).zip(after) {
+            if let Some(because) = failed.get(&object.id) {
+                refused.push(because.clone());
+            } else if !after.differences.is_empty() {
+                let because = RefusedBecause::WouldChange { differences: after.differences };
+                refused.push(RefusedObject { path: object.path, because });
+            } else {
+                plan.programs.push(ProgramPlan { notes: whole.notes, ..program(view, after) });
+                plan.objects.push(object);
+                plan.farms.extend(whole.farm);
+            }
+        }
+        plan
+    }
+
     fn finish(&self, ground: &Ground, objects: Vec<ObjectPlan>, after: Vec<After>) -> BindPlan {
         let pairs = ground.views.iter().zip(after).filter(|(view, _)| view.is_program);
-        let programs = pairs
-            .map(|(view, after)| ProgramPlan {
-                path: view.path.clone(),
-                objects: view.members.len(),
-                before: view.calls,
-                after: Some(after.calls),
-                differences: after.differences,
-            })
-            .collect();
-        BindPlan { shape: self.policy.shape, objects, refused: Vec::new(), programs, farms: Vec::new() }
+        let programs = pairs.map(|(view, after)| program(view, after)).collect();
+        BindPlan { objects, programs, ..BindPlan::new(self.policy.shape) }
+    }
+}
+
+fn program(view: &View, after: After) -> ProgramPlan {
+    ProgramPlan {
+        path: view.path.clone(),
+        objects: view.members.len(),
+        before: view.calls,
+        after: Some(after.calls),
+        differences: after.differences,
+        notes: Vec::new(),
     }
 }

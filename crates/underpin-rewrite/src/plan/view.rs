@@ -49,6 +49,12 @@ pub(super) struct Member {
     /// `l_name`.
     pub path: BString,
     pub soname: Option<BString>,
+    /// Names under which it was asked for.
+    pub names: Vec<BString>,
+    /// Why no name is bound to it.
+    pub left: Option<LeftAlone>,
+    /// A file of a capability directory in its place, or beside it.
+    pub variant: Option<BString>,
 }
 
 /// What can be in one process together.
@@ -76,10 +82,17 @@ impl View {
         let identity = |object: &Object| {
             object.id.or_else(|| catalogue.identity(object.path.as_ref())).unwrap_or(FileId { device: 0, inode: 0 })
         };
-        let members: Vec<Member> = closure
+        let mut members: Vec<Member> = closure
             .objects
             .iter()
-            .map(|object| Member { id: identity(object), path: object.path.clone(), soname: object.soname.clone() })
+            .map(|object| Member {
+                id: identity(object),
+                path: object.path.clone(),
+                soname: object.soname.clone(),
+                names: object.names.clone(),
+                left: None,
+                variant: None,
+            })
             .collect();
         let refused = libc_mismatch(closure, catalogue, &members);
         let mut reader = Reader { closure, catalogue, members: &members, loader_id: None, mismatch: refused.is_some() };
@@ -87,6 +100,15 @@ impl View {
         let mut requests: Vec<Request> = closure.edges.iter().filter_map(|edge| reader.request(edge)).collect();
         for (asker, member) in members.iter().enumerate().filter(|(_, member)| scope.contains(&member.id)) {
             requests.extend(reader.versions(asker, member));
+        }
+        let standing: Vec<(Option<LeftAlone>, Option<BString>)> = (0..members.len())
+            .map(|index| match reader.served(ObjectId(index)) {
+                Served::Object(_) => (None, reader.variant(ObjectId(index))),
+                Served::Not(reason) => (Some(reason), None),
+            })
+            .collect();
+        for (member, (left, variant)) in members.iter_mut().zip(standing) {
+            (member.left, member.variant) = (left, variant);
         }
         View {
             path: closure.program.clone(),
@@ -118,6 +140,9 @@ impl View {
             let Some(own) = winner(self, request) else { continue };
             if plainly.get(&key(self, request)) != Some(&Some(own)) {
                 let reason = LeftAlone::Excluded { by: Exclusion::LibraryPath };
+                if let Served::Object(object) = self.requests[index].served {
+                    self.members[object].left = Some(reason.clone());
+                }
                 self.requests[index].served = Served::Not(reason);
             }
         }

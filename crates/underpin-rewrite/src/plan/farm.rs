@@ -1,0 +1,181 @@
+//! Farms: a directory of links beside a program, and the search path that leads to it.
+//!
+//! A relative farm holds links that climb out of the farm instead of absolute ones, and is named by `$ORIGIN`, so the
+//! whole tree may be moved; `$ORIGIN` in DT_NEEDED itself would abort (`vn_file` is compared unexpanded).
+
+use super::ballot::Bindable;
+use super::facts::{Facts, directory_of, lexical};
+use super::model::{Farm, FarmLink, ProgramNote, RefusedBecause};
+use super::view::{Member, View};
+use super::whole::Maker;
+use crate::SearchPathEdit;
+use bstr::{BStr, BString, ByteSlice};
+use underpin_resolve::Root;
+
+/// Where one program's farm stands.
+pub(super) struct Site {
+    pub directory: String,
+    /// The program's real path.
+    pub program: BString,
+    /// Relative: the directory that may be moved.
+    pub tree: Option<BString>,
+}
+
+impl Site {
+    /// Whether something else than links stands at the place.
+    pub fn is_in_the_way(&self, root: &dyn Root) -> bool {
+        let path = |name: &BStr| -> BString { [self.directory.as_bytes(), b"/", name.as_bytes()].concat().into() };
+        match root.list(self.directory.as_str().into()) {
+            Ok(names) => names.iter().any(|name| root.read_link(path(name.as_ref()).as_ref()).is_none()),
+            Err(_) => root.stat(self.directory.as_str().into()).is_ok(),
+        }
+    }
+
+    /// The links, and what a person should know of them.
+    pub fn farm(
+        &self,
+        maker: &Maker,
+        view: &View,
+        linked: &[(&Member, &Bindable)],
+    ) -> Result<(Farm, Vec<ProgramNote>), RefusedBecause> {
+        let mut notes = Vec::new();
+        let mut links: Vec<FarmLink> = Vec::new();
+        for (member, bindable) in linked {
+            let target = self.target(maker, view, bindable, &mut notes)?;
+            for name in member.names.iter().filter(|name| !name.contains(&b'/')) {
+                let name = name.to_string();
+                if !links.iter().any(|link| link.name == name) {
+                    links.push(FarmLink { name, target: target.clone() });
+                }
+            }
+            self.fixed_search_path(maker, member, &mut notes);
+        }
+        links.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok((Farm { directory: self.directory.clone(), users: vec![self.program.to_string()], links }, notes))
+    }
+
+    fn target(
+        &self,
+        maker: &Maker,
+        view: &View,
+        bindable: &Bindable,
+        notes: &mut Vec<ProgramNote>,
+    ) -> Result<String, RefusedBecause> {
+        let Some(tree) = &self.tree else { return Ok(bindable.path.to_string()) };
+        // Links on the way may be absolute, and would lead back to the old place.
+        let real = maker.ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
+        if is_below(real.as_ref(), tree.as_ref()) {
+            return Ok(climb(self.directory.as_str().into(), real.as_ref()).to_string());
+        }
+        if !is_of_the_system(view, bindable.path.as_ref(), real.as_ref()) {
+            return Err(RefusedBecause::OutsideTree { object: bindable.path.clone() });
+        }
+        notes.push(ProgramNote::OutsideTree { object: bindable.path.clone() });
+        Ok(bindable.path.to_string())
+    }
+
+    fn fixed_search_path(&self, maker: &Maker, member: &Member, notes: &mut Vec<ProgramNote>) {
+        let Some(tree) = &self.tree else { return };
+        let Some(facts) = maker.ground.catalogue.of(member.id, member.path.as_ref()) else { return };
+        let paths = [&facts.dynamic.rpath, &facts.dynamic.runpath];
+        let mut entries = paths.into_iter().flatten().flat_map(|path| path.split(|&byte| byte == b':'));
+        if entries.any(|entry| is_below(entry.as_bstr(), tree.as_ref())) && facts.searches_at_run_time() {
+            notes.push(ProgramNote::FixedSearchPath { library: member.path.clone() });
+        }
+    }
+
+    /// The farm first, then what the program had: as DT_RPATH where it had one that libraries inherit.
+    pub fn search_path(&self, facts: &Facts, view: &View) -> SearchPathEdit {
+        let inherits = facts.dynamic.rpath.is_some() && facts.dynamic.runpath.is_none() && !view.is_musl();
+        let old = facts.dynamic.runpath.as_ref().or(facts.dynamic.rpath.as_ref());
+        let directory: BString = match &self.tree {
+            None => self.directory.as_str().into(),
+            Some(_) => from_origin(&self.program, self.directory.as_str().into()),
+        };
+        let mut entries = vec![directory];
+        for entry in old.into_iter().flat_map(|old| old.split(|&byte| byte == b':')) {
+            let below = self.tree.as_ref().filter(|tree| is_below(entry.as_bstr(), (*tree).as_ref()));
+            entries.push(below.map_or_else(|| entry.into(), |_| from_origin(&self.program, entry.as_bstr())));
+        }
+        let path: BString = entries.join(&b':').into();
+        if inherits { SearchPathEdit::Rpath(path) } else { SearchPathEdit::Runpath(path) }
+    }
+}
+
+/// The directory that is taken to be moved as a whole: the scope's directory that holds the program, or what the
+/// program and its own libraries have in common.
+pub(super) fn tree_of(maker: &Maker, view: &View, program: &BStr) -> BString {
+    let tops = maker.ground.tops.iter().filter(|top| top.as_bstr() != program && is_below(program, top.as_bstr()));
+    if let Some(top) = tops.max_by_key(|top| top.len()) {
+        return top.clone();
+    }
+    let real =
+        |member: &Member| maker.ground.root.real_path(member.path.as_ref()).unwrap_or_else(|_| member.path.clone());
+    let own = view.members[1..].iter().map(|member| (member, real(member)));
+    let own = own.filter(|(member, real)| !is_of_the_system(view, member.path.as_ref(), real.as_ref()));
+    own.fold(directory_of(program).into(), |tree: BString, (_, real)| {
+        let mut tree = tree;
+        while tree != "/" && !is_below(real.as_ref(), tree.as_ref()) {
+            tree = directory_of(tree.as_ref()).into();
+        }
+        tree
+    })
+}
+
+/// Whether a path stands below a directory, as text.
+pub(super) fn is_below(path: &BStr, directory: &BStr) -> bool {
+    let directory = directory.trim_end_with(|letter| letter == '/');
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+fn is_of_the_system(view: &View, path: &BStr, real: &BStr) -> bool {
+    let system = view.loader.system_directories.iter().map(|directory| directory.as_bstr());
+    let usual = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].map(|directory| directory.as_bytes().as_bstr());
+    system.chain(usual).any(|directory| is_below(path, directory) || is_below(real, directory))
+}
+
+/// The way from a directory to a path, both absolute and real.
+fn climb(directory: &BStr, path: &BStr) -> BString {
+    let (directory, path) = (lexical(directory), lexical(path));
+    let parts = |text: &BString| -> Vec<BString> {
+        text.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).map(BString::from).collect()
+    };
+    let (from, to) = (parts(&directory), parts(&path));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n(BString::from(".."), from.len() - common);
+    let way: Vec<BString> = up.chain(to[common..].iter().cloned()).collect();
+    if way.is_empty() { ".".into() } else { way.join(&b'/').into() }
+}
+
+/// A directory as the program's search path names it from its own place.
+fn from_origin(program: &BString, directory: &BStr) -> BString {
+    let way = climb(directory_of(program.as_ref()), directory);
+    if way == "." { "$ORIGIN".into() } else { [b"$ORIGIN/", way.as_slice()].concat().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_a_directory_climbs_as_far_as_needed() {
+        let rows = [
+            ("/t/bin/p.farm", "/t/lib/x.so", "../../lib/x.so"),
+            ("/t", "/t/a/b", "a/b"),
+            ("/a/b", "/a/b", "."),
+            ("/a", "/b", "../b"),
+            ("/", "/x", "x"),
+        ];
+        for (directory, path, expected) in rows {
+            assert_eq!(climb(directory.into(), path.into()), expected);
+        }
+        assert_eq!(from_origin(&"/t/bin/p".into(), "/t/bin/p.farm".into()), "$ORIGIN/p.farm");
+        assert_eq!(from_origin(&"/t/bin/p".into(), "/t/bin".into()), "$ORIGIN");
+    }
+
+    #[test]
+    fn below_is_by_whole_names() {
+        assert!(is_below("/a/b".into(), "/a".into()) && is_below("/a".into(), "/a/".into()));
+        assert!(is_below("/a".into(), "/".into()) && !is_below("/ab".into(), "/a".into()));
+    }
+}
