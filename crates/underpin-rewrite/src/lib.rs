@@ -17,4 +17,4 @@ pub mod plan;
 pub use bytes::{
     BoundObject, Caution, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit,
 };
-pub use bytes::{RecordError, RewriteOptions, Strategy, UndoError, record, record_of, rewrite, undo};
+pub use bytes::{Names, RecordError, RewriteOptions, Strategy, UndoError, record, record_of, rewrite, undo};

@@ -92,7 +92,7 @@ fn bind(dir: &Fixture, at: usize, path: &Path, strategies: &Mutex<BTreeMap<Strin
         }
         dir.write(&name, &bound);
         judge(dir, &name, &edits).map_err(|error| format!("{strategy:?}: {error}"))?;
-        if at % STRIPPED == 0 {
+        if at.is_multiple_of(STRIPPED) {
             let stripped = Output::of(dir.command("strip").arg(dir.join(&name)));
             if stripped.code != Some(0) {
                 return Err(format!("{strategy:?}: strip: {}", stripped.stderr));

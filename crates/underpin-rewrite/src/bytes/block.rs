@@ -27,7 +27,7 @@ pub(super) struct Block<'t> {
 impl Block<'_> {
     /// Its size, from an aligned start on.
     pub fn size(&self, image: &Image<'_>) -> u64 {
-        let displaced = self.displaced.as_ref().map_or(0, |range| range.start % ALIGN + range.end - range.start);
+        let displaced = self.displaced.as_ref().map_or(0, |range| range.end - range.start + range.start % ALIGN);
         self.displaced_at(image).saturating_add(displaced)
     }
 
@@ -76,7 +76,7 @@ impl Block<'_> {
         draft.strsz = table.len() as u64;
         draft.write(offset, table);
         if let (Some(sections), Some(index)) = (&mut draft.sections, image.string_section()) {
-            let (_, section) = sections.get_mut(index)?;
+            let section = sections.headers.get_mut(index)?;
             (section.addr, section.offset, section.size) = (draft.strtab, offset, draft.strsz);
         }
         Some(())
@@ -92,7 +92,7 @@ fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u
             (segment.offset, segment.vaddr, segment.paddr) = (offset + within, vaddr + within, vaddr + within);
         }
     }
-    for (_, section) in draft.sections.iter_mut().flatten() {
+    for section in draft.section_headers() {
         if section.flags & tags::SHF_ALLOC != 0 && inside(section.addr, section.size) {
             let within = section.addr - range.start;
             (section.offset, section.addr) = (offset + within, vaddr + within);
@@ -107,7 +107,7 @@ fn move_dynamic(draft: &mut Draft<'_, '_>, entries: usize, vaddr: u64, offset: u
     for segment in draft.segments.iter_mut().filter(|segment| segment.kind == tags::PT_DYNAMIC) {
         *segment = Segment { offset, vaddr, paddr: vaddr, file_size: size, memory_size: size, ..*segment };
     }
-    for (_, section) in draft.sections.iter_mut().flatten() {
+    for section in draft.section_headers() {
         if section.kind == tags::SHT_DYNAMIC && section.addr == old {
             (section.addr, section.offset, section.size) = (vaddr, offset, size);
         }

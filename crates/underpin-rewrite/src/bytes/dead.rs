@@ -87,20 +87,30 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     Some(live)
 }
 
-/// `None` where a section other than the usual ones takes its strings from the table, or lies over it.
+/// `None` where anything but the strings themselves may lie in the table, or a section other than the usual ones takes
+/// its strings from it. In a file that was bound and stripped, DT_STRSZ reaches over the tables behind.
 fn sections_agree(image: &Image<'_>) -> Option<()> {
-    let Some(table) = &image.sections else { return Some(()) };
+    let start = image.offset_of(image.strings.vaddr)?;
+    let end = start.checked_add(image.strings.counted().len() as u64)?;
+    let over = |offset: u64, size: u64| size > 0 && offset < end && offset.saturating_add(size) > start;
+    let addressed = image.dynamic.entries.iter().filter(|entry| tags::ADDRESS_TAGS.contains(&entry.tag));
+    let inside =
+        |vaddr: u64| vaddr.checked_sub(image.strings.vaddr).is_some_and(|within| within > 0 && within < end - start);
+    let covering = [tags::PT_LOAD, tags::PT_GNU_RELRO];
+    let segments = image.segments.iter().filter(|segment| !covering.contains(&segment.kind));
+    let alone = addressed.into_iter().all(|entry| !inside(entry.value))
+        && segments.into_iter().all(|segment| !over(segment.offset, segment.file_size));
+    let Some(table) = &image.sections else { return alone.then_some(()) };
     let index = image.string_section()?;
     let (_, strings) = table.entries.get(index)?;
     let usual = [tags::SHT_DYNAMIC, tags::SHT_DYNSYM, tags::SHT_GNU_VERDEF, tags::SHT_GNU_VERNEED];
-    let behind = strings.offset.saturating_add(strings.size);
     let sound = table.entries.iter().enumerate().filter(|(at, _)| *at != index).all(|(_, (_, section))| {
         let linked = section.link as usize == index && !usual.contains(&section.kind);
-        let empty = section.size == 0 || [tags::SHT_NOBITS, tags::SHT_NULL].contains(&section.kind);
-        let overlaps = section.offset < behind && strings.offset < section.offset.saturating_add(section.size);
-        !linked && (empty || !overlaps)
+        let empty = [tags::SHT_NOBITS, tags::SHT_NULL].contains(&section.kind);
+        !linked && (empty || !over(section.offset, section.size))
     });
-    (sound && table.names != index).then_some(())
+    let same = strings.offset == start && strings.size == end - start;
+    (alone && sound && same && table.names != index).then_some(())
 }
 
 /// The names of all dynamic symbols.

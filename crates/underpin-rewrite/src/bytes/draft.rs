@@ -4,15 +4,16 @@
 //! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind the original's
 //! end go to the appended tail.
 
-use super::image::{Image, reach};
+use super::image::{Image, fault, reach};
 use super::layout::{Entry, Section, Segment};
 use super::record::{self, Inverse};
+use super::sections::Sections;
 use super::wanted::{Value, Wanted};
 use super::{Caution, LoadCost, Patch, PlacedString, Record, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use underpin_elf::{FileOffset, FileType};
+use underpin_elf::{Fault, FileOffset, FileType};
 
 /// Addresses whose content stands somewhere else now.
 pub(super) struct Moved {
@@ -26,7 +27,7 @@ pub(super) struct Draft<'i, 'a> {
     pub image: &'i Image<'a>,
     pub segments: Vec<Segment>,
     /// `None` where the file has no section table, or none is wished for.
-    pub sections: Option<Vec<(Vec<u8>, Section)>>,
+    pub sections: Option<Sections<'a>>,
     /// Where the program headers stand.
     pub phoff: u64,
     /// DT_STRTAB.
@@ -52,8 +53,7 @@ impl<'i, 'a> Draft<'i, 'a> {
         Draft {
             image,
             segments: image.segments.clone(),
-            sections: sections
-                .map(|table| table.entries.iter().map(|(name, section)| (name.to_vec(), *section)).collect()),
+            sections: sections.map(Sections::new),
             phoff: image.header.phoff,
             strtab: image.strings.vaddr,
             strsz: image.dynamic.value(tags::DT_STRSZ).unwrap_or(0),
@@ -118,6 +118,11 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.write_record(options, at);
         let mut patches = self.patches();
         patches.sort_by_key(|patch| patch.offset);
+        // Tables of a hostile file may lie over each other.
+        let next = patches.iter().skip(1);
+        if let Some((first, _)) = patches.iter().zip(next).find(|(first, next)| first.end() > next.offset.0) {
+            return Err(fault(Fault::BadTable { what: "a table that overlaps another" }, first.offset.0));
+        }
         self.cost.file_bytes = self.tail.len() as u64;
         self.placed.sort_by_key(|placed| placed.offset);
         Ok(Rewrite {
@@ -189,53 +194,26 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.write(self.phoff, bytes);
     }
 
-    /// Appends the section names and the section table, and writes the file header. The last section is the record's,
-    /// whose header stands where this says; its place and size are not known yet.
+    /// The headers of all sections.
+    pub fn section_headers(&mut self) -> impl Iterator<Item = &mut Section> {
+        self.sections.iter_mut().flat_map(|sections| &mut sections.headers)
+    }
+
+    /// Appends the section table and writes the file header. Gives the place of the record's section header.
     fn write_sections(&mut self) -> Option<u64> {
         let layout = self.image.layout;
         let mut header = self.image.header;
         header.phoff = self.phoff;
         header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
-        let mut record_at = None;
-        if let Some(mut sections) = self.sections.take() {
-            let old = self.name_section(&mut sections);
-            sections
-                .push((record::SECTION.to_vec(), Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() }));
-            let mut names = vec![0];
-            for (name, section) in &mut sections {
-                section.name = if name.is_empty() { 0 } else { u32::try_from(names.len()).unwrap_or(0) };
-                if !name.is_empty() {
-                    names.extend_from_slice(name);
-                    names.push(0);
-                }
-            }
-            if let Some((_, table)) = sections.get_mut(old) {
-                (table.offset, table.size) = (self.end(), names.len() as u64);
-            }
-            self.tail.extend(names);
-            self.pad_to(self.end().next_multiple_of(8));
-            header.shoff = self.end();
-            header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
-            set_counts(&mut header, &mut sections, old);
-            for (_, section) in &sections {
-                record_at = Some(self.end());
-                self.tail.extend(layout.section_bytes(section));
-            }
-        }
+        let end = self.end();
+        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header));
         for (offset, bytes) in layout.header_writes(&header) {
             self.write(offset, bytes);
         }
-        record_at
-    }
-
-    /// Index of the section for the names of all sections: a new one where symbols take their names from the old.
-    fn name_section(&self, sections: &mut Vec<(Vec<u8>, Section)>) -> usize {
-        let old = self.image.sections.as_ref().map_or(0, |table| table.names);
-        if !sections.iter().any(|(_, section)| section.link as usize == old && section.kind != tags::SHT_NULL) {
-            return old;
-        }
-        sections.push((b".shstrtab".to_vec(), Section { kind: tags::SHT_STRTAB, align: 1, ..Section::default() }));
-        sections.len() - 1
+        let encoded = encoded?;
+        self.pad_to(encoded.offset);
+        self.tail.extend(encoded.bytes);
+        Some(encoded.record_at)
     }
 
     /// Appends the record and, where there is a section table, describes it there.
@@ -271,16 +249,4 @@ impl<'i, 'a> Draft<'i, 'a> {
         }
         patches
     }
-}
-
-/// Counts above SHN_LORESERVE stand in the first section (`elf(5)`).
-fn set_counts(header: &mut super::layout::Header, sections: &mut [(Vec<u8>, Section)], names: usize) {
-    const LORESERVE: usize = 0xff00;
-    let count = sections.len();
-    if let Some((_, first)) = sections.first_mut() {
-        first.size = if count >= LORESERVE { count as u64 } else { 0 };
-        first.link = if names >= LORESERVE { u32::try_from(names).unwrap_or(0) } else { 0 };
-    }
-    header.shnum = u16::try_from(count).ok().filter(|_| count < LORESERVE).unwrap_or(0);
-    header.shstrndx = u16::try_from(names).ok().filter(|_| names < LORESERVE).unwrap_or(u16::MAX);
 }

@@ -8,6 +8,12 @@ use super::layout::{Entry, Header, Layout, Section, Segment};
 use super::tags;
 use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, Machine};
 
+/// The kernel refuses larger program header tables (`fs/binfmt_elf.c`, `load_elf_phdrs`).
+const SEGMENTS_MAX: usize = 64 << 10;
+/// Most entries of DT_VERNEED or DT_VERDEF that are looked at.
+const VERSIONS_MAX: usize = 1 << 16;
+/// Section names that are longer make the section table unbelievable.
+const NAME_MAX: usize = 4096;
 /// Most entries of a dynamic section that are looked at; the largest seen in the wild have some hundred.
 const DYNAMIC_MAX: usize = 1 << 16;
 
@@ -33,6 +39,8 @@ pub(super) struct SectionTable<'a> {
     pub entries: Vec<(&'a [u8], Section)>,
     /// Index of the section name table.
     pub names: usize,
+    /// Its bytes.
+    pub name_bytes: &'a [u8],
 }
 
 /// The dynamic section.
@@ -72,6 +80,12 @@ impl<'a> StringTable<'a> {
     pub fn at(&self, offset: u64) -> Option<&'a [u8]> {
         let rest = self.reach.get(usize::try_from(offset).ok()?..)?;
         rest.get(..rest.iter().position(|byte| *byte == 0)?)
+    }
+
+    /// Whether exactly this string stands at an offset.
+    pub fn is(&self, offset: u64, text: &[u8]) -> bool {
+        let rest = usize::try_from(offset).ok().and_then(|start| self.reach.get(start..));
+        rest.and_then(|rest| rest.strip_prefix(text)).and_then(<[u8]>::first) == Some(&0)
     }
 
     /// The bytes that DT_STRSZ counts.
@@ -133,14 +147,23 @@ impl<'a> Image<'a> {
         self.loads().map(|load| load.align).filter(|align| align.is_power_of_two()).max().unwrap_or(4096).max(4096)
     }
 
-    /// The index of the section that is DT_STRTAB.
+    /// The index of the section that is DT_STRTAB: the one that the dynamic section names, where it does.
     pub fn string_section(&self) -> Option<usize> {
         let table = self.sections.as_ref()?;
-        table.entries.iter().position(|(_, section)| {
+        let fits = |section: &Section| {
             section.kind == tags::SHT_STRTAB
                 && section.flags & tags::SHF_ALLOC != 0
                 && section.addr == self.strings.vaddr
-        })
+        };
+        let dynamic = table.entries.iter().find(|(_, section)| section.kind == tags::SHT_DYNAMIC);
+        let linked = dynamic.map(|(_, section)| section.link as usize);
+        let linked = linked.filter(|index| table.entries.get(*index).is_some_and(|(_, section)| fits(section)));
+        linked.or_else(|| table.entries.iter().position(|(_, section)| fits(section)))
+    }
+
+    /// `sh_offset` of a section.
+    pub fn section_offset(&self, index: usize) -> Option<u64> {
+        self.sections.as_ref()?.entries.get(index).map(|(_, section)| section.offset)
     }
 
     fn read_needs(&mut self) -> Result<(), Refusal> {
@@ -153,7 +176,7 @@ impl<'a> Image<'a> {
         let broken = || fault(Fault::BadTable { what: "DT_VERNEED" }, self.offset_of(first).unwrap_or(0));
         let mut at = first;
         let (mut needs, mut names) = (Vec::new(), Vec::new());
-        let budget = self.bytes.len() / 16;
+        let budget = (self.bytes.len() / 16).min(VERSIONS_MAX);
         for _ in 0..count {
             let entry = self.bytes_at(at).ok_or_else(broken)?;
             let field = |offset| layout.u32(entry, offset).ok_or_else(broken);
@@ -204,7 +227,7 @@ impl<'a> Image<'a> {
                     step => name = name.checked_add(u64::from(step)).ok_or_else(broken)?,
                 }
             }
-            if names.len() > self.bytes.len() / 8 {
+            if names.len() > (self.bytes.len() / 8).min(VERSIONS_MAX) {
                 return Err(broken());
             }
             match next {
@@ -234,6 +257,9 @@ fn read_segments(bytes: &[u8], layout: Layout, header: &Header) -> Result<Vec<Se
         return Err(bad());
     }
     let size = usize::from(header.phnum) * layout.segment_size();
+    if size > SEGMENTS_MAX {
+        return Err(bad());
+    }
     let table = usize::try_from(header.phoff).ok().and_then(|start| bytes.get(start..)?.get(..size)).ok_or_else(bad)?;
     Ok(table.chunks_exact(layout.segment_size()).filter_map(|entry| layout.segment(entry)).collect())
 }
@@ -289,11 +315,11 @@ fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &Header) -> Option
                 || section.kind == tags::SHT_NOBITS
                 || file_bytes(bytes, section).is_some();
             let name = strings.get(section.name as usize..)?;
-            let name = name.get(..name.iter().position(|byte| *byte == 0)?)?;
+            let name = name.get(..name.iter().take(NAME_MAX).position(|byte| *byte == 0)?)?;
             sound.then_some((name, *section))
         })
         .collect::<Option<Vec<_>>>()?;
-    Some(SectionTable { entries, names })
+    Some(SectionTable { entries, names, name_bytes: strings })
 }
 
 fn file_bytes<'a>(bytes: &'a [u8], section: &Section) -> Option<&'a [u8]> {

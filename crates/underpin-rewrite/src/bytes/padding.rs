@@ -59,7 +59,7 @@ pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
             ..Section::default()
         };
         if let Some(sections) = &mut draft.sections {
-            sections.push((view::NAMES.to_vec(), registered));
+            sections.add(view::NAMES, registered);
         }
     }
     view::register(draft)

@@ -1,6 +1,6 @@
 //! Why a file is left as it is: each reason a sentence with what to do.
 
-use super::Strategy;
+use super::{RecordError, Strategy};
 use bstr::BString;
 use underpin_elf::{ElfError, FileOffset};
 
@@ -43,6 +43,9 @@ pub enum Refusal {
     /// The file was bound before.
     #[error("it is bound already: restore it first, then bind it anew")]
     AlreadyBound,
+    /// The file carries a record that this version cannot read.
+    #[error("{0}")]
+    Record(#[from] RecordError),
     /// prelink keeps checksums and addresses of its own in the file.
     #[error("it is prelinked: undo that first (prelink --undo)")]
     Prelinked,

@@ -97,6 +97,14 @@ pub struct Rewrite {
     pub cautions: Vec<Caution>,
 }
 
+impl Patch {
+    /// The file offset behind its last byte.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.offset.0.saturating_add(self.bytes.len() as u64)
+    }
+}
+
 impl Rewrite {
     /// Whether the file already is as wished for.
     #[must_use]

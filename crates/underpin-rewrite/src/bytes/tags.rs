@@ -65,3 +65,24 @@ pub(super) fn holds_no_string(tag: u64) -> bool {
 
 /// Tags whose value is the address of a table that may make way for a program header.
 pub(super) const MOVABLE_TAGS: [u64; 4] = [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM];
+
+/// Tags whose value is an address of something that is not the string table.
+pub(super) const ADDRESS_TAGS: [u64; 17] = [
+    3, // DT_PLTGOT
+    DT_HASH,
+    DT_SYMTAB,
+    7,  // DT_RELA
+    12, // DT_INIT
+    13, // DT_FINI
+    17, // DT_REL
+    21, // DT_DEBUG
+    23, // DT_JMPREL
+    25, // DT_INIT_ARRAY
+    26, // DT_FINI_ARRAY
+    32, // DT_PREINIT_ARRAY
+    36, // DT_RELR
+    DT_GNU_HASH,
+    DT_VERSYM,
+    DT_VERDEF,
+    DT_VERNEED,
+];

@@ -10,7 +10,7 @@ use super::layout::{Section, Segment};
 use super::{Strategy, tags};
 use bstr::BString;
 
-/// Most bytes that are copied or written out as zeros: beyond, a new segment is the smaller evil.
+/// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil.
 const LIMIT: u64 = 256 << 10;
 /// The unit in which memory is mapped, as far as the cost is concerned.
 const PAGE: u64 = 4096;
@@ -31,8 +31,11 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString], entries: Optio
     let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
     // Not further away than needed.
     let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
+    if offset - draft.end() > LIMIT {
+        return None;
+    }
     draft.pad_to(offset);
-    let content = image.bytes_at(old.vaddr)?.get(..usize::try_from(old.file_size).ok()?)?;
+    let content = image.bytes.get(usize::try_from(old.offset).ok()?..)?.get(..usize::try_from(old.file_size).ok()?)?;
     draft.tail.extend_from_slice(content);
     draft.pad_to(offset + size);
     let new = Segment { offset, file_size: size, memory_size: size, ..old };
@@ -73,8 +76,8 @@ fn repoint(draft: &mut Draft<'_, '_>, old: &Segment, new: &Segment) {
             segment.file_size = segment.memory_size;
         }
     }
-    let allocated = |section: &&mut (Vec<u8>, Section)| section.1.flags & tags::SHF_ALLOC != 0;
-    for (_, section) in draft.sections.iter_mut().flatten().filter(allocated) {
+    let allocated = |section: &&mut Section| section.flags & tags::SHF_ALLOC != 0;
+    for section in draft.section_headers().filter(allocated) {
         let at_end = section.addr == end && section.size == 0;
         if !(inside(section.addr) || at_end) {
             continue;

@@ -42,14 +42,20 @@ pub(super) fn register(draft: &mut Draft<'_, '_>) -> Option<()> {
     let (offset, size) = (draft.end(), bytes.len() as u64);
     draft.tail.extend(bytes);
     let addr = draft.strtab;
+    let is_view = draft.offset_of(addr) != draft.image.section_offset(index);
     let sections = draft.sections.as_mut()?;
-    let at = u32::try_from(sections.len()).ok()?;
-    for (_, section) in sections.iter_mut().filter(|(_, section)| section.link as usize == index) {
-        section.link = at;
+    if is_view {
+        // A stripped file that was bound before: its view is brought up to date.
+        let view = sections.headers.get_mut(index)?;
+        (view.offset, view.size) = (offset, size);
+        return Some(());
     }
-    sections.get_mut(index)?.0 = ORIGINAL.to_vec();
     let flags = tags::SHF_ALLOC;
     let view = Section { kind: tags::SHT_STRTAB, flags, addr, offset, size, align: 1, ..Section::default() };
-    sections.push((b".dynstr".to_vec(), view));
+    sections.rename(index, ORIGINAL);
+    let at = u32::try_from(sections.add(b".dynstr", view)).ok()?;
+    for section in sections.headers.iter_mut().filter(|section| section.link as usize == index) {
+        section.link = at;
+    }
     Some(())
 }

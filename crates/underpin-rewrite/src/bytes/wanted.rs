@@ -2,7 +2,7 @@
 
 use super::image::{Image, VersionNeed};
 use super::{Edits, Refusal, SearchPathEdit, tags};
-use bstr::{BStr, BString, ByteSlice};
+use bstr::BString;
 use std::collections::BTreeSet;
 
 /// What an entry of the new dynamic section holds.
@@ -27,16 +27,16 @@ pub(super) struct Wanted {
 impl Wanted {
     pub fn new(image: &Image<'_>, edits: &Edits) -> Result<Wanted, Refusal> {
         let renamed = |offset: u64| {
-            let text = image.strings.at(offset)?;
-            edits.renames.iter().find(|rename| rename.from == text && rename.to != text).map(|rename| rename.to.clone())
+            let found = edits.renames.iter().find(|rename| image.strings.is(offset, &rename.from));
+            found.filter(|rename| rename.to != rename.from).map(|rename| rename.to.clone())
         };
         let mut entries: Vec<(u64, Value)> = image
             .dynamic
             .entries
             .iter()
-            .map(|entry| match renamed(entry.value).filter(|_| entry.tag == tags::DT_NEEDED) {
-                Some(to) => (entry.tag, Value::Text(to)),
-                None => (entry.tag, Value::Number(entry.value)),
+            .map(|entry| {
+                let to = if entry.tag == tags::DT_NEEDED { renamed(entry.value) } else { None };
+                (entry.tag, to.map_or(Value::Number(entry.value), Value::Text))
             })
             .collect();
         if let Some(needed) = &edits.needed {
@@ -66,7 +66,7 @@ impl Wanted {
             *tag == entry.tag
                 && match value {
                     Value::Number(number) => *number == entry.value,
-                    Value::Text(text) => image.strings.at(entry.value).is_some_and(|now| text == now),
+                    Value::Text(text) => image.strings.is(entry.value, text),
                 }
         };
         self.needs.is_empty()
@@ -78,17 +78,11 @@ impl Wanted {
 /// The new list stands where the first DT_NEEDED stood, or at the start: loaders take the order of the entries.
 fn set_needed(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, needed: &[BString]) {
     let at = entries.iter().position(|(tag, _)| *tag == tags::DT_NEEDED).unwrap_or(0);
-    let had: Vec<(u64, &BStr)> = image
-        .dynamic
-        .entries
-        .iter()
-        .filter(|entry| entry.tag == tags::DT_NEEDED)
-        .filter_map(|entry| Some((entry.value, image.strings.at(entry.value)?.as_bstr())))
-        .collect();
+    let had = || image.dynamic.entries.iter().filter(|entry| entry.tag == tags::DT_NEEDED);
     entries.retain(|(tag, _)| *tag != tags::DT_NEEDED);
     let new = needed.iter().map(|text| {
         // A name that stays keeps its bytes.
-        let kept = had.iter().find(|(_, name)| *name == text).map(|(offset, _)| Value::Number(*offset));
+        let kept = had().find(|entry| image.strings.is(entry.value, text)).map(|entry| Value::Number(entry.value));
         (tags::DT_NEEDED, kept.unwrap_or_else(|| Value::Text(text.clone())))
     });
     entries.splice(at..at, new);
@@ -103,9 +97,7 @@ fn set_search_path(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, edit: &Se
         SearchPathEdit::Rpath(text) => (tags::DT_RPATH, text),
     };
     let at = entries.iter().position(|(tag, _)| is_path(*tag)).unwrap_or(entries.len());
-    let same = |entry: &super::layout::Entry| {
-        is_path(entry.tag) && image.strings.at(entry.value).is_some_and(|now| text == now)
-    };
+    let same = |entry: &super::layout::Entry| is_path(entry.tag) && image.strings.is(entry.value, text);
     let kept = image.dynamic.entries.iter().find(|entry| same(entry)).map(|entry| Value::Number(entry.value));
     entries.retain(|(tag, _)| !is_path(*tag));
     entries.insert(at, (tag, kept.unwrap_or_else(|| Value::Text(text.clone()))));

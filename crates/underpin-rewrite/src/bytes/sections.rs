@@ -1,0 +1,98 @@
+//! The section table of a rewritten file: the old one with sections added at its end, so that no index changes.
+
+use super::image::SectionTable;
+use super::layout::{Header, Layout, Section};
+use super::{record, tags};
+
+/// Counts from here on stand in the first section (`elf(5)`, SHN_LORESERVE).
+const LORESERVE: usize = 0xff00;
+
+/// The headers as they will be written, and the names that are new.
+pub(super) struct Sections<'a> {
+    pub headers: Vec<Section>,
+    /// New names by index.
+    names: Vec<(usize, &'static [u8])>,
+    /// Index and bytes of the old table of names.
+    old_names: (usize, &'a [u8]),
+    /// The section of the record, where an older one has left its own.
+    record: Option<usize>,
+}
+
+/// A table ready to be appended.
+pub(super) struct Encoded {
+    pub bytes: Vec<u8>,
+    /// File offset at which `bytes` is to stand.
+    pub offset: u64,
+    /// File offset of the header of the record's section, whose place and size are not known yet.
+    pub record_at: u64,
+}
+
+impl<'a> Sections<'a> {
+    pub fn new(table: &SectionTable<'a>) -> Sections<'a> {
+        Sections {
+            headers: table.entries.iter().map(|(_, section)| *section).collect(),
+            names: Vec::new(),
+            old_names: (table.names, table.name_bytes),
+            record: table.entries.iter().rposition(|(name, _)| *name == record::SECTION),
+        }
+    }
+
+    /// Adds a section at the end and says its index.
+    pub fn add(&mut self, name: &'static [u8], header: Section) -> usize {
+        self.headers.push(header);
+        self.rename(self.headers.len() - 1, name);
+        self.headers.len() - 1
+    }
+
+    pub fn rename(&mut self, index: usize, name: &'static [u8]) {
+        self.names.retain(|(renamed, _)| *renamed != index);
+        self.names.push((index, name));
+    }
+
+    /// The names and the headers as bytes for the end of the file, and the file header that leads to them.
+    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header) -> Encoded {
+        let blank = Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() };
+        let record = self.record.unwrap_or_else(|| self.add(record::SECTION, blank));
+        let name_section = self.name_section();
+        // Old names keep their offsets, so their number times their length never counts.
+        let mut bytes = self.old_names.1.to_vec();
+        bytes.push(0);
+        for (index, name) in &self.names {
+            if let (Some(section), Ok(offset)) = (self.headers.get_mut(*index), u32::try_from(bytes.len())) {
+                section.name = offset;
+                bytes.extend_from_slice(name);
+                bytes.push(0);
+            }
+        }
+        if let Some(table) = self.headers.get_mut(name_section) {
+            (table.offset, table.size) = (at, bytes.len() as u64);
+        }
+        let headers_at = (at + bytes.len() as u64).next_multiple_of(8);
+        bytes.resize(usize::try_from(headers_at - at).unwrap_or(bytes.len()), 0);
+        header.shoff = headers_at;
+        header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
+        self.set_counts(header, name_section);
+        bytes.extend(self.headers.iter().flat_map(|section| layout.section_bytes(section)));
+        Encoded { bytes, offset: at, record_at: headers_at + (record * layout.section_size()) as u64 }
+    }
+
+    /// Index of the section for the names of all sections: a new one where symbols take their names from the old.
+    fn name_section(&mut self) -> usize {
+        let old = self.old_names.0;
+        let shared = self.headers.iter().any(|section| section.link as usize == old && section.kind != tags::SHT_NULL);
+        if !shared || old == 0 {
+            return old;
+        }
+        self.add(b".shstrtab", Section { kind: tags::SHT_STRTAB, align: 1, ..Section::default() })
+    }
+
+    fn set_counts(&mut self, header: &mut Header, names: usize) {
+        let count = self.headers.len();
+        if let Some(first) = self.headers.first_mut() {
+            first.size = if count >= LORESERVE { count as u64 } else { 0 };
+            first.link = if names >= LORESERVE { u32::try_from(names).unwrap_or(0) } else { 0 };
+        }
+        header.shnum = u16::try_from(count).ok().filter(|_| count < LORESERVE).unwrap_or(0);
+        header.shstrndx = u16::try_from(names).ok().filter(|_| names < LORESERVE).unwrap_or(u16::MAX);
+    }
+}
