@@ -292,3 +292,31 @@ fn a_loader_inside_the_tree_forbids_to_move_it() {
     let because = refusal(&plan, &program);
     assert!(matches!(because, RefusedBecause::LoaderInTree { .. }), "{because:?}");
 }
+
+/// patchelf moves the string table of an ET_EXEC in front of its first segment, over the border of two.
+#[test]
+fn a_string_table_over_two_segments_is_not_cut() {
+    need!("cc", "patchelf");
+    let fixture = Fixture::new();
+    Library::new("l/libx.so").build(&fixture);
+    let functions: String =
+        (0..3000).map(|number| format!("int function_number_{number}(void){{return 0;}}\n")).collect();
+    fixture.write("src/many.c", functions + "int main(void){return 0;}\n");
+    let rpath = format!("-Wl,-rpath,{}", text(&fixture.join("l")));
+    let flags = ["-no-pie", "-rdynamic", "-o", "prog", "src/many.c", "-Wl,--no-as-needed", "l/libx.so", &rpath];
+    fixture.cc(flags);
+    let program = fixture.join("prog");
+    let longer: String = (0..60).map(|number| format!(":/nowhere/number/{number}")).collect();
+    let longer = text(&fixture.join("l")) + &longer;
+    fixture.must("patchelf", ["--set-rpath", &longer, &text(&program)]);
+    let symbols = fixture.must("readelf", ["--dyn-syms", "-W", "prog"]);
+    for shape in [Shape::Flatten, Shape::PerObject] {
+        let before = loaded(&program);
+        let plan = plan_of(&[&program], &shaped(shape));
+        assert_eq!((plan.refused.len(), carry_out(&plan)), (0, 1), "{shape:?}: {:?}", plan.refused);
+        assert_eq!(loaded(&program), before);
+        runs(&program);
+        assert_eq!(fixture.must("readelf", ["--dyn-syms", "-W", "prog"]), symbols, "{shape:?}");
+        unbind_all(&plan);
+    }
+}

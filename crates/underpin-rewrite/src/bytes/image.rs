@@ -288,7 +288,16 @@ fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[Segment], elf: &Elf) -
 
 fn read_strings<'a>(bytes: &'a [u8], segments: &[Segment], dynamic: &DynamicTable) -> Result<StringTable<'a>, Refusal> {
     let vaddr = dynamic.value(tags::DT_STRTAB).ok_or(Refusal::NoStrings)?;
-    let (start, end) = reach(segments, vaddr, bytes.len()).ok_or(Refusal::NoStrings)?;
+    let (start, mut end) = reach(segments, vaddr, bytes.len()).ok_or(Refusal::NoStrings)?;
+    // patchelf puts the table of an ET_EXEC in front of it, over the border of two segments that follow each other both
+    // in the file and in memory.
+    let follows = |end: usize| {
+        let address = vaddr.checked_add((end - start) as u64)?;
+        reach(segments, address, bytes.len()).filter(|(next, _)| *next == end)
+    };
+    while let Some((_, next)) = follows(end) {
+        end = next;
+    }
     let reach = bytes.get(start..end).ok_or(Refusal::NoStrings)?;
     let size = dynamic.value(tags::DT_STRSZ).unwrap_or(0).min(reach.len() as u64);
     Ok(StringTable { vaddr, size, reach })

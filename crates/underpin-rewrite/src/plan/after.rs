@@ -136,7 +136,7 @@ impl Difference {
             | Difference::InitialiserOrder { before, after, .. } => vec![before, after],
             Difference::NowMissing { name, .. } | Difference::NowFound { name } => vec![name],
             Difference::VersionFile { file, .. } => vec![file],
-            Difference::Loader { .. } | Difference::Unresolvable { .. } => Vec::new(),
+            Difference::Version { .. } | Difference::Loader { .. } | Difference::Unresolvable { .. } => Vec::new(),
         };
         texts.into_iter().map(|text| file_name(text.as_ref()).to_owned()).collect()
     }

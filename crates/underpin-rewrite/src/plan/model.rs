@@ -311,6 +311,13 @@ pub enum Difference {
         /// Who needs it.
         asker: BString,
     },
+    /// A version is not defined by the object that is found any more.
+    Version {
+        /// The version.
+        version: BString,
+        /// Who needs it.
+        asker: BString,
+    },
     /// Another loader.
     Loader {
         /// Before.
@@ -475,6 +482,9 @@ impl fmt::Display for Difference {
             Difference::NowFound { name } => write!(f, "{name} is found now"),
             Difference::VersionFile { file, asker } => {
                 write!(f, "the loader aborts: {asker} needs versions of {file}, and no loaded object is known as that")
+            }
+            Difference::Version { version, asker } => {
+                write!(f, "the loader stops: {asker} needs the version {version}, which is not defined any more")
             }
             Difference::Loader { before, after } => write!(f, "the loader is {after}, and was {before}"),
             Difference::Unresolvable { error } => write!(f, "it cannot be resolved any more: {error}"),

@@ -24,6 +24,8 @@ pub(super) struct Outline {
     missing: BTreeMap<BString, BString>,
     /// `vn_file` that no object is known as, with who needs it.
     version_files: BTreeSet<(BString, BString)>,
+    /// Versions that the object found does not define, with who needs them.
+    versions: BTreeSet<(BString, BString)>,
 }
 
 impl Outline {
@@ -41,6 +43,12 @@ impl Outline {
             }
             _ => None,
         };
+        let version = |finding: &underpin_resolve::Finding| match &finding.kind {
+            FindingKind::MissingVersion { version, .. } => {
+                Some((version.clone(), path(finding.object.map_or(0, |object| object.0))))
+            }
+            _ => None,
+        };
         // A library by itself has no fixed loader.
         let fixed = is_program && closure.loader.kind != LoaderKind::None;
         Outline {
@@ -49,6 +57,7 @@ impl Outline {
             initialisers: closure.initialisation_order().into_iter().map(|id| id.0).collect(),
             missing: missing.map(|edge| (edge.name.clone(), path(edge.from.0))).collect(),
             version_files: closure.findings.iter().filter_map(version_file).collect(),
+            versions: closure.findings.iter().filter_map(version).collect(),
         }
     }
 
@@ -73,6 +82,10 @@ impl Outline {
         let aborts = after.version_files.difference(&self.version_files);
         differences
             .extend(aborts.map(|(file, asker)| Difference::VersionFile { file: file.clone(), asker: asker.clone() }));
+        let lost = after.versions.difference(&self.versions);
+        differences.extend(
+            lost.map(|(version, asker)| Difference::Version { version: version.clone(), asker: asker.clone() }),
+        );
         differences
     }
 
