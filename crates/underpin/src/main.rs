@@ -37,6 +37,9 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
         Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args)?, screen),
         Verb::Bundle(args) => commands::bundle::run(&plan::BundleCommand::new(args)?, screen),
+        Verb::Bind(args) => commands::bind::run(plan::BindPlan::new(args)?, screen),
+        Verb::Unbind(args) => commands::unbind::run(plan::UnbindPlan::new(args)?, screen),
+        Verb::Verify(args) => commands::verify::run(plan::VerifyPlan::new(args)?, screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }

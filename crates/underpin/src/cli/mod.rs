@@ -3,6 +3,7 @@
 //! Help, man pages and completions are all generated from these definitions.
 
 mod bundle;
+mod bind;
 mod check;
 mod doctor;
 mod generate;
@@ -10,8 +11,10 @@ mod storm;
 mod survey;
 mod trace;
 mod tree;
+mod verify;
 
 pub use bundle::BundleArgs;
+pub use bind::{BindArgs, Place, UnbindArgs};
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
@@ -19,6 +22,7 @@ pub use storm::{ParameterArgs, StormArgs};
 pub use survey::SurveyArgs;
 pub use trace::{Phase, TraceArgs};
 pub use tree::{Cpu, SurroundingsArgs, TreeArgs};
+pub use verify::VerifyArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -71,6 +75,12 @@ pub enum Verb {
     Storm(Box<StormArgs>),
     /// Make a directory or file of a program that carries its loader and libraries along
     Bundle(BundleArgs),
+    /// Write where each library is into programs, so that their start searches for nothing
+    Bind(BindArgs),
+    /// Put back every byte that `bind` changed
+    Unbind(UnbindArgs),
+    /// Prove that bound programs load what they loaded before
+    Verify(VerifyArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema

@@ -4,17 +4,21 @@
 //! a command has nothing left to doubt but the work itself.
 
 mod bundle;
+mod bind;
 mod check;
 mod storm;
 mod surroundings;
 mod survey;
 mod trace;
 mod tree;
+mod verify;
 
 pub use bundle::BundleCommand;
+pub use bind::{Action, BindPlan, UnbindPlan};
 pub use check::CheckPlan;
 pub use storm::StormPlan;
 pub use surroundings::Surroundings;
 pub use survey::{Format, SurveyPlan};
 pub use trace::{TracePlan, survey_options};
 pub use tree::{Output, Targets, TreePlan};
+pub use verify::VerifyPlan;

@@ -1,0 +1,136 @@
+//! The plans of `underpin bind` and `underpin unbind`.
+
+use crate::cli::{BindArgs, Place, UnbindArgs};
+use crate::input;
+use anyhow::Context;
+use std::fs;
+use std::path::PathBuf;
+use underpin_resolve::Environment;
+use underpin_rewrite::Strategy;
+use underpin_rewrite::files::{HardLinks, Keep, Times};
+use underpin_rewrite::plan::{Pattern, Policy, Shape};
+
+/// What to bind, and how.
+#[derive(Debug)]
+pub struct BindPlan {
+    /// Files and folders, as they exist.
+    pub paths: Vec<PathBuf>,
+    /// What is left alone, and in which shape the rest is bound.
+    pub policy: Policy,
+    /// Under which variables the loader resolves.
+    pub environment: Environment,
+    /// What of each file stays.
+    pub keep: Keep,
+    /// What to do with the plan.
+    pub action: Action,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+}
+
+/// What to do with a plan of bindings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Show it.
+    Show,
+    /// Show what the linker needs to be given.
+    Reserve,
+    /// Carry it out.
+    CarryOut,
+}
+
+/// What to unbind.
+#[derive(Debug)]
+pub struct UnbindPlan {
+    /// Files and folders, as they exist.
+    pub paths: Vec<PathBuf>,
+    /// What of each file stays.
+    pub keep: Keep,
+    /// Nothing is changed.
+    pub dry_run: bool,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+}
+
+impl BindPlan {
+    /// # Errors
+    /// Where a file does not exist or is no ELF file, or the policy file cannot be used.
+    pub fn new(args: BindArgs) -> anyhow::Result<BindPlan> {
+        Ok(BindPlan {
+            policy: policy(&args)?,
+            paths: paths(&args.paths, "bind")?,
+            environment: Environment::inherited(),
+            keep: keep(args.keep_times, args.break_hard_links),
+            action: match (args.reserve, args.dry_run) {
+                (true, _) => Action::Reserve,
+                (_, true) => Action::Show,
+                _ => Action::CarryOut,
+            },
+            json: args.json,
+            verbosity: args.verbose,
+        })
+    }
+}
+
+impl UnbindPlan {
+    /// # Errors
+    /// Where a file does not exist or is no ELF file.
+    pub fn new(args: UnbindArgs) -> anyhow::Result<UnbindPlan> {
+        Ok(UnbindPlan {
+            paths: paths(&args.paths, "unbind")?,
+            keep: keep(args.keep_times, args.break_hard_links),
+            dry_run: args.dry_run,
+            json: args.json,
+            verbosity: args.verbose,
+        })
+    }
+}
+
+/// Folders as they are; files made sure of.
+pub fn paths(names: &[PathBuf], verb: &'static str) -> anyhow::Result<Vec<PathBuf>> {
+    let path = |name: &PathBuf| {
+        let path = input::locate(name)?;
+        if !path.is_dir() {
+            input::require_elf(&path, verb)?;
+        }
+        Ok(path)
+    };
+    names.iter().map(path).collect()
+}
+
+fn policy(args: &BindArgs) -> anyhow::Result<Policy> {
+    let mut policy = match &args.policy {
+        Some(path) => {
+            let text = fs::read_to_string(path).with_context(|| format!("--policy {}", path.display()))?;
+            Policy::from_toml(&text).with_context(|| format!("--policy {}", path.display()))?
+        }
+        None => Policy::default(),
+    };
+    policy.exclude.extend(args.exclude.iter().cloned().map(Pattern));
+    policy.only.extend(args.only.iter().cloned().map(Pattern));
+    for (chosen, shape) in
+        [(args.flatten, Shape::Flatten), (args.farm, Shape::Farm), (args.relative, Shape::Relative)]
+    {
+        if chosen {
+            policy.shape = shape;
+        }
+    }
+    policy.strategy = match args.place {
+        Place::Cheapest => policy.strategy,
+        Place::DeadStrings => Some(Strategy::DeadStrings),
+        Place::PagePadding => Some(Strategy::PagePadding),
+        Place::DataTail => Some(Strategy::DataTail),
+        Place::NewSegment => Some(Strategy::NewSegment),
+    };
+    Ok(policy)
+}
+
+fn keep(times: bool, break_hard_links: bool) -> Keep {
+    Keep {
+        times: if times { Times::Kept } else { Times::New },
+        hard_links: if break_hard_links { HardLinks::Break } else { HardLinks::Refuse },
+    }
+}

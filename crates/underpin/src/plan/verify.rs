@@ -1,0 +1,44 @@
+//! The plan of `underpin verify`.
+
+use super::bind::paths;
+use crate::cli::VerifyArgs;
+use anyhow::bail;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use underpin_resolve::Environment;
+
+/// What to verify, and how far.
+#[derive(Debug)]
+pub struct VerifyPlan {
+    /// Files and folders, as they exist.
+    pub paths: Vec<PathBuf>,
+    /// Under which variables the loader resolves.
+    pub environment: Environment,
+    /// Compare which object serves each symbol.
+    pub bindings: bool,
+    /// Arguments for a real run to compare calls with; `None` where nothing is run.
+    pub check: Option<Vec<OsString>>,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+}
+
+impl VerifyPlan {
+    /// # Errors
+    /// Where a file does not exist or is no ELF file, or `--check` names more than one program.
+    pub fn new(args: VerifyArgs) -> anyhow::Result<VerifyPlan> {
+        let paths = paths(&args.paths, "verify")?;
+        if args.check && !matches!(paths.as_slice(), [one] if one.is_file()) {
+            bail!("--check runs one program; name it alone");
+        }
+        Ok(VerifyPlan {
+            paths,
+            environment: Environment::inherited(),
+            bindings: args.bindings,
+            check: args.check.then_some(args.arguments),
+            json: args.json,
+            verbosity: args.verbose,
+        })
+    }
+}
