@@ -1,12 +1,14 @@
 //! The screens of `underpin bind` and `underpin unbind`: what becomes of the files, what it costs, what is left alone
 //! and why. The short form groups names by what happens to them; `-v` shows every name of every file.
 
+use crate::bytes::Raw;
 use crate::document::bind::{BindDocument, BindFile, BindOutcome, BindProgram, BindTotals, CostRecord};
 use crate::document::bind::{PlaceName, Shape, UnbindDocument};
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size, thousands};
 use std::collections::BTreeMap;
+use underpin_rewrite::plan::Reserve;
 
 /// Programs, reasons and files that the short form names.
 const NAMED: usize = 10;
@@ -50,6 +52,29 @@ pub fn unbind(document: &UnbindDocument, view: &View) -> Text {
         text.gap();
         for file in document.files.iter().filter(put_back) {
             text.push(Line::new().plain("  ").with(Role::Path, shorten(&file.path.to_string(), view.usable() - 2)));
+        }
+    }
+    text
+}
+
+/// What to give the linker so that a later bind fits.
+#[must_use]
+pub fn reserve(reserves: &[Reserve], view: &View) -> Text {
+    let mut text = Text::new();
+    if reserves.is_empty() {
+        text.push(Line::new().plain("Nothing to reserve: no name would be bound."));
+    }
+    for reserve in reserves {
+        text.push(Line::new().with(Role::Heading, shorten(&Raw::from(&reserve.path).to_string(), view.usable())));
+        let mut needs = size(reserve.bytes);
+        if reserve.dynamic_tags > 0 {
+            let tags = usize::try_from(reserve.dynamic_tags).unwrap_or(usize::MAX);
+            needs += &format!(" and {}", count(tags, "dynamic tag", "dynamic tags"));
+        }
+        row(&mut text, "needs", vec![Span::new(Role::Number, needs)], view);
+        // A command stands whole on its line, so that it can be copied.
+        for flag in &reserve.flags {
+            text.push(Line::new().plain("  ").with(Role::Command, flag));
         }
     }
     text

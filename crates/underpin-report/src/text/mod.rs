@@ -22,6 +22,7 @@ mod why;
 pub use advice::advice;
 pub use bind::{bind, unbind};
 pub use bundle::bundle;
+pub use bind::{bind, reserve, unbind};
 pub use calls::{calls_comparison, calls_line};
 pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};

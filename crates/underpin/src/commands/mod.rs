@@ -1,6 +1,7 @@
 //! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
 
 pub mod bundle;
+pub mod bind;
 pub mod check;
 pub mod doctor;
 pub mod generate;
@@ -8,3 +9,5 @@ pub mod storm;
 pub mod survey;
 pub mod trace;
 pub mod tree;
+pub mod unbind;
+pub mod verify;
