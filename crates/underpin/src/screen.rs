@@ -197,7 +197,10 @@ impl Bar {
     /// Nothing to see yet.
     pub fn new() -> Bar {
         let style = indicatif::ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len} {elapsed}");
-        let bar = || indicatif::ProgressBar::hidden().with_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
+        let bar = || {
+            indicatif::ProgressBar::hidden()
+                .with_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()))
+        };
         Bar(io::stderr().is_terminal().then(bar))
     }
 }

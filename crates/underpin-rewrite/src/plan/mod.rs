@@ -19,6 +19,7 @@ mod outline;
 mod planner;
 mod policy;
 mod scope;
+mod unbound;
 mod view;
 mod whole;
 
@@ -31,3 +32,4 @@ pub use outline::equal;
 pub use planner::Planner;
 pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};
 pub use scope::{Scope, ScopeFile, Skipped, SkippedBecause};
+pub use unbound::UnboundRoot;

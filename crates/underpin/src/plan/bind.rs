@@ -111,8 +111,7 @@ fn policy(args: &BindArgs) -> anyhow::Result<Policy> {
     };
     policy.exclude.extend(args.exclude.iter().cloned().map(Pattern));
     policy.only.extend(args.only.iter().cloned().map(Pattern));
-    for (chosen, shape) in
-        [(args.flatten, Shape::Flatten), (args.farm, Shape::Farm), (args.relative, Shape::Relative)]
+    for (chosen, shape) in [(args.flatten, Shape::Flatten), (args.farm, Shape::Farm), (args.relative, Shape::Relative)]
     {
         if chosen {
             policy.shape = shape;

@@ -1,13 +1,12 @@
 //! `tree --check`: the predicted calls beside those of a real start, up to `main`.
 
-use crate::plan::TreePlan;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::{CallComparison, CallCountRecord};
-use underpin_resolve::CallName;
+use underpin_resolve::{CallName, Environment};
 use underpin_trace::{CallSet, Event, Mapping, Options, Session, Then, Trace, Until};
 
 /// Starts the program under the tracer, kills it before `main` runs, and sets the counts side by side.
@@ -18,12 +17,12 @@ pub fn compare(
     program: &Path,
     arguments: &[OsString],
     predicted: &CallsRecord,
-    plan: &TreePlan,
+    environment: &Environment,
 ) -> anyhow::Result<CallComparison> {
     let program = program.canonicalize()?;
     let command = std::iter::once(program.into_os_string()).chain(arguments.iter().cloned());
     let options = Options {
-        env: variables(plan),
+        env: variables(environment),
         until: Until::Main,
         then: Then::Kill,
         calls: CallSet::Default,
@@ -97,8 +96,7 @@ fn farewell<'t>(trace: &'t Trace, objects: &Spans) -> Option<&'t Event> {
 }
 
 /// The variables that the prediction was made for, so that both sides mean the same start.
-fn variables(plan: &TreePlan) -> Vec<(OsString, Option<OsString>)> {
-    let environment = &plan.surroundings.environment;
+fn variables(environment: &Environment) -> Vec<(OsString, Option<OsString>)> {
     [
         ("LD_LIBRARY_PATH", &environment.library_path),
         ("LD_PRELOAD", &environment.preload),

@@ -1,6 +1,6 @@
 //! `underpin tree`: resolves without running, and shows what came of it.
 
-mod check;
+pub mod check;
 mod many;
 
 use crate::exit::Exit;
@@ -58,7 +58,7 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
             screen::note(&"not run for --check: the program does not start, so its calls are no judge");
             return Ok(exit);
         }
-        let comparison = check::compare(program, arguments, &document.calls, plan)?;
+        let comparison = check::compare(program, arguments, &document.calls, &plan.surroundings.environment)?;
         if !comparison.equal {
             exit = Exit::Finding;
         }

@@ -1,0 +1,101 @@
+//! A file system on which nothing is bound: every bound file is read as its original.
+//!
+//! What a program loaded before anything was bound is worked out here and nowhere kept, so it is right even where the
+//! bound tree has changed since. A file whose record cannot be undone is served as it is, and named in
+//! [`UnboundRoot::lost`].
+
+use super::originals::LIMIT;
+use crate::bytes::{record_of, undo};
+use bstr::{BStr, BString};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use underpin_elf::Source;
+use underpin_resolve::root::{Bytes, FileKind, Meta, Opened};
+use underpin_resolve::{Errno, FileId, Root};
+
+/// Another root, with every bound file as it was.
+pub struct UnboundRoot<'r> {
+    base: &'r dyn Root,
+    /// Files that were looked at; `None` for those that are not bound.
+    known: Mutex<HashMap<FileId, Option<Bytes>>>,
+    lost: Mutex<Vec<(BString, String)>>,
+}
+
+impl<'r> UnboundRoot<'r> {
+    /// The same files as `base` has.
+    #[must_use]
+    pub fn new(base: &'r dyn Root) -> UnboundRoot<'r> {
+        UnboundRoot { base, known: Mutex::default(), lost: Mutex::default() }
+    }
+
+    /// Files that carry a record and could not be undone, with the reason.
+    #[must_use]
+    pub fn lost(&self) -> Vec<(BString, String)> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn original(&self, path: &BStr, opened: &Opened) -> Option<Bytes> {
+        let bytes = match record_of(&*opened.source) {
+            Ok(None) => return None,
+            Ok(Some(_)) => whole(&*opened.source).and_then(|bytes| undo(&bytes).map_err(|error| error.to_string())),
+            Err(error) => Err(error.to_string()),
+        };
+        match bytes {
+            Ok(bytes) => Some(Arc::new(bytes)),
+            Err(error) => {
+                self.lost.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), error));
+                None
+            }
+        }
+    }
+}
+
+fn whole(source: &dyn Source) -> Result<Vec<u8>, String> {
+    let size = usize::try_from(source.len().min(LIMIT)).map_err(|error| error.to_string())?;
+    let mut bytes = vec![0; size];
+    source.read_exact_at(0, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+impl Root for UnboundRoot<'_> {
+    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+        let opened = self.base.open(path)?;
+        if opened.meta.kind != FileKind::Regular {
+            return Ok(opened);
+        }
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&opened.meta.id).cloned();
+        let original = known.unwrap_or_else(|| {
+            let original = self.original(path, &opened);
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(opened.meta.id, original.clone());
+            original
+        });
+        Ok(match original {
+            Some(source) => Opened { meta: Meta { size: source.len(), ..opened.meta }, source },
+            None => opened,
+        })
+    }
+
+    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+        self.base.stat(path)
+    }
+
+    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+        self.base.real_path(path)
+    }
+
+    fn read_link(&self, path: &BStr) -> Option<BString> {
+        self.base.read_link(path)
+    }
+
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+        self.base.list(directory)
+    }
+
+    fn current_directory(&self) -> BString {
+        self.base.current_directory()
+    }
+
+    fn kernel(&self) -> Option<[u8; 3]> {
+        self.base.kernel()
+    }
+}
