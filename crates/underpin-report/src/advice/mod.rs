@@ -228,7 +228,7 @@ fn bind_words(gain: &BindingGain) -> String {
     let BindingGain { before, after, measured } = gain;
     let measured = measured.as_ref().map_or_else(String::new, |it| {
         format!(
-            " Measured to `main`: {} instead of {} (ratio {:.2}, {:.2} to {:.2}, {} runs each).",
+            " Measured over whole runs: {} instead of {} (ratio {:.2}, {:.2} to {:.2}; {} runs of each).",
             time(it.after_seconds),
             time(it.before_seconds),
             it.ratio.estimate,

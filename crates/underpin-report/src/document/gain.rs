@@ -16,7 +16,7 @@ pub struct BindingGain {
     pub measured: Option<MeasuredGain>,
 }
 
-/// Times from the start to `main`, runs of both interleaved.
+/// Times of whole runs, both sides in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredGain {
     /// Runs of each.

@@ -25,6 +25,10 @@ pub struct SurveyArgs {
     #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
     pub until: Phase,
 
+    /// Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains
+    #[arg(long, requires = "arguments")]
+    pub measure_bind: bool,
+
     /// Show more; the short form says where it leaves something out
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,

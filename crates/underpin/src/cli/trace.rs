@@ -29,6 +29,10 @@ pub struct TraceArgs {
     #[arg(long, default_value = "default", value_name = "LIST")]
     pub calls: String,
 
+    /// Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains
+    #[arg(long)]
+    pub measure_bind: bool,
+
     /// Show more; the short form says where it leaves something out
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,

@@ -3,10 +3,12 @@
 use super::{check, trace};
 use crate::exit::Exit;
 use crate::export;
+use crate::gain::Gain;
 use crate::plan::{Format, SurveyPlan};
 use crate::screen::{self, Screen};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use underpin_report::document::gain::BindingGain;
 use underpin_report::{StartUp, SurveyDocument, TreeDocument, html, markdown, text, to_json};
 use underpin_resolve::{Depth, Resolver};
 use underpin_trace::{Options, Session};
@@ -21,9 +23,14 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
     let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Paths)?;
+    let binding = gain(&plan);
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
     let exit = Exit::of(&closure).or(ran);
     let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);
+    let document = match binding {
+        Some(gain) => document.with_binding(gain),
+        None => document,
+    };
     for (format, path) in &plan.exports {
         write(&document, *format, path)?;
     }
@@ -33,6 +40,12 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         screen.show(&text::survey(&document, &screen.view(plan.verbosity)));
     }
     Ok(exit)
+}
+
+/// What binding would save, measured where that was asked for.
+fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
+    let gain = Gain::predict(&plan.path, &plan.surroundings.environment)?;
+    Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }
 
 /// Runs the program. Where it cannot be run or watched the page says why, and holds the rest all the same.

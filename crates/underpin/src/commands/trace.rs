@@ -2,9 +2,14 @@
 
 use crate::exit::Exit;
 use crate::export;
+use crate::gain::Gain;
 use crate::plan::TracePlan;
 use crate::screen::{self, Screen};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use underpin_report::{TraceDocument, html, text};
+use underpin_resolve::Environment;
 use underpin_trace::{End, Session, Trace, TraceError, Until};
 
 /// Runs the command, shows its trace, and hands on its exit code.
@@ -12,11 +17,18 @@ use underpin_trace::{End, Session, Trace, TraceError, Until};
 /// # Errors
 /// Where the trace cannot be shown or written; a command that cannot be started is told and becomes an exit code.
 pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let arguments = plan.options.command.get(1..).map(<[OsString]>::to_vec).unwrap_or_default();
     let trace = match Session::new(plan.options).run() {
         Ok(trace) => trace,
         Err(error) => return Ok(refused(error)),
     };
-    let document = document(&trace);
+    let mut document = document(&trace);
+    let program = OsStr::from_bytes(document.program.bytes());
+    if let Some(gain) = Gain::predict(Path::new(program), &Environment::inherited()) {
+        let arguments = plan.measure_bind.then_some(arguments.as_slice());
+        let gain = gain.measured_or_told(Path::new(program), arguments);
+        document = document.with_binding(gain);
+    }
     if let Some(path) = &plan.html {
         export::write(path, &html::trace(&document)?)?;
     }

@@ -8,7 +8,6 @@ use crate::screen::{Bar, Screen};
 use anyhow::Context;
 use rayon::prelude::*;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile};

@@ -2,6 +2,7 @@
 
 use super::{CheckPlan, Surroundings, survey_options};
 use crate::cli::SurveyArgs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use underpin_trace::Options;
 
@@ -16,6 +17,8 @@ pub struct SurveyPlan {
     pub surroundings: Surroundings,
     /// The run that the user asked for, if any.
     pub run: Option<Options>,
+    /// Arguments with which the gain of binding is measured, where that was asked for.
+    pub measure_bind: Option<Vec<OsString>>,
     /// Where and as what it is written.
     pub exports: Vec<(Format, PathBuf)>,
     /// JSON instead of a screen.
@@ -44,6 +47,7 @@ impl SurveyPlan {
         let surroundings = Surroundings::here();
         let path = surroundings.program(&args.program, "survey")?;
         let check = CheckPlan::of(&path, &[])?;
+        let measure_bind = args.measure_bind.then(|| args.arguments.clone());
         let run = if asked_to_run {
             // A bare name would be searched for in PATH; the file here is meant.
             let has_folder = path.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
@@ -58,6 +62,15 @@ impl SurveyPlan {
             (Format::Markdown, args.export_markdown),
         ];
         let exports = exports.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
-        Ok(SurveyPlan { path, check, surroundings, run, exports, json: args.json, verbosity: args.verbose })
+        Ok(SurveyPlan {
+            path,
+            check,
+            surroundings,
+            run,
+            measure_bind,
+            exports,
+            json: args.json,
+            verbosity: args.verbose,
+        })
     }
 }

@@ -13,6 +13,8 @@ use underpin_trace::{CallSet, Options, Output, Until};
 pub struct TracePlan {
     /// For the tracer.
     pub options: Options,
+    /// Measure what binding gains.
+    pub measure_bind: bool,
     /// How much of the screen.
     pub verbosity: u8,
     /// JSON instead of a screen.
@@ -32,7 +34,13 @@ impl TracePlan {
             output: if args.json { to_standard_error()? } else { Output::Inherit },
             ..Options::new(args.command)
         };
-        Ok(TracePlan { options, verbosity: args.verbose, json: args.json, html: args.export_html })
+        Ok(TracePlan {
+            options,
+            measure_bind: args.measure_bind,
+            verbosity: args.verbose,
+            json: args.json,
+            html: args.export_html,
+        })
     }
 }
 
