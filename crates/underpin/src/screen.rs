@@ -212,6 +212,7 @@ impl files::Progress for Bar {
             bar.set_length(items as u64);
             bar.set_position(0);
             bar.set_message(match step {
+                files::Step::Asking => "asking",
                 files::Step::Replacing => "files",
                 files::Step::Verifying => "verifying",
                 files::Step::RollingBack => "taking back",

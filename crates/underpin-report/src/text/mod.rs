@@ -20,9 +20,8 @@ mod verify;
 mod why;
 
 pub use advice::advice;
-pub use bind::{bind, unbind};
-pub use bundle::bundle;
 pub use bind::{bind, reserve, unbind};
+pub use bundle::bundle;
 pub use calls::{calls_comparison, calls_line};
 pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};

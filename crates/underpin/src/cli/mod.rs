@@ -2,8 +2,8 @@
 //!
 //! Help, man pages and completions are all generated from these definitions.
 
-mod bundle;
 mod bind;
+mod bundle;
 mod check;
 mod doctor;
 mod generate;
@@ -13,8 +13,8 @@ mod trace;
 mod tree;
 mod verify;
 
-pub use bundle::BundleArgs;
 pub use bind::{BindArgs, Place, UnbindArgs};
+pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};

@@ -1,7 +1,7 @@
 //! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
 
-pub mod bundle;
 pub mod bind;
+pub mod bundle;
 pub mod check;
 pub mod doctor;
 pub mod generate;

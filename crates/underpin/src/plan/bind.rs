@@ -34,8 +34,6 @@ pub struct BindPlan {
 pub enum Action {
     /// Show it.
     Show,
-    /// Show what the linker needs to be given.
-    Reserve,
     /// Carry it out.
     CarryOut,
 }
@@ -64,11 +62,7 @@ impl BindPlan {
             paths: paths(&args.paths, "bind")?,
             environment: Environment::inherited(),
             keep: keep(args.keep_times, args.break_hard_links),
-            action: match (args.reserve, args.dry_run) {
-                (true, _) => Action::Reserve,
-                (_, true) => Action::Show,
-                _ => Action::CarryOut,
-            },
+            action: if args.dry_run { Action::Show } else { Action::CarryOut },
             json: args.json,
             verbosity: args.verbose,
         })

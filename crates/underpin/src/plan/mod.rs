@@ -3,8 +3,8 @@
 //! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
 //! a command has nothing left to doubt but the work itself.
 
-mod bundle;
 mod bind;
+mod bundle;
 mod check;
 mod storm;
 mod surroundings;
@@ -13,8 +13,8 @@ mod trace;
 mod tree;
 mod verify;
 
-pub use bundle::BundleCommand;
 pub use bind::{Action, BindPlan, UnbindPlan};
+pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use storm::StormPlan;
 pub use surroundings::Surroundings;
