@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::{record, rewrite, undo};
-use underpin_rewrite::files::{BoundName, Expectation, Judge, Keep, Target, clean, verify_rewritten};
+use underpin_rewrite::files::{BoundName, Expectation, HardLinks, Judge, Keep, Target, clean, verify_rewritten};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need};
 
@@ -17,7 +18,6 @@ const KILLS: usize = 320;
 
 /// The child: binds and unbinds one program until it is killed.
 fn bind_and_unbind_for_ever(program: &Path) {
-    clean(program.parent().unwrap()).unwrap();
     let judge = Judge::new(Environment::empty());
     loop {
         let target = Target::open(program, None).unwrap();
@@ -28,12 +28,18 @@ fn bind_and_unbind_for_ever(program: &Path) {
         };
         let expectation = Expectation::of(&judge, program, bound);
         let verify = |copy: &Path| verify_rewritten(&judge, copy, program, &expectation).map(|_| ());
-        target.replace(&new, &Keep::default(), verify).unwrap();
+        let keep = Keep { hard_links: HardLinks::Relink(vec![other_name(program)]), ..Keep::default() };
+        target.replace(&new, &keep, verify).unwrap();
     }
 }
 
 fn library(program: &Path) -> PathBuf {
     program.with_file_name("lib").join("libx.so")
+}
+
+/// A second name of the program, in another directory.
+fn other_name(program: &Path) -> PathBuf {
+    program.with_file_name("bin").join("also")
 }
 
 fn names(program: &Path) -> Vec<BoundName> {
@@ -71,14 +77,16 @@ fn killed_at_any_instant_the_file_is_the_old_one_or_the_new_one() {
     dir.write("x.c", "int x(void){return 0;}");
     dir.write("main.c", "int x(void); int main(void){return x();}");
     dir.cc(["-shared", "-fPIC", "-o", "lib/libx.so", "-Wl,-soname,libx.so", "x.c"]);
-    dir.cc(["-o", "prog", "main.c", "-Llib", "-lx", "-Wl,-rpath,$ORIGIN/lib"]);
+    dir.cc(["-o", "prog", "main.c", "-Llib", "-lx", &format!("-Wl,-rpath,{}/lib", dir.text())]);
     let program = dir.join("prog");
+    dir.mkdir("bin");
+    fs::hard_link(&program, other_name(&program)).unwrap();
     let old = fs::read(&program).unwrap();
     let new = bind(&program, &old);
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}");
     let mut random = Random(seed);
-    let (mut olds, mut news, mut leftovers) = (0, 0, 0);
+    let (mut olds, mut news, mut leftovers, mut finished) = (0, 0, 0, 0);
     for _ in 0..KILLS {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["killed_at_any_instant_the_file_is_the_old_one_or_the_new_one", "--exact"])
@@ -96,14 +104,80 @@ fn killed_at_any_instant_the_file_is_the_old_one_or_the_new_one() {
         *(if now == old { &mut olds } else { &mut news }) += 1;
         assert!(Command::new(&program).status().unwrap().success(), "it does not start");
         leftovers += temporaries(dir.path()).len();
+        let also = fs::read(other_name(&program)).unwrap();
+        assert!(also == old || also == new, "neither the old nor the new file under its second name");
+        // What is not finished is finished by the next run, and both names lead to one file again.
+        finished += clean(&dir.join("bin")).unwrap().finished.len() + clean(dir.path()).unwrap().finished.len();
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        assert_eq!(inode(&program), inode(&other_name(&program)), "two files of what was one");
     }
-    println!("{olds} times the old file, {news} times the new one, {leftovers} leftovers");
+    println!("{olds} times the old file, {news} times the new one, {leftovers} leftovers, {finished} finished");
     assert!(olds > 0 && news > 0 && leftovers > 0, "the kills did not come at different moments");
-    clean(dir.path()).unwrap();
     assert_eq!(temporaries(dir.path()), Vec::<String>::new());
+    assert_eq!(temporaries(&dir.join("bin")), Vec::<String>::new());
 }
 
 fn temporaries(directory: &Path) -> Vec<String> {
     let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.contains("underpin")).collect()
+}
+
+/// A program with two names, its bound bytes under a third, as they are when a run is killed between two renames.
+fn half_done(dir: &Fixture, renamed: bool) -> (PathBuf, PathBuf) {
+    dir.mkdir("lib");
+    dir.mkdir("bin");
+    dir.write("x.c", "int x(void){return 0;}");
+    dir.write("main.c", "int x(void); int main(void){return x();}");
+    dir.cc(["-shared", "-fPIC", "-o", "lib/libx.so", "-Wl,-soname,libx.so", "x.c"]);
+    dir.cc(["-o", "prog", "main.c", "-Llib", "-lx", &format!("-Wl,-rpath,{}/lib", dir.text())]);
+    let (program, other) = (dir.join("prog"), dir.join("bin/also"));
+    fs::hard_link(&program, &other).unwrap();
+    let first = dir.write(".prog.underpin-1-0", bind(&program, &fs::read(&program).unwrap()));
+    fs::hard_link(&first, dir.join("bin/.also.underpin-1-1")).unwrap();
+    if renamed {
+        fs::rename(&first, &program).unwrap();
+    }
+    (program, other)
+}
+
+#[test]
+fn names_that_were_half_renamed_are_finished() {
+    need!("cc");
+    for renamed in [true, false] {
+        let dir = Fixture::new();
+        let (program, other) = half_done(&dir, renamed);
+        let first = clean(dir.path()).unwrap();
+        let second = clean(&dir.join("bin")).unwrap();
+        assert_eq!((first.finished.len(), second.finished.len()), (usize::from(!renamed), 1));
+        assert!(first.removed.is_empty() && second.removed.is_empty());
+        assert_eq!(fs::metadata(&program).unwrap().ino(), fs::metadata(&other).unwrap().ino());
+        assert!(record(&fs::read(&other).unwrap()).unwrap().is_some());
+    }
+}
+
+#[test]
+fn names_for_which_not_all_was_ready_stay_as_they_were() {
+    need!("cc");
+    let dir = Fixture::new();
+    let (program, other) = half_done(&dir, false);
+    // A third name, killed before there was a link for it.
+    let third = dir.join("third");
+    fs::hard_link(&program, &third).unwrap();
+    let found = [clean(dir.path()).unwrap(), clean(&dir.join("bin")).unwrap()];
+    assert!(found.iter().all(|found| found.removed.len() == 1 && found.finished.is_empty()), "{found:?}");
+    let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+    assert!(inode(&program) == inode(&other) && inode(&program) == inode(&third));
+    assert_eq!(record(&fs::read(&third).unwrap()).unwrap(), None);
+}
+
+#[test]
+fn a_file_that_somebody_replaced_meanwhile_is_not_overwritten_by_a_leftover() {
+    need!("cc");
+    let dir = Fixture::new();
+    let (_, other) = half_done(&dir, true);
+    fs::remove_file(&other).unwrap();
+    fs::write(&other, "an upgrade").unwrap();
+    let found = clean(&dir.join("bin")).unwrap();
+    assert_eq!((found.finished.len(), found.removed.len()), (0, 1));
+    assert_eq!(fs::read(&other).unwrap(), b"an upgrade");
 }

@@ -408,7 +408,7 @@ fn leftovers_of_killed_runs_are_removed_and_nothing_else() {
     dir.mkdir(".farm.underpin-1-2");
     dir.symlink("/lib/libc.so.6", ".farm.underpin-1-2/libc.so.6");
     dir.write(".dir.underpin-1-2/mine", "a folder of the user's");
-    let mut removed = clean(dir.path()).unwrap();
+    let mut removed = clean(dir.path()).unwrap().removed;
     removed.sort();
     assert_eq!(removed, [dir.join(".farm.underpin-1-2"), dir.join(".prog.underpin-4711-3")]);
     assert_eq!(names(dir.path()), [".dir.underpin-1-2", ".profile", ".x.underpin-1", "prog", "prog.underpin-1-2"]);

@@ -1,8 +1,8 @@
 //! One job from bytes to bytes: what a file becomes, the proof that it can be undone, and the replacement.
 
 use super::{
-    BoundName, Disagreement, Expectation, HardLinks, Job, Judge, Keep, Opinion, Outcome, ReplaceError, Replaced,
-    Target, Task, Verified, verify_rewritten,
+    BoundName, Disagreement, Expectation, FileIdentity, HardLinks, Job, Judge, Keep, Opinion, Outcome, ReplaceError,
+    Replaced, Target, Task, Verified, verify_rewritten,
 };
 use crate::bytes::{Rewrite, record, undo};
 use std::path::{Path, PathBuf};
@@ -32,13 +32,23 @@ enum New {
 }
 
 /// Does one job. `before` is what its loader said of it before anything was changed, where that is known.
-pub(super) fn change(job: &Job, keep: &Keep, judge: &Judge, before: Option<&Expectation>) -> Done {
-    let mut done = attempt_change(job, keep, judge, before.cloned());
+pub(super) fn change(
+    job: &Job,
+    planned: Option<&FileIdentity>,
+    keep: &Keep,
+    judge: &Judge,
+    before: Option<&Expectation>,
+) -> Done {
+    let attempt = |before| {
+        let target = Target::open(&job.path, planned)?;
+        attempt_change(job, &target, keep, judge, before)
+    };
+    let mut done = attempt(before.cloned());
     for _ in 1..ATTEMPTS {
         if !matches!(done, Err(ReplaceError::Rejected { .. })) {
             break;
         }
-        done = attempt_change(job, keep, judge, None);
+        done = attempt(None);
     }
     done.unwrap_or_else(|error| {
         let outcome = if error.is_refusal() { Outcome::Refused(error) } else { Outcome::Failed(error) };
@@ -46,10 +56,15 @@ pub(super) fn change(job: &Job, keep: &Keep, judge: &Judge, before: Option<&Expe
     })
 }
 
-fn attempt_change(job: &Job, keep: &Keep, judge: &Judge, before: Option<Expectation>) -> Result<Done, ReplaceError> {
-    let target = Target::open(&job.path, job.planned.as_ref())?;
+fn attempt_change(
+    job: &Job,
+    target: &Target,
+    keep: &Keep,
+    judge: &Judge,
+    before: Option<Expectation>,
+) -> Result<Done, ReplaceError> {
     let old = target.read()?;
-    let (new, previous) = match new_bytes(job, &target, &old)? {
+    let (new, previous) = match new_bytes(job, target, &old)? {
         New::Bytes { bytes, previous } => (bytes, previous),
         New::Nothing(outcome) => return Ok(Done { outcome, written: None }),
     };

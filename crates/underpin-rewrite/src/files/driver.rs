@@ -7,7 +7,7 @@
 //! done: a program that does not load as before gets its files back.
 
 use super::change::{Done, Written, change, keep_for, take_back};
-use super::{Disagreement, FileIdentity, ReplaceError, Task, clean, verify_rewritten};
+use super::{Disagreement, FileIdentity, Leftovers, ReplaceError, Task, clean, verify_rewritten};
 use super::{Expectation, Job, Jobs, Judge, Judgement, Keep, ObjectResult, Opinion, Outcome, Progress, Step, Summary};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -40,6 +40,8 @@ struct Unit<'a> {
     /// Which job.
     index: usize,
     job: &'a Job,
+    /// As in the job, unless what a killed run had begun was finished just now.
+    planned: Option<&'a FileIdentity>,
     path: PathBuf,
     keep: Keep,
     is_program: bool,
@@ -50,11 +52,11 @@ type Baseline = BTreeMap<PathBuf, Expectation>;
 
 impl Run<'_> {
     fn run(&self) -> Summary {
-        let (units, mut results) = self.units();
-        let leftovers_removed = clean_all(&units);
+        let leftovers = self.clean();
+        let (units, mut results) = self.units(&leftovers);
         let baseline = self.baseline(&units);
         let mut done = self.replace_all(&units, &baseline);
-        let mut summary = Summary { leftovers_removed, ..Summary::default() };
+        let mut summary = Summary { leftovers, ..Summary::default() };
         if done.iter().any(|done| done.written.is_some()) {
             summary.programs_verified = baseline.len();
             let failed = self.verify_programs(&units, baseline.iter().collect());
@@ -68,8 +70,24 @@ impl Run<'_> {
         summary
     }
 
+    /// Deals with what killed runs left beside everything in scope. A directory that cannot be read is no reason to
+    /// stop.
+    fn clean(&self) -> Leftovers {
+        let real = self.jobs.jobs.iter().filter_map(|job| fs::canonicalize(&job.path).ok());
+        let names = real.chain(self.jobs.scope.iter().cloned());
+        let directories: BTreeSet<PathBuf> = names.filter_map(|name| Some(name.parent()?.to_path_buf())).collect();
+        let mut all = Leftovers::default();
+        for found in directories.iter().filter_map(|directory| clean(directory).ok()) {
+            all.removed.extend(found.removed);
+            all.finished.extend(found.finished);
+        }
+        all
+    }
+
     /// The distinct files behind the jobs, and the jobs behind which there is none.
-    fn units(&self) -> (Vec<Unit<'_>>, Vec<(usize, Outcome)>) {
+    fn units(&self, leftovers: &Leftovers) -> (Vec<Unit<'_>>, Vec<(usize, Outcome)>) {
+        let identity = |path: &PathBuf| FileIdentity::at(path).map(|identity| (identity.device, identity.inode)).ok();
+        let finished: BTreeSet<(u64, u64)> = leftovers.finished.iter().filter_map(identity).collect();
         let mut missing = Vec::new();
         let mut units: Vec<Unit<'_>> = Vec::new();
         let mut known: HashMap<(u64, u64), usize> = HashMap::new();
@@ -85,10 +103,13 @@ impl Run<'_> {
                 }
             };
             let next = units.len();
-            let index = *known.entry((identity.device, identity.inode)).or_insert(next);
+            let id = (identity.device, identity.inode);
+            let index = *known.entry(id).or_insert(next);
             if index == next {
                 let is_program = is_program(&path);
-                units.push(Unit { index: position, job, path: path.clone(), keep: Keep::default(), is_program });
+                let planned = job.planned.as_ref().filter(|_| !finished.contains(&id));
+                let (path, keep) = (path.clone(), Keep::default());
+                units.push(Unit { index: position, job, planned, path, keep, is_program });
                 names.push(Vec::new());
             }
             names[index].push(path);
@@ -124,7 +145,7 @@ impl Run<'_> {
     fn replace_all(&self, units: &[Unit<'_>], baseline: &Baseline) -> Vec<Done> {
         self.progress.begin(Step::Replacing, units.len());
         let one = |unit: &Unit<'_>| {
-            let done = change(unit.job, &unit.keep, &self.judge, baseline.get(&unit.path));
+            let done = change(unit.job, unit.planned, &unit.keep, &self.judge, baseline.get(&unit.path));
             self.progress.done(&unit.path);
             done
         };
@@ -219,22 +240,4 @@ fn loads(program: &Path, before: &Expectation, judge: &Judge) -> BTreeSet<PathBu
 fn is_program(path: &Path) -> bool {
     let elf = File::open(path).and_then(FileSource::new).ok().and_then(|source| Elf::read(&source).ok());
     elf.is_some_and(|elf| elf.interpreter.is_some())
-}
-
-/// Removes the temporaries of killed runs beside everything that is changed. A directory that cannot be read is no
-/// reason to stop.
-fn clean_all(units: &[Unit<'_>]) -> Vec<PathBuf> {
-    let names = units.iter().flat_map(|unit| unit.names().chain([&unit.path]));
-    let directories: BTreeSet<&Path> = names.filter_map(|name| name.parent()).collect();
-    directories.into_iter().filter_map(|directory| clean(directory).ok()).flatten().collect()
-}
-
-impl Unit<'_> {
-    fn names(&self) -> impl Iterator<Item = &PathBuf> {
-        let names = match &self.keep.hard_links {
-            super::HardLinks::Relink(names) => names.as_slice(),
-            super::HardLinks::Refuse | super::HardLinks::Break => &[],
-        };
-        names.iter()
-    }
 }

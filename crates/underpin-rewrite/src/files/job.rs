@@ -1,6 +1,6 @@
 //! What is to be done to many files, and what came of it: the types of the driver.
 
-use super::{BoundName, Disagreement, FileIdentity, Keep, ReplaceError, TIME_LIMIT, Verified};
+use super::{BoundName, Disagreement, FileIdentity, Keep, Leftovers, ReplaceError, TIME_LIMIT, Verified};
 use crate::bytes::Rewrite;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -122,8 +122,8 @@ pub struct Summary {
     /// Programs that do not load as before and were not rolled back (unbinding is never taken back), or not
     /// successfully, and why.
     pub broken: Vec<(PathBuf, String)>,
-    /// Temporary files of earlier, killed runs that were removed.
-    pub leftovers_removed: Vec<PathBuf>,
+    /// What earlier, killed runs had left, and what became of it.
+    pub leftovers: Leftovers,
 }
 
 /// A part of the work, for whoever draws a bar.

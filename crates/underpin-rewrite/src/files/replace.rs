@@ -5,7 +5,7 @@
 //! before the rename. Any failure leaves the old file and no temporary.
 
 use super::attributes::Attributes;
-use super::temporary::{Temporary, remove_leftovers};
+use super::temporary::Temporary;
 use super::{Disagreement, FileIdentity, HardLinks, Keep, ReplaceError, Replaced, Times, own};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -225,14 +225,6 @@ pub fn replace(
     verify: impl FnOnce(&Path) -> Result<(), Disagreement>,
 ) -> Result<Replaced, ReplaceError> {
     Target::open(target, Some(planned))?.replace(new, keep, verify)
-}
-
-/// Removes what killed runs left in a directory (`.NAME.underpin-PID-N` that no process holds), and says which.
-///
-/// # Errors
-/// Where the directory cannot be read.
-pub fn clean(directory: &Path) -> Result<Vec<PathBuf>, ReplaceError> {
-    remove_leftovers(directory).map_err(ReplaceError::io(directory, "looking for temporary files of earlier runs"))
 }
 
 /// Leads names back to the old file, which `still_old` leads to. They were renamed a moment ago, so it is only a

@@ -164,40 +164,6 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Removes the temporaries of killed runs in a directory, and says which.
-///
-/// # Errors
-/// Where the directory cannot be read. A leftover that cannot be removed stays.
-pub(super) fn remove_leftovers(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut removed = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let Ok(kind) = entry.file_type() else { continue };
-        let path = entry.path();
-        if !is_temporary(&entry.file_name()) || !(kind.is_file() || kind.is_dir() && holds_links_only(&path)) {
-            continue;
-        }
-        // The lock is held until the file is gone, so that its maker, if it is only just at work, sees that it is.
-        let remove = || if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        if let Ok(Some(_lock)) = lock_existing(&path)
-            && remove().is_ok()
-        {
-            removed.push(path);
-        }
-    }
-    Ok(removed)
-}
-
-/// Whether a directory is a farm in the making: links, and the description at most.
-fn holds_links_only(directory: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(directory) else { return false };
-    entries.all(|entry| {
-        entry.is_ok_and(|entry| {
-            entry.file_name() == super::farm::MARKER || entry.file_type().is_ok_and(|kind| kind.is_symlink())
-        })
-    })
-}
-
 /// Whether a name is one of ours.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_bytes();
@@ -211,6 +177,13 @@ pub(super) fn is_temporary(name: &OsStr) -> bool {
         && parts.next().is_none()
 }
 
+/// The name of the file that a temporary is for; `None` where it is none of ours, or the name did not fit.
+pub(super) fn target_of(name: &OsStr) -> Option<&OsStr> {
+    let bytes = name.as_bytes();
+    let at = bytes.windows(MARK.len()).rposition(|part| part == MARK)?;
+    (is_temporary(name) && bytes.len() < NAME_MAX).then(|| OsStr::from_bytes(&bytes[1..at]))
+}
+
 fn name_beside(target: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -222,7 +195,7 @@ fn name_beside(target: &Path) -> PathBuf {
 }
 
 /// Opens a file and takes its lock; `None` where another process has it, or the name leads elsewhere by now.
-fn lock_existing(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32)
@@ -263,21 +236,7 @@ mod tests {
         let beside = name_beside(&Path::new("/d").join(&long));
         assert_eq!(beside.file_name().unwrap().len(), NAME_MAX);
         assert!(is_temporary(beside.file_name().unwrap()));
-    }
-
-    #[test]
-    fn a_leftover_is_removed_and_a_held_temporary_is_not() {
-        let dir = tempfile::tempdir().unwrap();
-        let target = dir.path().join("prog");
-        let (held, _writer) = Temporary::beside(&target).unwrap();
-        fs::write(dir.path().join(".prog.underpin-1-7"), "left").unwrap();
-        fs::write(dir.path().join("prog"), "kept").unwrap();
-        // flock belongs to the open file: another descriptor of this process is as foreign as another process.
-        let removed = remove_leftovers(dir.path()).unwrap();
-        assert_eq!(removed, [dir.path().join(".prog.underpin-1-7")]);
-        assert!(held.path().exists() && target.exists());
-        let path = held.path().to_path_buf();
-        drop(held);
-        assert!(!path.exists());
+        assert_eq!(target_of(beside.file_name().unwrap()), None, "it does not say whose it is");
+        assert_eq!(target_of(OsStr::new(".a.b.underpin-1-2")), Some(OsStr::new("a.b")));
     }
 }
