@@ -18,6 +18,7 @@ mod originals;
 mod outline;
 mod planner;
 mod policy;
+mod reserve;
 mod scope;
 mod unbound;
 mod view;
@@ -31,5 +32,6 @@ pub use model::{
 pub use outline::equal;
 pub use planner::Planner;
 pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};
+pub use reserve::reserve;
 pub use scope::{Scope, ScopeFile, Skipped, SkippedBecause};
 pub use unbound::UnboundRoot;
