@@ -27,7 +27,15 @@ pub fn must(program: &str, args: &[&str]) -> anyhow::Result<()> {
 /// # Errors
 /// Where it does not build.
 pub fn release_binary() -> anyhow::Result<PathBuf> {
-    build(&["--release"], "release/underpin")
+    release_tool("underpin")
+}
+
+/// Builds the binary of another package of the workspace, optimised, and says where it is.
+///
+/// # Errors
+/// Where it does not build.
+pub fn release_tool(package: &str) -> anyhow::Result<PathBuf> {
+    build(package, &["--release"], "release")
 }
 
 /// Builds the binary as the tests run it, which takes less time, and says where it is.
@@ -35,12 +43,12 @@ pub fn release_binary() -> anyhow::Result<PathBuf> {
 /// # Errors
 /// Where it does not build.
 pub fn debug_binary() -> anyhow::Result<PathBuf> {
-    build(&[], "debug/underpin")
+    build("underpin", &[], "debug")
 }
 
-fn build(profile: &[&str], path: &str) -> anyhow::Result<PathBuf> {
+fn build(package: &str, profile: &[&str], folder: &str) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    must(&cargo, &[&["build", "--quiet", "--package", "underpin"], profile].concat())?;
+    must(&cargo, &[&["build", "--quiet", "--package", package, "--bin", package], profile].concat())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
-    Ok(target.join(path))
+    Ok(target.join(folder).join(package))
 }

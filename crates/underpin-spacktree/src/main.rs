@@ -39,7 +39,10 @@ fn main() -> anyhow::Result<()> {
     for program in &tree.programs {
         println!("{}", site.named.join(program.strip_prefix(&site.folder)?).display());
     }
-    eprintln!("{} files, {} with a further segment", tree.origins.len(), tree.with_segment.len(),);
+    eprintln!("{} files", tree.origins.len());
+    for file in &tree.with_segment {
+        eprintln!("with a further segment: {}", file.display());
+    }
     for (file, why) in &tree.as_they_are {
         if let Unwritten::Refused(reason) = why {
             eprintln!("copied as it is: {}: {reason}", file.display());

@@ -158,6 +158,27 @@ fn each_file_is_copied_once_and_bears_its_other_names_as_links() {
     assert_eq!(libz.with_file_name("libz.so.1").canonicalize().unwrap(), *libz);
 }
 
+/// Segments that are loaded, and those of them whose zeros pass the last page of their content: what decides how many
+/// mmap calls an object takes.
+fn loads(path: &Path) -> (usize, usize) {
+    let elf = Elf::read(fs::read(path).unwrap().as_slice()).unwrap();
+    let pages = |end: u64| end.div_ceil(4096);
+    let zeros =
+        elf.loads().filter(|load| pages(load.vaddr.0 + load.memory_size) > pages(load.vaddr.0 + load.file_size));
+    (elf.loads().count(), zeros.count())
+}
+
+#[test]
+fn nearly_every_object_is_mapped_with_as_many_calls_as_its_original() {
+    need!("emacs-gtk", "ffmpeg");
+    let fixture = Fixture::new();
+    let tree = tree_of(&fixture, &["/usr/bin/emacs-gtk", "/usr/bin/ffmpeg"], Layout::SPACK);
+    let others: Vec<&PathBuf> =
+        tree.origins.iter().filter(|(copy, origin)| loads(copy) != loads(origin)).map(|(copy, _)| copy).collect();
+    assert!(others.len() * 20 <= tree.origins.len(), "{} of {}: {others:?}", others.len(), tree.origins.len());
+    assert!(others.iter().all(|copy| tree.with_segment.contains(copy)), "{others:?}");
+}
+
 #[test]
 fn the_command_prints_where_the_programs_are() {
     need!("git");

@@ -2,6 +2,7 @@
 
 mod measure;
 mod stats;
+mod storm;
 mod table;
 mod trace;
 mod tree;
@@ -16,6 +17,8 @@ pub enum Name {
     Tree,
     /// `trace` against no tracer and strace
     Trace,
+    /// `bind` and `bundle` against patchelf, shrinkwrap's method and nothing at all
+    Storm,
 }
 
 /// Runs one and writes `docs/bench/NAME.md`, or with `dry` prints it.
@@ -26,6 +29,7 @@ pub fn run(name: Name, rounds: usize, dry: bool) -> anyhow::Result<()> {
     let (file, text) = match name {
         Name::Tree => ("tree", tree::run(rounds)?),
         Name::Trace => ("trace", trace::run(rounds)?),
+        Name::Storm => ("storm", storm::run(rounds)?),
     };
     println!("{text}");
     if !dry {

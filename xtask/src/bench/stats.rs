@@ -17,6 +17,13 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl Estimate {
+    /// A figure that was counted, not sampled.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, low: value, high: value }
+    }
+}
+
 /// Resamples per interval.
 const RESAMPLES: usize = 4000;
 

@@ -92,7 +92,14 @@ pub fn goals(goals: &[Goal]) -> String {
     for goal in goals {
         let Estimate { value, low, high } = goal.ratio;
         let verdict = goal.limit.verdict(goal.ratio);
-        let _ = writeln!(text, "| {} | {value:.3} ({low:.3} to {high:.3}) | {verdict} |", goal.text);
+        let measured = if low == high && value.fract() == 0.0 {
+            format!("{value}")
+        } else if low == high {
+            format!("{value:.4}")
+        } else {
+            format!("{value:.3} ({low:.3} to {high:.3})")
+        };
+        let _ = writeln!(text, "| {} | {measured} | {verdict} |", goal.text);
     }
     text
 }
