@@ -144,7 +144,11 @@ impl Measured {
         for (kind, Requests { lookups, absent, opens }) in &self.requests {
             let _ = writeln!(text, "| {} | {lookups} | {absent} | {opens} |", kind.name());
         }
-        let titles = ["On the slow file system, warm client", "On the slow file system, fresh client", "On the local file system"];
+        let titles = [
+            "On the slow file system, warm client",
+            "On the slow file system, fresh client",
+            "On the local file system",
+        ];
         for (title, (contestants, samples)) in titles.iter().zip(&self.times) {
             text += &table::comparison(&format!("{path}: {title}"), contestants, samples).replace("\n## ", "\n### ");
         }

@@ -48,7 +48,9 @@ impl Calls {
         for line in log.lines() {
             let text = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
             let resumed = text.starts_with("<... ");
-            let failed = text.contains(") = -1 E") || text.contains(")                     = -1 E");
+            let failed = text
+                .rsplit_once("= ")
+                .is_some_and(|(call, result)| result.starts_with("-1 E") && call.trim_end().ends_with(')'));
             let name = text.trim_start_matches("<... ").split(['(', ' ']).next().unwrap_or_default();
             if name.is_empty() || name.starts_with(['+', '-']) {
                 continue;

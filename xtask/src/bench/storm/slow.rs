@@ -95,7 +95,14 @@ impl Requests {
         fs::rename(&variant.folder, &aside)?;
         fs::create_dir(&variant.folder)?;
         let mut command = Command::new(slowfs);
-        command.arg(&aside).arg(&variant.folder).arg("--counts").arg(&counts).arg("--").arg(&variant.program).arg(argument);
+        command
+            .arg(&aside)
+            .arg(&variant.folder)
+            .arg("--counts")
+            .arg(&counts)
+            .arg("--")
+            .arg(&variant.program)
+            .arg(argument);
         let status = command.env_remove("LD_LIBRARY_PATH").stdin(Stdio::null()).stdout(Stdio::null()).status();
         fs::remove_dir(&variant.folder)?;
         fs::rename(&aside, &variant.folder)?;

@@ -61,11 +61,6 @@ impl Kind {
         }
     }
 
-    /// Whether this is underpin's doing.
-    pub fn is_ours(self) -> bool {
-        matches!(self, Kind::Bind | Kind::Flatten | Kind::BundleFolder | Kind::BundleFile)
-    }
-
     fn folder(self) -> &'static str {
         match self {
             Kind::Unbound => "unbound",
