@@ -18,6 +18,8 @@ pub struct Calls {
     pub stats: usize,
     /// Those of them that fail.
     pub failed_stats: usize,
+    /// Those that fail before the first constructor runs: the loader's.
+    pub failed_stats_of_loader: usize,
     /// mmap.
     pub maps: usize,
     /// mmap per object, by its file name: its segments, and the memory behind them.
@@ -45,6 +47,7 @@ impl Calls {
         let mut calls = Calls::default();
         // The object that was mapped last: the loader maps the zeros behind an object right after its segments.
         let mut latest = None;
+        let mut loading = true;
         for line in log.lines() {
             let text = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
             let resumed = text.starts_with("<... ");
@@ -65,7 +68,10 @@ impl Calls {
                 "stat" | "lstat" | "newfstatat" | "statx" => {
                     calls.stats += counts;
                     calls.failed_stats += usize::from(failed);
+                    calls.failed_stats_of_loader += usize::from(failed && loading);
                 }
+                // glibc asks for the size of the stack when it sets threads up, right before the constructors.
+                "prlimit64" => loading = false,
                 "mmap" => {
                     calls.maps += counts;
                     if let Some(object) = object(text, latest.as_deref()) {
@@ -119,6 +125,8 @@ mod tests {
 8 openat(AT_FDCWD</w>, "/z", O_RDONLY <unfinished ...>
 7 <... clone resumed>)                    = 8
 8 <... openat resumed>)                   = -1 ENOENT (No such file or directory)
+8 prlimit64(0, RLIMIT_STACK, NULL, {rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}) = 0
+8 newfstatat(AT_FDCWD</w>, "/etc/a", 0x7ffd, 0)  = -1 ENOENT (No such file or directory)
 8 exit_group(0)                     = ?
 8 +++ exited with 0 +++
 7 --- SIGCHLD {si_signo=SIGCHLD} ---
@@ -128,11 +136,12 @@ mod tests {
     fn a_log_is_counted_call_by_call() {
         let calls = Calls::read(LOG);
         let expected = Calls {
-            total: 10,
+            total: 12,
             opens: 3,
             failed_opens: 2,
-            stats: 1,
-            failed_stats: 1,
+            stats: 2,
+            failed_stats: 2,
+            failed_stats_of_loader: 1,
             maps: 3,
             maps_of: BTreeMap::from([("liba.so.1".to_owned(), 2)]),
         };
