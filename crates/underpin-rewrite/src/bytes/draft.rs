@@ -110,12 +110,15 @@ impl<'i, 'a> Draft<'i, 'a> {
     pub fn finish(mut self, wanted: &Wanted, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
         self.write_dynamic(wanted)?;
         self.write_needs(wanted)?;
+        self.write_interpreter(wanted)?;
         if self.sections.is_none() && !self.placed.is_empty() {
             self.cautions.push(Caution::Unregistered);
         }
         self.write_segments();
-        let at = self.write_sections();
-        self.write_record(options, at);
+        let at = self.write_sections(!options.without_record);
+        if !options.without_record {
+            self.write_record(options, at);
+        }
         let mut patches = self.patches();
         patches.sort_by_key(|patch| patch.offset);
         // Tables of a hostile file may lie over each other.
@@ -188,6 +191,26 @@ impl<'i, 'a> Draft<'i, 'a> {
         Ok(())
     }
 
+    /// PT_INTERP is read from the file by the kernel and from memory by glibc (`elf/rtld.c`, `rtld_setup_main_map`), so
+    /// its string stands among the others, which are mapped.
+    fn write_interpreter(&mut self, wanted: &Wanted) -> Result<(), Refusal> {
+        let Some(text) = &wanted.interpreter else { return Ok(()) };
+        let vaddr = self.strtab.wrapping_add(self.text_offset(text)?);
+        let offset = self.offset_of(vaddr).ok_or(Refusal::TooFar)?;
+        let size = text.len() as u64 + 1;
+        let mut old = None;
+        for segment in self.segments.iter_mut().filter(|segment| segment.kind == tags::PT_INTERP) {
+            old = Some(segment.vaddr);
+            (segment.vaddr, segment.paddr, segment.offset) = (vaddr, vaddr, offset);
+            (segment.file_size, segment.memory_size) = (size, size);
+        }
+        for section in self.section_headers().filter(|section| Some(section.addr) == old) {
+            // `.interp` is the only section that begins there.
+            (section.addr, section.offset, section.size) = (vaddr, offset, size);
+        }
+        Ok(())
+    }
+
     fn write_segments(&mut self) {
         let layout = self.image.layout;
         let bytes = self.segments.iter().flat_map(|segment| layout.segment_bytes(segment)).collect();
@@ -200,20 +223,20 @@ impl<'i, 'a> Draft<'i, 'a> {
     }
 
     /// Appends the section table and writes the file header. Gives the place of the record's section header.
-    fn write_sections(&mut self) -> Option<u64> {
+    fn write_sections(&mut self, with_record: bool) -> Option<u64> {
         let layout = self.image.layout;
         let mut header = self.image.header;
         header.phoff = self.phoff;
         header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
         let end = self.end();
-        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header));
+        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header, with_record));
         for (offset, bytes) in layout.header_writes(&header) {
             self.write(offset, bytes);
         }
         let encoded = encoded?;
         self.pad_to(encoded.offset);
         self.tail.extend(encoded.bytes);
-        Some(encoded.record_at)
+        encoded.record_at
     }
 
     /// Appends the record and, where there is a section table, describes it there.

@@ -24,7 +24,7 @@ pub(super) struct Encoded {
     /// File offset at which `bytes` is to stand.
     pub offset: u64,
     /// File offset of the header of the record's section, whose place and size are not known yet.
-    pub record_at: u64,
+    pub record_at: Option<u64>,
 }
 
 impl<'a> Sections<'a> {
@@ -50,9 +50,9 @@ impl<'a> Sections<'a> {
     }
 
     /// The names and the headers as bytes for the end of the file, and the file header that leads to them.
-    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header) -> Encoded {
+    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header, with_record: bool) -> Encoded {
         let blank = Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() };
-        let record = self.record.unwrap_or_else(|| self.add(record::SECTION, blank));
+        let record = with_record.then(|| self.record.unwrap_or_else(|| self.add(record::SECTION, blank)));
         let name_section = self.name_section();
         // Old names keep their offsets, so their number times their length never counts.
         let mut bytes = self.old_names.1.to_vec();
@@ -73,7 +73,8 @@ impl<'a> Sections<'a> {
         header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
         self.set_counts(header, name_section);
         bytes.extend(self.headers.iter().flat_map(|section| layout.section_bytes(section)));
-        Encoded { bytes, offset: at, record_at: headers_at + (record * layout.section_size()) as u64 }
+        let record_at = record.map(|record| headers_at + (record * layout.section_size()) as u64);
+        Encoded { bytes, offset: at, record_at }
     }
 
     /// Index of the section for the names of all sections: a new one where symbols take their names from the old.

@@ -20,6 +20,8 @@ pub(super) struct Wanted {
     pub entries: Vec<(u64, Value)>,
     /// The `vn_file` fields that change.
     pub needs: Vec<(VersionNeed, BString)>,
+    /// The loader, where PT_INTERP is to name another one.
+    pub interpreter: Option<BString>,
     /// The distinct strings that entries and fields ask for, ascending.
     pub texts: Vec<BString>,
 }
@@ -45,6 +47,8 @@ impl Wanted {
         set_search_path(image, &mut entries, &edits.search_path);
         let needs: Vec<(VersionNeed, BString)> =
             image.needs.iter().filter_map(|need| Some((*need, renamed(u64::from(need.file))?))).collect();
+        let now = image.elf.interpreter.as_ref();
+        let interpreter = edits.interpreter.clone().filter(|wanted| now.is_some_and(|now| now != wanted));
         let texts: BTreeSet<&BString> = entries
             .iter()
             .filter_map(|(_, value)| match value {
@@ -52,12 +56,13 @@ impl Wanted {
                 Value::Number(_) => None,
             })
             .chain(needs.iter().map(|(_, text)| text))
+            .chain(&interpreter)
             .collect();
         if let Some(text) = texts.iter().find(|text| text.contains(&0)) {
             return Err(Refusal::BadName { name: (*text).clone() });
         }
         let texts = texts.into_iter().cloned().collect();
-        Ok(Wanted { entries, needs, texts })
+        Ok(Wanted { entries, needs, interpreter, texts })
     }
 
     /// Whether the file already is as wished for.
@@ -70,6 +75,7 @@ impl Wanted {
                 }
         };
         self.needs.is_empty()
+            && self.interpreter.is_none()
             && self.entries.len() == image.dynamic.entries.len()
             && self.entries.iter().zip(&image.dynamic.entries).all(|(wanted, now)| same(wanted, now))
     }
