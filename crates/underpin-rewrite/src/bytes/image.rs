@@ -6,7 +6,7 @@
 use super::Refusal;
 use super::layout::{Entry, Header, Layout, Section, Segment};
 use super::tags;
-use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, Machine};
+use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, FileType, Machine};
 
 /// The kernel refuses larger program header tables (`fs/binfmt_elf.c`, `load_elf_phdrs`).
 const SEGMENTS_MAX: usize = 64 << 10;
@@ -104,6 +104,9 @@ impl DynamicTable {
 impl<'a> Image<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Image<'a>, Refusal> {
         let elf = Elf::read(bytes)?;
+        if !matches!(elf.ident.file_type, FileType::Executable | FileType::Dynamic) {
+            return Err(Refusal::NotLoadable);
+        }
         let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
         let truncated = || fault(Fault::Truncated { what: "the ELF header" }, bytes.len() as u64);
         let header = layout.header(bytes).ok_or_else(truncated)?;

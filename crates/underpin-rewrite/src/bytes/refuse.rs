@@ -17,9 +17,6 @@ const SIGNATURE_SECTIONS: [(&[u8], &str); 4] = [
 
 pub(super) fn refuse(image: &Image<'_>) -> Result<(), Refusal> {
     let elf = &image.elf;
-    if !matches!(elf.ident.file_type, FileType::Executable | FileType::Dynamic) {
-        return Err(Refusal::NotLoadable);
-    }
     if elf.ident.machine == MIPS {
         return Err(Refusal::Mips);
     }
