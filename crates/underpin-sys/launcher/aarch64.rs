@@ -6,6 +6,10 @@ use core::arch::{asm, global_asm};
 /// `e_machine`.
 pub const MACHINE: u16 = 183;
 
+/// Whether read-only segments may be mapped anew: on AArch64 the loader may have marked code as guarded (`PROT_BTI`),
+/// which only it knows.
+pub const SHARES: bool = false;
+
 global_asm!(
     ".globl _start",
     ".type _start, @function",
@@ -51,6 +55,8 @@ pub mod number {
     pub const MMAP: usize = 222;
     pub const MUNMAP: usize = 215;
     pub const PREAD64: usize = 67;
+    pub const PWRITE64: usize = 68;
+    pub const FALLOCATE: usize = 47;
     pub const GETCWD: usize = 17;
     pub const EXIT_GROUP: usize = 94;
     pub const OPENAT: usize = 56;

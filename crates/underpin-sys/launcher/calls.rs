@@ -45,6 +45,23 @@ pub fn write(descriptor: Descriptor, bytes: &[u8]) -> Result<usize, i32> {
     outcome(unsafe { call6(number::WRITE, [descriptor, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) })
 }
 
+/// Writes at an offset; may be short.
+pub fn write_at(descriptor: Descriptor, bytes: &[u8], offset: usize) -> Result<usize, i32> {
+    let args = [descriptor, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0];
+    // SAFETY: the kernel only reads `bytes`.
+    outcome(unsafe { call6(number::PWRITE64, args) })
+}
+
+const FALLOC_FL_KEEP_SIZE: usize = 1;
+const FALLOC_FL_PUNCH_HOLE: usize = 2;
+
+/// Gives the memory behind a part of a memory file back. Where the kernel cannot, it stays.
+pub fn punch(descriptor: Descriptor, offset: usize, size: usize) {
+    let args = [descriptor, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, offset, size, 0, 0];
+    // SAFETY: touches no memory of this process; the caller maps that part no more.
+    let _ = unsafe { call6(number::FALLOCATE, args) };
+}
+
 /// Closes a descriptor.
 pub fn close(descriptor: Descriptor) {
     // SAFETY: touches no memory.

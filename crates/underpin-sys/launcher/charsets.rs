@@ -5,25 +5,8 @@
 
 use crate::head::Bundle;
 use crate::memory::same;
+use crate::maps;
 use crate::names;
-
-/// `DT_DEBUG`: the loader leaves the address of its `r_debug` there.
-const DEBUG: usize = 21;
-
-/// The loader's list of objects (`<link.h>`).
-#[repr(C)]
-struct LinkMap {
-    base: usize,
-    name: *const u8,
-    dynamic: usize,
-    next: *const LinkMap,
-}
-
-#[repr(C)]
-struct Rendezvous {
-    version: i32,
-    first: *const LinkMap,
-}
 
 const NAME: &[u8] = b"GCONV_PATH=";
 
@@ -68,25 +51,13 @@ pub fn announce(bundle: Bundle, mut environment: impl Iterator<Item = &'static [
 
 /// Where the loader put an object of the bundle.
 fn base_of(bundle: Bundle, index: usize) -> Option<usize> {
-    let rendezvous = names::value_of(bundle, DEBUG).filter(|&address| address != 0)? as *const Rendezvous;
     let top = bundle.at_offset(bundle.head().room);
     // SAFETY: the top's path is the first string in the room; the record is the bundler's.
     let (top, name) = unsafe {
         let object = bundle.object(index);
         (core::slice::from_raw_parts(top, bundle.head().top_size), names::text(bundle, (*object).name))
     };
-    // SAFETY: the loader's own list, which it keeps for debuggers; nobody changes it now.
-    unsafe {
-        let mut map = (*rendezvous).first;
-        while !map.is_null() {
-            let loaded = crate::start::loader_text((*map).name);
-            if is_below(loaded, top, name) {
-                return Some((*map).base);
-            }
-            map = (*map).next;
-        }
-    }
-    None
+    maps::loaded(bundle).find(|loaded| is_below(loaded.name, top, name)).map(|loaded| loaded.base)
 }
 
 /// Whether a path is `top`, a slash, and `name`.

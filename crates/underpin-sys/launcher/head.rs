@@ -43,6 +43,9 @@ pub struct Head {
     pub charsets: usize,
     /// Addresses in that C library, from its load address: setenv, unsetenv, iconv_open, iconv_close.
     pub functions: [usize; 4],
+    /// Offset of the [`Fixup`]s, and how many.
+    pub fixups: usize,
+    pub fixup_count: usize,
     /// Written by the launcher: room used so far.
     pub room_used: usize,
     /// Written by the launcher: length of the top's path, which is the first string in the room.
@@ -55,7 +58,7 @@ pub const FORM_FILE: usize = 1;
 /// One library of the closure.
 #[repr(C)]
 pub struct Object {
-    /// Index of its DT_NEEDED in the dynamic section.
+    /// Index of its DT_NEEDED in the program's dynamic section, or [`NO_SLOT`].
     pub slot: usize,
     /// Offset of its path below the top (directory), or of its name (file).
     pub name: usize,
@@ -63,8 +66,27 @@ pub struct Object {
     pub place: usize,
     pub needed_size: usize,
     pub size: usize,
+    /// File: not 0 where relocation writes to its code (DT_TEXTREL).
+    pub writes_code: usize,
     /// Written by the launcher: its descriptor, plus one.
     pub descriptor: usize,
+    /// Written by the launcher: not 0 where its copy was dropped.
+    pub shared: usize,
+}
+
+/// [`Object::slot`] of a library that the program itself does not name.
+pub const NO_SLOT: usize = usize::MAX;
+
+/// A name inside a library of the file form: room for a path of another one.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Fixup {
+    /// Index of the library that holds the name.
+    pub holder: usize,
+    /// Offset of the name in that library.
+    pub offset: usize,
+    /// Index of the library that is meant.
+    pub target: usize,
 }
 
 /// The head as the launcher finds it.

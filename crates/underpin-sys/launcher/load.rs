@@ -26,7 +26,7 @@ impl From<i32> for Failure {
 
 /// ELF64 file header, as far as it is needed.
 #[repr(C)]
-struct FileHeader {
+pub struct FileHeader {
     ident: [u8; 16],
     kind: u16,
     machine: u16,
@@ -43,13 +43,13 @@ struct FileHeader {
 /// ELF64 program header.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Header {
+pub struct Header {
     kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
+    pub flags: u32,
+    pub offset: u64,
+    pub address: u64,
     physical: u64,
-    file_size: u64,
+    pub file_size: u64,
     memory_size: u64,
     align: u64,
 }
@@ -58,12 +58,27 @@ const PT_LOAD: u32 = 1;
 /// Bytes of the file that hold its program headers: as many as loaders themselves look at, and then some.
 const HEAD: usize = 2048;
 
+/// The start of a file.
 #[repr(C, align(16))]
-struct Start([u8; HEAD]);
+pub struct Start(pub [u8; HEAD]);
+
+impl Start {
+    pub const fn empty() -> Start {
+        Start([0; HEAD])
+    }
+}
+
+impl Header {
+    /// `p_flags` as mmap(2) has them.
+    pub fn protection(&self) -> usize {
+        let one = |(flag, one)| if self.flags & flag != 0 { one } else { calls::PROT_NONE };
+        one((4, calls::PROT_READ)) | one((2, calls::PROT_WRITE)) | one((1, calls::PROT_EXEC))
+    }
+}
 
 /// Maps the loader that stands at `place` of a file.
 pub fn map(descriptor: Descriptor, place: usize, page: usize) -> Result<Loaded, Failure> {
-    let mut start = Start([0; HEAD]);
+    let mut start = Start::empty();
     let read = calls::read_at(descriptor, &mut start.0, place)?;
     let (header, loads) = headers(&start, read).ok_or(Failure::NotALoader)?;
     let down = |address: usize| address & !(page - 1);
@@ -87,7 +102,8 @@ pub fn map(descriptor: Descriptor, place: usize, page: usize) -> Result<Loaded, 
     Ok(Loaded { base, entry: base.wrapping_add(header.entry as usize) })
 }
 
-fn headers(start: &Start, read: usize) -> Option<(&FileHeader, impl Iterator<Item = Header> + Clone)> {
+/// The file header and the PT_LOADs of a 64-bit object of this machine.
+pub fn headers(start: &Start, read: usize) -> Option<(&FileHeader, impl Iterator<Item = Header> + Clone)> {
     // SAFETY: 16-aligned, larger than the header, plain integers.
     let header = unsafe { &*start.0.as_ptr().cast::<FileHeader>() };
     let begin = header.headers as usize;
@@ -107,9 +123,7 @@ fn headers(start: &Start, read: usize) -> Option<(&FileHeader, impl Iterator<Ite
 }
 
 fn segment(load: &Header, base: usize, file: (Descriptor, usize), page: usize) -> Result<(), Failure> {
-    let protection = [(4, calls::PROT_READ), (2, calls::PROT_WRITE), (1, calls::PROT_EXEC)]
-        .into_iter()
-        .fold(calls::PROT_NONE, |all, (flag, one)| if load.flags & flag != 0 { all | one } else { all });
+    let protection = load.protection();
     let address = base.wrapping_add(load.address as usize);
     let inside = load.address as usize & (page - 1);
     let file_end = address + load.file_size as usize;

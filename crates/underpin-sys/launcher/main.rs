@@ -21,10 +21,12 @@ mod calls;
 mod charsets;
 mod head;
 mod load;
+mod maps;
 mod memory;
 mod names;
 mod place;
 mod say;
+mod share;
 mod start;
 
 /// Where nothing can be done any more. The launcher has no code that panics; this is for the compiler.

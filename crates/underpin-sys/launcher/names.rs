@@ -3,7 +3,7 @@
 //! On disk the section is an ordinary one (sonames, and a DT_RPATH relative to `$ORIGIN`). The absolute names exist in
 //! memory alone, so the bundle may be moved at any time, and no variable of the environment has to tell them.
 
-use crate::head::Bundle;
+use crate::head::{Bundle, NO_SLOT};
 use crate::place::text_at;
 
 /// One entry of the dynamic section.
@@ -35,6 +35,9 @@ pub fn compose(bundle: Bundle, parts: &[&[u8]]) -> Option<*const u8> {
 
 /// Lets entry `slot` of the dynamic section name a string.
 pub fn point(bundle: Bundle, slot: usize, text: *const u8) {
+    if slot == NO_SLOT {
+        return;
+    }
     let strings = bundle.now(bundle.head().strings) as usize;
     let entry = bundle.now(bundle.head().dynamic).cast::<Entry>().wrapping_add(slot);
     // SAFETY: the bundler made the section writable and the slot part of it.

@@ -1,7 +1,7 @@
 //! The order of events: find the bundle, name its libraries, map its loader, hand over.
 
 use crate::calls::{self, Descriptor, Mapping};
-use crate::head::{Bundle, FORM_FILE};
+use crate::head::{Bundle, FORM_FILE, Fixup};
 use crate::load::{self, Failure};
 use crate::names;
 use crate::place::{self, Path, text_at};
@@ -91,6 +91,9 @@ pub unsafe extern "C" fn after(stack: *mut usize, params: *const u8) -> usize {
     let bundle = unsafe { Bundle::at(params) };
     let head = bundle.head();
     if head.form == FORM_FILE {
+        // SAFETY: the loader hands the stack on as the kernel made it.
+        let page = unsafe { Auxiliary::behind(stack) }.get(aux::PAGE_SIZE).unwrap_or(4096);
+        crate::share::all(bundle, page);
         for index in 0..head.object_count {
             // SAFETY: the bundler made so many records.
             match unsafe { (*bundle.object(index)).descriptor } {
@@ -219,6 +222,9 @@ fn from_file(bundle: Bundle, page: usize) -> load::Loaded {
     for index in 0..bundle.head().object_count {
         provide(bundle, descriptor, index);
     }
+    for index in 0..bundle.head().fixup_count {
+        fix(bundle, index);
+    }
     let head = bundle.head();
     let _ = interpreter(bundle, &[names::text(bundle, head.search)]);
     finish(descriptor, head.loader, page, b"/proc/self/exe")
@@ -255,6 +261,27 @@ fn provide(bundle: Bundle, file: Descriptor, index: usize) {
     names::point(bundle, slot, path);
 }
 
+/// Writes into a library by which path another one is found. musl knows a library by its path, not by its soname.
+fn fix(bundle: Bundle, index: usize) {
+    let fixups = bundle.at_offset(bundle.head().fixups).cast::<Fixup>();
+    // SAFETY: the bundler made so many fixups and records.
+    let (holder, target, offset) = unsafe {
+        let fixup = fixups.add(index).read();
+        (bundle.object(fixup.holder), bundle.object(fixup.target), fixup.offset)
+    };
+    // SAFETY: as above; every record has its descriptor by now.
+    let (holder, target, name) = unsafe { ((*holder).descriptor - 1, (*target).descriptor - 1, (*holder).name) };
+    let mut digits = [0; 10];
+    let Some(path) = names::compose(bundle, &[b"/proc/self/fd/", decimal(target, &mut digits)]) else {
+        stop(b"no room for ", names::text(bundle, name), 12, b"bundle anew")
+    };
+    // SAFETY: composed just now; its NUL is written too.
+    let path = unsafe { core::slice::from_raw_parts(path, text_at(path).len() + 1) };
+    if let Err(error) = calls::write_at(holder, path, offset) {
+        stop(b"cannot write ", names::text(bundle, name), error, b"memory is short; make it a directory");
+    }
+}
+
 /// Copies a part of the bundle's file. Mapped and written: one pass over the bytes, half the time of sendfile(2).
 fn copy(file: Descriptor, memory: Descriptor, place: usize, size: usize) -> Result<(), i32> {
     if size == 0 {
@@ -279,13 +306,4 @@ fn copy(file: Descriptor, memory: Descriptor, place: usize, size: usize) -> Resu
     // SAFETY: nothing refers to it any more.
     unsafe { calls::unmap(start, size) };
     result
-}
-
-/// What the environment's [`text_at`] gives for a C string of the loader.
-///
-/// # Safety
-/// A NUL ends it.
-pub unsafe fn loader_text(start: *const u8) -> &'static [u8] {
-    // SAFETY: the caller's promise.
-    unsafe { text_at(start) }
 }

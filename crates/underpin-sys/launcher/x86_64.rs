@@ -6,6 +6,10 @@ use core::arch::{asm, global_asm};
 /// `ET_DYN` and `ET_EXEC` of this machine only: `e_machine`.
 pub const MACHINE: u16 = 62;
 
+/// Whether read-only segments may be mapped anew: on AArch64 the loader may have marked code as guarded (`PROT_BTI`),
+/// which only it knows.
+pub const SHARES: bool = true;
+
 global_asm!(
     ".globl _start",
     ".type _start, @function",
@@ -46,6 +50,8 @@ pub mod number {
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
     pub const PREAD64: usize = 17;
+    pub const PWRITE64: usize = 18;
+    pub const FALLOCATE: usize = 285;
     pub const GETCWD: usize = 79;
     pub const EXIT_GROUP: usize = 231;
     pub const OPENAT: usize = 257;

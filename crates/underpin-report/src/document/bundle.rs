@@ -203,7 +203,7 @@ impl BundleNotice {
             Notice::Data { path } => (BundleNoticeKind::Data, vec![Raw(path.clone())], None),
             Notice::Payload { size } => (BundleNoticeKind::Payload, Vec::new(), Some(*size)),
             Notice::NoCharsets => (BundleNoticeKind::NoCharsets, Vec::new(), None),
-            Notice::Memory { size } => (BundleNoticeKind::Memory, Vec::new(), Some(*size)),
+            Notice::Memory { size, .. } => (BundleNoticeKind::Memory, Vec::new(), Some(*size)),
             _ => (BundleNoticeKind::Other, Vec::new(), None),
         };
         BundleNotice { kind, text: notice.to_string(), names, bytes }

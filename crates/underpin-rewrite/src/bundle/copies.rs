@@ -70,12 +70,13 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     for item in plan.closure() {
         parts.push((item, bytes(root, item)?));
     }
+    let fixups = if plan.loader == LoaderKind::Musl { by_path(plan, &mut parts)? } else { Vec::new() };
     let align = alignment(plan.launcher.machine());
     // A first pass finds out how large the program gets with its launcher: that does not depend on the places.
     let stored = places(&parts, 0, plan.launcher.machine());
-    let size = place_all(plan, &own, &parts, &stored)?.len() as u64;
+    let size = place_all(plan, &own, &parts, (&stored, &fixups))?.len() as u64;
     let stored = places(&parts, size.next_multiple_of(align), plan.launcher.machine());
-    let mut whole = place_all(plan, &own, &parts, &stored)?;
+    let mut whole = place_all(plan, &own, &parts, (&stored, &fixups))?;
     for ((_, part), stored) in parts.iter().zip(&stored) {
         whole.resize(super::head::as_usize(stored.offset), 0);
         whole.extend_from_slice(part);
@@ -83,13 +84,46 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     Ok(whole)
 }
 
+/// Names in one library that lead to others: offset of the name, index of the other one.
+type Fixups = Vec<(u64, usize)>;
+
+/// Lets libraries name each other by paths that the launcher fills in: musl knows a library that was opened by its path
+/// by that path alone (musl `ldso/dynlink.c`, `load_library`). The loader stands first among the parts.
+fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixups>, BundleError> {
+    let names: Vec<BString> = plan.closure().map(|item| item.name.clone().unwrap_or_default()).collect();
+    // As long as the longest that the launcher may write there, and told apart by its number.
+    let path = |index: usize| BString::from(format!("/proc/self/fd/{index:010}"));
+    let mut all = Vec::new();
+    for (item, bytes) in parts.iter_mut().skip(1) {
+        let elf = Elf::read(&bytes[..]).map_err(|error| read_error(item.source.as_ref(), error))?;
+        let needed = elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
+        let known = needed.filter_map(|name| Some((name, names.iter().position(|known| known == name)?)));
+        let renames: Vec<Rename> = known.map(|(name, index)| Rename { from: name.clone(), to: path(index) }).collect();
+        if renames.is_empty() {
+            all.push(Vec::new());
+            continue;
+        }
+        let options = RewriteOptions { without_record: true, ..RewriteOptions::default() };
+        let rewrite = rewrite(bytes, &Edits { renames, ..Edits::default() }, &options)
+            .map_err(|refusal| BundleError::Library { path: item.source.clone(), refusal })?;
+        let target = |text: &BString| (0..names.len()).find(|&index| path(index) == *text);
+        let placed = rewrite.placed.iter().filter_map(|placed| Some((placed.offset.0, target(&placed.text)?)));
+        all.push(placed.collect());
+        *bytes = rewrite.apply(bytes);
+    }
+    Ok(all)
+}
+
 fn places(parts: &[(&Item, Vec<u8>)], start: u64, machine: Machine) -> Vec<Stored> {
     let mut offset = start;
     let mut places = Vec::new();
     for (_, bytes) in parts {
         let size = bytes.len() as u64;
-        let needed_size = Elf::read(&bytes[..]).map_or(size, |elf| loaded_size(&elf).min(size));
-        places.push(Stored { offset, needed_size, size });
+        let elf = Elf::read(&bytes[..]).ok();
+        let needed_size = elf.as_ref().map_or(size, |elf| loaded_size(elf).min(size));
+        let dynamic = elf.as_ref().and_then(|elf| elf.dynamic.as_ref());
+        let writes_code = dynamic.is_none_or(|dynamic| dynamic.text_relocations);
+        places.push(Stored { offset, needed_size, size, writes_code });
         offset = (offset + size).next_multiple_of(alignment(machine));
     }
     places
@@ -99,18 +133,22 @@ fn place_all(
     plan: &BundlePlan,
     own: &[u8],
     parts: &[(&Item, Vec<u8>)],
-    stored: &[Stored],
+    (stored, fixups): (&[Stored], &[Fixups]),
 ) -> Result<Vec<u8>, BundleError> {
     let mut both = parts.iter().zip(stored);
     let Some(((loader, _), place)) = both.next() else { return Err(BundleError::program("no loader")) };
     let source = Source::File { loader: loader.source.clone(), stored: *place };
-    let named = both.map(|((item, _), stored)| named(item, item.name.clone().unwrap_or_default(), *stored)).collect();
-    graft(plan, own, named, source, None)
+    let mut all: Vec<Named> =
+        both.map(|((item, _), stored)| named(item, item.name.clone().unwrap_or_default(), *stored)).collect();
+    for (named, fixups) in all.iter_mut().zip(fixups) {
+        named.fixups.clone_from(fixups);
+    }
+    graft(plan, own, all, source, None)
 }
 
 fn named(item: &Item, place: BString, stored: Stored) -> Named {
     let name = item.name.clone().unwrap_or_else(|| file_name(item.place.as_ref()).into());
-    Named { name, place, stored }
+    Named { name, place, stored, fixups: Vec::new() }
 }
 
 fn graft(

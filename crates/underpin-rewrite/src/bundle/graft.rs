@@ -28,7 +28,9 @@ const HEADER_SIZE: u64 = 56;
 /// Bytes that a path may have (`PATH_MAX`).
 const PATH_MAX: u64 = 4096;
 /// Bytes of an object's record.
-const RECORD: u64 = 48;
+const RECORD: u64 = 64;
+/// In place of a slot: the program itself does not name that library.
+const NO_SLOT: u64 = u64::MAX;
 
 /// A library that the program shall name.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub(super) struct Named {
     pub place: BString,
     /// File form: where it stands, how many bytes its segments need, how many it has.
     pub stored: Stored,
+    /// File form: names in it that lead to others, as their offset in it and the index of the other one.
+    pub fixups: Vec<(u64, usize)>,
 }
 
 /// Where a library stands in the file.
@@ -50,6 +54,8 @@ pub(super) struct Stored {
     pub needed_size: u64,
     /// The whole file.
     pub size: u64,
+    /// Whether relocation writes to its code (DT_TEXTREL).
+    pub writes_code: bool,
 }
 
 /// Charset modules of the bundle.
@@ -287,19 +293,32 @@ impl Graft<'_> {
 
     /// Records and texts.
     fn fill(&self, head: &mut Head, data: &mut Data, slots: &[Option<u64>]) {
-        let with_slot: Vec<(&Named, u64)> =
-            self.named.iter().zip(slots).filter_map(|(named, slot)| Some((named, (*slot)?))).collect();
+        // In a directory a library finds the others by itself; in a file only the launcher can hand it out.
+        let all = matches!(self.source, Source::File { .. });
+        let slots = slots.iter().map(|slot| slot.or(all.then_some(NO_SLOT)));
+        let records: Vec<(&Named, u64)> =
+            self.named.iter().zip(slots).filter_map(|(named, slot)| Some((named, slot?))).collect();
         head.objects = data.0.len() as u64;
-        head.object_count = with_slot.len() as u64;
+        head.object_count = records.len() as u64;
         let mut text = head.objects + head.object_count * RECORD;
-        for (named, slot) in &with_slot {
+        for (named, slot) in &records {
             let stored = named.stored;
-            let record = [*slot, text, stored.offset, stored.needed_size, stored.size, 0];
+            let sizes = [stored.offset, stored.needed_size, stored.size, u64::from(stored.writes_code)];
+            let [offset, needed, size, writes_code] = sizes;
+            let record = [*slot, text, offset, needed, size, writes_code, 0, 0];
             data.put(&record.map(u64::to_le_bytes).concat());
             text += named.place.len() as u64 + 1;
         }
-        for (named, _) in &with_slot {
+        for (named, _) in &records {
             data.text(&named.place);
+        }
+        data.align();
+        head.fixups = data.0.len() as u64;
+        for (holder, (named, _)) in records.iter().enumerate() {
+            for (offset, target) in &named.fixups {
+                data.put(&[holder as u64, *offset, *target as u64].map(u64::to_le_bytes).concat());
+                head.fixup_count += 1;
+            }
         }
         match &self.source {
             Source::Directory { up, loader, libraries, more } => {
@@ -316,8 +335,8 @@ impl Graft<'_> {
             }
         }
         if let Some(charsets) = &self.charsets {
-            let record = slots.iter().take(charsets.library + 1).flatten().count();
-            head.charsets_of = record as u64;
+            // Only glibc has charset modules, and there every library has a record.
+            head.charsets_of = charsets.library as u64 + 1;
             head.charsets = data.text(&charsets.place);
             head.functions = charsets.functions;
         }

@@ -103,11 +103,13 @@ pub(super) struct Head {
     pub charsets_of: u64,
     pub charsets: u64,
     pub functions: [u64; 4],
+    pub fixups: u64,
+    pub fixup_count: u64,
 }
 
 impl Head {
     /// Its size in bytes: the fields, and two words that the launcher writes.
-    pub const SIZE: u64 = 25 * 8;
+    pub const SIZE: u64 = 27 * 8;
 
     /// The bytes, in the byte order of both machines that have a launcher.
     pub fn bytes(&self) -> Vec<u8> {
@@ -133,6 +135,13 @@ impl Head {
             self.charsets,
         ];
         let written_by_the_launcher = [0, 0];
-        fields.into_iter().chain(self.functions).chain(written_by_the_launcher).flat_map(u64::to_le_bytes).collect()
+        let last = [self.fixups, self.fixup_count];
+        fields
+            .into_iter()
+            .chain(self.functions)
+            .chain(last)
+            .chain(written_by_the_launcher)
+            .flat_map(u64::to_le_bytes)
+            .collect()
     }
 }

@@ -5,7 +5,7 @@ use super::{Form, scan};
 use bstr::{BString, ByteSlice};
 use serde::Serialize;
 use std::fmt;
-use underpin_elf::Elf;
+use underpin_elf::{Elf, Machine};
 use underpin_resolve::{Closure, FindingKind, LoaderKind, Root};
 
 /// Something that a person should know about a bundle.
@@ -39,10 +39,12 @@ pub enum Notice {
     },
     /// iconv(3) is used, and a bundle in one file has no charset modules.
     NoCharsets,
-    /// Memory that every process of a bundle in one file takes for its libraries, in bytes.
+    /// Memory that a start of a bundle in one file takes for its libraries.
     Memory {
         /// How many bytes are copied at each start.
         size: u64,
+        /// Whether what is only read is given back before the program runs.
+        given_back: bool,
     },
 }
 
@@ -70,11 +72,11 @@ impl fmt::Display for Notice {
                 "it converts charsets (iconv); in one file only the built-in ones work (UTF-8, UCS-4, ASCII), or make it a \
                  directory",
             ),
-            Notice::Memory { size } => write!(
-                f,
-                "each start copies {} kB of libraries into memory, per process; a directory shares them with the page cache",
-                size.div_ceil(1024)
-            ),
+            Notice::Memory { size, given_back } => {
+                let kilobytes = size.div_ceil(1024);
+                let rest = if *given_back { ", and gives back what is only read" } else { ", per process" };
+                write!(f, "each start copies {kilobytes} kB of libraries into memory{rest}; a directory needs no copy")
+            }
         }
     }
 }
@@ -121,7 +123,7 @@ pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[It
     }
     notices.extend(data(root, items, wish));
     if wish.form == Form::File {
-        notices.extend(of_one_file(root, closure, items));
+        notices.extend(of_one_file(root, closure, elf.ident.machine, items));
     }
     notices
 }
@@ -177,9 +179,10 @@ fn data(root: &dyn Root, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
     notices
 }
 
-fn of_one_file(root: &dyn Root, closure: &Closure, items: &[Item]) -> Vec<Notice> {
+fn of_one_file(root: &dyn Root, closure: &Closure, machine: Machine, items: &[Item]) -> Vec<Notice> {
     let libraries = items.iter().filter(|item| !matches!(item.reason, Reason::Program | Reason::Loader));
-    let mut notices = vec![Notice::Memory { size: libraries.map(|item| item.size).sum() }];
+    let mut notices =
+        vec![Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back: machine == Machine::X86_64 }];
     let converts = |object: &underpin_resolve::Object| {
         let libc = object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"));
         !libc && !scan::imports(root, object.path.as_ref(), &[b"iconv_open"]).is_empty()

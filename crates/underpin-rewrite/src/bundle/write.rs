@@ -46,6 +46,7 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
     // `join` of nothing adds a slash.
     let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
+    temporary.sync()?;
     temporary.become_target(target)?;
     Ok(Written { entry, size, judged })
 }
@@ -90,8 +91,7 @@ fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BundleError> {
         }
         let mut file = File::create_new(path)?;
         file.write_all(bytes)?;
-        file.set_permissions(Permissions::from_mode(mode))?;
-        file.sync_data()
+        file.set_permissions(Permissions::from_mode(mode))
     };
     write().map_err(|error| failed(path, error))
 }
@@ -114,6 +114,12 @@ impl Temporary {
         hidden.push(name);
         hidden.push(format!(".{}", std::process::id()));
         Ok(Temporary { path: parent.join(hidden) })
+    }
+
+    /// Waits until all of it is on the disk: once for its file system, since a bundle may be thousands of small files.
+    fn sync(&self) -> Result<(), BundleError> {
+        let sync = || rustix::fs::syncfs(File::open(&self.path)?).map_err(io::Error::from);
+        sync().map_err(|error| failed(&self.path, error))
     }
 
     fn become_target(self, target: &Path) -> Result<(), BundleError> {

@@ -1,0 +1,85 @@
+//! Gives memory back: what the loader mapped from memory files and nobody writes to is mapped from the bundle's own file
+//! instead, so that processes share it with the page cache, and the copies are dropped.
+//!
+//! Runs behind the loader, before the program. The bytes are the same, at the same addresses; where a step fails,
+//! the copy stays.
+
+use crate::arch;
+use crate::calls::{self, Descriptor, Mapping};
+use crate::head::{Bundle, Object};
+use crate::load::{self, Header};
+use crate::maps;
+
+/// Shares every library of the bundle that can be shared.
+pub fn all(bundle: Bundle, page: usize) {
+    if !arch::SHARES {
+        return;
+    }
+    // SAFETY: a terminated literal.
+    let Ok(file) = (unsafe { calls::open(c"/proc/self/exe".as_ptr().cast()) }) else { return };
+    for loaded in maps::loaded(bundle) {
+        let Some(descriptor) = descriptor_in(loaded.name) else { continue };
+        let object = (0..bundle.head().object_count).map(|index| bundle.object(index)).find(|object| {
+            // SAFETY: the bundler made so many records.
+            unsafe { (**object).descriptor == descriptor + 1 && (**object).shared == 0 }
+        });
+        if let Some(object) = object {
+            // SAFETY: one of the bundler's records, which is written to here alone.
+            let object = unsafe { &mut *object };
+            object.shared = 1;
+            one(object, loaded.base, file, page);
+        }
+    }
+    calls::close(file);
+}
+
+/// The number in `/proc/self/fd/7`.
+fn descriptor_in(name: &[u8]) -> Option<Descriptor> {
+    let (start, digits) = name.split_at_checked(b"/proc/self/fd/".len())?;
+    if !crate::memory::same(start, b"/proc/self/fd/") || digits.is_empty() {
+        return None;
+    }
+    let digit = |number: usize, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + usize::from(digit - b'0'));
+    digits.iter().try_fold(0, digit)
+}
+
+fn one(object: &Object, base: usize, file: Descriptor, page: usize) {
+    let memory = object.descriptor - 1;
+    let mut start = load::Start::empty();
+    let Ok(read) = calls::read_at(memory, &mut start.0, 0) else { return };
+    let Some((_, loads)) = load::headers(&start, read) else { return };
+    if object.writes_code != 0 {
+        return;
+    }
+    let down = |address: usize| address & !(page - 1);
+    let up = |address: usize| down(address + page - 1);
+    for load in loads.clone().filter(|load| load.flags & 2 == 0 && load.file_size > 0) {
+        let (offset, address) = (down(load.offset as usize), down(base.wrapping_add(load.address as usize)));
+        let end = load.offset as usize + load.file_size as usize;
+        let protection = load.protection();
+        let flags = calls::MAP_PRIVATE | calls::MAP_FIXED;
+        let file = Some((file, object.place + offset));
+        // SAFETY: the loader mapped the same bytes there, read-only, and keeps none of its own in them.
+        let mapped = unsafe { calls::map(&Mapping { address, size: up(end) - offset, protection, flags, file }) };
+        if mapped.is_ok() {
+            release(memory, (offset, up(end)), loads.clone(), page);
+        }
+    }
+}
+
+/// Drops the pages of a copy, but for those that a writable segment shares with the next one.
+fn release(memory: Descriptor, range: (usize, usize), loads: impl Iterator<Item = Header>, page: usize) {
+    let (mut start, mut end) = range;
+    for load in loads.filter(|load| load.flags & 2 != 0) {
+        let first = load.offset as usize & !(page - 1);
+        let last = (load.offset as usize + load.file_size as usize + page - 1) & !(page - 1);
+        if first <= start {
+            start = start.max(last);
+        } else {
+            end = end.min(first);
+        }
+    }
+    if start < end {
+        calls::punch(memory, start, end - start);
+    }
+}
