@@ -99,7 +99,6 @@ pub struct BundleNotice {
     /// In words, with what to do.
     pub text: String,
     /// The files that it is about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Raw>,
     /// A figure in bytes, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,7 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     for item in plan.closure() {
         parts.push((item, bytes(root, item)?));
     }
-    let fixups = if plan.loader == LoaderKind::Musl { by_path(plan, &mut parts)? } else { Vec::new() };
+    let fixups = by_path(plan, &mut parts)?;
     let align = alignment(plan.launcher.machine());
     // A first pass finds out how large the program gets with its launcher: that does not depend on the places.
     let stored = places(&parts, 0, plan.launcher.machine());
@@ -87,17 +87,21 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
 /// Names in one library that lead to others: offset of the name, index of the other one.
 type Fixups = Vec<(u64, usize)>;
 
-/// Lets libraries name each other by paths that the launcher fills in: musl knows a library that was opened by its path
-/// by that path alone (musl `ldso/dynlink.c`, `load_library`). The loader stands first among the parts.
+/// Lets libraries name each other by paths that the launcher fills in, where no soname will do: musl knows a library
+/// that was opened by its path by that path alone (musl `ldso/dynlink.c`, `load_library`), and so does glibc one without
+/// a soname. The loader stands first among the parts.
 fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixups>, BundleError> {
-    let names: Vec<BString> = plan.closure().map(|item| item.name.clone().unwrap_or_default()).collect();
+    let by_path = |item: &Item| plan.loader == LoaderKind::Musl || !item.is_soname;
+    let names: Vec<(BString, bool)> =
+        plan.closure().map(|item| (item.name.clone().unwrap_or_default(), by_path(item))).collect();
     // As long as the longest that the launcher may write there, and told apart by its number.
     let path = |index: usize| BString::from(format!("/proc/self/fd/{index:010}"));
     let mut all = Vec::new();
     for (item, bytes) in parts.iter_mut().skip(1) {
         let elf = Elf::read(&bytes[..]).map_err(|error| read_error(item.source.as_ref(), error))?;
         let needed = elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
-        let known = needed.filter_map(|name| Some((name, names.iter().position(|known| known == name)?)));
+        let known = needed
+            .filter_map(|name| Some((name, names.iter().position(|(known, by_path)| known == name && *by_path)?)));
         let renames: Vec<Rename> = known.map(|(name, index)| Rename { from: name.clone(), to: path(index) }).collect();
         if renames.is_empty() {
             all.push(Vec::new());
@@ -148,7 +152,7 @@ fn place_all(
 
 fn named(item: &Item, place: BString, stored: Stored) -> Named {
     let name = item.name.clone().unwrap_or_else(|| file_name(item.place.as_ref()).into());
-    Named { name, place, stored, fixups: Vec::new() }
+    Named { name, place, stored, is_soname: item.is_soname, fixups: Vec::new() }
 }
 
 fn graft(

@@ -41,6 +41,8 @@ pub(super) struct Named {
     pub place: BString,
     /// File form: where it stands, how many bytes its segments need, how many it has.
     pub stored: Stored,
+    /// Whether the name is its soname.
+    pub is_soname: bool,
     /// File form: names in it that lead to others, as their offset in it and the index of the other one.
     pub fixups: Vec<(u64, usize)>,
 }
@@ -135,6 +137,16 @@ impl Data {
     }
 }
 
+/// The segment of data.
+struct DataSegment {
+    data: Vec<u8>,
+    head: Head,
+    /// Its size in memory: room for composed names is behind its bytes.
+    memory_size: u64,
+    /// Size of the string table in it.
+    strings_size: u64,
+}
+
 /// Where the two segments stand.
 struct Places {
     code: (u64, u64),
@@ -148,7 +160,7 @@ impl Graft<'_> {
     /// [`BundleError::Program`] where its headers make no sense.
     pub fn bytes(&self) -> Result<Vec<u8>, BundleError> {
         let places = self.places();
-        let (data, head, memory_size) = self.data(&places)?;
+        let DataSegment { data, head, memory_size, strings_size } = self.data(&places)?;
         let mut bytes = self.program.to_vec();
         bytes.resize(as_usize(places.code.0), 0);
         bytes.extend(self.launcher.pointed_at(places.data.1 - places.code.1));
@@ -159,7 +171,7 @@ impl Graft<'_> {
             let start = as_usize(places.data.0 + (address - places.data.1));
             bytes[start..start + table.len()].copy_from_slice(&table);
         }
-        self.section_header(&mut bytes, places.data.0 + (head.dynamic - places.data.1), &head);
+        self.section_headers(&mut bytes, &places, &head, strings_size);
         self.file_header(&mut bytes, places.code.1 + self.launcher.entry(), places.data.0 + Head::SIZE)?;
         Ok(bytes)
     }
@@ -179,8 +191,8 @@ impl Graft<'_> {
         self.elf.segments.len() as u64 + 2 + u64::from(!has_phdr)
     }
 
-    /// The data segment's bytes, its head, and how large it is in memory.
-    fn data(&self, places: &Places) -> Result<(Vec<u8>, Head, u64), BundleError> {
+    /// The data segment.
+    fn data(&self, places: &Places) -> Result<DataSegment, BundleError> {
         let address = |offset: u64| places.data.1 + offset;
         let mut head = Head { own_address: address(0), entry: self.elf.entry.0, ..Head::default() };
         let mut data = Data::default();
@@ -216,7 +228,7 @@ impl Graft<'_> {
         head.room_size = self.room();
         data.0[..as_usize(Head::SIZE)].copy_from_slice(&head.bytes());
         let memory_size = head.room + head.room_size;
-        Ok((data.0, head, memory_size))
+        Ok(DataSegment { data: data.0, head, memory_size, strings_size: strings.0.len() as u64 })
     }
 
     /// Room for every absolute path, each as long as a path may be: pages that are not written to cost nothing.
@@ -259,6 +271,7 @@ impl Graft<'_> {
                 entries.push((tag::NEEDED, *name));
             }
         }
+        let in_file = matches!(self.source, Source::File { .. });
         let mut needed = self.elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
         for (kind, value) in old {
             if kind == tag::RPATH || kind == tag::RUNPATH {
@@ -266,10 +279,15 @@ impl Graft<'_> {
             }
             if kind == tag::NEEDED
                 && let Some(name) = needed.next()
-                && !self.flatten
                 && let Some(index) = self.named.iter().position(|named| named.name == *name)
             {
-                slots[index] = Some(entries.len() as u64);
+                match self.flatten {
+                    // The name stays beside the path, for versions are looked up by it; without a soname nothing in one
+                    // file would answer to it.
+                    true if in_file && !self.named[index].is_soname => continue,
+                    true => {}
+                    false => slots[index] = Some(entries.len() as u64),
+                }
             }
             entries.push((kind, value));
         }
@@ -383,23 +401,28 @@ impl Graft<'_> {
         bytes.copied().ok_or_else(|| BundleError::program("its program headers are cut short"))
     }
 
-    /// Lets the section header of `.dynamic` follow: tools read it first. A table that makes no sense stays as it is.
-    fn section_header(&self, bytes: &mut [u8], offset: u64, head: &Head) {
-        const SHT_DYNAMIC: u32 = 6;
+    /// Lets the section headers of `.dynamic` and `.dynstr` follow: tools read these first. A table that makes no sense
+    /// stays as it is.
+    fn section_headers(&self, bytes: &mut [u8], places: &Places, head: &Head, strings: u64) {
+        const SHT_STRTAB: u64 = 3;
+        const SHT_DYNAMIC: u64 = 6;
         const SIZE: usize = 64;
-        let number = |at: usize, size: usize| -> usize {
-            let bytes = self.program.get(at..at + size).unwrap_or_default();
-            as_usize(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        let number = |at: usize, size: usize| -> u64 {
+            let bytes = self.program.get(at..at.saturating_add(size)).unwrap_or_default();
+            bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
-        let (table, count) = (number(40, 8), number(60, 2));
+        let old_strings = self.elf.dynamic.as_ref().and_then(|dynamic| dynamic.string_table).map(|(start, _)| start.0);
+        let (table, count) = (as_usize(number(40, 8)), as_usize(number(60, 2)));
         let end = self.program.len();
-        let headers =
-            (0..count).map(|index| table.saturating_add(index * SIZE)).filter(|at| at.saturating_add(SIZE) <= end);
-        for at in headers {
-            if bytes[at + 4..at + 8] == SHT_DYNAMIC.to_le_bytes() {
-                let fields = [head.dynamic, offset, head.strings - head.dynamic];
-                bytes[at + 16..at + 40].copy_from_slice(&fields.map(u64::to_le_bytes).concat());
-            }
+        let headers = (0..count).map(|index| table.saturating_add(index * SIZE));
+        for at in headers.filter(|at| at.saturating_add(SIZE) <= end) {
+            let (address, size) = match number(at + 4, 4) {
+                SHT_DYNAMIC => (head.dynamic, head.strings - head.dynamic),
+                SHT_STRTAB if Some(number(at + 16, 8)) == old_strings => (head.strings, strings),
+                _ => continue,
+            };
+            let offset = places.data.0 + (address - places.data.1);
+            bytes[at + 16..at + 40].copy_from_slice(&[address, offset, size].map(u64::to_le_bytes).concat());
         }
     }
 

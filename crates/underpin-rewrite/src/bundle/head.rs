@@ -8,7 +8,7 @@ use underpin_elf::{Elf, Machine, SegmentKind};
 const PARAMS: &[u8; 16] = b"underpin-bundle1";
 
 /// A launcher's image, as it will stand in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     bytes: Vec<u8>,
     entry: u64,

@@ -7,8 +7,11 @@ use super::BundleError;
 use super::plan::{BundlePlan, Form, Reason};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
 use underpin_elf::Machine;
 use underpin_resolve::LoaderKind;
 
@@ -48,12 +51,25 @@ pub fn judge(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
 /// Runs a command without variables and hands back the lines that it prints.
 fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
     let shown = format!("{}", command.get_program().to_string_lossy());
-    let output = command.output().map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
+    let output = started(command).map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;
     if !output.status.success() {
         let said = output.stderr.to_str_lossy();
         return Err(BundleError::Judge(format!("{shown} ended with {}: {}", output.status, said.trim())));
     }
     Ok(output.stdout.lines().map(BString::from).collect())
+}
+
+/// Starts a command whose file was written just now. Where another thread forks in between, its child holds the file
+/// open for writing until its own exec, and the kernel says ETXTBSY for that long.
+fn started(command: &mut Command) -> io::Result<Output> {
+    const ATTEMPTS: usize = 100;
+    for _ in 0..ATTEMPTS {
+        match command.output() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(Duration::from_millis(10)),
+            result => return result,
+        }
+    }
+    command.output()
 }
 
 /// The path in a line `name => path (0x...)` or `path (0x...)`; `None` for the kernel's vdso.

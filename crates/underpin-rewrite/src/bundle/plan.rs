@@ -90,6 +90,9 @@ pub struct Item {
     /// The name by which it is asked for, where it is an object.
     #[serde(skip)]
     pub(super) name: Option<BString>,
+    /// Whether that name is its soname, by which loaders recognise it among the loaded objects.
+    #[serde(skip)]
+    pub(super) is_soname: bool,
     /// Names that it uses and what they become.
     #[serde(skip)]
     pub(super) renames: Vec<(BString, BString)>,
@@ -121,7 +124,7 @@ pub struct BundlePlan {
 impl Item {
     /// A file that is copied as it is.
     pub(super) fn file(source: BString, place: BString, reason: Reason, size: u64) -> Item {
-        Item { source, place, reason, size, name: None, renames: Vec::new() }
+        Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new() }
     }
 }
 
@@ -274,6 +277,7 @@ impl Taken {
             reason,
             size: object.size,
             renames: renames(closure, id),
+            is_soname: object.soname.as_ref() == Some(&name),
             name: Some(name),
         });
         Ok(())

@@ -33,8 +33,10 @@ pub(super) fn take(
         if files.is_empty() {
             return Err(BundleError::NotIncluded(argument.clone()));
         }
+        // Named itself, not found in a directory.
+        let alone = files.len() == 1 && files[0] == *argument;
         for path in files {
-            file(taken, resolver, root, (&path, &program), &reason, wish)?;
+            file(taken, resolver, root, (&path, &program), (&reason, alone), wish)?;
         }
     }
     Ok(())
@@ -83,7 +85,7 @@ fn file(
     resolver: &Resolver<'_>,
     root: &dyn Root,
     paths: (&BString, &BString),
-    reason: &Reason,
+    (reason, alone): (&Reason, bool),
     wish: &Wish<'_>,
 ) -> Result<(), BundleError> {
     let (path, program) = paths;
@@ -92,14 +94,19 @@ fn file(
         return Ok(());
     }
     let opened = root.open(path.as_ref()).map_err(|error| read_error(path.as_ref(), error))?;
-    let is_library = Elf::read(&*opened.source).is_ok_and(|elf| {
-        elf.ident.file_type == FileType::Dynamic && elf.interpreter.is_none() && elf.dynamic.is_some()
-    });
-    if wish.form == Form::File && !is_library {
-        return Err(BundleError::NeedsDirectory { path: path.clone(), reason: "is opened by its path" });
+    let elf = Elf::read(&*opened.source).ok();
+    let library = elf.filter(|elf| elf.ident.file_type == FileType::Dynamic && elf.interpreter.is_none());
+    let dynamic = library.and_then(|elf| elf.dynamic).filter(|dynamic| !dynamic.flags.pie());
+    let has_soname = dynamic.as_ref().is_some_and(|dynamic| dynamic.soname.is_some());
+    let is_library = dynamic.is_some();
+    if wish.form == Form::File && !has_soname {
+        let reason = "is opened by its path, and what is in one file has none";
+        return Err(BundleError::NeedsDirectory { path: path.clone(), reason });
     }
     let place = place(path.as_ref(), program.as_ref());
-    let by_name = wish.form == Form::File || place.starts_with(b"lib/") && !place[4..].contains(&b'/');
+    let in_lib = place.starts_with(b"lib/") && !place[4..].contains(&b'/');
+    // A library with a soname that was named itself is one that is opened by name; a plugin keeps its place.
+    let by_name = wish.form == Form::File || in_lib || alone && has_soname;
     if is_library && by_name {
         return taken.library(resolver, path.as_ref(), reason, wish);
     }

@@ -1,0 +1,200 @@
+//! What is not bundled, with the reason; and what a failed bundle leaves behind: nothing.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod bundle_support;
+
+use bundle_support::{FORMS, Making};
+use std::path::Path;
+use underpin_rewrite::bundle::{BundleError, Form, Launcher, Notice};
+use underpin_test_support::{Fixture, Output, need};
+
+const HELLO: &str = "#include <stdio.h>\nint main(void){puts(\"hello\");return 0;}";
+
+fn hello(flags: &[&str]) -> Fixture {
+    let dir = Fixture::new();
+    dir.write("main.c", HELLO);
+    dir.cc(["-o", "hello", "main.c"].iter().chain(flags));
+    dir
+}
+
+fn refused(dir: &Fixture, making: &Making<'_>) -> BundleError {
+    let before = listing(dir);
+    let error = making.write().expect_err("a refusal");
+    assert_eq!(listing(dir), before, "something was left behind");
+    error
+}
+
+fn listing(dir: &Fixture) -> String {
+    dir.must("find", [dir.text(), "-printf", "%p %s\n"])
+}
+
+#[test]
+fn a_static_program_has_no_loader_to_carry() {
+    need!("cc");
+    for flag in ["-static", "-static-pie"] {
+        let dir = hello(&[flag]);
+        let program = dir.join("hello");
+        let error = refused(&dir, &Making::new(&program, Form::Directory, dir.path()));
+        assert!(matches!(error, BundleError::Static(_)), "{flag}: {error}");
+    }
+}
+
+#[test]
+fn a_machine_without_a_launcher_is_named() {
+    let dir = Fixture::new();
+    let program = Path::new("/prog");
+    dir.mkdir("sysroot/lib");
+    // A file header and three program headers of a program for 32-bit ARM are all that is looked at.
+    dir.write("sysroot/prog", arm_program());
+    let mut making = Making::new(program, Form::Directory, dir.path());
+    making.sysroot = Some(dir.join("sysroot"));
+    let error = refused(&dir, &making);
+    assert!(matches!(&error, BundleError::Machine { machine, .. } if machine == "arm"), "{error}");
+}
+
+/// A 32-bit little-endian ET_EXEC for ARM with PT_INTERP, PT_DYNAMIC (DT_NULL alone) and one PT_LOAD.
+fn arm_program() -> Vec<u8> {
+    let word = |value: u32| value.to_le_bytes().to_vec();
+    let half = |value: u16| value.to_le_bytes().to_vec();
+    let header = |kind, offset: u32, size: u32| [kind, offset, 0x1_0000 + offset, 0x1_0000 + offset, size, size, 4, 4];
+    let interpreter = b"/lib/ld-linux-armhf.so.3\0";
+    let (interpreter_at, dynamic_at) = (52 + 3 * 32, 52 + 3 * 32 + 28);
+    let end = dynamic_at + 8;
+    let mut bytes = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    bytes.extend([half(2), half(40), word(1), word(0x1_0000), word(52), word(0), word(0x0500_0000)].concat());
+    bytes.extend([half(52), half(32), half(3), half(40), half(0), half(0)].concat());
+    for fields in [header(3, interpreter_at, interpreter.len() as u32), header(1, 0, end), header(2, dynamic_at, 8)] {
+        bytes.extend(fields.into_iter().flat_map(u32::to_le_bytes));
+    }
+    bytes.extend(interpreter);
+    bytes.resize(end as usize, 0);
+    bytes
+}
+
+#[test]
+fn a_program_that_does_not_start_here_is_not_bundled() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("x.c", "int x(void){return 0;}");
+    dir.write("main.c", "int x(void);int main(void){return x();}");
+    dir.cc(["-shared", "-fPIC", "-o", "libx.so", "x.c"]);
+    dir.cc(["-o", "hello", "main.c", "-L.", "-lx"]);
+    let program = dir.join("hello");
+    let error = refused(&dir, &Making::new(&program, Form::Directory, dir.path()));
+    assert!(matches!(&error, BundleError::Missing { name, .. } if name == "libx.so"), "{error}");
+}
+
+#[test]
+fn the_closure_cannot_be_left_out() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    let making = Making { exclude: vec!["libc.so.*"], ..Making::new(&program, Form::Directory, dir.path()) };
+    let error = refused(&dir, &making);
+    assert!(matches!(&error, BundleError::Excluded { name, .. } if name == "libc.so.6"), "{error}");
+}
+
+#[test]
+fn only_a_bundle_is_replaced_and_only_when_asked() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    for form in FORMS {
+        let mut making = Making::new(&program, form, dir.path());
+        making.entry();
+        assert!(matches!(refused(&dir, &making), BundleError::Exists(_)));
+        making.replace = true;
+        let entry = making.entry();
+        assert_eq!(Output::of(&mut dir.command(entry)).stdout, "hello\n", "{form:?}");
+        making.target = if form == Form::File { dir.write("own", "mine") } else { dir.mkdir("folder") };
+        assert!(matches!(refused(&dir, &making), BundleError::NoBundle(_)));
+    }
+}
+
+#[test]
+fn what_is_not_there_is_not_included() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    for name in ["libnowhere.so.9", "/nowhere/at/all", "/etc/no*such"] {
+        let making = Making { include: vec![name.to_owned()], ..Making::new(&program, Form::Directory, dir.path()) };
+        let error = refused(&dir, &making);
+        assert!(matches!(&error, BundleError::NotIncluded(what) if what == name), "{error}");
+    }
+}
+
+#[test]
+fn data_needs_a_directory() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    let data = dir.write("share/data", "data").display().to_string();
+    let making = Making { include: vec![data.clone()], ..Making::new(&program, Form::File, dir.path()) };
+    let error = refused(&dir, &making);
+    assert!(matches!(&error, BundleError::NeedsDirectory { .. }), "{error}");
+    let making = Making { include: vec![data], ..Making::new(&program, Form::Directory, dir.path()) };
+    making.entry();
+    assert_eq!(std::fs::read(making.target.join("bin/share/data")).expect("beside the program"), b"data");
+}
+
+#[test]
+fn an_incomplete_bundle_says_so() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    let making = Making::new(&program, Form::Directory, dir.path());
+    let entry = making.entry();
+    std::fs::rename(making.target.join("lib"), dir.join("lost")).expect("its libraries");
+    let output = Output::of(&mut dir.command(&entry));
+    assert_eq!(output.code, Some(126));
+    assert!(output.stderr.contains("/lib/ld-") && output.stderr.contains("not complete"), "{}", output.stderr);
+    dir.write("hello.dir/lib/.keep", "");
+    let name = std::fs::read_dir(dir.join("lost")).unwrap().map(|entry| entry.unwrap().file_name());
+    let loader = name.into_iter().find(|name| name.to_string_lossy().starts_with("ld-")).expect("a loader");
+    std::fs::write(making.target.join("lib").join(loader), "no loader").expect("a damaged loader");
+    let output = Output::of(&mut dir.command(&entry));
+    assert_eq!(output.code, Some(126));
+    assert!(output.stderr.contains("none for this machine"), "{}", output.stderr);
+}
+
+#[test]
+fn programs_that_look_at_themselves_and_carry_data_are_told_about() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write(
+        "main.c",
+        "#include <unistd.h>\nint main(void){char b[99];return readlink(\"/proc/self/exe\",b,sizeof b)<0;}",
+    );
+    dir.cc(["-o", "hello", "main.c"]);
+    let program = dir.join("hello");
+    let mut bytes = std::fs::read(&program).expect("the program");
+    let plan = Making::new(&program, Form::Directory, dir.path()).plan().expect("a plan");
+    assert!(plan.notices.contains(&Notice::OwnFile) && !plan.notices.contains(&Notice::SetUser), "{:?}", plan.notices);
+    bytes.extend([7; 1000]);
+    std::fs::write(&program, bytes).expect("a payload");
+    dir.chmod("hello", 0o4755);
+    let plan = Making::new(&program, Form::Directory, dir.path()).plan().expect("a plan");
+    assert!(plan.notices.contains(&Notice::Payload { size: 1000 }), "{:?}", plan.notices);
+    assert!(plan.notices.contains(&Notice::SetUser), "{:?}", plan.notices);
+}
+
+#[test]
+fn an_image_that_is_no_launcher_is_refused() {
+    need!("cc");
+    let dir = hello(&["-static"]);
+    let no_launcher = std::fs::read(dir.join("hello")).expect("a program");
+    for image in [&b"nothing"[..], &no_launcher, &[]] {
+        assert!(matches!(Launcher::new(image), Err(BundleError::Launcher(_))));
+    }
+    let own = bundle_support::launcher(underpin_elf::Machine::host().expect("a machine")).expect("a launcher");
+    let whole = Launcher::new(own).expect("the launcher of this build");
+    for end in (0..own.len()).step_by(97) {
+        // What is behind its read-only segments is for tools.
+        assert!(
+            Launcher::new(&own[..end]).is_ok_and(|cut| cut == whole) || Launcher::new(&own[..end]).is_err(),
+            "{end}"
+        );
+    }
+    assert!(Launcher::new(&own[..own.len() / 2]).is_err());
+}

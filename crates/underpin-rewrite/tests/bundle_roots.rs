@@ -1,0 +1,275 @@
+//! Bundles on other systems: a Debian with an older glibc, a root with musl alone, a root with nothing at all. The
+//! programs were built here, against a glibc that none of these roots has.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod bundle_release;
+mod bundle_support;
+
+use bundle_release::release;
+use bundle_support::{FORMS, Making, Root, can_enter};
+use std::path::Path;
+use underpin_rewrite::bundle::{Form, Notice, Reason};
+use underpin_test_support::{Fixture, need};
+
+const NAME_SERVICE: &str = r#"
+#include <pwd.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    struct passwd *entry = getpwnam(argv[1]);
+    if (!entry) { puts("nobody of that name"); return 3; }
+    printf("%s %d %s\n", entry->pw_name, (int)entry->pw_uid, entry->pw_dir);
+    return 0;
+}
+"#;
+
+const CHARSETS: &str = r#"
+#include <iconv.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    char from[] = "\xc3\xa9", to[64], *in = from, *out = to;
+    size_t left = 2, room = sizeof to;
+    iconv_t conversion = iconv_open(argv[1], "UTF-8");
+    if (conversion == (iconv_t)-1) { puts("no such charset"); return 3; }
+    iconv(conversion, &in, &left, &out, &room);
+    for (char *byte = to; byte < out; byte++) printf("%02x", (unsigned char)*byte);
+    printf(" %s\n", getenv("GCONV_PATH") ? getenv("GCONV_PATH") : "unset");
+    return 0;
+}
+"#;
+
+const EXCEPTIONS: &str = r#"
+#include <atomic>
+#include <iostream>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+thread_local int depth;
+int deep(int levels) {
+    depth++;
+    if (levels == 0) throw std::runtime_error("thrown at " + std::to_string(depth));
+    return deep(levels - 1) + 1;
+}
+int main() {
+    std::vector<std::thread> threads;
+    std::atomic<int> caught{0};
+    for (int index = 0; index < 8; index++)
+        threads.emplace_back([&] { try { deep(50); } catch (std::exception &) { caught++; } });
+    for (auto &thread : threads) thread.join();
+    auto later = std::async(std::launch::async, [] { return deep(3); });
+    try { later.get(); } catch (std::exception &error) { std::cout << error.what() << ", caught " << caught << "\n"; }
+}
+"#;
+
+/// Every root that can be had here. The musl root needs musl, the older one a package of Debian.
+fn roots() -> Vec<Root> {
+    let mut roots = vec![Root::empty()];
+    if underpin_test_support::available("musl-gcc") {
+        roots.push(Root::musl());
+    }
+    if let Some(older) = release("bullseye") {
+        roots.push(Root::older(&older));
+    }
+    roots
+}
+
+/// Bundles a program built from source into each root, in both forms, and compares what it prints there.
+fn everywhere(compiler: &str, source: (&str, &str), flags: &[&str], args: &[&str], expected: &str) {
+    let dir = Fixture::new();
+    dir.write(source.0, source.1);
+    dir.must(compiler, ["-o", "program", source.0].iter().chain(flags));
+    for root in roots() {
+        for form in FORMS {
+            let entry = Making::new(&dir.join("program"), form, &root.place()).entry();
+            let command: Vec<String> =
+                std::iter::once(root.inside(&entry)).chain(args.iter().map(|&arg| arg.into())).collect();
+            let command: Vec<&str> = command.iter().map(String::as_str).collect();
+            let output = root.run(form == Form::File, &command);
+            assert_eq!(output.stdout, expected, "{} {form:?}: {}", root.name, output.stderr);
+        }
+    }
+}
+
+#[test]
+fn exceptions_and_threads_work() {
+    need!("c++");
+    if can_enter() {
+        everywhere("c++", ("main.cpp", EXCEPTIONS), &["-pthread"], &[], "thrown at 4, caught 8\n");
+    }
+}
+
+#[test]
+fn users_are_looked_up_in_the_files_of_the_machine() {
+    need!("cc");
+    if can_enter() {
+        everywhere("cc", ("main.c", NAME_SERVICE), &[], &["probe"], "probe 4711 /home/probe\n");
+    }
+}
+
+/// UTF-16 is no built-in charset; the variable that leads to the modules is gone before the program starts.
+#[test]
+fn charset_modules_come_from_the_bundle() {
+    need!("cc");
+    if !can_enter() {
+        return;
+    }
+    let dir = Fixture::new();
+    dir.write("main.c", CHARSETS);
+    dir.cc(["-o", "program", "main.c"]);
+    let program = dir.join("program");
+    for root in roots() {
+        let making = Making::new(&program, Form::Directory, &root.place());
+        let plan = making.plan().expect("a plan");
+        assert!(plan.items.iter().any(|item| item.reason == Reason::Charset && item.place == "lib/gconv/UTF-16.so"));
+        let entry = root.inside(&making.entry());
+        assert_eq!(root.run(false, &[&entry, "UTF-16BE"]).stdout, "00e9 unset\n", "{}", root.name);
+        // A variable of the user's own is the user's.
+        let own = root.run_with(false, &[("GCONV_PATH", "/tmp/own")], &[&entry, "UTF-16BE"]);
+        // glibc then looks where its own were at home, which only the older Debian has.
+        let expected = if root.name == "older glibc" { "00e9 /tmp/own\n" } else { "no such charset\n" };
+        assert_eq!(own.stdout, expected, "{}", root.name);
+    }
+    let one = Making::new(&program, Form::File, dir.path()).plan().expect("a plan");
+    assert!(one.notices.contains(&Notice::NoCharsets), "{:?}", one.notices);
+}
+
+#[test]
+fn git_works() {
+    need!("/usr/bin/git");
+    if !can_enter() {
+        return;
+    }
+    let expected =
+        String::from_utf8(std::process::Command::new("/usr/bin/git").arg("--version").output().unwrap().stdout);
+    let expected = expected.expect("text");
+    for root in roots() {
+        root.dir.must("mknod", [root.dir.join("dev/null").as_os_str(), "c".as_ref(), "1".as_ref(), "3".as_ref()]);
+        for form in FORMS {
+            let entry = root.inside(&Making::new(Path::new("/usr/bin/git"), form, &root.place()).entry());
+            let output = root.run(form == Form::File, &[&entry, "--version"]);
+            assert_eq!(output.stdout, expected, "{} {form:?}: {}", root.name, output.stderr);
+            let repository = format!("/tmp/repository-{form:?}");
+            let output = root.run(form == Form::File, &[&entry, "init", "--quiet", "--template=", &repository]);
+            assert_eq!(output.code, Some(0), "{} {form:?}: {}", root.name, output.stderr);
+        }
+    }
+}
+
+/// With its library of modules, some of them objects with libraries of their own that the program does not need.
+#[test]
+fn python_finds_its_modules_in_the_bundle() {
+    need!("/usr/bin/python3", "/usr/lib/python3/dist-packages");
+    let program = Path::new("/usr/bin/python3").canonicalize().expect("python");
+    let name = program.file_name().unwrap().to_str().unwrap();
+    if !can_enter() {
+        return;
+    }
+    for root in [Root::empty()].into_iter().chain(release("bullseye").map(|older| Root::older(&older))) {
+        let mut making = Making::new(&program, Form::Directory, &root.place());
+        making.include = vec![format!("/usr/lib/{name}")];
+        making.exclude = vec!["*.pyc", "*/test/*", "gconv"];
+        let entry = root.inside(&making.entry());
+        let script = "import ctypes, json, sqlite3, ssl, sys; print(sys.prefix, json.dumps([ssl.OPENSSL_VERSION[:7]]))";
+        let output = root.run(false, &[&entry, "-B", "-c", script]);
+        let prefix = root.inside(&making.target);
+        assert_eq!(output.stdout, format!("{prefix} [\"OpenSSL\"]\n"), "{}: {}", root.name, output.stderr);
+    }
+}
+
+#[test]
+fn emacs_says_its_version() {
+    need!("/usr/bin/emacs-gtk", "/usr/lib/emacs");
+    if !can_enter() {
+        return;
+    }
+    // One root is enough for so large a bundle.
+    {
+        let root = Root::empty();
+        let mut making = Making::new(Path::new("/usr/bin/emacs-gtk"), Form::Directory, &root.place());
+        making.include = vec!["/usr/lib/emacs".to_owned()];
+        making.exclude = vec!["gconv"];
+        let plan = making.plan().expect("a plan");
+        let told = |path: &str| {
+            plan.notices.iter().any(|notice| matches!(notice, Notice::Data { path: data } if data == path))
+        };
+        assert!(told("/usr/share/emacs") && !told("/usr/lib/emacs"), "{:?}", plan.notices);
+        let entry = root.inside(&making.entry());
+        let output = root.run(false, &[&entry, "--version"]);
+        assert!(output.stdout.starts_with("GNU Emacs "), "{}: {}{}", root.name, output.stdout, output.stderr);
+    }
+}
+
+/// The shell of an older Debian, started by a bundled program, with the older C library of that Debian.
+#[test]
+fn programs_of_the_host_keep_their_own_loader() {
+    need!("cc");
+    let Some(older) = release("bullseye") else { return };
+    if !can_enter() {
+        return;
+    }
+    let root = Root::older(&older);
+    let dir = Fixture::new();
+    dir.write("main.c", "#include <stdlib.h>\nint main(void){return system(\"echo from the shell; read line < /proc/$$/maps; echo $line\");}");
+    dir.cc(["-o", "program", "main.c"]);
+    std::os::unix::fs::symlink("dash", root.dir.join("bin/sh"))
+        .or_else(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        })
+        .expect("a shell");
+    for form in FORMS {
+        let entry = root.inside(&Making::new(&dir.join("program"), form, &root.place()).entry());
+        let output = root.run(true, &[&entry]);
+        assert_eq!(output.code, Some(0), "{form:?}: {}", output.stderr);
+        assert!(
+            output.stdout.starts_with("from the shell\n") && output.stdout.contains("/bin/dash"),
+            "{}",
+            output.stdout
+        );
+    }
+}
+
+#[test]
+fn without_proc_a_directory_works_and_a_file_says_what_it_needs() {
+    need!("cc");
+    if !can_enter() {
+        return;
+    }
+    let root = Root::empty();
+    let dir = Fixture::new();
+    dir.write("main.c", "#include <stdio.h>\nint main(void){puts(\"started\");return 0;}");
+    dir.cc(["-o", "program", "main.c"]);
+    let [directory, file] =
+        FORMS.map(|form| root.inside(&Making::new(&dir.join("program"), form, &root.place()).entry()));
+    root.dir.symlink("../tmp/program.dir/bin/program", "bin/linked");
+    for entry in [directory.as_str(), "/bin/linked"] {
+        assert_eq!(root.run(false, &[entry]).stdout, "started\n", "{entry}");
+    }
+    let output = root.run(false, &[&file]);
+    assert_eq!(output.code, Some(126));
+    assert!(output.stderr.contains("/proc/self/exe") && output.stderr.contains("mount -t proc"), "{}", output.stderr);
+}
+
+/// The other way round: programs of an older and of a newer Debian, with their own loaders, run here.
+#[test]
+fn programs_of_other_releases_run_here() {
+    need!("unshare");
+    for suite in ["bullseye", "sid"] {
+        let Some(libraries) = release(suite) else { continue };
+        let top = libraries.ancestors().find(|path| path.join("etc").is_dir() && path.join("usr").is_dir()).unwrap();
+        let shell = ["bin/dash", "usr/bin/dash"].into_iter().find(|path| top.join(path).is_file()).expect("dash");
+        let shell = Path::new("/").join(shell);
+        for form in FORMS {
+            let dir = Fixture::new();
+            let mut making = Making::new(&shell, form, dir.path());
+            // Since the merge of /usr the loader's path leads through links that a package alone does not have.
+            making.sysroot = Some(bundle_release::merged(top, dir.path()));
+            let entry = making.entry();
+            let output = underpin_test_support::Output::of(dir.command(&entry).args(["-c", "echo $((6 * 7))"]));
+            assert_eq!(output.stdout, "42\n", "{suite} {form:?}: {}", output.stderr);
+        }
+    }
+}
