@@ -1,5 +1,5 @@
 //! Asking the real loader: what it says is what it says to everybody, and nothing ever runs.
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -417,4 +417,34 @@ fn indirect_functions_are_not_resolved_while_bindings_are_read() {
     let bindings = judge().bindings(&dir.join("prog")).unwrap();
     assert!(bindings.len() > 2);
     assert_eq!(Command::new(dir.join("prog")).status().unwrap().code(), None, "a real start calls it, and dies");
+}
+
+const FROM_FOLDER: &str = "UNDERPIN_TEST_ASKS_FROM_A_FOLDER";
+
+#[test]
+fn a_name_without_a_slash_is_a_file_here_and_nothing_in_path() {
+    if std::env::var_os(FROM_FOLDER).is_some() {
+        assert!(heard(Path::new("prog")).objects.iter().any(|object| object.path.ends_with("libc.so.6")));
+        assert!(!judge().bindings(Path::new("prog")).unwrap().is_empty());
+        println!("asked from the folder");
+        return;
+    }
+    need!("cc");
+    let dir = Fixture::new();
+    let marker = dir.join("it-ran");
+    dir.write("t.c", telltale(&marker));
+    dir.write("m.c", "int main(void){return 0;}");
+    dir.mkdir("path");
+    dir.cc(["-static", "-o", "path/prog", "t.c"]);
+    dir.cc(["-o", "prog", "m.c"]);
+    let output = dir
+        .command(std::env::current_exe().unwrap())
+        .args(["a_name_without_a_slash_is_a_file_here_and_nothing_in_path", "--exact", "--nocapture"])
+        .env(FROM_FOLDER, "1")
+        .env("PATH", dir.join("path"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("asked from the folder"), "{text}");
+    assert!(!marker.exists());
 }

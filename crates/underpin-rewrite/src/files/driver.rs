@@ -7,7 +7,7 @@
 //! done: a program that does not load as before gets its files back.
 
 use super::change::{Done, Written, change, keep_for, take_back};
-use super::{Disagreement, FileIdentity, Leftovers, ReplaceError, Task, clean, verify_rewritten};
+use super::{BoundName, Disagreement, FileIdentity, Leftovers, ReplaceError, Task, clean, verify_rewritten};
 use super::{Expectation, Job, Jobs, Judge, Judgement, Keep, ObjectResult, Opinion, Outcome, Progress, Step, Summary};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -59,7 +59,7 @@ impl Run<'_> {
         let mut summary = Summary { leftovers, ..Summary::default() };
         if done.iter().any(|done| done.written.is_some()) {
             summary.programs_verified = baseline.len();
-            let failed = self.verify_programs(&units, baseline.iter().collect());
+            let failed = self.verify_programs(&bound_names(&units, &done), baseline.iter().collect());
             summary.broken = self.roll_back(&units, &mut done, &baseline, failed);
         }
         results.extend(units.iter().zip(done).map(|(unit, done)| (unit.index, done.outcome)));
@@ -155,17 +155,13 @@ impl Run<'_> {
     /// The programs that do not load as before.
     fn verify_programs(
         &self,
-        units: &[Unit<'_>],
+        bound: &HashMap<&Path, &[BoundName]>,
         programs: Vec<(&PathBuf, &Expectation)>,
     ) -> Vec<(PathBuf, Disagreement)> {
-        let bound: HashMap<&Path, &Task> = units.iter().map(|unit| (unit.path.as_path(), &unit.job.task)).collect();
         self.progress.begin(Step::Verifying, programs.len());
         let verify = |(path, before): (&PathBuf, &Expectation)| {
-            let mut expectation = before.clone();
-            if let Some(Task::Bind { bound, .. }) = bound.get(path.as_path()) {
-                expectation.bound.clone_from(bound);
-            }
-            let verdict = verify_rewritten(&self.judge, path, path, &expectation);
+            let bound = bound.get(path.as_path()).map(|bound| bound.to_vec()).unwrap_or_default();
+            let verdict = verify_rewritten(&self.judge, path, path, &Expectation { bound, ..before.clone() });
             self.progress.done(path);
             verdict.err().map(|disagreement| (path.clone(), disagreement))
         };
@@ -209,14 +205,24 @@ impl Run<'_> {
             if taken_back == 0 {
                 broken.push((program, disagreement.to_string()));
             } else {
-                again.push((program, Expectation { bound: Vec::new(), ..before.clone() }));
+                again.push((program, before));
             }
         }
-        let again = again.iter().map(|(program, before)| (program, before)).collect();
-        let still = self.verify_programs(&[], again);
+        let again = again.iter().map(|(program, before)| (program, *before)).collect();
+        let still = self.verify_programs(&HashMap::new(), again);
         broken.extend(still.into_iter().map(|(program, disagreement)| (program, disagreement.to_string())));
         broken
     }
+}
+
+/// The names that are bound now, by file.
+fn bound_names<'u>(units: &'u [Unit<'_>], done: &[Done]) -> HashMap<&'u Path, &'u [BoundName]> {
+    let is_bound = |done: &Done| matches!(done.outcome, Outcome::Bound(_) | Outcome::AlreadyBound);
+    let names = |(unit, done): (&'u Unit<'_>, &Done)| match &unit.job.task {
+        Task::Bind { bound, .. } if is_bound(done) => Some((unit.path.as_path(), bound.as_slice())),
+        Task::Bind { .. } | Task::Unbind => None,
+    };
+    units.iter().zip(done).filter_map(names).collect()
 }
 
 fn roll_back_one(unit: &Unit<'_>, written: &Written) -> Result<(), ReplaceError> {

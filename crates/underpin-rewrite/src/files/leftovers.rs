@@ -8,7 +8,7 @@
 
 use super::ReplaceError;
 use super::farm::MARKER;
-use super::temporary::{is_temporary, lock_existing, target_of};
+use super::temporary::{claim, is_temporary, target_of};
 use crate::bytes::{record, undo};
 use std::fs::{self, DirEntry};
 use std::io;
@@ -47,7 +47,7 @@ fn deal_with(entry: &DirEntry, found: &mut Leftovers) -> io::Result<()> {
         return Ok(());
     }
     // The lock is held until all is done, so that its maker, if it is only just at work, sees what happened.
-    let Some(lock) = lock_existing(&path)? else { return Ok(()) };
+    let Some(lock) = claim(&path, kind.is_dir())? else { return Ok(()) };
     if kind.is_dir() {
         fs::remove_dir_all(&path)?;
         found.removed.push(path);

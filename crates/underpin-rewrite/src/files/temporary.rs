@@ -1,8 +1,8 @@
 //! Temporary files beside their targets: a name that is recognised, a lock that says whether somebody still works.
 //!
 //! `.NAME.underpin-PID-N` stands in the target's directory, so that `$ORIGIN` is the same and the rename stays on one
-//! file system. Its maker holds an flock(2) on it, which ends with the process however that ends; what nobody holds is
-//! a leftover and may go.
+//! file system. Its maker holds a shared flock(2) on it, which ends with the process however that ends; what nobody
+//! holds is a leftover and may go.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -37,12 +37,11 @@ impl Temporary {
                 other => other?,
             };
             // Taken away by a cleaner that came between the creation and the lock: another name then.
-            match lock_existing(&path) {
+            match mark(&path) {
                 Ok(Some(lock)) if same(&lock, &writer) => {
                     return Ok((Temporary { path, lock, placed: false }, writer));
                 }
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     let _ = fs::remove_file(&path);
                     return Err(error);
@@ -117,7 +116,7 @@ impl TemporaryDirectory {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 other => other?,
             }
-            if let Ok(Some(lock)) = lock_existing(&path) {
+            if let Ok(Some(lock)) = mark(&path) {
                 return Ok(TemporaryDirectory { path, lock, placed: false });
             }
         }
@@ -194,20 +193,43 @@ fn name_beside(target: &Path) -> PathBuf {
     target.with_file_name(OsString::from_vec(name))
 }
 
-/// Opens a file and takes its lock; `None` where another process has it, or the name leads elsewhere by now.
-pub(super) fn lock_existing(path: &Path) -> io::Result<Option<File>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32)
-        .open(path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(error),
+/// Opens what was just made and marks it as in use, with a shared lock: an exclusive one takes a descriptor for writing
+/// on NFS (flock(2)), and a file that is open for writing cannot be executed. A file system without locks gives none,
+/// and leftovers on it stay. `None` where a cleaner was quicker and the name leads nowhere, or elsewhere, by now.
+fn mark(path: &Path) -> io::Result<Option<File>> {
+    let file = match open(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    if matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return Ok(None);
     }
+    Ok(still_there(&file, path)?.then_some(file))
+}
+
+/// Takes a leftover for oneself; `None` where somebody still works on it, or where that cannot be told.
+pub(super) fn claim(path: &Path, is_directory: bool) -> io::Result<Option<File>> {
+    let file = match open(path, !is_directory) {
+        // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(path, false)?,
+        // Being executed, so somebody works on it.
+        Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => return Ok(None),
+        other => other?,
+    };
+    if file.try_lock().is_err() {
+        return Ok(None);
+    }
+    Ok(still_there(&file, path)?.then_some(file))
+}
+
+fn open(path: &Path, write: bool) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
+}
+
+fn still_there(file: &File, path: &Path) -> io::Result<bool> {
     let here = file.metadata()?;
-    let there = fs::symlink_metadata(path)?;
-    Ok(((here.dev(), here.ino()) == (there.dev(), there.ino())).then_some(file))
+    Ok(fs::symlink_metadata(path).is_ok_and(|there| (here.dev(), here.ino()) == (there.dev(), there.ino())))
 }
 
 fn same(one: &File, other: &File) -> bool {

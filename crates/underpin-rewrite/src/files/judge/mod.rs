@@ -180,7 +180,8 @@ impl Judge {
         }
         let mut command = self.command(path, &closure, Question::Bindings)?;
         let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
-        Ok(Bindings::read(path, &ended.stdout, &ended.stderr))
+        let called = std::path::absolute(path).map_err(|error| no_answer(&error))?;
+        Ok(Bindings::read(&called, &ended.stdout, &ended.stderr).renamed(&called, path))
     }
 
     /// The command that makes the file's loader answer and stop.
@@ -194,6 +195,8 @@ impl Judge {
         }
         let loader = Path::new(OsStr::from_bytes(&closure.loader.path));
         check_loader(loader, closure.loader.kind)?;
+        // A name without a slash would be looked for in PATH, and something else be started.
+        let path = &std::path::absolute(path).map_err(|error| no_answer(&error))?;
         let mut command = match (closure.loader.kind, executable(path, closure.loader.assumed)?) {
             (LoaderKind::Glibc, true) => Command::new(path),
             _ => Command::new(loader),
