@@ -5,7 +5,7 @@ mod common;
 use common::says;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 5] = ["survey", "tree", "check", "trace", "doctor"];
+const VERBS: [&str; 6] = ["survey", "tree", "check", "trace", "storm", "doctor"];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

@@ -3,6 +3,7 @@
 mod measure;
 mod stats;
 mod storm;
+mod storm_model;
 mod table;
 mod trace;
 mod tree;
@@ -19,6 +20,8 @@ pub enum Name {
     Trace,
     /// `bind` and `bundle` against patchelf, shrinkwrap's method and nothing at all
     Storm,
+    /// The prediction of `storm` against starts from the delay file system
+    StormModel,
 }
 
 /// Runs one and writes `docs/bench/NAME.md`, or with `dry` prints it.
@@ -30,6 +33,7 @@ pub fn run(name: Name, rounds: usize, dry: bool) -> anyhow::Result<()> {
         Name::Tree => ("tree", tree::run(rounds)?),
         Name::Trace => ("trace", trace::run(rounds)?),
         Name::Storm => ("storm", storm::run(rounds)?),
+        Name::StormModel => ("storm-model", storm_model::run(rounds)?),
     };
     println!("{text}");
     if !dry {

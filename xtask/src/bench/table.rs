@@ -39,8 +39,15 @@ impl Limit {
     }
 }
 
-/// Title, machine and date.
+/// Title, machine, date and how commands were timed.
 pub fn head(title: &str, command: &str) -> String {
+    machine(title, command)
+        + "Whole processes, output to /dev/null, caches warm. Runs of all commands interleave (ABBA); medians, with 95 % \
+           bootstrap intervals.\n"
+}
+
+/// Title, machine and date.
+pub fn machine(title: &str, command: &str) -> String {
     let first = |path: &str, key: &str| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix(key));
@@ -49,9 +56,7 @@ pub fn head(title: &str, command: &str) -> String {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map(|output| output.stdout).unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     format!(
-        "# {title}\n\nMeasured on {} by `{command}`: {processors} processors ({}), {}, kernel {}.\n\
-         Whole processes, output to /dev/null, caches warm. Runs of all commands interleave (ABBA); medians, with 95 % \
-         bootstrap intervals.\n",
+        "# {title}\n\nMeasured on {} by `{command}`: {processors} processors ({}), {}, kernel {}.\n",
         String::from_utf8_lossy(&date).trim(),
         first("/proc/cpuinfo", "model name"),
         first("/etc/os-release", "PRETTY_NAME="),

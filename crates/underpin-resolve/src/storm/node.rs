@@ -245,7 +245,7 @@ impl<'a> Node<'a> {
     /// Reads of a mapped file: once per node, or once per process where pages are not kept.
     fn pages(&mut self, path: &BString) {
         let Name::File { size } = self.name(path) else { return };
-        if !self.is_here(path) || size == 0 || !self.first(Kind::Pages, path) {
+        if !self.is_here(path) || size == 0 || self.touched == 0.0 || !self.first(Kind::Pages, path) {
             return;
         }
         let bytes = ((size as f64 * self.touched) as u64).clamp(size.min(self.read_size.min(4096)), size);
