@@ -14,12 +14,15 @@ fn programs() -> Fixture {
     dir.write("x.c", "int x(void){return 0;}");
     dir.write("main.c", "int x(void); int main(void){return x();}");
     dir.mkdir("last");
-    dir.cc(["-shared", "-fPIC", "-o", "last/libx.so", "x.c"]);
+    dir.mkdir("plain");
+    // Without a soname, what is linked by its path is asked for by that path.
+    dir.cc(["-shared", "-fPIC", "-o", "plain/libx.so", "x.c"]);
+    dir.cc(["-shared", "-fPIC", "-o", "last/libx.so", "-Wl,-soname,libx.so", "x.c"]);
     let folders: Vec<String> = (0..30).map(|at| format!("{}/folder{at}", dir.text())).collect();
     folders.iter().for_each(|folder| fs::create_dir(folder).expect("a folder"));
     let rpath = format!("-Wl,--disable-new-dtags,-rpath,{}:{}/last", folders.join(":"), dir.text());
     dir.cc(["-o", "searching", "main.c", "-Llast", "-lx", &rpath]);
-    dir.cc(["-o", "bound", "main.c", &format!("{}/last/libx.so", dir.text())]);
+    dir.cc(["-o", "bound", "main.c", &format!("{}/plain/libx.so", dir.text())]);
     dir
 }
 
@@ -63,6 +66,34 @@ fn a_program_that_does_not_search_asks_for_less_and_ends_earlier() {
             ["low_seconds", "seconds", "high_seconds"].map(|name| figure(&document, &format!("{case}/{name}")));
         assert!(low < middle && middle < high, "{low} {middle} {high}");
     }
+}
+
+#[test]
+fn a_foreseen_binding_costs_what_the_bound_program_costs() {
+    need!("cc");
+    let dir = programs();
+    let searching = path(&dir, "searching");
+    let flags = ["--fs", "lustre", "--on", dir.text(), "--after", "bind", "--after", "flatten", "--after", "farm"];
+    let before = json([&["storm", "--json", &searching][..], &flags].concat());
+    assert_eq!(before["absent"], serde_json::json!([]), "{before}");
+    let named = |name: &str| {
+        let cases = before["cases"].as_array().expect("cases");
+        cases.iter().find(|case| case["name"] == name).unwrap_or_else(|| panic!("no {name}: {before}")).clone()
+    };
+    let library = path(&dir, "last/libx.so");
+    for (name, how) in [("flattened", "--flatten"), ("bound", library.as_str())] {
+        let copy = path(&dir, &format!("copy-{name}"));
+        fs::copy(&searching, &copy).expect("a copy");
+        let output = says(["bind", how, &copy]);
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let real = json(["storm", "--json", &copy, "--fs", "lustre", "--on", dir.text(), "--after", "none"]);
+        assert_eq!(named(name)["first"], real["cases"][0]["first"], "{name}");
+        assert_eq!(named(name)["first"]["absent"], 0);
+    }
+    // A folder of links is found at once, but the way leads through each link.
+    let (farm, now) = (named("farm of links"), named("as it is"));
+    assert!(figure(&farm, "/first/absent") < figure(&now, "/first/absent"), "{farm}");
+    assert!(before["advice"][0]["command"].as_str().is_some_and(|it| it.starts_with("underpin bind --flatten")));
 }
 
 #[test]
@@ -151,7 +182,7 @@ fn what_does_not_start_or_makes_no_sense_is_refused() {
         assert_eq!(output.code, Some(2), "{arguments:?}");
         assert!(output.stderr.contains(word), "{arguments:?}: {}", output.stderr);
     }
-    fs::remove_file(dir.join("last/libx.so")).expect("the library");
+    fs::remove_file(dir.join("plain/libx.so")).expect("the library");
     let output = says(["storm", &bound]);
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("does not start") && output.stderr.contains("underpin tree"), "{}", output.stderr);

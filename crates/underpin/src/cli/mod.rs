@@ -18,7 +18,7 @@ pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
-pub use storm::{ParameterArgs, StormArgs};
+pub use storm::{Binding, ParameterArgs, StormArgs};
 pub use survey::SurveyArgs;
 pub use trace::{Phase, TraceArgs};
 pub use tree::{Cpu, SurroundingsArgs, TreeArgs};

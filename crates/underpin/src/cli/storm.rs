@@ -1,7 +1,7 @@
 //! `underpin storm`.
 
 use super::SurroundingsArgs;
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use underpin_resolve::storm::Memory;
@@ -17,6 +17,7 @@ use underpin_resolve::storm::Memory;
     underpin storm /opt/tree/bin/app --nodes 64 --on /opt/tree    only this tree is on the server\n  \
     underpin storm app --nodes 8 --fs nfs --latency 120us --rate 90000\n  \
     underpin storm app --nodes 64 --compare ./app-bound           two programs side by side\n  \
+    underpin storm app --nodes 64 --after farm                    what a folder of links would leave\n  \
     underpin storm app --nodes 64 --fs-file site.toml --fs scratch\n  \
     underpin storm --json app --nodes 64 | jq '.cases[].seconds'")]
 pub struct StormArgs {
@@ -48,6 +49,10 @@ pub struct StormArgs {
     #[arg(long, value_name = "OTHER")]
     pub compare: Vec<PathBuf>,
 
+    /// A binding to foresee beside it: what would be left after it (may be repeated; bind and flatten unless given)
+    #[arg(long, value_enum, value_name = "BINDING")]
+    pub after: Vec<Binding>,
+
     #[command(flatten)]
     pub parameters: ParameterArgs,
 
@@ -69,6 +74,19 @@ pub struct StormArgs {
     /// Write a Markdown page
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
+}
+
+/// A binding that is foreseen and not carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Binding {
+    /// The program and every library that it loads are bound
+    Bind,
+    /// The program alone is bound, to its whole closure
+    Flatten,
+    /// The program alone gets one folder of links
+    Farm,
+    /// None
+    None,
 }
 
 /// Figures of one's own in the place of the file system's.

@@ -1,18 +1,23 @@
 //! `underpin storm`: predicts what the start of a job costs, without running it.
 
+use crate::cli::Binding;
 use crate::exit::Exit;
 use crate::export;
 use crate::plan::{Format, StormPlan};
 use crate::screen::Screen;
 use anyhow::bail;
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
-use underpin_report::document::storm::FileSystemRecord;
+use underpin_report::document::{self, storm::FileSystemRecord};
 use underpin_report::{Raw, StormDocument, StormInput, markdown, text, to_json};
+use underpin_resolve::root::PatchedSource;
 use underpin_resolve::storm::{Demand, Job, Node, estimate};
-use underpin_resolve::{Closure, Depth, Resolver, Root, Severity};
+use underpin_resolve::{Closure, Depth, OverlayRoot, Resolver, Root, Severity};
+use underpin_rewrite::plan::{BindPlan, Planner, Policy, Scope, Shape};
 
 /// Processor time of mapping, relocating and initialising one object, where nobody measured the program: ffmpeg with its
 /// 213 libraries takes some 75 ms here.
@@ -25,7 +30,7 @@ const PER_PROCESS: Duration = Duration::from_millis(1);
 /// # Errors
 /// Where a program cannot be resolved or does not start, or a result cannot be written.
 pub fn run(plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let document = document(&plan)?;
+    let document = storm(&plan)?;
     for (format, path) in &plan.exports {
         let text = match format {
             Format::Markdown => markdown::storm(&document),
@@ -41,7 +46,7 @@ pub fn run(plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn document(plan: &StormPlan) -> anyhow::Result<StormDocument> {
+fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
     let root: &dyn Root = &plan.surroundings.root;
     let closures =
         plan.programs.iter().map(|program| closure(plan, root, program)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -52,9 +57,16 @@ fn document(plan: &StormPlan) -> anyhow::Result<StormDocument> {
         let name = if index == 0 { "as it is".to_owned() } else { name_of(program) };
         cases.push(case(plan, root, &job, closure, name)?);
     }
+    let mut absent = Vec::new();
+    for binding in &plan.after {
+        match foreseen(plan, root, first, *binding, &job)? {
+            Ok(case) => cases.push(case),
+            Err(reason) => absent.push(reason),
+        }
+    }
     let mounted_at = plan.mounted_at.iter().map(Raw::from).collect();
     let record = FileSystemRecord::new(&plan.file_system, &plan.table, mounted_at, &plan.given);
-    Ok(StormDocument::new((&first.program).into(), &job, record, cases, Vec::new()))
+    Ok(StormDocument::new((&first.program).into(), &job, record, cases, absent))
 }
 
 fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<Closure> {
@@ -99,6 +111,61 @@ fn case(plan: &StormPlan, root: &dyn Root, job: &Job, closure: &Closure, name: S
         demand,
         estimate: estimate(&demand, job, fs),
     })
+}
+
+/// The program after a binding that nobody carries out; in words, why there is none.
+fn foreseen(
+    plan: &StormPlan,
+    root: &dyn Root,
+    now: &Closure,
+    binding: Binding,
+    job: &Job,
+) -> anyhow::Result<Result<StormInput, String>> {
+    let (shape, name) = match binding {
+        Binding::Bind => (Shape::PerObject, document::storm::BOUND),
+        Binding::Flatten => (Shape::Flatten, document::storm::FLATTENED),
+        Binding::Farm => (Shape::Farm, "farm of links"),
+        Binding::None => return Ok(Err("no binding was asked for".to_owned())),
+    };
+    let loader = now.loader.path.as_bstr();
+    let libraries = now.objects[1..].iter().map(|object| &object.path).filter(|path| path.as_bstr() != loader);
+    let mut named = vec![now.program.clone()];
+    if binding == Binding::Bind {
+        named.extend(libraries.cloned());
+    }
+    let policy = Policy { shape, ..Policy::default() };
+    let environment = plan.surroundings.environment.clone();
+    let bindings = Planner::new(root, environment, policy).plan(&Scope::find(root, &named));
+    if bindings.changes().next().is_none() {
+        let because = bindings.refused.first().map_or_else(String::new, |refused| format!(": {}", refused.because));
+        return Ok(Err(format!("not shown: {name}, since it would change nothing{because}")));
+    }
+    let after = carried_out(root, &bindings);
+    Ok(match closure(plan, &after, Path::new(OsStr::from_bytes(&now.program))) {
+        Ok(closure) => Ok(case(plan, &after, job, &closure, name.to_owned())?),
+        Err(error) => Err(format!("not shown: {name}, since {error:#}")),
+    })
+}
+
+/// The files as they would be.
+fn carried_out<'r>(root: &'r dyn Root, bindings: &BindPlan) -> OverlayRoot<'r> {
+    let mut after = OverlayRoot::new(root);
+    for object in bindings.changes() {
+        let Some(rewrite) = &object.rewrite else { continue };
+        if let Ok(opened) = root.open(object.path.as_ref()) {
+            let patches = rewrite.patches.iter().map(|patch| (patch.offset.0, patch.bytes.clone())).collect();
+            let source = PatchedSource::new(opened.source, rewrite.original_size, patches, rewrite.appended.clone());
+            after.change(object.id, Arc::new(source));
+        }
+    }
+    for farm in &bindings.farms {
+        let directory = farm.directory.as_bytes().as_bstr();
+        after.directory(directory);
+        for link in &farm.links {
+            after.link(directory, link.name.as_bytes().as_bstr(), link.target.as_bytes().as_bstr());
+        }
+    }
+    after
 }
 
 fn name_of(program: &Path) -> String {

@@ -1,7 +1,7 @@
 //! The plan of `underpin storm`.
 
 use super::{Format, Surroundings};
-use crate::cli::{ParameterArgs, StormArgs};
+use crate::cli::{Binding, ParameterArgs, StormArgs};
 use anyhow::{Context, bail};
 use bstr::BString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,6 +14,8 @@ use underpin_resolve::storm::{FileSystem, FileSystemTable, Scope};
 pub struct StormPlan {
     /// The program, and what is put beside it.
     pub programs: Vec<PathBuf>,
+    /// Bindings of the first to foresee.
+    pub after: Vec<Binding>,
     /// Under what they are resolved.
     pub surroundings: Surroundings,
     /// Nodes, processes per node, processors per node.
@@ -67,6 +69,7 @@ impl StormPlan {
         let exports = [(Format::Json, args.export_json), (Format::Markdown, args.export_markdown)];
         Ok(StormPlan {
             programs,
+            after: after(args.after),
             surroundings,
             nodes: args.nodes,
             per_node: args.ppn,
@@ -82,6 +85,13 @@ impl StormPlan {
             verbosity: args.verbose,
         })
     }
+}
+
+/// Two bindings where the user names none.
+fn after(named: Vec<Binding>) -> Vec<Binding> {
+    let mut after = if named.is_empty() { vec![Binding::Bind, Binding::Flatten] } else { named };
+    after.retain(|binding| *binding != Binding::None);
+    after
 }
 
 /// The user's own table, which stands before the compiled-in one.
