@@ -33,6 +33,11 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "survey" -d 'Show 
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "tree" -d 'Show what the loader will load, from where, why, and every path tried'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "check" -d 'Show where a program runs, and which symbol of which object forbids the rest'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "trace" -d 'Run a command and show what its start-up really did, call by call'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "storm" -d 'Show what the start of a program costs at scale'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Make a directory or file of a program that carries its loader and libraries along'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write where each library is into programs, so that their start searches for nothing'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Put back every byte that `bind` changed'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Show what this machine allows, and the command that mends each lack'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
@@ -44,6 +49,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-mark
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l measure-bind -d 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l json -d 'Print one JSON document (schema underpin.survey/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -85,10 +91,113 @@ complete -c underpin -n "__fish_underpin_using_subcommand trace" -l export-html 
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -l measure-bind -d 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l json -d 'Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l nodes -d 'Nodes that start it' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l ppn -d 'Processes on each node' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs -d 'The file system: nfs, nfs3, lustre, gpfs, beegfs, cvmfs, local, slowfs, or one of --fs-file' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs-file -d 'A file with file systems of your own, of the form of crates/underpin-resolve/data/filesystems.toml' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l on -d 'Where it is mounted: only what lies below is asked of it; without it, everything (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l compare -d 'Another program to put beside it, such as a bound copy (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l after -d 'A binding to foresee beside it: what would be left after it (may be repeated; bind and flatten unless given)' -r -f -a "bind\t'The program and every library that it loads are bound'
+flatten\t'The program alone is bound, to its whole closure'
+farm\t'The program alone gets one folder of links'
+none\t'None'"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l latency -d 'One operation, there and back, with nobody else asking: 250us, 1ms' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l rate -d 'Operations per second of the server, all nodes together; 0 for no limit' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l bandwidth -d 'MiB of contents per second of the server, all nodes together; 0 for no limit' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l read-size -d 'KiB that one read brings' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l touched -d 'Share of each mapped file that a start reads, 0 to 1' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l entry-cache -d 'How long a node remembers names that were found: never, always, or seconds' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l negative-cache -d 'How long it remembers names that were not found' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l attribute-cache -d 'How long it remembers attributes' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l clients-share-page-cache -d 'Whether the processes of a node share the contents that one of them has read' -r -f -a "true\t''
+false\t''"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-time -d 'Processor time of one start without the file system, as `time` shows it for a start with warm caches' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-per-operation -d 'Processor time that one operation costs the node' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l wait-per-operation -d 'Time that one operation costs beside latency and processor' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cores -d 'Processors of a node; as many as processes where it is not given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l root -d 'Look at a program inside this folder as if the folder were `/`' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l env -d 'Set a variable that loaders read: LD_LIBRARY_PATH, LD_PRELOAD or GLIBC_TUNABLES (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu -d 'The processor that chooses between library variants' -r -f -a "native\t'This machine\'s processor'
+baseline\t'x86-64 without extensions'
+x86-64-v2\t'Up to SSE4.2'
+x86-64-v3\t'Up to AVX2'
+x86-64-v4\t'Up to AVX-512'"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l export-json -d 'Write the JSON document to a file' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l export-markdown -d 'Write a Markdown page' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l secure -d 'Resolve as for a set-user-ID program (secure-execution mode)'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -s v -l verbose -d 'Show more: the source of every parameter'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l json -d 'Print one JSON document (schema underpin.storm/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s o -l output -d 'Where the bundle goes; nothing may stand there yet' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l include -d 'Take along a library by name, or a file, directory or pattern by path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l exclude -d 'Leave out plugins and included files that match; `gconv` stands for charset modules (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l name -d 'What the program is called in the bundle' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l root -d 'Take a program from inside this folder as if the folder were `/`' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l env -d 'Set a variable that loaders read while searching here, such as LD_LIBRARY_PATH (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l cpu -d 'The oldest processor that it shall run on: chooses between library variants' -r -f -a "native\t'This machine\'s processor'
+baseline\t'x86-64 without extensions'
+x86-64-v2\t'Up to SSE4.2'
+x86-64-v3\t'Up to AVX2'
+x86-64-v4\t'Up to AVX-512'"
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l file -d 'Make one file instead of a directory; its libraries are copied into memory at each start'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l force -d 'Replace a bundle that stands there'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l dry-run -d 'Show what would be taken and write nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbose -d 'Show more: every file and why it is taken'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l json -d 'Print one JSON document (schema underpin.bundle/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; the default takes the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
+dead-strings\t'Bytes of .dynstr that nothing uses any more'
+page-padding\t'The padding behind a read-only segment'
+data-tail\t'Behind the last writable segment'
+new-segment\t'A new read-only segment'"
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l only -d 'Bind only libraries that match: name, soname or path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l exclude -d 'Leave libraries alone that match: name, soname or path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l policy -d 'Rules of what is left alone, as TOML' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l dry-run -d 'Print the plan and change nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'Write the whole closure, in load order, into the programs alone; libraries stay as they are'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d 'Bind by $ORIGIN, so that the whole tree may be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the old file'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -s v -l verbose -d 'Show more: -v every name of every file'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l json -d 'Print one JSON document (schema underpin.bind/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l dry-run -d 'Name the files and change nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l keep-times -d 'Keep the modification times of the files'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the bound file'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s v -l verbose -d 'Show more: every file'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l json -d 'Print one JSON document (schema underpin.unbind/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l bindings -d 'Compare which object serves each symbol; relocates everything, and runs nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l check -d 'Run the program up to `main` under a tracer and compare the predicted calls with the real ones'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -s v -l verbose -d 'Show more: -v every program'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l json -d 'Print one JSON document (schema underpin.verify/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
