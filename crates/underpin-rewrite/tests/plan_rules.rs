@@ -276,6 +276,21 @@ fn what_only_ld_library_path_provides_is_left_alone() {
 }
 
 #[test]
+fn one_programs_reason_counts_for_a_shared_library() {
+    need!("cc");
+    let fixture = Fixture::new();
+    Library::new("v1/libx.so").build(&fixture);
+    Library::new("s/libs.so").needs(&["v1/libx.so"]).build(&fixture);
+    program(&fixture, "bin/one", &["s/libs.so"], &["-Wl,--disable-new-dtags,-rpath,@/s:@/v1"]);
+    program(&fixture, "bin/two", &["s/libs.so"], &["-Wl,--disable-new-dtags,-rpath,@/s"]);
+    let mut environment = Environment::empty();
+    environment.set(b"LD_LIBRARY_PATH", text(&fixture.join("v1")).into());
+    let plan = plan_in(&[fixture.path()], &Policy::default(), environment);
+    let provided = LeftAlone::Excluded { by: Exclusion::LibraryPath };
+    assert_eq!(left_alone(&plan, &fixture.join("s/libs.so"), "libx.so"), &provided);
+}
+
+#[test]
 fn a_capability_directory_is_left_to_the_processor() {
     need!("cc");
     let fixture = Fixture::new();

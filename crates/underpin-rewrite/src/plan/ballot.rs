@@ -157,12 +157,26 @@ impl<'a> Ballot<'a> {
             let plugin = !by_program && *first == LeftAlone::Missing;
             return left(if plugin { LeftAlone::PluginMissing } else { first.clone() }, programs);
         }
+        if let Some(reason) = self.one_object(&counted, &reasons) {
+            return left(reason, programs);
+        }
         let [only] = counted.as_slice() else { return left(self.disagreement(&counted, by_program), programs) };
         let Vote::For { winner, .. } = &only.vote else { return left(LeftAlone::Missing, programs) };
         if !by_program && let Some(conflict) = self.conflict(self.views[only.views[0]].machine, name, *winner) {
             return left(conflict, programs);
         }
         self.bound(name, *winner, programs)
+    }
+
+    /// Where no two votes are for different objects, and nobody misses it: the reason that speaks against it, if any.
+    fn one_object(&self, counted: &[&Votes], reasons: &[Option<LeftAlone>]) -> Option<LeftAlone> {
+        let object = |votes: &&Votes| match &votes.vote {
+            Vote::For { winner, .. } => Some(*winner),
+            Vote::Not(_) => None,
+        };
+        let objects: HashSet<Winner> = counted.iter().filter_map(object).collect();
+        let reason = reasons.iter().flatten().next()?;
+        (objects.len() == 1 && !reasons.contains(&Some(LeftAlone::Missing))).then(|| reason.clone())
     }
 
     /// A plugin by itself may miss what another plugin that needs it brings: that is no vote.
