@@ -16,6 +16,7 @@ use std::path::PathBuf;
     underpin bind --flatten ./app              the whole closure, in the program alone\n  \
     underpin bind --relative /opt/tree         so that the tree may be moved\n  \
     underpin bind --exclude 'libmpi*' /opt/tree\n  \
+    underpin bind --reserve ./app              what to give the linker next time\n  \
     underpin verify /opt/tree                  proof, now and later\n  \
     underpin unbind /opt/tree                  every byte as it was")]
 pub struct BindArgs {
@@ -38,6 +39,10 @@ pub struct BindArgs {
     /// Bind by $ORIGIN, so that the whole tree may be moved
     #[arg(long, group = "shape")]
     pub relative: bool,
+
+    /// Print what to give the linker so that a later bind fits without a new segment
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub reserve: bool,
 
     /// Where new names are put; the default takes the cheapest place of each file
     #[arg(long, value_enum, default_value_t = Place::Cheapest, value_name = "PLACE")]

@@ -22,9 +22,13 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let root = HostRoot::new();
     let scope = scope(&root, &plan.paths)?;
     let bindings = Planner::new(&root, plan.environment.clone(), plan.policy.clone()).plan(&scope);
+    if plan.action == Action::Reserve {
+        screen.show(&text::reserve(&plan::reserve(&root, &bindings), &screen.view(plan.verbosity)));
+        return Ok(Exit::Fine);
+    }
     let summary = match plan.action {
         Action::CarryOut => Some(carry_out(&bindings, &scope, &plan)?),
-        Action::Show => None,
+        Action::Show | Action::Reserve => None,
     };
     let document = BindDocument::new(&bindings, summary.as_ref());
     if plan.json {

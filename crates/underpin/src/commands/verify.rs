@@ -5,15 +5,13 @@ use super::tree::check;
 use crate::exit::Exit;
 use crate::plan::VerifyPlan;
 use crate::screen::{Bar, Screen};
-use anyhow::Context;
 use rayon::prelude::*;
-use std::fs;
 use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile};
 use underpin_report::{VerifyDocument, text};
 use underpin_resolve::{Closure, Depth, HostRoot, Resolver};
-use underpin_rewrite::files::{self, Judge, Judgement, Opinion, Progress, Status, Step};
+use underpin_rewrite::files::{self, Judge, Judgement, NotAsked, Opinion, Progress, Status, Step, Target};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal};
 use underpin_rewrite::undo;
 
@@ -82,6 +80,7 @@ impl Verifier<'_> {
             not_asked: None,
             differences: Vec::new(),
             stale: match &status {
+                Status::Damaged(reason) => vec![format!("its record cannot be used: {reason}")],
                 Status::Stale(_, reasons) => reasons.iter().map(ToString::to_string).collect(),
                 _ => Vec::new(),
             },
@@ -139,14 +138,11 @@ impl Verifier<'_> {
 
     /// The number of references, all of which are bound to the same object as in the original.
     fn symbols(&self, place: &Path) -> anyhow::Result<usize> {
-        let original = undo(&fs::read(place)?)?;
-        let folder = place.parent().context("a file in a folder")?;
+        let target = Target::open(place, None)?;
+        let original = undo(&target.read()?)?;
         // Beside the file: there `$ORIGIN` is the same.
-        let mut copy = tempfile::Builder::new().prefix(".underpin-verify-").tempfile_in(folder)?;
-        std::io::Write::write_all(&mut copy, &original)?;
-        fs::set_permissions(copy.path(), fs::metadata(place)?.permissions())?;
-        let copy = copy.into_temp_path();
-        let before = self.judge.bindings(&copy)?.renamed(&copy, place);
+        let before =
+            target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;
         let after = self.judge.bindings(place)?;
         after.same_as(&before)?;
         Ok(after.len())

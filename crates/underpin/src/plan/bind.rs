@@ -34,6 +34,8 @@ pub struct BindPlan {
 pub enum Action {
     /// Show it.
     Show,
+    /// Show what the linker needs to be given.
+    Reserve,
     /// Carry it out.
     CarryOut,
 }
@@ -62,7 +64,11 @@ impl BindPlan {
             paths: paths(&args.paths, "bind")?,
             environment: Environment::inherited(),
             keep: keep(args.keep_times, args.break_hard_links),
-            action: if args.dry_run { Action::Show } else { Action::CarryOut },
+            action: match (args.reserve, args.dry_run) {
+                (true, _) => Action::Reserve,
+                (_, true) => Action::Show,
+                _ => Action::CarryOut,
+            },
             json: args.json,
             verbosity: args.verbose,
         })
