@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod bytes;
+pub mod csv;
 pub mod document;
 pub mod html;
 pub mod layout;
@@ -20,6 +21,7 @@ mod testing;
 
 pub use advice::Advice;
 pub use bytes::Raw;
+pub use document::bench::BenchDocument;
 pub use document::bind::{BindDocument, UnbindDocument};
 pub use document::bundle::BundleDocument;
 pub use document::check::CheckDocument;

@@ -1,5 +1,6 @@
 //! The documents as GitHub Markdown: headings, tables, lists. Pictures are left to HTML.
 
+use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
 use crate::document::storm::StormDocument;
@@ -13,6 +14,12 @@ use crate::styled::{Role, Span};
 #[must_use]
 pub fn tree(document: &TreeDocument) -> String {
     write(&page::tree_page(document))
+}
+
+/// The bench document as Markdown.
+#[must_use]
+pub fn bench(document: &BenchDocument) -> String {
+    write(&page::bench_page(document))
 }
 
 /// The check document as Markdown.

@@ -3,6 +3,8 @@
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
 //! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
 
+pub mod bench;
+mod bench_from;
 pub mod bind;
 mod bind_from;
 pub mod bundle;
@@ -50,13 +52,15 @@ pub enum Verb {
     Storm,
     /// `underpin bundle`.
     Bundle,
+    /// `underpin bench`, and `underpin report` of what it saved.
+    Bench,
     /// `underpin doctor`.
     Doctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 10] = [
+    pub const ALL: [Verb; 11] = [
         Verb::Tree,
         Verb::Check,
         Verb::Trace,
@@ -66,6 +70,7 @@ impl Verb {
         Verb::Verify,
         Verb::Storm,
         Verb::Bundle,
+        Verb::Bench,
         Verb::Doctor,
     ];
 
@@ -82,6 +87,7 @@ impl Verb {
             Verb::Verify => "verify",
             Verb::Storm => "storm",
             Verb::Bundle => "bundle",
+            Verb::Bench => "bench",
             Verb::Doctor => "doctor",
         }
     }
@@ -99,6 +105,7 @@ impl Verb {
             Verb::Verify => "underpin.verify/1",
             Verb::Storm => "underpin.storm/1",
             Verb::Bundle => "underpin.bundle/1",
+            Verb::Bench => "underpin.bench/1",
             Verb::Doctor => "underpin.doctor/1",
         }
     }
@@ -179,6 +186,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Verify => schema_of::<verify::VerifyDocument>(),
         Verb::Storm => schema_of::<storm::StormDocument>(),
         Verb::Bundle => schema_of::<bundle::BundleDocument>(),
+        Verb::Bench => schema_of::<bench::BenchDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }
 }

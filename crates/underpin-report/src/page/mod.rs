@@ -2,6 +2,7 @@
 //!
 //! A page holds only [`Span`]s, so nothing reaches either writer that has not had its control characters made visible.
 
+mod bench;
 mod check;
 mod doctor;
 mod storm;
@@ -9,6 +10,7 @@ mod survey;
 mod trace;
 mod tree;
 
+pub(crate) use bench::bench_page;
 pub(crate) use check::check_page;
 pub(crate) use doctor::doctor_page;
 pub(crate) use storm::storm_page;

@@ -4,6 +4,7 @@
 //! colour, and none prints.
 
 mod advice;
+mod bench;
 mod bind;
 mod bundle;
 mod calls;
@@ -20,6 +21,10 @@ mod verify;
 mod why;
 
 pub use advice::advice;
+pub use bench::bench;
+pub(crate) use bench::{
+    change_decimals, change_interval, change_words, figure_words, method_words, missing, verdict_word,
+};
 pub use bind::{bind, reserve, unbind};
 pub use bundle::bundle;
 pub use calls::{calls_comparison, calls_line};

@@ -1,0 +1,78 @@
+//! Figures as comma-separated values (RFC 4180): one row for each variant and figure.
+
+use crate::document::bench::{BenchDocument, UnitRecord, VerdictRecord};
+
+const COLUMNS: [&str; 18] = [
+    "variant",
+    "metric",
+    "unit",
+    "count",
+    "median",
+    "median_low",
+    "median_high",
+    "mean",
+    "min",
+    "first_quartile",
+    "third_quartile",
+    "max",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p_value",
+    "p_corrected",
+    "verdict",
+];
+
+/// The summary of every figure of every variant, in base units; the columns of the ratio are empty for the reference.
+#[must_use]
+pub fn bench(document: &BenchDocument) -> String {
+    let mut out = COLUMNS.join(",") + "\n";
+    for variant in &document.variants {
+        for record in &variant.metrics {
+            let unit = match record.unit {
+                UnitRecord::Seconds => "seconds",
+                UnitRecord::Bytes => "bytes",
+                UnitRecord::Count => "count",
+            };
+            let mut row = vec![field(&variant.name), record.metric.clone(), unit.to_owned(), record.count.to_string()];
+            let median = record.median;
+            let figures = [median.estimate, median.low, median.high, record.mean, record.min, record.first_quartile];
+            row.extend(figures.iter().chain(&[record.third_quartile, record.max]).map(f64::to_string));
+            match document.comparison(&variant.name, &record.metric) {
+                Some(one) => {
+                    let figures = [one.ratio.estimate, one.ratio.low, one.ratio.high, one.p_value, one.p_corrected];
+                    row.extend(figures.iter().map(f64::to_string));
+                    row.push(verdict(one.verdict).to_owned());
+                }
+                None => row.extend(std::iter::repeat_n(String::new(), 6)),
+            }
+            out.push_str(&row.join(","));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+const fn verdict(verdict: VerdictRecord) -> &'static str {
+    match verdict {
+        VerdictRecord::Less => "less",
+        VerdictRecord::More => "more",
+        VerdictRecord::Same => "same",
+        VerdictRecord::Undecided => "undecided",
+    }
+}
+
+/// A field, quoted where it has to be.
+fn field(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::field;
+
+    #[test]
+    fn fields_that_would_break_a_row_are_quoted() {
+        assert_eq!([field("a b"), field("a,b"), field("a\"b")], ["a b", "\"a,b\"", "\"a\"\"b\""]);
+    }
+}

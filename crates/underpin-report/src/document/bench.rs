@@ -1,0 +1,397 @@
+//! `underpin.bench/1`: workloads under variants, compared; each run, each summary, each ratio with its interval.
+//!
+//! Figures are in base units (seconds, bytes, events). A ratio is the variant's figure over the reference's.
+
+use super::{Document, SchemaTag, Verb};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The document of `underpin bench` and `underpin report`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BenchDocument {
+    /// Always `underpin.bench/1`.
+    pub schema: SchemaTag<BenchDocument>,
+    /// The version of underpin that measured.
+    pub underpin: String,
+    /// Seconds since 1970, when measuring began.
+    pub started_unix_seconds: u64,
+    /// Where it was measured.
+    pub machine: MachineRecord,
+    /// How it was measured.
+    pub method: MethodRecord,
+    /// What was compared, in the order given.
+    pub variants: Vec<BenchVariant>,
+    /// Every variant beside the reference, one entry for each figure.
+    pub comparisons: Vec<BenchComparison>,
+    /// The reference beside itself, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_floor: Option<NoiseRecord>,
+    /// An earlier run beside this one, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineRecord>,
+    /// The limits, where some were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateRecord>,
+    /// Figures that could not be had, with the reason.
+    pub missing: Vec<MissingRecord>,
+    /// What the figures have to be read with.
+    pub doubts: Vec<DoubtRecord>,
+}
+
+impl Document for BenchDocument {
+    const VERB: Verb = Verb::Bench;
+}
+
+/// A machine.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MachineRecord {
+    /// The processor's model.
+    pub processor: String,
+    /// Processors that could be used.
+    pub processors: usize,
+    /// Memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// The distribution.
+    pub system: String,
+    /// The frequency governor, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Whether addresses are randomised.
+    pub aslr: bool,
+    /// Load average of the last minute before the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_before: Option<f64>,
+    /// The same at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_after: Option<f64>,
+}
+
+/// How it was measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MethodRecord {
+    /// Runs of each variant before the first timed one.
+    pub warmup: u32,
+    /// Blocks of timed runs; in each every variant runs there and back.
+    pub blocks: usize,
+    /// The seed of the random orders.
+    pub seed: u64,
+    /// The confidence that intervals aim at.
+    pub confidence: f64,
+    /// Why measuring ended.
+    pub stopped: StoppedRecord,
+    /// The stopping rule, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_seconds: Option<f64>,
+    /// Time given to a process to settle before its memory counts as that after start-up.
+    pub settle_seconds: f64,
+    /// What it took in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_seconds: Option<f64>,
+}
+
+/// Why measuring ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedRecord {
+    /// The number of runs asked for.
+    Runs,
+    /// The default time.
+    Time,
+    /// The budget was spent.
+    Budget,
+    /// The interval became as narrow as asked for.
+    Narrow,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// One variant.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BenchVariant {
+    /// Its name.
+    pub name: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// What it changes in the environment; null removes a variable.
+    pub environment: BTreeMap<String, Option<String>>,
+    /// The others are compared with it.
+    pub is_reference: bool,
+    /// It is the reference once more.
+    pub is_copy: bool,
+    /// Runs that failed and are in the figures.
+    pub failures: usize,
+    /// Each figure over all runs.
+    pub metrics: Vec<MetricRecord>,
+    /// Each timed run, in the order in which they ran.
+    pub runs: Vec<RunRecord>,
+    /// Each watched run.
+    pub memory_runs: Vec<MemoryRunRecord>,
+}
+
+/// An estimate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct IntervalRecord {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// The confidence reached; below the one aimed at where there are too few runs.
+    pub confidence: f64,
+}
+
+/// One figure of a variant over its runs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MetricRecord {
+    /// Its name: `wall`, `user`, `sys`, `cpu`, `rss`, ...
+    pub metric: String,
+    /// Its unit.
+    pub unit: UnitRecord,
+    /// Where it comes from.
+    pub pass: PassRecord,
+    /// Runs that have it.
+    pub count: usize,
+    /// The median.
+    pub median: IntervalRecord,
+    /// The mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// A quarter is below it.
+    pub first_quartile: f64,
+    /// A quarter is above it.
+    pub third_quartile: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Standard deviation by way of the median absolute deviation.
+    pub spread: f64,
+}
+
+/// A unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnitRecord {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Events.
+    Count,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PassRecord {
+    /// Runs that are timed and otherwise left alone.
+    Timed,
+    /// Runs that are watched and never timed.
+    Memory,
+}
+
+/// One timed run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunRecord {
+    /// The block that it belongs to.
+    pub block: u32,
+    /// When it started, since the beginning.
+    pub at_seconds: f64,
+    /// Its figures by the names of metrics.
+    pub figures: BTreeMap<String, f64>,
+    /// Its exit status; null where a signal ended it.
+    pub exit_status: Option<i32>,
+}
+
+/// One watched run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MemoryRunRecord {
+    /// The block that it belongs to.
+    pub block: u32,
+    /// Its figures by the names of metrics.
+    pub figures: BTreeMap<String, f64>,
+    /// Its processes, the largest first, with their own peaks.
+    pub processes: Vec<ProcessRecord>,
+    /// How many there were.
+    pub process_count: usize,
+    /// The sum over the tree, over time.
+    pub series: Vec<MemoryPointRecord>,
+}
+
+/// A process of a watched run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProcessRecord {
+    /// The kernel's name for it.
+    pub name: String,
+    /// Peak resident memory since its last exec.
+    pub peak_rss_bytes: u64,
+}
+
+/// Memory at one moment.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct MemoryPointRecord {
+    /// Since the start of the run.
+    pub at_seconds: f64,
+    /// Resident.
+    pub rss_bytes: u64,
+    /// Proportional.
+    pub pss_bytes: u64,
+    /// Private and written to.
+    pub private_dirty_bytes: u64,
+}
+
+/// A variant beside another, in one figure.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BenchComparison {
+    /// The variant.
+    pub variant: String,
+    /// What it is compared with.
+    pub reference: String,
+    /// The figure.
+    pub metric: String,
+    /// The variant's figure over the reference's.
+    pub ratio: IntervalRecord,
+    /// Two-sided p-value of the rank test.
+    pub p_value: f64,
+    /// The same, corrected for the number of variants (Holm).
+    pub p_corrected: f64,
+    /// The test.
+    pub test: TestRecord,
+    /// Blocks, or figures of the smaller sample.
+    pub count: usize,
+    /// What it says.
+    pub verdict: VerdictRecord,
+}
+
+/// A rank test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestRecord {
+    /// Wilcoxon's signed ranks over blocks, counted.
+    SignedRankExact,
+    /// The same, approximated.
+    SignedRank,
+    /// Mann and Whitney's U of two samples, counted.
+    MannWhitneyExact,
+    /// The same, approximated.
+    MannWhitney,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictRecord {
+    /// The variant has less.
+    Less,
+    /// The variant has more.
+    More,
+    /// Whatever the difference is, it is below 1 %.
+    Same,
+    /// These runs do not tell.
+    Undecided,
+}
+
+/// The reference beside itself.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct NoiseRecord {
+    /// A ratio that is 1 in truth.
+    pub ratio: IntervalRecord,
+    /// The smallest difference that such runs tell from noise, as a share.
+    pub floor: f64,
+}
+
+/// An earlier run beside this one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BaselineRecord {
+    /// Its name.
+    pub name: String,
+    /// When it was measured.
+    pub started_unix_seconds: u64,
+    /// Each variant beside the variant of the same name then.
+    pub comparisons: Vec<BenchComparison>,
+    /// What differs between the two, a clause each.
+    pub differences: Vec<String>,
+}
+
+/// The limits and what came of them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GateRecord {
+    /// Whether none failed.
+    pub passed: bool,
+    /// Each limit for each variant.
+    pub limits: Vec<LimitRecord>,
+}
+
+/// One limit for one variant.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LimitRecord {
+    /// The variant.
+    pub variant: String,
+    /// The limit as given.
+    pub limit: String,
+    /// What was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<IntervalRecord>,
+    /// What came of it.
+    pub result: LimitResult,
+}
+
+/// What came of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitResult {
+    /// The whole interval keeps to it.
+    Kept,
+    /// The interval reaches over it: not told by these runs, and no failure.
+    Unsure,
+    /// The whole interval is past it.
+    Failed,
+    /// There was nothing to compare: a failure too, since the limit was not checked.
+    NotMeasured,
+}
+
+/// A figure that could not be had.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MissingRecord {
+    /// Which.
+    pub metric: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A reason for doubt.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DoubtRecord {
+    /// The variant that it is about; absent where it is about all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// The reason, a sentence.
+    pub message: String,
+}
+
+impl BenchDocument {
+    /// A variant's figure.
+    #[must_use]
+    pub fn metric(&self, variant: &BenchVariant, metric: &str) -> Option<MetricRecord> {
+        variant.metrics.iter().find(|one| one.metric == metric).cloned()
+    }
+
+    /// A variant beside the reference.
+    #[must_use]
+    pub fn comparison(&self, variant: &str, metric: &str) -> Option<&BenchComparison> {
+        self.comparisons.iter().find(|one| one.variant == variant && one.metric == metric)
+    }
+
+    /// Whether no limit failed.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.gate.as_ref().is_none_or(|gate| gate.passed)
+    }
+}

@@ -1,0 +1,278 @@
+//! From a record and its analysis to `underpin.bench/1`.
+
+use super::SchemaTag;
+use super::bench::*;
+use std::collections::BTreeMap;
+use underpin_bench::stats::{CONFIDENCE, Interval};
+use underpin_bench::{
+    Analysis, Comparison, Gate, GateResult, MemoryPoint, Metric, MetricSummary, Pass, Record, RunOutcome, Scope,
+    Stopped, Unit, Verdict, compare_records,
+};
+
+impl BenchDocument {
+    /// The document of a record.
+    #[must_use]
+    pub fn new(record: &Record, analysis: &Analysis) -> BenchDocument {
+        let name = |index: usize| record.header.variants[index].name.clone();
+        let reference = name(record.header.reference);
+        let variants = (0..record.header.variants.len()).map(|index| variant(record, analysis, index)).collect();
+        BenchDocument {
+            schema: SchemaTag::new(),
+            underpin: record.header.underpin.clone(),
+            started_unix_seconds: record.header.started,
+            machine: machine(record),
+            method: method(record),
+            variants,
+            comparisons: analysis
+                .comparisons
+                .iter()
+                .map(|one| comparison(one, name(one.variant), reference.clone()))
+                .collect(),
+            noise_floor: analysis
+                .noise
+                .map(|noise| NoiseRecord { ratio: noise.comparison.ratio.into(), floor: noise.floor }),
+            baseline: None,
+            gate: None,
+            missing: analysis
+                .missing
+                .iter()
+                .map(|one| MissingRecord { metric: one.metric.name().to_owned(), reason: one.reason.clone() })
+                .collect(),
+            doubts: analysis
+                .doubts
+                .iter()
+                .map(|doubt| DoubtRecord {
+                    variant: match doubt.scope() {
+                        Scope::All => None,
+                        Scope::Variant(index) => Some(name(index)),
+                    },
+                    message: doubt.to_string(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Adds an earlier record: each variant beside the one of the same name then, or, where both have but one, beside
+    /// that.
+    #[must_use]
+    pub fn with_baseline(mut self, name: &str, earlier: &Record, record: &Record) -> BenchDocument {
+        let mut comparisons = Vec::new();
+        for (index, now) in record.header.variants.iter().enumerate() {
+            let Some(then) = counterpart(earlier, record, index) else { continue };
+            let found =
+                Metric::all().filter_map(|metric| compare_records((earlier, then), (record, index), metric).ok());
+            let reference = earlier.header.variants[then].name.clone();
+            comparisons.extend(found.map(|one| comparison(&one, now.name.clone(), reference.clone())));
+        }
+        let differences = differences(earlier, record);
+        let started_unix_seconds = earlier.header.started;
+        self.baseline = Some(BaselineRecord { name: name.to_owned(), started_unix_seconds, comparisons, differences });
+        self
+    }
+
+    /// Judges limits: beside the baseline where there is one, else beside the reference.
+    #[must_use]
+    pub fn with_gate(
+        mut self,
+        gate: &Gate,
+        earlier: Option<&Record>,
+        record: &Record,
+        analysis: &Analysis,
+    ) -> BenchDocument {
+        let mut limits = Vec::new();
+        for (index, one) in record.header.variants.iter().enumerate() {
+            if one.is_copy || (earlier.is_none() && index == record.header.reference) {
+                continue;
+            }
+            for rule in &gate.rules {
+                let found = match earlier {
+                    Some(earlier) => counterpart(earlier, record, index)
+                        .and_then(|then| compare_records((earlier, then), (record, index), rule.metric).ok()),
+                    None => analysis.comparison(index, rule.metric).copied(),
+                };
+                limits.push(LimitRecord {
+                    variant: one.name.clone(),
+                    limit: rule.to_string(),
+                    ratio: found.map(|found| found.ratio.into()),
+                    result: limit_result(rule.judge(found.as_ref())),
+                });
+            }
+        }
+        let fine = |limit: &LimitRecord| matches!(limit.result, LimitResult::Kept | LimitResult::Unsure);
+        self.gate = Some(GateRecord { passed: limits.iter().all(fine), limits });
+        self
+    }
+}
+
+/// The variant of an earlier record that one of this is compared with.
+fn counterpart(earlier: &Record, record: &Record, index: usize) -> Option<usize> {
+    let name = &record.header.variants[index].name;
+    let same = earlier.header.variants.iter().position(|variant| variant.name == *name);
+    let alone = record.header.variants.len() == 1 && earlier.header.variants.len() == 1;
+    same.or(alone.then_some(0))
+}
+
+fn differences(earlier: &Record, record: &Record) -> Vec<String> {
+    let (then, now) = (&earlier.header.machine, &record.header.machine);
+    let pairs = [
+        ("processor", then.processor.clone(), now.processor.clone()),
+        ("number of processors", then.processors.to_string(), now.processors.to_string()),
+        ("kernel", then.kernel.clone(), now.kernel.clone()),
+        ("system", then.system.clone(), now.system.clone()),
+        ("underpin", earlier.header.underpin.clone(), record.header.underpin.clone()),
+    ];
+    let changed = pairs.into_iter().filter(|(_, then, now)| then != now);
+    changed.map(|(what, then, now)| format!("{what}: {then} then, {now} now")).collect()
+}
+
+fn limit_result(result: GateResult) -> LimitResult {
+    match result {
+        GateResult::Kept => LimitResult::Kept,
+        GateResult::Unsure => LimitResult::Unsure,
+        GateResult::Failed => LimitResult::Failed,
+        GateResult::NotMeasured => LimitResult::NotMeasured,
+    }
+}
+
+fn machine(record: &Record) -> MachineRecord {
+    let machine = record.header.machine.clone();
+    let load = |hundredths: u64| hundredths as f64 / 100.0;
+    MachineRecord {
+        processor: machine.processor,
+        processors: machine.processors,
+        memory_bytes: machine.memory_bytes,
+        kernel: machine.kernel,
+        system: machine.system,
+        governor: machine.governor,
+        aslr: machine.aslr,
+        load_before: machine.load_hundredths.map(load),
+        load_after: record.end.as_ref().and_then(|end| end.load_hundredths).map(load),
+    }
+}
+
+fn method(record: &Record) -> MethodRecord {
+    let rules = &record.header.rules;
+    MethodRecord {
+        warmup: rules.warmup,
+        blocks: record.samples.iter().map(|sample| sample.block as usize + 1).max().unwrap_or(0),
+        seed: rules.seed,
+        confidence: CONFIDENCE,
+        stopped: match record.end.as_ref().map(|end| end.stopped) {
+            Some(Stopped::Runs) => StoppedRecord::Runs,
+            Some(Stopped::Time) => StoppedRecord::Time,
+            Some(Stopped::Budget) => StoppedRecord::Budget,
+            Some(Stopped::Narrow) => StoppedRecord::Narrow,
+            None => StoppedRecord::Interrupted,
+        },
+        until: rules.until.map(|until| until.to_string()),
+        budget_seconds: rules.budget_ns.map(underpin_bench::Nanos::seconds),
+        settle_seconds: rules.settle_ns.seconds(),
+        took_seconds: record.end.as_ref().map(|end| end.took_ns.seconds()),
+    }
+}
+
+fn variant(record: &Record, analysis: &Analysis, index: usize) -> BenchVariant {
+    let (header, summary) = (&record.header.variants[index], &analysis.variants[index]);
+    let samples = record.samples.iter().filter(|sample| sample.variant == index);
+    let watched = record.memory.iter().filter(|run| run.variant == index);
+    BenchVariant {
+        name: header.name.clone(),
+        command: header.command.clone(),
+        environment: header.environment.clone(),
+        is_reference: index == record.header.reference,
+        is_copy: header.is_copy,
+        failures: summary.failures,
+        metrics: summary.metrics.iter().map(metric).collect(),
+        runs: samples
+            .map(|sample| RunRecord {
+                block: sample.block,
+                at_seconds: sample.at_ns.seconds(),
+                figures: figures(|metric| metric.of_sample(sample)),
+                exit_status: match sample.outcome {
+                    RunOutcome::Exited(status) => Some(status),
+                    RunOutcome::Signalled(_) | RunOutcome::TimedOut => None,
+                },
+            })
+            .collect(),
+        memory_runs: watched
+            .map(|run| MemoryRunRecord {
+                block: run.block,
+                figures: figures(|metric| metric.of_memory(run)),
+                processes: run
+                    .processes
+                    .iter()
+                    .map(|one| ProcessRecord { name: one.name.clone(), peak_rss_bytes: one.peak_rss.0 })
+                    .collect(),
+                process_count: run.process_count,
+                series: run.series.iter().map(point).collect(),
+            })
+            .collect(),
+    }
+}
+
+fn figures(of: impl Fn(Metric) -> Option<f64>) -> BTreeMap<String, f64> {
+    Metric::all().filter_map(|metric| Some((metric.name().to_owned(), of(metric)?))).collect()
+}
+
+fn point(point: &MemoryPoint) -> MemoryPointRecord {
+    MemoryPointRecord {
+        at_seconds: point.at_ns.seconds(),
+        rss_bytes: point.rss.0,
+        pss_bytes: point.pss.0,
+        private_dirty_bytes: point.private_dirty.0,
+    }
+}
+
+fn metric(summary: &MetricSummary) -> MetricRecord {
+    MetricRecord {
+        metric: summary.metric.name().to_owned(),
+        unit: match summary.metric.unit() {
+            Unit::Seconds => UnitRecord::Seconds,
+            Unit::Bytes => UnitRecord::Bytes,
+            Unit::Count => UnitRecord::Count,
+        },
+        pass: match summary.metric.pass() {
+            Pass::Timed => PassRecord::Timed,
+            Pass::Memory => PassRecord::Memory,
+        },
+        count: summary.count,
+        median: summary.median.into(),
+        mean: summary.mean,
+        min: summary.least,
+        first_quartile: summary.first_quartile,
+        third_quartile: summary.third_quartile,
+        max: summary.greatest,
+        spread: summary.spread,
+    }
+}
+
+impl From<Interval> for IntervalRecord {
+    fn from(interval: Interval) -> IntervalRecord {
+        let Interval { estimate, low, high, confidence } = interval;
+        IntervalRecord { estimate, low, high, confidence }
+    }
+}
+
+fn comparison(one: &Comparison, variant: String, reference: String) -> BenchComparison {
+    BenchComparison {
+        variant,
+        reference,
+        metric: one.metric.name().to_owned(),
+        ratio: one.ratio.into(),
+        p_value: one.p_value,
+        p_corrected: one.p_corrected,
+        test: match (one.paired, one.exact) {
+            (true, true) => TestRecord::SignedRankExact,
+            (true, false) => TestRecord::SignedRank,
+            (false, true) => TestRecord::MannWhitneyExact,
+            (false, false) => TestRecord::MannWhitney,
+        },
+        count: one.count,
+        verdict: match one.verdict() {
+            Verdict::Less => VerdictRecord::Less,
+            Verdict::More => VerdictRecord::More,
+            Verdict::Same => VerdictRecord::Same,
+            Verdict::Undecided => VerdictRecord::Undecided,
+        },
+    }
+}
