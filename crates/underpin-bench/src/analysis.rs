@@ -1,6 +1,6 @@
 //! From raw figures to summaries, comparisons and doubts. Deterministic: the same record gives the same analysis.
 
-use crate::compare::{Comparison, paired_ratio};
+use crate::compare::{Comparison, ratio};
 use crate::doubt::{Doubt, doubts};
 use crate::metric::{Metric, Pass};
 use crate::record::{MissingMetric, Record};
@@ -136,7 +136,7 @@ fn comparisons(record: &Record) -> Vec<Comparison> {
     for metric in Metric::all().filter(|metric| metric.pass() == Pass::Timed || !record.memory.is_empty()) {
         let others = (0..record.header.variants.len()).filter(|&index| index != reference);
         let mut found: Vec<Comparison> =
-            others.filter_map(|index| paired_ratio(record, metric, reference, index).ok()).collect();
+            others.filter_map(|index| ratio(record, metric, reference, index).ok()).collect();
         let questions: Vec<usize> =
             (0..found.len()).filter(|&at| !record.header.variants[found[at].variant].is_copy).collect();
         let p_values: Vec<f64> = questions.iter().map(|&at| found[at].p_value).collect();

@@ -1,9 +1,10 @@
 //! Comparing two variants: the ratio with its interval, and a rank test.
 //!
-//! Within one experiment blocks are pairs: the difference of the logarithms is taken block by block, so whatever slowed
-//! a whole block cancels out. Between two experiments there are no pairs, and the time between them is in the figures.
+//! Times of one experiment are compared block by block, by the differences of their logarithms, so whatever slowed a
+//! whole block cancels out. Memory does not depend on what else runs, so its figures are compared as two samples, which
+//! tells more from few runs. Two experiments have no blocks in common, and the time between them is in the figures.
 
-use crate::metric::Metric;
+use crate::metric::{Metric, Pass};
 use crate::record::Record;
 use crate::stats::{Interval, mann_whitney, mean, paired_shift, shift, signed_rank};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub struct Comparison {
     pub exact: bool,
     /// Blocks (pairs), or figures of the smaller sample.
     pub count: usize,
-    /// The two were measured side by side.
+    /// Compared block by block.
     pub paired: bool,
 }
 
@@ -59,6 +60,14 @@ pub enum Verdict {
 const SAME: f64 = 0.01;
 /// The level of the tests.
 const LEVEL: f64 = 0.05;
+
+/// The fewest blocks of which the signed-rank test can tell anything after the correction for so many variants: all
+/// signs alike have a p-value of 2^(1-n).
+#[must_use]
+pub fn least_blocks(compared: usize) -> usize {
+    let chances = compared.max(1) as f64 / LEVEL;
+    chances.log2().ceil() as usize + 1
+}
 
 impl Comparison {
     /// What it says: a difference is claimed where the corrected test and the interval both have it.
@@ -105,6 +114,17 @@ impl Record {
     }
 }
 
+/// A variant beside the reference of the same experiment, in the way that suits the figure.
+///
+/// # Errors
+/// Where a figure is missing or not positive.
+pub(crate) fn ratio(record: &Record, metric: Metric, reference: usize, variant: usize) -> Result<Comparison, Refused> {
+    match metric.pass() {
+        Pass::Timed => paired_ratio(record, metric, reference, variant),
+        Pass::Memory => compare_records((record, reference), (record, variant), metric),
+    }
+}
+
 /// A variant beside the reference of the same experiment, block by block.
 ///
 /// # Errors
@@ -136,7 +156,7 @@ fn logarithms(figures: &[f64]) -> Result<Vec<f64>, Refused> {
     figures.iter().map(|&figure| if figure > 0.0 { Ok(figure.ln()) } else { Err(Refused::NotPositive) }).collect()
 }
 
-/// A variant beside a variant of an earlier experiment.
+/// A variant beside a variant of an earlier experiment, or figures of one that need no blocks.
 ///
 /// # Errors
 /// Where a figure is missing or not positive.

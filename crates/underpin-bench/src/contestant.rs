@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
-use underpin_sys::RawPid;
+use underpin_sys::{RawPid, Tracee};
 
 /// How a command given as one string becomes words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,13 +115,26 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// Tells from a process whether a variant is in effect in it.
+/// Tells from a process whether a variant is in effect in it. It is asked once, in a watched run before the first
+/// timed one; whatever it does not need it leaves out.
 pub trait Proof: fmt::Debug + Send + Sync {
-    /// Looks at a process of the command that has run and still has its memory.
+    /// Follows a traced task that stands before its exec for as far as it needs, and leaves it stopped.
     ///
     /// # Errors
-    /// The reason why it is not in effect, a clause.
-    fn took(&self, pid: RawPid) -> Result<(), String>;
+    /// The reason why the variant is not in effect, a clause.
+    fn follow(&self, task: Tracee) -> Result<(), String> {
+        let _ = task;
+        Ok(())
+    }
+
+    /// Looks at the first process of the command when it has run and still has its memory.
+    ///
+    /// # Errors
+    /// As for [`Proof::follow`].
+    fn took(&self, pid: RawPid) -> Result<(), String> {
+        let _ = pid;
+        Ok(())
+    }
 }
 
 /// Under what a command runs: changes to the environment, a wrapper, and a proof that it took.

@@ -1,7 +1,7 @@
 //! What figures have to be read with: each doubt found in the record itself, with the figure that raised it.
 
 use crate::analysis::Analysis;
-use crate::compare::Verdict;
+use crate::compare::{Verdict, least_blocks};
 use crate::metric::Metric;
 use crate::record::{Record, Stopped};
 use crate::stats::{Order, trend};
@@ -20,12 +20,12 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Doubt {
-    /// Too few blocks for an interval of 95 %.
+    /// Too few blocks to tell any difference.
     FewBlocks {
         /// How many there are.
         blocks: usize,
-        /// The confidence that they give.
-        confidence: f64,
+        /// How many it would take for so many variants.
+        least: usize,
     },
     /// The reference differs from itself.
     Unsound {
@@ -123,10 +123,10 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::FewBlocks { blocks, confidence } => write!(
+            Doubt::FewBlocks { blocks, least } => write!(
                 f,
-                "{blocks} blocks of runs give an interval of {:.0} % at best; 12 runs (6 blocks) are the least for 95 %",
-                confidence * 100.0
+                "{blocks} blocks of runs cannot tell any difference in time; {} runs of each ({least} blocks) are the least",
+                2 * least
             ),
             Doubt::Unsound { ratio } => write!(
                 f,
@@ -179,6 +179,8 @@ impl fmt::Display for Doubt {
     }
 }
 
+/// One honest machine in twenty differs from itself at the usual level; this is less than one in a hundred.
+const UNSOUND: f64 = 0.005;
 /// A first run that is so much slower is worth a word.
 const COLD: f64 = 1.5;
 /// Drift that is worth a word, as a share.
@@ -203,9 +205,10 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
         Some(_) => {}
     }
     found.extend(noise_doubts(record, analysis));
-    let few = analysis.comparisons.iter().filter(|one| one.metric == Metric::Wall && !one.ratio.is_confident());
-    found.extend(few.take(1).map(|one| Doubt::FewBlocks { blocks: one.count, confidence: one.ratio.confidence }));
+    found.extend(few_blocks(record, analysis));
     found.extend(strongest_drift(record));
+    found.extend(most_outliers(record));
+    found.extend(shortest(analysis));
     for variant in 0..record.header.variants.len() {
         variant_doubts(record, analysis, variant, &mut found);
     }
@@ -215,7 +218,7 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
 
 fn noise_doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
     let Some(noise) = &analysis.noise else { return Vec::new() };
-    if matches!(noise.comparison.verdict(), Verdict::Less | Verdict::More) {
+    if matches!(noise.comparison.verdict(), Verdict::Less | Verdict::More) && noise.comparison.p_value <= UNSOUND {
         return vec![Doubt::Unsound { ratio: noise.comparison.ratio.estimate }];
     }
     let claimed = analysis.comparisons.iter().filter(|one| {
@@ -227,6 +230,13 @@ fn noise_doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
     claimed.map(|one| Doubt::BelowNoise { variant: one.variant, floor: noise.floor }).collect()
 }
 
+fn few_blocks(record: &Record, analysis: &Analysis) -> Option<Doubt> {
+    let compared = record.header.variants.iter().filter(|variant| !variant.is_copy).count().saturating_sub(1);
+    let least = least_blocks(compared);
+    let blocks = analysis.comparisons.iter().filter(|one| one.metric == Metric::Wall).map(|one| one.count).min()?;
+    (blocks < least).then_some(Doubt::FewBlocks { blocks, least })
+}
+
 fn strongest_drift(record: &Record) -> Option<Doubt> {
     let trends = (0..record.header.variants.len()).filter_map(|variant| {
         let trend = trend(&record.figures(Metric::Wall, variant))?;
@@ -234,6 +244,22 @@ fn strongest_drift(record: &Record) -> Option<Doubt> {
     });
     let (variant, change) = trends.max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()))?;
     Some(Doubt::Drift { variant, change })
+}
+
+fn most_outliers(record: &Record) -> Option<Doubt> {
+    let shares = (0..record.header.variants.len()).filter_map(|variant| {
+        let times = record.figures(Metric::Wall, variant);
+        let (count, of) = (Order::new(&times).far_above(), times.len());
+        (count > 1 && count as f64 > OUTLIERS * of as f64).then_some(Doubt::Outliers { variant, count, of })
+    });
+    shares.max_by_key(|doubt| if let Doubt::Outliers { count, .. } = doubt { *count } else { 0 })
+}
+
+fn shortest(analysis: &Analysis) -> Option<Doubt> {
+    let medians = analysis.variants.iter().enumerate();
+    let medians = medians.filter_map(|(variant, one)| Some((variant, one.metric(Metric::Wall)?.median.estimate)));
+    let (variant, seconds) = medians.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (seconds < SHORT_SECONDS).then_some(Doubt::Short { variant, seconds })
 }
 
 fn variant_doubts(record: &Record, analysis: &Analysis, variant: usize, found: &mut Vec<Doubt>) {
@@ -250,16 +276,9 @@ fn variant_doubts(record: &Record, analysis: &Analysis, variant: usize, found: &
     else {
         return;
     };
-    let outliers = order.far_above();
-    if outliers > 1 && outliers as f64 > OUTLIERS * times.len() as f64 {
-        found.push(Doubt::Outliers { variant, count: outliers, of: times.len() });
-    }
     let factor = times[0] / median;
     if factor > COLD && record.header.rules.warmup == 0 && order.greatest() == Some(times[0]) {
         found.push(Doubt::ColdStart { variant, factor });
-    }
-    if median < SHORT_SECONDS {
-        found.push(Doubt::Short { variant, seconds: median });
     }
 }
 

@@ -25,7 +25,7 @@ mod store;
 mod units;
 
 pub use analysis::{Analysis, MetricSummary, NoiseFloor, VariantSummary, analyse};
-pub use compare::{Comparison, Refused, Verdict, compare_records};
+pub use compare::{Comparison, Refused, Verdict, compare_records, least_blocks};
 pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
 pub use doubt::{Doubt, Scope};
 pub use error::BenchError;

@@ -2,7 +2,7 @@
 //!
 //! Every run is handed to the observer as soon as it is done, so that nothing is lost when a later one fails.
 
-use crate::compare::paired_ratio;
+use crate::compare::{least_blocks, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::executor::{Executor, TimedRun};
@@ -274,6 +274,12 @@ impl Session<'_> {
         self.rules().runs.or(self.rules().max_runs).unwrap_or(u32::MAX)
     }
 
+    /// Runs below which no difference could be told.
+    fn least_runs(&self) -> u32 {
+        let compared = self.experiment.contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
+        u32::try_from(2 * least_blocks(compared)).unwrap_or(u32::MAX)
+    }
+
     /// Whether there is a reason to stop after a block, `took` after the first timed run began.
     fn stop(&self, runs: u32, narrow: bool, took: Duration, longest: Duration) -> Option<Stopped> {
         let rules = self.rules();
@@ -286,7 +292,7 @@ impl Session<'_> {
                 return Some(Stopped::Budget);
             }
         }
-        if rules.runs.is_some() || runs < rules.min_runs {
+        if rules.runs.is_some() || runs < rules.min_runs.max(self.least_runs()) {
             return None;
         }
         if rules.until.is_some() {

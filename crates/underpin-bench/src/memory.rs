@@ -189,6 +189,16 @@ impl MemoryWatch<'_> {
             finished: false,
         };
         let shared: Shared = Arc::new((Mutex::new(tree), Condvar::new()));
+        if let Some(proof) = &self.contestant.variant.proof {
+            if let Err(reason) = proof.follow(suspended.task) {
+                // It may have ended already.
+                let _ = suspended.task.kill();
+                while wait_any()?.is_some() {}
+                return Err(BenchError::NotInEffect { name, reason });
+            }
+            // The exec may be behind it.
+            lock(&shared).executed = Some(Instant::now());
+        }
         suspended.task.report_exits()?;
         suspended.task.resume(Resume::Continue, 0)?;
         let thread = sampler(Arc::clone(&shared))?;

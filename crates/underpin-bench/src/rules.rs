@@ -14,7 +14,7 @@ pub struct Rules {
     pub warmup: u32,
     /// Timed runs of each variant; `None`: as many as the other rules say.
     pub runs: Option<u32>,
-    /// At least so many.
+    /// At least so many; in any case enough for a difference to be told among so many variants.
     pub min_runs: u32,
     /// At most so many.
     pub max_runs: Option<u32>,

@@ -195,6 +195,12 @@ impl RunFile {
         &self.target
     }
 
+    /// Where the lines are now.
+    #[must_use]
+    pub fn partial(&self) -> &Path {
+        &self.path
+    }
+
     /// The first thing that went wrong with keeping it; what was written before is kept.
     pub fn failure(&mut self) -> Option<StoreError> {
         self.failure.take()

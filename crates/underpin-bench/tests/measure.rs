@@ -168,7 +168,27 @@ fn too_few_runs_claim_nothing_and_say_why() {
     let contestants = vec![contestant("a", "sleep 0.05 noise=0"), contestant("b", "sleep 0.1 noise=0")];
     let (_, analysis) = run(&experiment(contestants, runs(4)));
     assert_eq!(analysis.comparison(1, Metric::Wall).unwrap().verdict(), Verdict::Undecided);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, .. })));
+    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 6 })));
+}
+
+#[test]
+fn more_variants_get_more_runs_so_that_each_can_be_told() {
+    for (variants, runs) in [(1, 12), (2, 12), (3, 14), (5, 16), (9, 18)] {
+        let contestants = (0..variants).map(|index| contestant(&index.to_string(), "sleep 60 noise=0.1"));
+        let rules = Rules { memory_runs: 0, ..Rules::default() };
+        let (record, analysis) = run(&experiment(contestants.collect(), rules));
+        assert_eq!(record.samples.len(), variants * runs);
+        assert!(!analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { .. })));
+    }
+    let contestants = [("a", "1"), ("b", "1.1"), ("c", "1.2"), ("d", "1.3")];
+    let contestants =
+        contestants.map(|(name, time)| contestant(name, &format!("sleep {time} noise=0.001 memory={time}")));
+    let (_, analysis) = run(&experiment(contestants.to_vec(), Rules::default()));
+    for variant in 1..4 {
+        for metric in [Metric::Wall, Metric::Rss] {
+            assert_eq!(analysis.comparison(variant, metric).unwrap().verdict(), Verdict::More, "{metric}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use underpin_bench::{
     BenchError, Command, Contestant, Executor, Hooks, MemoryRun, Proof, RealExecutor, RunOutcome, Shell, StreamsPlan,
     Variant,
 };
-use underpin_sys::{PtraceProbe, RawPid, ptrace_probe};
+use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
 use underpin_test_support::{Fixture, need, skip};
 
 fn contestant(text: &str) -> Contestant {
@@ -196,6 +196,16 @@ fn a_wrapper_stands_before_the_command() {
     assert_eq!(executor().run(&with, None).unwrap().outcome, RunOutcome::Exited(0));
 }
 
+/// Refuses every task.
+#[derive(Debug)]
+struct Never;
+
+impl Proof for Never {
+    fn follow(&self, _: Tracee) -> Result<(), String> {
+        Err("it never does".to_owned())
+    }
+}
+
 /// Wants a file among the maps of the process.
 #[derive(Debug)]
 struct Mapped(&'static str);
@@ -221,6 +231,9 @@ fn a_variant_that_did_not_take_is_an_error() {
         BenchError::NotInEffect { reason, .. } => assert!(reason.contains("libnothing")),
         other => panic!("{other}"),
     }
+    let variant = Variant { proof: Some(Arc::new(Never)), ..Variant::default() };
+    let refused = executor().watch(&Contestant { variant, ..shell("sleep 1000") }, None, Duration::ZERO);
+    assert!(matches!(refused, Err(BenchError::NotInEffect { .. })), "{refused:?}");
 }
 
 /// GNU time and this crate ask the same kernel; the number of page faults of one program differs by a few at most.

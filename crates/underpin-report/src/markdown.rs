@@ -182,6 +182,12 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_is_a_table_for_each_figure() {
+        let (record, analysis) = sample_bench();
+        insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis)));
+    }
+
+    #[test]
     fn doctor_has_a_table_for_each_topic() {
         insta::assert_snapshot!(doctor(&sample_doctor()));
     }
@@ -192,6 +198,10 @@ mod tests {
             tree(&TreeDocument::new(&hostile_closure())),
             check(&hostile_check()),
             trace(&TraceDocument::new(&hostile_trace())),
+            {
+                let (record, analysis) = hostile_bench();
+                bench(&BenchDocument::new(&record, &analysis))
+            },
         ];
         for text in all {
             assert!(!text.chars().any(|ch| ch != '\n' && ch.is_control()));

@@ -58,7 +58,7 @@ impl BenchDocument {
     pub fn with_baseline(mut self, name: &str, earlier: &Record, record: &Record) -> BenchDocument {
         let mut comparisons = Vec::new();
         for (index, now) in record.header.variants.iter().enumerate() {
-            let Some(then) = counterpart(earlier, record, index) else { continue };
+            let Some(then) = counterpart(earlier, record, index).filter(|_| !now.is_copy) else { continue };
             let found =
                 Metric::all().filter_map(|metric| compare_records((earlier, then), (record, index), metric).ok());
             let reference = earlier.header.variants[then].name.clone();

@@ -1,12 +1,13 @@
 //! Documents validate against their own schemas, and say what they are.
 
+use super::bench::BenchDocument;
 use super::survey::{StartUp, SurveyDocument};
 use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
 use crate::testing::{
-    broken_closure, chosen_check, hostile_check, hostile_closure, hostile_trace, prefix_closure, sample_check,
-    sample_doctor, sample_trace,
+    broken_closure, chosen_check, hostile_bench, hostile_check, hostile_closure, hostile_trace, lone_bench,
+    prefix_closure, sample_bench, sample_check, sample_doctor, sample_trace,
 };
 use bstr::ByteSlice;
 
@@ -49,6 +50,42 @@ fn survey_documents_validate() {
     let traced = StartUp::Traced(Box::new(TraceDocument::new(&sample_trace())));
     assert_valid(&SurveyDocument::new(sample_check(), tree(), traced));
     assert_valid(&SurveyDocument::new(sample_check(), tree(), StartUp::Absent("not asked for".to_owned())));
+}
+
+#[test]
+fn bench_documents_validate() {
+    for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench()] {
+        let gate = "wall<+3%,rss<+5%".parse().unwrap();
+        let document = BenchDocument::new(&record, &analysis);
+        assert_valid(&document);
+        assert_valid(&document.with_baseline("x", &record, &record).with_gate(
+            &gate,
+            Some(&record),
+            &record,
+            &analysis,
+        ));
+    }
+}
+
+#[test]
+fn a_ratio_stands_with_its_bounds() {
+    let (record, analysis) = sample_bench();
+    let json = to_json(&BenchDocument::new(&record, &analysis)).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ratio = &value["comparisons"][0]["ratio"];
+    assert_eq!(value["comparisons"][0]["variant"], "jemalloc");
+    assert!(ratio["low"].as_f64() < ratio["estimate"].as_f64() && ratio["estimate"].as_f64() < ratio["high"].as_f64());
+    assert_eq!(value["variants"][0]["runs"].as_array().unwrap().len(), 20);
+    assert!(value["variants"][0]["memory_runs"][0]["series"].as_array().unwrap().len() > 5);
+}
+
+#[test]
+fn a_record_beside_itself_is_the_same() {
+    let (record, analysis) = sample_bench();
+    let document = BenchDocument::new(&record, &analysis).with_baseline("itself", &record, &record);
+    for one in document.baseline.unwrap().comparisons {
+        assert!((one.ratio.estimate - 1.0).abs() < 0.02 && one.p_value > 0.9, "{one:?}");
+    }
 }
 
 #[test]

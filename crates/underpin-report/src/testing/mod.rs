@@ -1,8 +1,10 @@
 //! Small models for the tests, built by hand: no host facts, no versions of this machine.
 
+mod bench;
 mod check;
 mod trace;
 
+pub(crate) use bench::*;
 pub(crate) use check::*;
 pub(crate) use trace::*;
 

@@ -67,9 +67,19 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
 pub(crate) fn figure_words(figure: f64, unit: UnitRecord) -> String {
     match unit {
         UnitRecord::Seconds => time(figure),
-        UnitRecord::Bytes if figure < 0.0 => format!("-{}", size(-figure as u64)),
-        UnitRecord::Bytes => size(figure as u64),
+        UnitRecord::Bytes if figure < 0.0 => format!("-{}", memory_words(-figure)),
+        UnitRecord::Bytes => memory_words(figure),
         UnitRecord::Count => thousands(figure.round() as u64),
+    }
+}
+
+/// Memory in KiB up to 10 MiB: small programs differ by pages.
+fn memory_words(bytes: f64) -> String {
+    const KIB: f64 = 1024.0;
+    if bytes < 10.0 * KIB * KIB {
+        format!("{} KiB", thousands((bytes / KIB).round() as u64))
+    } else {
+        size(bytes as u64)
     }
 }
 
@@ -278,7 +288,7 @@ fn doubt(text: &mut Text, document: &BenchDocument, view: &View) {
     for doubt in &document.doubts {
         let words = match &doubt.variant {
             Some(name) if document.variants.len() > 1 => format!("{name}: {}", doubt.message),
-            _ => doubt.message.clone(),
+            _ => capital(&doubt.message),
         };
         line(Role::Warn, &words);
     }
@@ -290,9 +300,9 @@ fn doubt(text: &mut Text, document: &BenchDocument, view: &View) {
 /// What the columns mean, in a sentence.
 pub(crate) fn method_words(document: &BenchDocument) -> String {
     let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
-    let correction = if asked > 1 { ", corrected for the number of variants" } else { "" };
+    let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
     format!(
-        "A change is the median over all pairs of blocks; `more` and `less` are claimed where its 95 % interval and a \
+        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where its 95 % interval and a \
          rank test{correction} agree, `same` where it is below 1 %, `?` where these runs do not tell."
     )
 }

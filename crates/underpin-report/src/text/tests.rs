@@ -1,14 +1,15 @@
 //! Every screen, as it stands on a terminal of 80 columns, and the laws that hold for all of them.
 
 use super::*;
+use crate::document::bench::BenchDocument;
 use crate::document::survey::{StartUp, SurveyDocument};
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, CallCountRecord, CallsRecord, TreeDocument};
 use crate::layout::View;
 use crate::styled::Text;
 use crate::testing::{
-    broken_closure, chosen_check, hostile_check, hostile_closure, hostile_trace, prefix_closure, sample_check,
-    sample_doctor, sample_trace,
+    broken_closure, chosen_check, hostile_bench, hostile_check, hostile_closure, hostile_trace, lone_bench,
+    prefix_closure, sample_bench, sample_check, sample_doctor, sample_trace,
 };
 
 fn view(verbosity: u8) -> View {
@@ -206,4 +207,57 @@ fn cpu_subdirectories_of_a_miss_are_counted_until_asked_for() {
     assert!(short.contains("1. /a/l.so") && short.contains("no such file ×2"), "{short}");
     assert!(short.contains("2. /b/l.so") && short.contains("3. /c/glibc-hwcaps/x86-64-v2/l.so"), "{short}");
     assert!(tree(&document, &view(1)).to_string().contains("4. /c/glibc-hwcaps"), "all of them with -v");
+}
+
+fn sample_document() -> BenchDocument {
+    let (record, analysis) = sample_bench();
+    BenchDocument::new(&record, &analysis)
+}
+
+#[test]
+fn bench_shows_each_variant_with_its_change_and_its_doubt() {
+    insta::assert_snapshot!(bench(&sample_document(), &view(0)));
+}
+
+#[test]
+fn bench_very_verbose_shows_ranges_and_p_values() {
+    insta::assert_snapshot!(bench(&sample_document(), &view(2)));
+}
+
+#[test]
+fn bench_of_one_command_shows_its_range() {
+    let (record, analysis) = lone_bench();
+    insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis), &view(0)));
+}
+
+#[test]
+fn bench_against_a_baseline_tells_the_time_between_and_judges_the_gate() {
+    let (record, analysis) = sample_bench();
+    let mut earlier = record.clone();
+    earlier.header.started -= 90_000;
+    earlier.header.machine.kernel = "5.4".to_owned();
+    for sample in &mut earlier.samples {
+        sample.wall_ns.0 = sample.wall_ns.0 * 9 / 10;
+    }
+    let gate = "wall<+3%,rss<+5%,wall<+20%,major-faults<+1%".parse().unwrap();
+    let document = BenchDocument::new(&record, &analysis).with_baseline("main", &earlier, &record).with_gate(
+        &gate,
+        Some(&earlier),
+        &record,
+        &analysis,
+    );
+    assert!(!document.passed());
+    insta::assert_snapshot!(bench(&document, &view(0)));
+}
+
+#[test]
+fn bench_screens_fit_and_are_safe() {
+    for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench()] {
+        let document = BenchDocument::new(&record, &analysis);
+        for verbosity in 0..3 {
+            let text = bench(&document, &View::columns(100).verbose(verbosity));
+            assert_safe(&text);
+        }
+        assert_fits(&bench(&document, &view(0)), 80);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Help, man pages and completions are all generated from these definitions.
 
+mod bench;
 mod bind;
 mod bundle;
 mod check;
@@ -13,6 +14,7 @@ mod trace;
 mod tree;
 mod verify;
 
+pub use bench::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
 pub use bind::{BindArgs, Place, UnbindArgs};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;
@@ -81,6 +83,10 @@ pub enum Verb {
     Unbind(UnbindArgs),
     /// Prove that bound programs load what they loaded before
     Verify(VerifyArgs),
+    /// Run the same work under several variants and compare them honestly
+    Bench(Box<BenchArgs>),
+    /// Show a run that bench kept, without running anything
+    Report(ReportArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema

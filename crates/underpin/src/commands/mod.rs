@@ -1,5 +1,6 @@
 //! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
 
+pub mod bench;
 pub mod bind;
 pub mod bundle;
 pub mod check;

@@ -3,6 +3,7 @@
 //! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
 //! a command has nothing left to doubt but the work itself.
 
+mod bench;
 mod bind;
 mod bundle;
 mod check;
@@ -13,6 +14,7 @@ mod trace;
 mod tree;
 mod verify;
 
+pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan};
 pub use bind::{Action, BindPlan, UnbindPlan};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;

@@ -1,0 +1,232 @@
+//! `underpin bench` and `underpin report`.
+
+use clap::{ArgAction, Args};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use underpin_bench::{Gate, Until, parse_duration};
+
+/// Run the same work under several variants and compare them honestly.
+///
+/// Runs are interleaved in blocks that go there and back, so a machine that grows slower takes nobody's side. Every
+/// median and every difference has an interval; a difference is claimed only where its interval and a rank test agree.
+/// Memory comes from runs of their own, read from each process right before its end. Without -S there is no shell.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin bench 'grep -c x big.txt' 'rg -c x big.txt'\n  \
+    underpin bench --variant 'one-arena=MALLOC_ARENA_MAX=1' -- ruby app.rb\n  \
+    underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
+    underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
+    underpin bench --until 'ratio ±2%' --budget 60s ./old ./new\n  \
+    underpin bench --aa -- ./app                            the noise floor of this machine\n  \
+    underpin bench --save main -- ./app\n  \
+    underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n\
+    \n\
+    Exit codes: 0 fine, 1 a gate failed, 2 a command failed, or wrong use.")]
+pub struct BenchArgs {
+    /// Commands to compare, one string each; the first is the reference
+    #[arg(value_name = "COMMAND")]
+    pub commands: Vec<String>,
+
+    /// One more command, in words
+    #[arg(last = true, value_name = "CMD")]
+    pub words: Vec<OsString>,
+
+    /// A variant of every command, beside the command as it is: assignments, then words that go before the command (may
+    /// be repeated)
+    #[arg(long, value_name = "NAME=[VAR=VALUE ...] [WORDS]", help_heading = "What to compare")]
+    pub variant: Vec<String>,
+
+    /// A variable for every command (may be repeated)
+    #[arg(long, value_name = "VAR=VALUE", help_heading = "What to compare")]
+    pub env: Vec<String>,
+
+    /// Run every command once for each value, in place of {VAR} (may be repeated)
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = ArgAction::Append, help_heading = "What to compare")]
+    pub parameter_list: Vec<String>,
+
+    /// A name for the next command in order (may be repeated)
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "What to compare")]
+    pub command_name: Vec<String>,
+
+    /// The variant that the others are compared with, by its name; the first, unless given
+    #[arg(long, value_name = "NAME", help_heading = "What to compare")]
+    pub reference: Option<String>,
+
+    /// Measure the reference beside itself too: the noise floor
+    #[arg(long, help_heading = "What to compare")]
+    pub aa: bool,
+
+    #[command(flatten)]
+    pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub around: AroundArgs,
+
+    #[command(flatten)]
+    pub results: ResultArgs,
+
+    /// Keep this run under a name
+    #[arg(long, value_name = "NAME", help_heading = "Results")]
+    pub save: Option<String>,
+
+    /// A machine that is a model, for tests: commands are `sleep SECONDS`
+    #[arg(long, hide = true)]
+    pub debug_mode: bool,
+}
+
+/// How much is measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How much to measure")]
+pub struct RuleArgs {
+    /// Runs of each variant before the first timed one
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    pub warmup: u32,
+
+    /// Timed runs of each variant; without it at least --min-runs, for 3 s each
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub runs: Option<u32>,
+
+    /// At least so many timed runs; 12 can tell two variants apart, and more variants get more by themselves
+    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..))]
+    pub min_runs: u32,
+
+    /// At most so many timed runs
+    #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_runs: Option<u32>,
+
+    /// Time for everything, to be used: 60s, 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+
+    /// Stop as soon as every interval is so narrow: 'ratio ±2%' or 'median ±1%'; at the latest after the budget, 60s
+    /// unless given
+    #[arg(long, value_name = "RULE")]
+    pub until: Option<Until>,
+
+    /// Runs of each variant that are watched for memory; 6, or --runs where that is less
+    #[arg(long, value_name = "N")]
+    pub memory_runs: Option<u32>,
+
+    /// How long a process takes to settle: growth of memory counts from then
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
+    pub settle: Duration,
+
+    /// Kill a run that takes longer, and stop
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Duration>,
+
+    /// Counters of the processor: auto, none, or a list such as cycles,instructions
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub counters: String,
+
+    /// Decides the random orders
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// What stands around the runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Around the runs")]
+pub struct AroundArgs {
+    /// Before each run; once for all commands or once for each, by /bin/sh
+    #[arg(short, long, value_name = "CMD")]
+    pub prepare: Vec<String>,
+
+    /// After each run
+    #[arg(long, value_name = "CMD")]
+    pub conclude: Vec<String>,
+
+    /// Once before everything
+    #[arg(short, long, value_name = "CMD")]
+    pub setup: Option<String>,
+
+    /// Once after everything, also where something failed
+    #[arg(short, long, value_name = "CMD")]
+    pub cleanup: Option<String>,
+
+    /// Measure commands that fail too
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+
+    /// Run the commands by this shell; its own start is then in the figures
+    #[arg(short = 'S', long, value_name = "SHELL")]
+    pub shell: Option<String>,
+
+    /// No shell: the default, accepted for those who are used to it
+    #[arg(short = 'N', hide = true)]
+    pub no_shell: bool,
+
+    /// Standard input of the commands; empty, unless given
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+
+    /// Output of the commands: null, inherit, or a file
+    #[arg(long, value_name = "WHERE", default_value = "null")]
+    pub output: String,
+
+    /// The same as --output inherit
+    #[arg(long, conflicts_with = "output")]
+    pub show_output: bool,
+}
+
+/// What becomes of the figures.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub struct ResultArgs {
+    /// Put a saved run beside this one
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+
+    /// Fail where the whole interval of a change is past a limit: 'wall<+3%,rss<+5%'
+    #[arg(long, value_name = "LIMITS")]
+    pub gate: Option<Gate>,
+
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR", default_value = ".underpin/bench")]
+    pub store: PathBuf,
+
+    /// Show every figure; twice: ranges and p-values too
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print one JSON document (schema underpin.bench/1)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the JSON document to a file
+    #[arg(long, value_name = "FILE")]
+    pub export_json: Option<PathBuf>,
+
+    /// Write a row of figures for each variant and figure
+    #[arg(long, value_name = "FILE")]
+    pub export_csv: Option<PathBuf>,
+
+    /// Write tables for a code host
+    #[arg(long, value_name = "FILE")]
+    pub export_markdown: Option<PathBuf>,
+}
+
+/// Show a run that `underpin bench` kept, without running anything.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin report                          the latest run\n  \
+    underpin report main -v                  a run kept by --save main\n  \
+    underpin report new --baseline main --gate 'wall<+3%'\n  \
+    underpin report --list")]
+pub struct ReportArgs {
+    /// The name of a kept run, or its file; the latest, unless given
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// List what is kept
+    #[arg(long, conflicts_with_all = ["run", "baseline", "gate", "json"])]
+    pub list: bool,
+
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "write a time such as 60s, 200ms or 5m".to_owned())
+}

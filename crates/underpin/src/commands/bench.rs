@@ -1,0 +1,162 @@
+//! `underpin bench` and `underpin report`: measuring, keeping, showing.
+
+use crate::exit::Exit;
+use crate::export;
+use crate::plan::{BenchPlan, Form, ReportPlan, ResultPlan};
+use crate::screen::{self, Screen};
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+use underpin_bench::{
+    BenchError, End, Executor, Header, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile, Sample,
+    analyse, measure,
+};
+use underpin_report::{BenchDocument, csv, markdown, text, to_json};
+
+/// Measures, keeps and shows.
+///
+/// # Errors
+/// Where a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
+pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let baseline = baseline(&plan.results)?;
+    let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
+    let mut keeper = Keeper { file, bar: bar(), drawn: Instant::now(), names: Vec::new(), runs: 0 };
+    let seed = plan.experiment.rules.seed;
+    let mut executor: Box<dyn Executor> = if plan.mock {
+        Box::new(MockExecutor::new(seed))
+    } else {
+        Box::new(RealExecutor::new(plan.streams.clone(), &plan.counters, seed))
+    };
+    let measured = measure(&plan.experiment, executor.as_mut(), &mut keeper);
+    keeper.bar.finish_and_clear();
+    let record = measured.map_err(|error| keeper.kept(error))?;
+    let exit = present(&record, baseline.as_ref(), &plan.results, screen)?;
+    if let Some(failure) = keeper.file.failure() {
+        screen.flush()?;
+        return Err(anyhow::Error::from(failure).context("the figures are complete, but could not be kept"));
+    }
+    Ok(exit)
+}
+
+/// Shows a kept run again.
+///
+/// # Errors
+/// Where there is none of that name, or it cannot be read.
+pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if plan.list {
+        for path in plan.results.store.list()? {
+            screen.line(path.file_stem().unwrap_or_default().to_string_lossy().as_bytes());
+        }
+        return Ok(Exit::Fine);
+    }
+    let baseline = baseline(&plan.results)?;
+    let (_, record) = plan.results.store.load(plan.run.as_deref())?;
+    present(&record, baseline.as_ref(), &plan.results, screen)
+}
+
+/// A kept run with its name.
+type Baseline = (String, Record);
+
+fn baseline(plan: &ResultPlan) -> anyhow::Result<Option<Baseline>> {
+    let Some(name) = &plan.baseline else { return Ok(None) };
+    let (_, record) = plan.store.load(Some(name)).context("--baseline")?;
+    Ok(Some((name.clone(), record)))
+}
+
+fn present(
+    record: &Record,
+    baseline: Option<&Baseline>,
+    plan: &ResultPlan,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
+    let analysis = analyse(record);
+    let mut document = BenchDocument::new(record, &analysis);
+    if let Some((name, earlier)) = baseline {
+        document = document.with_baseline(name, earlier, record);
+    }
+    if let Some(gate) = &plan.gate {
+        document = document.with_gate(gate, baseline.map(|(_, earlier)| earlier), record, &analysis);
+    }
+    if plan.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::bench(&document, &screen.view(plan.verbosity)));
+    }
+    for (form, path) in &plan.exports {
+        let text = match form {
+            Form::Json => to_json(&document)? + "\n",
+            Form::Csv => csv::bench(&document),
+            Form::Markdown => markdown::bench(&document),
+        };
+        export::write(path, &text)?;
+    }
+    Ok(if document.passed() { Exit::Fine } else { Exit::Finding })
+}
+
+/// Keeps every run as it ends, and shows how far things are.
+struct Keeper {
+    file: RunFile,
+    bar: ProgressBar,
+    drawn: Instant,
+    names: Vec<String>,
+    runs: usize,
+}
+
+/// Drawing is work beside the next run, so it is rare.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+
+/// One line on standard error, where that is a terminal.
+fn bar() -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    ProgressStyle::with_template("{spinner} {msg}")
+        .map_or_else(|_| ProgressBar::hidden(), |style| bar.with_style(style))
+}
+
+impl Keeper {
+    fn draw(&mut self, words: String) {
+        if self.drawn.elapsed() >= DRAW_EVERY {
+            self.bar.set_message(words);
+            self.bar.tick();
+            self.drawn = Instant::now();
+        }
+    }
+
+    /// Says where the runs up to a failure are.
+    fn kept(&self, error: BenchError) -> anyhow::Error {
+        if self.runs > 0 {
+            let stem = self.file.partial().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            screen::note(&format!("{} runs up to here are kept: `underpin report {stem}` shows them", self.runs));
+        }
+        error.into()
+    }
+}
+
+impl Observer for Keeper {
+    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
+        self.names = header.variants.iter().map(|variant| variant.name.clone()).collect();
+        self.file.begin(header)
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
+        self.runs += 1;
+        self.file.sample(sample)?;
+        let name = self.names.get(sample.variant).map_or("", String::as_str);
+        self.draw(format!("run {}: {name}, {:.3} s", self.runs, sample.wall_ns.seconds()));
+        Ok(())
+    }
+
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
+        self.file.memory(run)?;
+        let name = self.names.get(run.variant).map_or("", String::as_str).to_owned();
+        self.draw(format!("memory: {name}, {} MiB", run.peak_rss.0 >> 20));
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), BenchError> {
+        self.file.end(end)
+    }
+}

@@ -1,0 +1,382 @@
+//! The plans of `underpin bench` and `underpin report`.
+
+use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
+use anyhow::{Context, bail};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+use underpin_bench::{
+    Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
+};
+use underpin_sys::{HardwareCounter, find_program};
+
+/// What to measure, how to run it, what becomes of it.
+#[derive(Debug)]
+pub struct BenchPlan {
+    /// What and how.
+    pub experiment: Experiment,
+    /// Streams of the commands.
+    pub streams: StreamsPlan,
+    /// Counters to open.
+    pub counters: Vec<HardwareCounter>,
+    /// A model instead of this machine.
+    pub mock: bool,
+    /// The name under which it is kept.
+    pub save: Option<String>,
+    /// What becomes of the figures.
+    pub results: ResultPlan,
+}
+
+/// What becomes of the figures.
+#[derive(Debug)]
+pub struct ResultPlan {
+    /// Where runs are kept.
+    pub store: Store,
+    /// A kept run to compare with.
+    pub baseline: Option<String>,
+    /// Limits.
+    pub gate: Option<Gate>,
+    /// JSON instead of a screen.
+    pub json: bool,
+    /// How much of the screen.
+    pub verbosity: u8,
+    /// Files to write.
+    pub exports: Vec<(Form, PathBuf)>,
+}
+
+/// The forms of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The document.
+    Json,
+    /// Rows of figures.
+    Csv,
+    /// Tables for a code host.
+    Markdown,
+}
+
+/// What to show again.
+#[derive(Debug)]
+pub struct ReportPlan {
+    /// The kept run; the latest, unless given.
+    pub run: Option<String>,
+    /// Only list what is kept.
+    pub list: bool,
+    /// What becomes of the figures.
+    pub results: ResultPlan,
+}
+
+impl ReportPlan {
+    /// The plan of a report.
+    pub fn new(args: ReportArgs) -> ReportPlan {
+        ReportPlan { run: args.run, list: args.list, results: ResultPlan::new(args.results) }
+    }
+}
+
+impl ResultPlan {
+    fn new(args: ResultArgs) -> ResultPlan {
+        let exports =
+            [(Form::Json, args.export_json), (Form::Csv, args.export_csv), (Form::Markdown, args.export_markdown)];
+        ResultPlan {
+            store: Store::new(args.store),
+            baseline: args.baseline,
+            gate: args.gate,
+            json: args.json,
+            verbosity: args.verbose,
+            exports: exports.into_iter().filter_map(|(form, path)| Some((form, path?))).collect(),
+        }
+    }
+}
+
+/// Counters that are tried where nothing else is asked for.
+const USUAL: [HardwareCounter; 5] = [
+    HardwareCounter::Cycles,
+    HardwareCounter::Instructions,
+    HardwareCounter::Branches,
+    HardwareCounter::BranchMisses,
+    HardwareCounter::CacheMisses,
+];
+
+impl BenchPlan {
+    /// # Errors
+    /// Where a command, a variant or a rule cannot be read, or a program is not there.
+    pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
+        let mut contestants = contestants(&args)?;
+        if !args.debug_mode {
+            contestants.iter().try_for_each(find)?;
+        }
+        let reference = match &args.reference {
+            None => 0,
+            Some(name) => contestants.iter().position(|one| one.name == *name).with_context(|| {
+                let names: Vec<&str> = contestants.iter().map(|one| one.name.as_str()).collect();
+                format!("--reference {name}: no variant has that name; there are {}", names.join(", "))
+            })?,
+        };
+        if args.aa {
+            let copy = &contestants[reference];
+            let name = format!("{} (again)", copy.name);
+            contestants.push(Contestant { name, is_copy: true, ..copy.clone() });
+        }
+        let machine = if args.debug_mode { model_machine() } else { Machine::here() };
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let experiment = Experiment {
+            contestants,
+            reference,
+            rules: rules(&args.rules, args.around.ignore_failure),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            machine,
+        };
+        Ok(BenchPlan {
+            experiment,
+            streams: streams(&args.around),
+            counters: counters(&args.rules.counters)?,
+            mock: args.debug_mode,
+            save: args.save,
+            results: ResultPlan::new(args.results),
+        })
+    }
+}
+
+/// What a screen of the model says of its machine: nothing of this one.
+fn model_machine() -> Machine {
+    Machine { processor: "a model".to_owned(), processors: 2, system: "no system".to_owned(), ..Machine::default() }
+}
+
+fn rules(args: &RuleArgs, ignore_failure: bool) -> Rules {
+    let default = Rules::default();
+    let most = args.runs.or(args.max_runs).unwrap_or(u32::MAX);
+    // A rule that may never be met needs an end.
+    let budget = args.budget.or(args.until.map(|_| std::time::Duration::from_secs(60)));
+    Rules {
+        warmup: args.warmup,
+        runs: args.runs,
+        min_runs: args.min_runs,
+        max_runs: args.max_runs,
+        budget_ns: budget.map(Nanos::from),
+        until: args.until,
+        memory_runs: args.memory_runs.unwrap_or(default.memory_runs.min(most)),
+        settle_ns: args.settle.into(),
+        timeout_ns: args.timeout.map(Nanos::from),
+        ignore_failure,
+        seed: args.seed,
+        ..default
+    }
+}
+
+fn streams(args: &AroundArgs) -> StreamsPlan {
+    let output = match args.output.as_str() {
+        _ if args.show_output => OutputTo::Inherit,
+        "null" => OutputTo::Null,
+        "inherit" => OutputTo::Inherit,
+        path => OutputTo::File(PathBuf::from(path)),
+    };
+    StreamsPlan { input: args.input.clone(), output }
+}
+
+fn counters(list: &str) -> anyhow::Result<Vec<HardwareCounter>> {
+    match list {
+        "auto" => Ok(USUAL.to_vec()),
+        "none" => Ok(Vec::new()),
+        list => list.split(',').map(counter).collect(),
+    }
+}
+
+fn counter(name: &str) -> anyhow::Result<HardwareCounter> {
+    let known = HardwareCounter::ALL.into_iter().find(|counter| counter.name() == name.trim());
+    known.with_context(|| {
+        let names: Vec<&str> = HardwareCounter::ALL.iter().map(|counter| counter.name()).collect();
+        format!("--counters {name}: no such counter; there are {}", names.join(", "))
+    })
+}
+
+/// Every command under every variant, with every value of every parameter.
+fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
+    let shell = shell(args.around.shell.as_deref())?;
+    let count = args.commands.len() + usize::from(!args.words.is_empty());
+    if count == 0 {
+        bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
+    }
+    let plain = plain_variant(&args.env)?;
+    let mut variants = vec![plain.clone()];
+    for text in &args.variant {
+        variants.push(named_variant(text, &plain)?);
+    }
+    let sets = parameters(&args.parameter_list)?;
+    let mut all = Vec::new();
+    for index in 0..count {
+        for set in &sets {
+            let command = command(args, index, set, &shell)?;
+            let hooks = hooks(&args.around, index, count, set)?;
+            for variant in &variants {
+                let name = name(args, (index, count), &command, variant, set);
+                all.push(Contestant {
+                    name,
+                    command: command.clone(),
+                    variant: variant.clone(),
+                    hooks: hooks.clone(),
+                    is_copy: false,
+                });
+            }
+        }
+    }
+    make_unique(&mut all);
+    Ok(all)
+}
+
+fn shell(shell: Option<&str>) -> anyhow::Result<Shell> {
+    Ok(match shell {
+        None | Some("none") => Shell::None,
+        Some("default") => Shell::Program(vec!["/bin/sh".into()]),
+        Some(text) => Shell::Program(Command::parse(text, &Shell::None)?.words().to_vec()),
+    })
+}
+
+/// One value for each parameter.
+type ParameterSet = Vec<(String, String)>;
+
+/// The cross product of all lists; one empty set where there is none.
+fn parameters(lists: &[String]) -> anyhow::Result<Vec<ParameterSet>> {
+    let mut sets = vec![ParameterSet::new()];
+    for pair in lists.chunks_exact(2) {
+        let [name, values] = pair else { continue };
+        if name.is_empty() || values.is_empty() {
+            bail!("-L {name:?} {values:?}: write -L VAR VALUE,VALUE,...");
+        }
+        let with = |set: &ParameterSet| {
+            let set = set.clone();
+            let name = name.clone();
+            values.split(',').map(move |value| {
+                let mut set = set.clone();
+                set.push((name.clone(), value.to_owned()));
+                set
+            })
+        };
+        sets = sets.iter().flat_map(with).collect();
+    }
+    Ok(sets)
+}
+
+fn fill(text: &str, set: &ParameterSet) -> String {
+    set.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+fn fill_word(word: &OsStr, set: &ParameterSet) -> OsString {
+    word.to_str().map_or_else(|| word.to_owned(), |text| fill(text, set).into())
+}
+
+fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<Command> {
+    Ok(match args.commands.get(index) {
+        Some(text) => Command::parse(&fill(text, set), shell)?,
+        None => Command::of_words(args.words.iter().map(|word| fill_word(word, set)).collect())?,
+    })
+}
+
+fn hooks(args: &AroundArgs, index: usize, count: usize, set: &ParameterSet) -> anyhow::Result<Hooks> {
+    let shell = Shell::Program(vec!["/bin/sh".into()]);
+    let one = |text: &String| Command::parse(&fill(text, set), &shell);
+    let of = |flag: &str, texts: &[String]| -> anyhow::Result<Option<Command>> {
+        let text = match texts.len() {
+            0 => None,
+            1 => texts.first(),
+            given if given == count => texts.get(index),
+            given => bail!("{flag} is given {given} times for {count} commands; give it once, or once for each"),
+        };
+        Ok(text.map(one).transpose()?)
+    };
+    Ok(Hooks {
+        setup: args.setup.as_ref().map(one).transpose()?,
+        prepare: of("--prepare", &args.prepare)?,
+        conclude: of("--conclude", &args.conclude)?,
+        cleanup: args.cleanup.as_ref().map(one).transpose()?,
+    })
+}
+
+fn plain_variant(env: &[String]) -> anyhow::Result<Variant> {
+    let mut variant = Variant::default();
+    for text in env {
+        let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            bail!("--env {text}: write --env NAME=VALUE");
+        };
+        variant.changes.push((name.into(), Some(value.into())));
+    }
+    Ok(variant)
+}
+
+/// `NAME=A=1 B=2 wrapper words`: leading assignments, then a wrapper, as env(1) reads its arguments.
+fn named_variant(text: &str, plain: &Variant) -> anyhow::Result<Variant> {
+    let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
+        bail!("--variant {text}: write --variant 'NAME=VAR=VALUE', as in 'one-arena=MALLOC_ARENA_MAX=1'");
+    };
+    let mut variant = Variant { name: name.trim().to_owned(), ..plain.clone() };
+    if rest.trim().is_empty() {
+        bail!("--variant {text} changes nothing; the commands as they are stand in the comparison anyway");
+    }
+    let words = Command::parse(rest, &Shell::None)?;
+    let mut words = words.words().iter().peekable();
+    while let Some((name, value)) = words.peek().and_then(|word| assignment(word)) {
+        variant.changes.push((name, Some(value)));
+        words.next();
+    }
+    variant.wrapper = words.cloned().collect();
+    Ok(variant)
+}
+
+fn assignment(word: &OsStr) -> Option<(OsString, OsString)> {
+    let at = word.as_bytes().iter().position(|&byte| byte == b'=')?;
+    let (name, value) = (&word.as_bytes()[..at], &word.as_bytes()[at + 1..]);
+    let good = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!name.is_empty() && name.iter().all(good))
+        .then(|| (OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+}
+
+/// What a variant of a command is called: by what tells it from the others.
+fn name(
+    args: &BenchArgs,
+    (index, count): (usize, usize),
+    command: &Command,
+    variant: &Variant,
+    set: &ParameterSet,
+) -> String {
+    let given = args.command_name.get(index).map(|name| fill(name, set));
+    let values = || set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+    let work = match given {
+        Some(given) => given,
+        None if count == 1 && !set.is_empty() => values(),
+        None if count == 1 && !args.variant.is_empty() => String::new(),
+        None => command.to_string(),
+    };
+    let under = match variant.name.as_str() {
+        "" if args.variant.is_empty() => "",
+        "" => "as it is",
+        name => name,
+    };
+    match (work.as_str(), under) {
+        (work, "") => work.to_owned(),
+        ("", under) => under.to_owned(),
+        (work, under) => format!("{work}, {under}"),
+    }
+}
+
+fn make_unique(contestants: &mut [Contestant]) {
+    for index in 1..contestants.len() {
+        let (before, rest) = contestants.split_at_mut(index);
+        let taken = |name: &str| before.iter().any(|one| one.name == name);
+        let name = rest[0].name.clone();
+        let mut number = 2;
+        while taken(&rest[0].name) {
+            rest[0].name = format!("{name} ({number})");
+            number += 1;
+        }
+    }
+}
+
+/// Makes sure that the program of a contestant is there, before anything runs.
+fn find(contestant: &Contestant) -> anyhow::Result<()> {
+    let path = std::env::var_os("PATH");
+    if let Some(program) = contestant.words().first() {
+        find_program(program, path.as_deref())?;
+    }
+    Ok(())
+}

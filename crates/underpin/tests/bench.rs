@@ -1,0 +1,203 @@
+//! `underpin bench` and `underpin report` from outside: screens, documents, kept runs, gates, refusals.
+
+mod common;
+
+use common::underpin;
+use serde_json::Value;
+use underpin_test_support::{Fixture, Output, need};
+
+/// What it says to these arguments, in a folder of its own.
+fn bench(dir: &Fixture, args: &[&str]) -> Output {
+    Output::of(underpin([&["bench"], args].concat()).current_dir(dir.path()))
+}
+
+fn report(dir: &Fixture, args: &[&str]) -> Output {
+    Output::of(underpin([&["report"], args].concat()).current_dir(dir.path()))
+}
+
+fn document(output: &Output) -> Value {
+    let document: Value = serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("no document ({error}): {}{}", output.stdout, output.stderr));
+    assert_eq!(document["schema"], "underpin.bench/1");
+    document
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    document["variants"].as_array().expect("variants").iter().map(|one| one["name"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn two_commands_are_compared_and_the_run_is_kept() {
+    let dir = Fixture::new();
+    let output = bench(&dir, &["--debug-mode", "sleep 0.05 memory=100", "sleep 0.06 memory=20"]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    for words in ["Time on the wall", "Peak resident memory", "reference", "more", "less", "How far to trust this"] {
+        assert!(output.stdout.contains(words), "{words}: {}", output.stdout);
+    }
+    let again = report(&dir, &[]);
+    assert_eq!(again.stdout, output.stdout, "the same figures, without running anything");
+    assert!(dir.join(".underpin/bench").is_dir());
+    assert!(report(&dir, &["--list"]).stdout.starts_with("run-"));
+}
+
+#[test]
+fn the_document_keeps_to_its_schema() {
+    let schema: Value = serde_json::from_str(&common::says(["generate", "schema", "bench"]).stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let dir = Fixture::new();
+    for args in [
+        &["--json", "--aa", "-r", "6", "--", "true"][..],
+        &["--json", "-i", "-r", "3", "--memory-runs", "0", "sh -c 'exit 3'", "true"],
+        &["--json", "--debug-mode", "--until", "ratio ±2%", "--gate", "wall<+3%", "sleep 0.1", "sleep 0.1"],
+    ] {
+        let document = document(&bench(&dir, args));
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{args:?}: {errors:#?}");
+    }
+}
+
+#[test]
+fn variants_stand_beside_the_command_as_it_is() {
+    let dir = Fixture::new();
+    let script = "test \"$A\" = 1 || test -z \"$A\"";
+    let args = ["--json", "-r", "2", "--memory-runs", "1", "--variant", "one=A=1", "--variant", "calm=nice -n 1", "--"];
+    let output = bench(&dir, &[&args[..], &["sh", "-c", script]].concat());
+    let document = document(&output);
+    assert_eq!(names(&document), ["as it is", "one", "calm"]);
+    assert_eq!(document["variants"][1]["environment"]["A"], "1");
+    assert_eq!(document["variants"][2]["command"][0], "nice");
+    assert_eq!(document["variants"][0]["is_reference"], true);
+    let refused = bench(&dir, &["-r", "2", "--variant", "two=A=2", "--", "sh", "-c", script]);
+    assert_eq!(refused.code, Some(2), "the variant is really in effect");
+    assert!(refused.stderr.contains("two: the command ended with status 1"), "{}", refused.stderr);
+}
+
+#[test]
+fn parameters_names_and_hooks_are_those_that_hyperfine_users_know() {
+    let dir = Fixture::new();
+    let args = ["--json", "-N", "-r", "2", "--memory-runs", "0", "-w", "1", "-L", "x", "1,2", "-L", "y", "a,b"];
+    let hooks =
+        ["-s", "echo setup >>log", "-p", "echo p{x} >>log", "--conclude", "echo c >>log", "-c", "echo end >>log"];
+    let output = bench(&dir, &[&args[..], &hooks, &["-n", "t{x}{y}", "test {x} != {y}"]].concat());
+    assert_eq!(names(&document(&output)), ["t1a", "t1b", "t2a", "t2b"]);
+    let log = std::fs::read_to_string(dir.join("log")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!((lines[0], lines[lines.len() - 1]), ("setup", "end"));
+    assert_eq!(lines.iter().filter(|line| **line == "c").count(), 4 * 3, "two runs and a warm-up each");
+    assert_eq!(lines.iter().filter(|line| **line == "p1").count(), 2 * 3);
+}
+
+#[test]
+fn there_is_no_shell_unless_asked_for() {
+    let dir = Fixture::new();
+    let run = ["-r", "1", "--memory-runs", "0"];
+    assert_eq!(bench(&dir, &[&run[..], &["test a = a && false"]].concat()).code, Some(2), "test gets all the words");
+    assert_eq!(bench(&dir, &[&run[..], &["-S", "default", "true && true"]].concat()).code, Some(0));
+    let shown = bench(&dir, &[&run[..], &["--show-output", "echo 'from the command'"]].concat());
+    assert!(shown.stdout.contains("from the command"));
+}
+
+#[test]
+fn a_gate_beside_a_kept_run_decides_the_exit_code() {
+    let dir = Fixture::new();
+    let run = |args: &[&str]| bench(&dir, &[&["--debug-mode", "-r", "20"], args].concat());
+    assert_eq!(run(&["--save", "main", "sleep 0.05 memory=100"]).code, Some(0));
+    let same = run(&["--baseline", "main", "--gate", "wall<+3%,rss<+5%", "sleep 0.05 memory=100"]);
+    assert_eq!(same.code, Some(0), "{}", same.stdout);
+    assert!(same.stdout.contains("Gate passed") && same.stdout.contains("not side by side"), "{}", same.stdout);
+    let slower = run(&["--save", "new", "--baseline", "main", "--gate", "wall<+3%,rss<+5%", "sleep 0.06 memory=100"]);
+    assert_eq!(slower.code, Some(1), "{}", slower.stdout);
+    assert!(slower.stdout.contains("Gate failed"), "{}", slower.stdout);
+    let later = report(&dir, &["new", "--baseline", "main", "--gate", "wall<+3%"]);
+    assert_eq!(later.code, Some(1));
+    assert_eq!(report(&dir, &["new", "--baseline", "main", "--gate", "wall<+30%"]).code, Some(0));
+    // Noise that reaches over the limit is no failure.
+    let noisy = run(&["--baseline", "main", "--gate", "wall<+0.1%", "sleep 0.05 memory=100 noise=0.05"]);
+    assert!(noisy.stdout.contains("not told by these runs") || noisy.code == Some(1), "{}", noisy.stdout);
+    // A gate between two commands of one run needs no baseline.
+    assert_eq!(run(&["--gate", "wall<+3%", "sleep 0.05", "sleep 0.06"]).code, Some(1));
+}
+
+#[test]
+fn exports_are_written_and_agree() {
+    let dir = Fixture::new();
+    let files = ["--export-json", "x.json", "--export-csv", "x.csv", "--export-markdown", "x.md"];
+    let output = bench(&dir, &[&["--debug-mode", "--json"], &files[..], &["sleep 0.05", "sleep 0.06"]].concat());
+    let read = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
+    let shown = document(&output);
+    assert_eq!(serde_json::from_str::<Value>(&read("x.json")).unwrap(), shown);
+    let csv = read("x.csv");
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert!(csv.lines().all(|line| line.split(',').count() == columns.len()), "{csv}");
+    let median = shown["variants"][0]["metrics"][0]["median"]["estimate"].as_f64().unwrap();
+    assert!(
+        csv.contains(&format!("sleep 0.05,wall,seconds,{}", shown["variants"][0]["runs"].as_array().unwrap().len()))
+    );
+    assert!(csv.contains(&median.to_string()), "{csv}");
+    assert!(read("x.md").contains("## time on the wall"), "{}", read("x.md"));
+}
+
+#[test]
+fn wrong_use_says_what_to_do() {
+    let dir = Fixture::new();
+    for (args, words) in [
+        (&["--"][..], "no command to measure"),
+        (&["no-such-command-of-underpin"], "not found in PATH"),
+        (&["'open"], "a quote is not closed"),
+        (&["--variant", "x", "true"], "--variant x"),
+        (&["--env", "x", "true"], "--env NAME=VALUE"),
+        (&["--gate", "walls<3%", "true"], "there are wall"),
+        (&["--until", "soon", "true"], "ratio ±2%"),
+        (&["--budget", "1 fortnight", "true"], "60s"),
+        (&["--counters", "luck", "true"], "there are cycles"),
+        (&["--baseline", "nothing", "true"], "nothing has been measured"),
+        (&["--save", "../x", "true"], "cannot name a saved run"),
+        (&["--reference", "x", "true"], "there are true"),
+        (&["-p", "a", "-p", "b", "true", "true", "true"], "once for each"),
+        (&["-r", "1", "false"], "use -i"),
+        (&["-r", "1", "--timeout", "100ms", "sleep 100"], "--timeout"),
+        (&["-r", "1", "-p", "exit 3", "true"], "the prepare command `exit 3` ended with status 3"),
+    ] {
+        let output = bench(&dir, args);
+        assert_eq!(output.code, Some(2), "{args:?} {}", output.stderr);
+        assert!(output.stderr.contains(words), "{args:?}: {}", output.stderr);
+    }
+    assert!(report(&dir, &["no-such-run"]).stderr.contains("no-such-run"));
+}
+
+#[test]
+fn runs_before_a_failure_are_kept() {
+    let dir = Fixture::new();
+    let output = bench(&dir, &["-r", "50", "--", "sh", "-c", "echo x >>count; test $(wc -l <count) -lt 8"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("7 runs up to here are kept"), "{}", output.stderr);
+    let shown = report(&dir, &[]);
+    assert_eq!(shown.code, Some(0));
+    assert!(shown.stdout.contains("7 runs") && shown.stdout.contains("interrupted"), "{}", shown.stdout);
+}
+
+#[test]
+fn figures_that_cannot_be_kept_are_shown_and_the_failure_is_told() {
+    let dir = Fixture::new();
+    dir.write(".underpin", "a file where the folder goes");
+    let output = bench(&dir, &["--debug-mode", "sleep 0.1"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stdout.contains("Time on the wall"), "{}", output.stdout);
+    assert!(output.stderr.contains("could not be kept"), "{}", output.stderr);
+}
+
+/// Counts, not times: what the kernel accounts to one and the same program is the same whoever asks.
+#[test]
+fn a_run_is_what_hyperfine_runs() {
+    need!("hyperfine", "strace");
+    let dir = Fixture::new();
+    let script = "echo \"$1 $2\" >>log; ls -l /proc/self/fd | wc -l >>log";
+    let theirs = format!("sh -c '{script}' sh 'a b' c");
+    dir.must("hyperfine", ["-N", "-r", "1", "-w", "0", &theirs]);
+    let hyperfine = std::fs::read_to_string(dir.join("log")).unwrap();
+    std::fs::remove_file(dir.join("log")).unwrap();
+    let output = bench(&dir, &["-r", "1", "--memory-runs", "0", &theirs]);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let ours = std::fs::read_to_string(dir.join("log")).unwrap();
+    assert_eq!(ours, hyperfine, "the same words, and no descriptor of ours leaks");
+}
