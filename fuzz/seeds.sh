@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf
+mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite
 
 cat >"$work/library.c" <<'C'
 #include <stdlib.h>
@@ -70,6 +70,10 @@ if command -v clang >/dev/null && command -v ld.lld >/dev/null; then
 fi
 printf '\177ELF' >corpus/elf/magic
 printf '#!/bin/sh\n' >corpus/elf/script
+
+# What can be bound is made of the same files.
+cp corpus/elf/*.so corpus/elf/program corpus/rewrite/
+[ ! -f corpus/elf/musl ] || cp corpus/elf/musl corpus/rewrite/
 
 # One number, least significant byte first.
 le32() { printf "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8 & 255)))\\x$(printf %02x $(($1 >> 16 & 255)))\\x$(printf %02x $(($1 >> 24 & 255)))"; }

@@ -7,17 +7,21 @@ use std::process::Command;
 /// Debian's packages, by what they are for.
 const PACKAGES: [(&str, &[&str]); 8] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3"]),
-    ("judges", &["libtree", "strace", "binutils", "elfutils", "pax-utils", "jq"]),
+    ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq"]),
     ("a second C library", &["musl", "musl-dev", "musl-tools"]),
     (
         "allocators and a third C library to recognise",
         &["libjemalloc-dev", "libmimalloc-dev", "libgoogle-perftools-dev", "dietlibc-dev"],
     ),
-    ("compilers and linkers for fixtures", &["gcc", "g++", "gcc-multilib", "clang", "lld", "golang-go", "patchelf"]),
+    (
+        "compilers and linkers for fixtures",
+        &["gcc", "g++", "gcc-multilib", "clang", "lld", "mold", "golang-go", "patchelf"],
+    ),
     (
         "programs of other machines",
         &[
             "qemu-user",
+            "gcc-aarch64-linux-gnu",
             "libc6-arm64-cross",
             "libc6-armhf-cross",
             "libc6-i386",
