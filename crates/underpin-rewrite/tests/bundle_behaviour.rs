@@ -7,7 +7,7 @@ mod bundle_support;
 
 use bundle_support::{FORMS, Making};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -420,13 +420,41 @@ fn tools_read_the_bundled_program() {
     need!("cc", "readelf");
     let (dir, program) = probe();
     let entry = bundle(&dir, &program, Form::Directory);
-    let dynamic = dir.must("readelf", [std::ffi::OsStr::from_bytes(b"-dW"), entry.as_os_str()]);
+    let dynamic = dir.must("readelf", ["-dW".as_ref(), entry.as_os_str()]);
     assert!(dynamic.contains("[libanswer.so.1]") && dynamic.contains("[$ORIGIN/../lib"), "{dynamic}");
-    let output = Output::of(dir.command("readelf").args(["-lSW"]).arg(&entry));
+    let output = Output::of(dir.command("readelf").args(["-lW"]).arg(&entry));
     assert!(
         !output.stderr.contains("Error") && !output.stdout.contains("INTERP"),
         "{}{}",
         output.stdout,
         output.stderr
     );
+}
+
+/// A tool that knows nothing of the launcher finds nothing to strip.
+#[test]
+fn strip_leaves_a_bundle_whole() {
+    need!("cc", "strip", "objcopy", "eu-strip");
+    each(|dir, entry, form| {
+        for tool in ["strip", "objcopy", "eu-strip"] {
+            let said = Output::of(dir.command(tool).arg(entry)).stderr;
+            assert_eq!(ask(dir, entry, &[]).stdout, "42\n", "{form:?} {tool}: {said}");
+        }
+    });
+}
+
+#[test]
+fn with_set_user_id_it_does_not_start() {
+    need!("cc");
+    if std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() != 0) {
+        underpin_test_support::skip("giving a file away takes root");
+        return;
+    }
+    each(|dir, entry, form| {
+        std::os::unix::fs::chown(entry, Some(65_534), None).unwrap();
+        std::fs::set_permissions(entry, std::fs::Permissions::from_mode(0o4755)).unwrap();
+        let output = ask(dir, entry, &[]);
+        assert_eq!(output.code, Some(126), "{form:?} {}", output.stdout);
+        assert!(output.stderr.contains("set-user-ID"), "{form:?} {}", output.stderr);
+    });
 }

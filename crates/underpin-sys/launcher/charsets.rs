@@ -4,8 +4,8 @@
 //! variable is set for that one call only, so no child of the program, which may be a program of the host, sees it.
 
 use crate::head::Bundle;
-use crate::memory::same;
 use crate::maps;
+use crate::memory::same;
 use crate::names;
 
 const NAME: &[u8] = b"GCONV_PATH=";

@@ -14,6 +14,10 @@ mod aux {
     pub const PAGE_SIZE: usize = 6;
     pub const BASE: usize = 7;
     pub const ENTRY: usize = 9;
+    pub const USER: usize = 11;
+    pub const EFFECTIVE_USER: usize = 12;
+    pub const GROUP: usize = 13;
+    pub const EFFECTIVE_GROUP: usize = 14;
     pub const EXECUTED_NAME: usize = 31;
 }
 
@@ -66,6 +70,11 @@ impl Auxiliary {
 pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usize) -> usize {
     // SAFETY: the caller's promises.
     let (bundle, auxiliary) = unsafe { (Bundle::at(params), Auxiliary::behind(stack)) };
+    let differs = |one, other| auxiliary.get(one) != auxiliary.get(other);
+    if differs(aux::USER, aux::EFFECTIVE_USER) || differs(aux::GROUP, aux::EFFECTIVE_GROUP) {
+        // Whoever links to it from elsewhere would choose its libraries (as glibc ignores $ORIGIN then).
+        stop(b"it is set-user-ID or set-group-ID", b"", 1, b"a bundle has no rights of its own; use sudo or the like");
+    }
     let page = auxiliary.get(aux::PAGE_SIZE).unwrap_or(4096);
     let loaded = if bundle.head().form == FORM_FILE {
         from_file(bundle, page)

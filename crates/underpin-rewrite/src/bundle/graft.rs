@@ -143,8 +143,6 @@ struct DataSegment {
     head: Head,
     /// Its size in memory: room for composed names is behind its bytes.
     memory_size: u64,
-    /// Size of the string table in it.
-    strings_size: u64,
 }
 
 /// Where the two segments stand.
@@ -160,7 +158,7 @@ impl Graft<'_> {
     /// [`BundleError::Program`] where its headers make no sense.
     pub fn bytes(&self) -> Result<Vec<u8>, BundleError> {
         let places = self.places();
-        let DataSegment { data, head, memory_size, strings_size } = self.data(&places)?;
+        let DataSegment { data, head, memory_size } = self.data(&places)?;
         let mut bytes = self.program.to_vec();
         bytes.resize(as_usize(places.code.0), 0);
         bytes.extend(self.launcher.pointed_at(places.data.1 - places.code.1));
@@ -171,7 +169,6 @@ impl Graft<'_> {
             let start = as_usize(places.data.0 + (address - places.data.1));
             bytes[start..start + table.len()].copy_from_slice(&table);
         }
-        self.section_headers(&mut bytes, &places, &head, strings_size);
         self.file_header(&mut bytes, places.code.1 + self.launcher.entry(), places.data.0 + Head::SIZE)?;
         Ok(bytes)
     }
@@ -228,7 +225,7 @@ impl Graft<'_> {
         head.room_size = self.room();
         data.0[..as_usize(Head::SIZE)].copy_from_slice(&head.bytes());
         let memory_size = head.room + head.room_size;
-        Ok(DataSegment { data: data.0, head, memory_size, strings_size: strings.0.len() as u64 })
+        Ok(DataSegment { data: data.0, head, memory_size })
     }
 
     /// Room for every absolute path, each as long as a path may be: pages that are not written to cost nothing.
@@ -401,37 +398,16 @@ impl Graft<'_> {
         bytes.copied().ok_or_else(|| BundleError::program("its program headers are cut short"))
     }
 
-    /// Lets the section headers of `.dynamic` and `.dynstr` follow: tools read these first. A table that makes no sense
-    /// stays as it is.
-    fn section_headers(&self, bytes: &mut [u8], places: &Places, head: &Head, strings: u64) {
-        const SHT_STRTAB: u64 = 3;
-        const SHT_DYNAMIC: u64 = 6;
-        const SIZE: usize = 64;
-        let number = |at: usize, size: usize| -> u64 {
-            let bytes = self.program.get(at..at.saturating_add(size)).unwrap_or_default();
-            bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
-        };
-        let old_strings = self.elf.dynamic.as_ref().and_then(|dynamic| dynamic.string_table).map(|(start, _)| start.0);
-        let (table, count) = (as_usize(number(40, 8)), as_usize(number(60, 2)));
-        let end = self.program.len();
-        let headers = (0..count).map(|index| table.saturating_add(index * SIZE));
-        for at in headers.filter(|at| at.saturating_add(SIZE) <= end) {
-            let (address, size) = match number(at + 4, 4) {
-                SHT_DYNAMIC => (head.dynamic, head.strings - head.dynamic),
-                SHT_STRTAB if Some(number(at + 16, 8)) == old_strings => (head.strings, strings),
-                _ => continue,
-            };
-            let offset = places.data.0 + (address - places.data.1);
-            bytes[at + 16..at + 40].copy_from_slice(&[address, offset, size].map(u64::to_le_bytes).concat());
-        }
-    }
-
     fn file_header(&self, bytes: &mut [u8], entry: u64, headers: u64) -> Result<(), BundleError> {
         let count = u16::try_from(self.header_count()).map_err(|_| BundleError::program("too many program headers"))?;
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
         put(24, &entry.to_le_bytes());
         put(32, &headers.to_le_bytes());
         put(56, &count.to_le_bytes());
+        // No section headers (e_shoff, e_shnum, e_shstrndx): they would know nothing of the launcher, and strip would
+        // drop it. Without them strip, eu-strip and objcopy refuse the file and leave it whole.
+        put(40, &[0; 8]);
+        put(60, &[0; 4]);
         Ok(())
     }
 }
