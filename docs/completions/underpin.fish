@@ -38,6 +38,8 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Make 
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write where each library is into programs, so that their start searches for nothing'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Put back every byte that `bind` changed'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bench" -d 'Run the same work under several variants and compare them honestly'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "report" -d 'Show a run that bench kept, without running anything'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Show what this machine allows, and the command that mends each lack'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
@@ -173,6 +175,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bind" -l dry-run -d 'P
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'Write the whole closure, in load order, into the programs alone; libraries stay as they are'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d 'Bind by $ORIGIN, so that the whole tree may be moved'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l reserve -d 'Print what to give the linker so that a later bind fits without a new segment'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the old file'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -s v -l verbose -d 'Show more: -v every name of every file'
@@ -198,6 +201,62 @@ complete -c underpin -n "__fish_underpin_using_subcommand verify" -s v -l verbos
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -l json -d 'Print one JSON document (schema underpin.verify/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l variant -d 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A variable for every command (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name; the first, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; without it at least --min-runs, for 3 s each' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs; 12 can tell two variants apart, and more variants get more by themselves' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'At most so many timed runs' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, to be used: 60s, 5m' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, or --runs where that is less' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Before each run; once for all commands or once for each, by /bin/sh' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l conclude -d 'After each run' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Once before everything' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Once after everything, also where something failed' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -d 'Run the commands by this shell; its own start is then in the figures' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands; empty, unless given' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, inherit, or a file' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Put a saved run beside this one' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Where runs are kept' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Keep this run under a name' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference beside itself too: the noise floor'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted for those who are used to it'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l json -d 'Print one JSON document (schema underpin.bench/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l debug-mode -d 'A machine that is a model, for tests: commands are `sleep SECONDS`'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l baseline -d 'Put a saved run beside this one' -r
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'Where runs are kept' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l list -d 'List what is kept'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l json -d 'Print one JSON document (schema underpin.bench/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 6] = ["survey", "tree", "check", "trace", "storm", "doctor"];
+const VERBS: [&str; 7] = ["survey", "tree", "check", "trace", "storm", "bench", "doctor"];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];
 

@@ -5,7 +5,7 @@ mod common;
 use common::says;
 use std::path::{Path, PathBuf};
 
-const VERBS: [&str; 6] = ["survey", "tree", "check", "trace", "storm", "doctor"];
+const VERBS: [&str; 7] = ["survey", "tree", "check", "trace", "storm", "bench", "doctor"];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
