@@ -199,7 +199,7 @@ fn executable(path: &Path) -> Option<bool> {
     Some(metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn denied(error: &SysError) -> Denied {
+pub(crate) fn denied(error: &SysError) -> Denied {
     if let Some(scope) = probe::yama_ptrace_scope().filter(|&scope| scope >= 2) {
         return Denied::Yama { scope };
     }

@@ -15,6 +15,7 @@ mod probe;
 mod procfs;
 mod ptrace;
 mod registers;
+mod replace;
 mod seccomp;
 mod signals;
 mod spawn;
@@ -34,6 +35,7 @@ pub use probe::{
 pub use procfs::{AuxVector, MapRange, auxv, bytes_written, maps, thread_group};
 pub use ptrace::{CallStop, Resume, Tracee};
 pub use registers::{BREAKPOINT, Registers};
+pub use replace::{Replace, Watched};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
 pub use spawn::{Run, RunEnd, Spawn, Streams, Usage};

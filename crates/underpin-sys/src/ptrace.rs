@@ -4,7 +4,8 @@
 //! `PTRACE_GET_SYSCALL_INFO`).
 
 use crate::error::{SysError, check};
-use crate::{RawPid, Registers};
+use crate::registers::SYSCALL;
+use crate::{RawPid, Registers, write_byte_patch};
 use std::mem::{MaybeUninit, size_of};
 
 const PTRACE_POKEDATA: i32 = 5;
@@ -24,6 +25,8 @@ const NT_PRSTATUS: usize = 1;
 
 /// TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, TRACESECCOMP, EXITKILL.
 const OPTIONS: usize = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x80 | 0x10_0000;
+/// TRACEEXEC alone.
+const EXEC_ONLY: usize = 0x10;
 
 /// TRACEEXIT.
 const EXITS: usize = 0x40;
@@ -91,6 +94,28 @@ impl Tracee {
     /// `ESRCH` where the task is gone.
     pub fn report_exits(self) -> Result<(), SysError> {
         self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, OPTIONS | EXITS).map(drop)
+    }
+
+    /// Becomes the tracer of a task without stopping it; only an exec and signals are reported, its children are left
+    /// alone, and it lives on where the tracer dies.
+    ///
+    /// # Errors
+    /// `EPERM` where ptrace is not allowed.
+    pub fn seize_for_exec(self) -> Result<(), SysError> {
+        self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, EXEC_ONLY).map(drop)
+    }
+
+    /// Makes a stopped task end by `exit_group(2)` with this code when it goes on, without running another instruction
+    /// of its own. The task must stand at code, not in a system call.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task was killed meanwhile, `EIO` where its code cannot be written.
+    pub fn exit_with(self, code: u8) -> Result<(), SysError> {
+        let mut registers = self.registers()?;
+        write_byte_patch(self, registers.pc(), SYSCALL)?;
+        registers.set_exit_call(code);
+        self.set_registers(&registers)?;
+        self.detach(0)
     }
 
     /// Lets a stopped task go on, with a signal delivered where `signal` is not 0.

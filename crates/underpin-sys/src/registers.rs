@@ -16,6 +16,9 @@ mod arch {
     /// `int3`; the processor reports it with the program counter behind it.
     pub const BREAKPOINT: &[u8] = &[0xcc];
     pub const PC_AFTER_BREAKPOINT: u64 = 1;
+    /// `syscall`; its number is in `rax`.
+    pub const SYSCALL: &[u8] = &[0x0f, 0x05];
+    pub const NUMBER: usize = 10;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -28,13 +31,17 @@ mod arch {
     /// `brk #0`; reported with the program counter on it.
     pub const BREAKPOINT: &[u8] = &[0x00, 0x00, 0x20, 0xd4];
     pub const PC_AFTER_BREAKPOINT: u64 = 0;
+    /// `svc #0`; its number is in `x8`.
+    pub const SYSCALL: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
+    pub const NUMBER: usize = 8;
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("underpin traces on x86-64 and aarch64; another architecture needs its registers and breakpoint here");
 
 pub use arch::BREAKPOINT;
-use arch::{ARGUMENT, COUNT, PC, PC_AFTER_BREAKPOINT, SP};
+pub(crate) use arch::SYSCALL;
+use arch::{ARGUMENT, COUNT, NUMBER, PC, PC_AFTER_BREAKPOINT, SP};
 
 impl Registers {
     pub(crate) fn zeroed() -> Registers {
@@ -66,6 +73,12 @@ impl Registers {
     #[must_use]
     pub fn first_argument(&self) -> u64 {
         self.0[ARGUMENT]
+    }
+
+    /// The call number and argument of `exit_group(2)`.
+    pub(crate) fn set_exit_call(&mut self, code: u8) {
+        self.0[NUMBER] = libc::SYS_exit_group as u64;
+        self.0[ARGUMENT] = u64::from(code);
     }
 
     /// Where the breakpoint is whose trap was just reported.

@@ -43,6 +43,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         Verb::Verify(args) => commands::verify::run(plan::VerifyPlan::new(args)?, screen),
         Verb::Bench(args) => commands::bench::run(plan::BenchPlan::new(*args)?, screen),
         Verb::Report(args) => commands::bench::report(plan::ReportPlan::new(args), screen),
+        Verb::Run(args) => commands::run::run(plan::RunPlan::new(args), screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),
         Verb::Generate(args) => commands::generate::run(&args, screen),
     }

@@ -8,6 +8,7 @@ mod bundle;
 mod check;
 mod doctor;
 mod generate;
+mod run;
 mod storm;
 mod survey;
 mod trace;
@@ -20,6 +21,7 @@ pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{GenerateArgs, What};
+pub use run::RunArgs;
 pub use storm::{Binding, ParameterArgs, StormArgs};
 pub use survey::SurveyArgs;
 pub use trace::{Phase, TraceArgs};
@@ -38,7 +40,8 @@ use clap::{Parser, Subcommand, ValueEnum};
     propagate_version = true,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of underpin.\n\
-                  `underpin trace` hands on the code of the command it launched (126 and 127 where it could not).",
+                  `underpin trace` and `underpin run` hand on the code of the command (126 and 127 where it could not\n\
+                  be started).",
     arg_required_else_help = true
 )]
 pub struct Cli {
@@ -87,6 +90,8 @@ pub enum Verb {
     Bench(Box<BenchArgs>),
     /// Show a run that bench kept, without running anything
     Report(ReportArgs),
+    /// Run a command on another allocator, and make sure that it took
+    Run(RunArgs),
     /// Show what this machine allows, and the command that mends each lack
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema

@@ -6,6 +6,7 @@ pub mod bundle;
 pub mod check;
 pub mod doctor;
 pub mod generate;
+pub mod run;
 pub mod storm;
 pub mod survey;
 pub mod trace;

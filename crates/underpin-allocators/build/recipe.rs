@@ -1,0 +1,214 @@
+//! How each allocator is compiled, and with which settings.
+
+use crate::Source;
+use crate::tools::{COMMON, Failure, Tools, copy_folder, include, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An allocator on board. The names are those of `AllocatorKind` in src/lib.rs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipe {
+    Jemalloc,
+    Mimalloc,
+    Snmalloc,
+}
+
+/// A finished object.
+pub struct Built {
+    pub object: PathBuf,
+}
+
+impl Recipe {
+    pub const ALL: [Recipe; 3] = [Recipe::Jemalloc, Recipe::Mimalloc, Recipe::Snmalloc];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Recipe::Jemalloc => "jemalloc",
+            Recipe::Mimalloc => "mimalloc",
+            Recipe::Snmalloc => "snmalloc",
+        }
+    }
+
+    /// The crate whose sources it is built from.
+    pub fn package(self) -> &'static str {
+        match self {
+            Recipe::Jemalloc => "tikv-jemalloc-sys",
+            Recipe::Mimalloc => "libmimalloc-sys",
+            Recipe::Snmalloc => "snmalloc-sys",
+        }
+    }
+
+    /// snmalloc needs a C++20 compiler, which not every machine has that can build Rust.
+    pub fn may_be_absent(self) -> bool {
+        self == Recipe::Snmalloc
+    }
+
+    /// What was chosen at build time, in words for the user.
+    pub fn settings(self) -> &'static str {
+        match self {
+            Recipe::Jemalloc if large_pages() => "no background thread; built for pages of up to 64 kB",
+            Recipe::Jemalloc => "no background thread",
+            Recipe::Mimalloc => "does not ask for transparent huge pages",
+            Recipe::Snmalloc => "as released, without its checks",
+        }
+    }
+
+    pub fn upstream_version(self, folder: &Path, package: &str) -> Result<String, Failure> {
+        match self {
+            // 0.7.1+5.3.1-0-g81034ce…: the crate's own version, then that of jemalloc.
+            Recipe::Jemalloc => {
+                let upstream = package.split_once('+').map(|(_, upstream)| upstream);
+                let number = upstream.and_then(|text| text.split('-').next());
+                number.map(str::to_owned).ok_or_else(|| Failure(format!("no jemalloc version in {package}")))
+            }
+            Recipe::Mimalloc => mimalloc_version(&mimalloc(folder).join("include/mimalloc.h")),
+            Recipe::Snmalloc => Ok(package.to_owned()),
+        }
+    }
+
+    /// The names of its options, as its own source lists them.
+    pub fn options(self, folder: &Path) -> Result<Vec<String>, Failure> {
+        let (file, openings): (PathBuf, &[&str]) = match self {
+            Recipe::Jemalloc => (folder.join("jemalloc/src/conf.c"), &["CONF_HANDLE_", "CONF_MATCH("]),
+            Recipe::Mimalloc => (mimalloc(folder).join("src/options.c"), &["MI_OPTION(", "MI_OPTION_LEGACY("]),
+            Recipe::Snmalloc => return Ok(Vec::new()),
+        };
+        let text = fs::read_to_string(&file).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
+        let code: String =
+            text.lines().filter(|line| !line.contains("#define")).flat_map(|line| [line, "\n"]).collect();
+        let mut names: Vec<String> = openings
+            .iter()
+            .flat_map(|opening| code.split(opening).skip(1))
+            .filter_map(|rest| if self == Recipe::Jemalloc { quoted(rest) } else { word(rest) })
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'))
+            .filter(|name| !name.starts_with("deprecated_"))
+            .collect();
+        names.sort();
+        names.dedup();
+        if names.len() < 10 {
+            Err(Failure(format!("{}: its options are not where they were", file.display())))
+        } else {
+            Ok(names)
+        }
+    }
+
+    pub fn build(self, tools: &Tools, source: &Source) -> Result<Built, Failure> {
+        let part = match self {
+            Recipe::Jemalloc => build_jemalloc(tools, source)?,
+            Recipe::Mimalloc => build_mimalloc(tools, &source.folder)?,
+            Recipe::Snmalloc => build_snmalloc(tools, &source.folder)?,
+        };
+        let object = tools.out.join(format!("{}.so", self.name()));
+        let parts = [part, tools.compile_c("compat.c")?];
+        Ok(Built { object: tools.link(&object, &parts, "allocator.map")? })
+    }
+}
+
+/// The string literal in the arguments that follow.
+fn quoted(rest: &str) -> Option<String> {
+    let arguments = &rest[..rest.find([')', ';'])?];
+    let mut parts = arguments.split('"');
+    parts.next()?;
+    parts.next().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// The first argument.
+fn word(rest: &str) -> Option<String> {
+    rest.split([',', ')']).next().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Machines whose kernels are built with pages of 4, 16 or 64 kB: jemalloc aborts on pages larger than it was built
+/// for, and works on smaller ones.
+fn large_pages() -> bool {
+    std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "aarch64" || arch == "powerpc64")
+}
+
+fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
+    let folder = tools.out.join("jemalloc");
+    let mut flags: Vec<&str> = COMMON.to_vec();
+    flags.extend(tools.machine_flags());
+    flags.push("-O3");
+    let mut configure = Command::new("sh");
+    configure.current_dir(&folder).env("CC", &tools.cc).env("CFLAGS", flags.join(" ")).env_remove("MALLOC_CONF");
+    configure.args(["configure", "--disable-cxx", "--disable-doc", "--disable-shared"]);
+    configure.arg("--with-malloc-conf=background_thread:false");
+    configure.arg(format!("--with-version={}-0-g{}", source.version, "0".repeat(40)));
+    if large_pages() {
+        configure.arg("--with-lg-page=16");
+    }
+    if tools.cross {
+        configure.arg(format!("--host={}-linux-gnu", tools.arch));
+    }
+    let archive = folder.join("lib/libjemalloc_pic.a");
+    let stamp = tools.out.join("jemalloc.stamp");
+    let made_with = format!("{}\n{configure:?}\n{}", source.folder.display(), tools.compiler_version());
+    if archive.exists() && fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) {
+        return Ok(archive);
+    }
+    // A folder of another build, or of an interrupted one, is worth nothing.
+    let _ = fs::remove_dir_all(&folder);
+    copy_folder(&source.folder.join("jemalloc"), &folder)?;
+    copy_folder(&source.folder.join("configure"), &folder)?;
+    run(&mut configure)?;
+    let mut make = Command::new("make");
+    make.current_dir(&folder).arg("lib/libjemalloc_pic.a");
+    if let Some(flags) = std::env::var_os("CARGO_MAKEFLAGS") {
+        make.env("MAKEFLAGS", flags);
+    }
+    run(&mut make)?;
+    tools.write("jemalloc.stamp", &made_with)?;
+    Ok(archive)
+}
+
+fn mimalloc(folder: &Path) -> PathBuf {
+    folder.join("c_src/mimalloc/v3")
+}
+
+/// `#define MI_MALLOC_VERSION 30302` is 3.3.2.
+fn mimalloc_version(header: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(header).map_err(|error| Failure(format!("{}: {error}", header.display())))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("#define MI_MALLOC_VERSION"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u32>().ok());
+    let number = number.ok_or_else(|| Failure(format!("{}: no MI_MALLOC_VERSION", header.display())))?;
+    Ok(format!("{}.{}.{}", number / 10000, number / 100 % 100, number % 100))
+}
+
+fn build_mimalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = mimalloc(folder);
+    let object = tools.out.join("mimalloc.o");
+    let mut command = Command::new(&tools.cc);
+    command.args(COMMON).args(tools.machine_flags()).args(["-std=gnu11", "-O3"]);
+    let defines = ["NDEBUG", "MI_BUILD_RELEASE", "MI_MALLOC_OVERRIDE", "MI_SHARED_LIB", "MI_SHARED_LIB_EXPORT"];
+    command.args(defines.map(|name| format!("-D{name}"))).arg("-DMI_NO_THP=1");
+    command.arg(include(&folder.join("include"))).arg(include(&folder.join("src")));
+    run(command.arg("-c").arg("-o").arg(&object).arg(folder.join("src/static.c")))?;
+    Ok(object)
+}
+
+fn build_snmalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
+    let folder = folder.join("upstream/src");
+    let object = tools.out.join("snmalloc.o");
+    let mut command = Command::new(&tools.cxx);
+    command.args(COMMON).args(tools.machine_flags()).args(["-std=c++20", "-O3"]);
+    if tools.arch == "x86_64" {
+        command.arg("-mcx16");
+    }
+    // Nothing of a C++ library is needed: no exceptions, its own small standard library, and the end of a thread is
+    // told by pthreads, since musl has no __cxa_thread_atexit_impl.
+    command.args(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-DNDEBUG"]);
+    let defines = [
+        "SNMALLOC_USE_PTHREAD_DESTRUCTORS",
+        "SNMALLOC_USE_SELF_VENDORED_STL=1",
+        "SNMALLOC_USE_WAIT_ON_ADDRESS=1",
+        "SNMALLOC_PLATFORM_HAS_GETENTROPY",
+        "SNMALLOC_HAS_LINUX_FUTEX_H",
+        "SNMALLOC_HAS_LINUX_RANDOM_H",
+        "SNMALLOC_CHECK_LOADS=false",
+        "SNMALLOC_PAGEID=false",
+        "SNMALLOC_EXPORT=__attribute__((visibility(\"default\")))",
+    ];
+    command.args(defines.map(|define| format!("-D{define}"))).arg(include(&folder));
+    run(command.arg("-c").arg("-o").arg(&object).arg(folder.join("snmalloc/override/malloc.cc")))?;
+    Ok(object)
+}

@@ -1,0 +1,201 @@
+//! The objects on board: what they need, what they export, and that they are what their digest says.
+
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use underpin_allocators::{AllocatorKind, Object, allocator, companion, on_board};
+use underpin_test_support::{Fixture, Output, need};
+
+/// Whether a list of `nm` has a symbol.
+fn contains(listed: &str, name: &str) -> bool {
+    listed.lines().any(|line| line.split_whitespace().last() == Some(name))
+}
+
+fn objects() -> Vec<Object> {
+    let mut objects: Vec<Object> = on_board().iter().filter_map(|allocator| allocator.object.ok()).collect();
+    objects.push(*companion());
+    objects
+}
+
+fn written(dir: &Fixture, object: &Object) -> std::path::PathBuf {
+    dir.write(format!("{}.so", object.name), object.bytes)
+}
+
+/// Names of dynamic symbols without their versions, as `nm` lists them.
+fn symbols(dir: &Fixture, which: &str, file: &Path) -> String {
+    let listed = dir.must("nm", ["-D", which, "--without-symbol-versions", file.to_str().expect("a UTF-8 path")]);
+    listed.lines().map(|line| format!("{}\n", line.split('@').next().unwrap_or(line))).collect()
+}
+
+#[test]
+fn jemalloc_and_mimalloc_are_on_board() {
+    // snmalloc needs a C++20 compiler at build time, and says so where there was none.
+    for kind in [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc] {
+        let carried = allocator(kind).expect("listed");
+        assert!(carried.object.is_ok(), "{carried:?}");
+        assert!(carried.options.len() > 20, "{:?}", carried.options);
+    }
+}
+
+#[test]
+fn the_digest_is_that_of_the_bytes() {
+    for object in objects() {
+        let digest: String = Sha256::digest(object.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, object.sha256, "{}", object.name);
+    }
+}
+
+#[test]
+fn an_object_belongs_to_no_c_library() {
+    need!("readelf");
+    let dir = Fixture::new();
+    for object in objects() {
+        let path = written(&dir, &object);
+        let text = dir.must("readelf", ["-dW", "-VW", path.to_str().unwrap()]);
+        assert!(text.contains("No version information found"), "{}: {text}", object.name);
+        let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
+        assert_eq!(needed.len(), 1, "{needed:?}");
+        assert!(needed[0].contains("[libc.so.6]"), "{needed:?}");
+    }
+}
+
+#[test]
+fn what_an_object_asks_for_both_c_libraries_have() {
+    const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
+    need!("nm", MUSL, "cc");
+    let dir = Fixture::new();
+    let glibc = Output::of(dir.command("cc").arg("-print-file-name=libc.so.6")).stdout;
+    let libraries = [Path::new(MUSL), Path::new(glibc.trim())];
+    for library in libraries {
+        let defined = symbols(&dir, "--defined-only", library);
+        for object in objects() {
+            let path = written(&dir, &object);
+            let listed = symbols(&dir, "--undefined-only", &path);
+            // `w` may stay unresolved.
+            for line in listed.lines().filter(|line| line.trim_start().starts_with("U ")) {
+                let name = line.split_whitespace().last().unwrap();
+                assert!(contains(&defined, name), "{} asks for {name}, not in {}", object.name, library.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_allocator_exports_the_whole_family() {
+    need!("nm");
+    let dir = Fixture::new();
+    for carried in on_board() {
+        let Ok(object) = carried.object else { continue };
+        let exported = symbols(&dir, "--defined-only", &written(&dir, &object));
+        for name in ["malloc", "calloc", "realloc", "free", "aligned_alloc", "memalign", "posix_memalign"] {
+            assert!(contains(&exported, name), "{} lacks {name}:\n{exported}", object.name);
+        }
+        assert!(contains(&exported, "malloc_usable_size"), "{}", object.name);
+        for local in ["gettid", "strerror_r", "atexit", "pthread_atfork"] {
+            assert!(!contains(&exported, local), "{} exports {local}", object.name);
+        }
+    }
+}
+
+#[test]
+fn one_object_serves_glibc_and_musl() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write(
+        "threads.c",
+        r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+static void *work(void *unused) {
+    void *kept[300];
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < 300; i++) { kept[i] = malloc(16 + (i * 37) % 9000); memset(kept[i], i, 16); }
+        for (int i = 0; i < 300; i++) free(kept[i]);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], 0);
+    void *aligned = 0;
+    if (posix_memalign(&aligned, 4096, 100) || (unsigned long)aligned % 4096) return 2;
+    free(aligned);
+    puts("done");
+}
+"#,
+    );
+    let flags = ["-O1", "-fno-builtin", "threads.c", "-pthread", "-o"];
+    dir.cc(flags.iter().chain(&["glibc"]));
+    dir.musl_cc(flags.iter().chain(&["musl"]));
+    for object in objects() {
+        let path = written(&dir, &object);
+        for program in ["glibc", "musl"] {
+            let output = Output::of(dir.command(dir.join(program)).env("LD_PRELOAD", &path));
+            assert_eq!(
+                (output.code, output.stdout.trim()),
+                (Some(0), "done"),
+                "{} {program}: {}",
+                object.name,
+                output.stderr
+            );
+            assert_eq!(output.stderr, "", "{} {program}", object.name);
+        }
+    }
+}
+
+#[test]
+fn mimalloc_asks_for_no_huge_pages() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write(
+        "huge.c",
+        r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+    void *kept[200];
+    for (int i = 0; i < 200; i++) memset(kept[i] = malloc(50000), 1, 50000);
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    int advised = 0;
+    while (fgets(line, sizeof line, file)) advised += !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+    printf("%d\n", advised);
+}
+"#,
+    );
+    dir.cc(["-O1", "-fno-builtin", "huge.c", "-o", "huge"]);
+    let object = allocator(AllocatorKind::Mimalloc).and_then(|carried| carried.object.ok()).expect("on board");
+    let output = Output::of(dir.command(dir.join("huge")).env("LD_PRELOAD", written(&dir, &object)));
+    assert_eq!(output.stdout.trim(), "0", "{}", output.stderr);
+}
+
+#[test]
+fn options_are_listed_by_their_names() {
+    let options = |kind| allocator(kind).expect("listed").options;
+    for name in ["narenas", "dirty_decay_ms", "background_thread", "tcache"] {
+        assert!(options(AllocatorKind::Jemalloc).contains(&name), "{name}");
+    }
+    for name in ["purge_delay", "arena_eager_commit", "show_stats"] {
+        assert!(options(AllocatorKind::Mimalloc).contains(&name), "{name}");
+    }
+    let odd = on_board()
+        .iter()
+        .flat_map(|carried| carried.options)
+        .find(|name| !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'));
+    assert_eq!(odd, None);
+}
+
+#[test]
+fn written_bytes_are_a_shared_object_of_this_machine() {
+    let dir = Fixture::new();
+    for object in objects() {
+        let path = written(&dir, &object);
+        let source = underpin_elf::FileSource::new(fs::File::open(path).unwrap()).unwrap();
+        let elf = underpin_elf::Elf::read(&source).unwrap();
+        assert!(elf.interpreter.is_none() && elf.dynamic.is_some(), "{}", object.name);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a user names: an allocator and its settings.
+
+use crate::VariantError;
+use crate::settings::{self, Setting};
+use std::path::PathBuf;
+use std::str::FromStr;
+use underpin_allocators::AllocatorKind;
+
+/// One allocator and its settings, as named by a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// As it was typed: the variant's name in tables.
+    pub label: String,
+    /// Which allocator.
+    pub choice: Choice,
+    /// Settings, in the order given.
+    pub settings: Vec<Setting>,
+}
+
+/// Which allocator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The C library's own.
+    System,
+    /// One that underpin carries.
+    OnBoard(AllocatorKind),
+    /// A shared object of the user's.
+    File(PathBuf),
+}
+
+impl FromStr for Variant {
+    type Err = VariantError;
+
+    /// `NAME` or `NAME:SETTINGS`; a name with a slash or of the form `*.so*` is a file.
+    fn from_str(text: &str) -> Result<Variant, VariantError> {
+        let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let on_board = underpin_allocators::on_board().iter().map(|allocator| allocator.kind);
+        let choice = match name {
+            "system" => Choice::System,
+            "" => return Err(VariantError::Unknown { name: text.to_owned() }),
+            name if name.contains('/') || name.ends_with(".so") || name.contains(".so.") => Choice::File(name.into()),
+            name => on_board
+                .into_iter()
+                .find(|kind| kind.name() == name)
+                .map(Choice::OnBoard)
+                .ok_or_else(|| VariantError::Unknown { name: name.to_owned() })?,
+        };
+        let settings = rest.map_or(Ok(Vec::new()), |rest| settings::parse(text, rest))?;
+        Ok(Variant { label: text.to_owned(), choice, settings })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> Vec<(String, String)> {
+        let variant: Variant = text.parse().unwrap();
+        variant.settings.into_iter().map(|setting| (setting.name, setting.value)).collect()
+    }
+
+    #[test]
+    fn a_name_is_followed_by_settings_in_either_style() {
+        let pairs = settings("jemalloc:dirty_decay_ms:100,narenas:2");
+        assert_eq!(pairs, [("dirty_decay_ms".into(), "100".into()), ("narenas".into(), "2".into())]);
+        assert_eq!(settings("system:arena_max=2"), [("arena_max".into(), "2".into())]);
+        assert_eq!(settings("jemalloc:slab_sizes:1-4:1|5-8:2")[0].1, "1-4:1|5-8:2");
+        assert!(settings("mimalloc").is_empty());
+    }
+
+    #[test]
+    fn a_path_is_a_file() {
+        for path in ["/usr/lib/libtcmalloc.so.4", "./mine.so", "mine.so"] {
+            assert_eq!(path.parse::<Variant>().unwrap().choice, Choice::File(path.into()), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_and_half_a_setting_are_refused() {
+        for text in [
+            "hoard",
+            "",
+            ":x=1",
+            "jemalloc:",
+            "jemalloc:narenas",
+            "jemalloc:=2",
+            "system:arena_max=",
+            "jemalloc:a:1,,b:2",
+        ] {
+            assert!(text.parse::<Variant>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `underpin run`.
+
+use clap::Args;
+use std::ffi::OsString;
+use underpin_variant::Variant;
+
+/// Run a command on another allocator.
+///
+/// underpin becomes the command: same process, terminal, signals and exit code. jemalloc, mimalloc and snmalloc are on
+/// board, so nothing needs to be installed. The process is looked at when its program begins; an allocator that did not
+/// take ends it at once, before it has done anything. Its children run as they always do, unless --follow is given.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin run --malloc mimalloc -- ruby app.rb\n  \
+    underpin run --malloc jemalloc:dirty_decay_ms:100,narenas:2 --report -- ./server\n  \
+    underpin run --malloc system:arena_max=2 -- ./server      glibc's own, tuned\n  \
+    underpin run --malloc /usr/lib/libtcmalloc.so.4 -- ./app\n  \
+    underpin run --list                                       what is on board\n\
+    \n\
+    Exit codes: the command's own; 126 and 127 where it cannot be executed, 125 where the allocator\n\
+    cannot serve it.")]
+pub struct RunArgs {
+    /// The allocator: jemalloc, mimalloc, snmalloc, system (the C library's), or a shared object; with settings after a
+    /// colon (NAME:KEY=VALUE,KEY=VALUE)
+    #[arg(long, value_name = "NAME", required_unless_present = "list")]
+    pub malloc: Option<Variant>,
+
+    /// Print the allocator's statistics to standard error when the process exits normally
+    #[arg(long)]
+    pub report: bool,
+
+    /// Hand the allocator on to every child too
+    #[arg(long)]
+    pub follow: bool,
+
+    /// Say which allocator serves the command, with its version and settings
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    /// List the allocators on board
+    #[arg(long, exclusive = true)]
+    pub list: bool,
+
+    /// The command and its arguments
+    #[arg(required_unless_present = "list", trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}

@@ -1,0 +1,91 @@
+//! `underpin run`: becomes a command on another allocator, with a helper that makes sure that it took.
+
+use crate::exit::Exit;
+use crate::plan::RunPlan;
+use crate::screen::{self, Screen};
+use underpin_report::{Line, Role, Text};
+use underpin_sys::{SysError, Tracee, Watched};
+use underpin_variant::{NotTaken, VariantError, Verdict, Watch};
+
+/// Our own failure, as env(1) has it.
+const OURS: u8 = 125;
+
+/// Becomes the command; returns only where it could not, or where a list was asked for.
+///
+/// # Errors
+/// None of its own: what kept the command from running is told and becomes an exit code.
+pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let plan = match plan {
+        RunPlan::List => {
+            list(screen);
+            return Ok(Exit::Fine);
+        }
+        RunPlan::Refuse(error) => return Ok(refused(error)),
+        RunPlan::Become(plan) => plan,
+    };
+    for remark in &plan.remarks {
+        screen::note(remark);
+    }
+    let watch = plan.watch;
+    let error = plan.replace.run(|watched| look(&watch, watched));
+    Ok(refused(error.into()))
+}
+
+fn refused(error: VariantError) -> Exit {
+    let code = match &error {
+        VariantError::Launch(error) => u8::try_from(error.exit_status()).unwrap_or(OURS),
+        _ => OURS,
+    };
+    screen::complain(&error.into());
+    Exit::Command(code)
+}
+
+/// In the helper: lets the command go, or ends it.
+fn look(watch: &Watch, watched: Watched) {
+    match watched {
+        Watched::Traced(task) => {
+            if let Err(error) = look_closely(watch, task) {
+                screen::note(&format!("whether the allocator took could not be made sure of: {error}"));
+            }
+        }
+        Watched::Untraced(pid, denied) => match watch.from_outside(pid) {
+            Verdict::NotTaken(reason) => {
+                screen::note(&format!(
+                    "the allocator did not take: {reason} (looked at from outside, since tracing is not permitted: {denied})"
+                ));
+                // Where it has ended by itself there is nothing to end.
+                let _ = Tracee(pid).kill();
+            }
+            Verdict::Taken | Verdict::NoProgram => {}
+        },
+    }
+}
+
+fn look_closely(watch: &Watch, task: Tracee) -> Result<(), SysError> {
+    match watch.follow(task)? {
+        Verdict::Taken => task.detach(0),
+        Verdict::NoProgram => Ok(()),
+        Verdict::NotTaken(reason) => {
+            screen::note(&format!("the allocator did not take: {reason}"));
+            if matches!(reason, NotTaken::Ended { .. }) { Ok(()) } else { task.exit_with(OURS) }
+        }
+    }
+}
+
+/// The allocators on board, one a line.
+fn list(screen: &mut Screen) {
+    const COLUMN: usize = 22;
+    let mut text = Text::new();
+    for allocator in underpin_allocators::on_board() {
+        let name = format!("{:<COLUMN$}", format!("{} {}", allocator.kind.name(), allocator.version));
+        let line = Line::new().with(Role::Name, name);
+        text.push(match allocator.object {
+            Ok(object) => {
+                let size = format!("{:>4} kB  ", object.bytes.len().div_ceil(1000));
+                line.with(Role::Number, size).plain(allocator.settings)
+            }
+            Err(reason) => line.with(Role::Warn, format!("not on board: {reason}")),
+        });
+    }
+    screen.show(&text);
+}

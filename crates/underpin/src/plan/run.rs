@@ -1,0 +1,78 @@
+//! The plan of a run on another allocator: the command found and looked at, the object written out, the environment.
+
+use crate::cli::RunArgs;
+use std::ffi::OsString;
+use underpin_sys::{RawPid, Replace};
+use underpin_variant::{Inherit, Prepared, Program, Statistics, Store, Variant, VariantError, Watch, prepare};
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum RunPlan {
+    /// Show the allocators on board.
+    List,
+    /// Become a command.
+    Become(Box<Become>),
+    /// It cannot be done.
+    Refuse(VariantError),
+}
+
+/// A command on another allocator.
+#[derive(Debug)]
+pub struct Become {
+    /// The program to become.
+    pub replace: Replace,
+    /// The look at it.
+    pub watch: Watch,
+    /// What to tell beforehand.
+    pub remarks: Vec<String>,
+}
+
+impl RunPlan {
+    /// Looks at the command and writes the object out; nothing of the command runs.
+    pub fn new(args: RunArgs) -> RunPlan {
+        match args.malloc.as_ref().map(|variant| Become::new(variant, &args)) {
+            None => RunPlan::List,
+            Some(Ok(plan)) => RunPlan::Become(Box::new(plan)),
+            Some(Err(error)) => RunPlan::Refuse(error),
+        }
+    }
+}
+
+impl Become {
+    fn new(variant: &Variant, args: &RunArgs) -> Result<Become, VariantError> {
+        let command = args.command.first().map(OsString::as_os_str).unwrap_or_default();
+        let program = Program::find(command, std::env::var_os("PATH").as_deref())?;
+        let prepared = prepare(variant, &program, &Store::usual_places(), |name| std::env::var_os(name))?;
+        let inherit = if args.follow { Inherit::Follow } else { Inherit::Once };
+        let pid = std::process::id() as RawPid;
+        let changes = prepared.changes(pid, inherit, args.report, |name| std::env::var_os(name));
+        let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        for (name, value) in changes {
+            environment.retain(|(present, _)| *present != name);
+            environment.extend(value.map(|value| (name, value)));
+        }
+        Ok(Become {
+            replace: Replace { program: program.file, arguments: args.command.clone(), environment },
+            watch: prepared.watch(),
+            remarks: remarks(&prepared, args),
+        })
+    }
+}
+
+fn remarks(prepared: &Prepared, args: &RunArgs) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if args.verbose {
+        remarks.push(format!("malloc is that of {}", prepared.description));
+    }
+    if args.report && prepared.statistics == Statistics::None {
+        remarks.push(format!("{} keeps no statistics that could be printed at exit", name(&prepared.label)));
+    }
+    remarks
+}
+
+fn name(label: &str) -> &str {
+    match label.split(':').next() {
+        Some("system") | None => "this C library's allocator",
+        Some(name) => name,
+    }
+}
