@@ -188,6 +188,11 @@ mod tests {
     }
 
     #[test]
+    fn a_storm_is_tables_with_the_source_of_each_figure() {
+        insta::assert_snapshot!(storm(&sample_storm()));
+    }
+
+    #[test]
     fn doctor_has_a_table_for_each_topic() {
         insta::assert_snapshot!(doctor(&sample_doctor()));
     }

@@ -7,7 +7,7 @@ use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
 use crate::testing::{
     broken_closure, chosen_check, hostile_bench, hostile_check, hostile_closure, hostile_trace, lone_bench,
-    prefix_closure, sample_bench, sample_check, sample_doctor, sample_trace,
+    prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm, sample_trace,
 };
 use bstr::ByteSlice;
 
@@ -42,6 +42,11 @@ fn trace_documents_validate() {
 fn check_and_doctor_documents_validate() {
     [sample_check(), chosen_check(), hostile_check()].iter().for_each(assert_valid);
     assert_valid(&sample_doctor());
+}
+
+#[test]
+fn storm_documents_validate() {
+    assert_valid(&sample_storm());
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 mod bench;
 mod check;
+mod storm;
 mod trace;
 
 pub(crate) use bench::*;
 pub(crate) use check::*;
+pub(crate) use storm::*;
 pub(crate) use trace::*;
 
 use bstr::BString;

@@ -145,3 +145,23 @@ fn sources(text: &mut Text, fs: &FileSystemRecord, view: &View) {
         text.append(wrap(line, &[Span::new(Role::Warn, words)], view.usable()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sample_storm;
+
+    #[test]
+    fn a_storm_shows_times_operations_and_doubt() {
+        insta::assert_snapshot!(storm(&sample_storm(), &View::columns(80)));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_control_character_passes() {
+        for (columns, verbosity) in [(80, 0), (80, 1), (100, 1)] {
+            let text = storm(&sample_storm(), &View::columns(columns).verbose(verbosity));
+            assert!(text.width() <= columns, "{} of {columns}: {text}", text.width());
+            assert!(!text.to_string().chars().any(|letter| letter != '\n' && letter.is_control()));
+        }
+    }
+}
