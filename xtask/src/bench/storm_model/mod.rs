@@ -260,6 +260,9 @@ fn row(cell: &Cell) -> String {
 
 fn page(cells: &[Cell], costs: &[(&str, &str, Costs)], left_out: &[String]) -> String {
     let mut text = table::machine("The model of `storm` beside real starts", "cargo xtask bench storm-model");
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: Vec<&str> = load.split_whitespace().take(3).collect();
+    let _ = writeln!(text, "Load average of the machine at the end (1, 5 and 15 minutes): {}.", load.join(", "));
     text += "A Spack-like tree on underpin-slowfs, which remembers no name for anybody (time to live 0), contents in the \
              page cache. The goal: the prediction is within 20 % of the median of the measured times until the last of \
              1, 8 and 64 processes has ended. Operations are those that a start waits for.\n";
@@ -290,7 +293,8 @@ fn page(cells: &[Cell], costs: &[(&str, &str, Costs)], left_out: &[String]) -> S
     }
     let missed = cells.iter().filter(|cell| !cell.meets()).count();
     let exact = cells.iter().filter(|cell| (cell.operations - cell.foreseen.operations).abs() < 0.5).count();
-    text += "\nThe operations foreseen are the loader's; a program may look things up itself before it ends.\n";
+    text += "\nThe operations foreseen are the loader's, with warm pages. What was counted beyond them are reads of pages that the \
+             kernel gave up meanwhile, and what a program looks up itself before it ends.\n";
     let _ = write!(
         text,
         "\n## Goals\n\n- time within 20 %: {} of {} met, {missed} missed\n- operations: {exact} of {} exactly as counted\n",
