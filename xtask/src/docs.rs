@@ -6,7 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 7] = ["survey", "tree", "check", "trace", "storm", "bench", "doctor"];
+const VERBS: [&str; 13] = [
+    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run", "doctor",
+];
+/// Verbs with a document of their own: `report` shows that of `bench`, and `run` prints nothing.
+const DOCUMENTS: [&str; 11] =
+    ["survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "doctor"];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];
 
@@ -45,7 +50,7 @@ fn documents() -> Vec<(String, Vec<String>)> {
     };
     let mut all = vec![("docs/man/underpin.1".to_owned(), vec!["man".to_owned()])];
     all.extend(VERBS.map(man));
-    all.extend(VERBS.map(schema));
+    all.extend(DOCUMENTS.map(schema));
     all.extend(SHELLS.map(completions));
     all
 }

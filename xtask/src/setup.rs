@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 8] = [
-    ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
-    ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq"]),
+const PACKAGES: [(&str, &[&str]); 9] = [
+    ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3"]),
+    ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
+    ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
     ("a second C library", &["musl", "musl-dev", "musl-tools"]),
     (
         "allocators and a third C library to recognise",
