@@ -37,6 +37,9 @@ _underpin() {
             underpin,report)
                 cmd="underpin__subcmd__report"
                 ;;
+            underpin,run)
+                cmd="underpin__subcmd__run"
+                ;;
             underpin,storm)
                 cmd="underpin__subcmd__storm"
                 ;;
@@ -71,7 +74,7 @@ _underpin() {
 
     case "${cmd}" in
         underpin)
-            opts="-h -V --color --help --version survey tree check trace storm bundle bind unbind verify bench report doctor generate"
+            opts="-h -V --color --help --version survey tree check trace storm bundle bind unbind verify bench report run doctor generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -498,6 +501,28 @@ _underpin() {
                     return 0
                     ;;
                 --export-markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        underpin__subcmd__run)
+            opts="-v -h -V --malloc --report --follow --verbose --list --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --malloc)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -34,6 +34,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand verify 'Prove that bound programs load what they loaded before'
             cand bench 'Run the same work under several variants and compare them honestly'
             cand report 'Show a run that bench kept, without running anything'
+            cand run 'Run a command on another allocator, and make sure that it took'
             cand doctor 'Show what this machine allows, and the command that mends each lack'
             cand generate 'Print a man page, shell completions or a JSON Schema'
         }
@@ -268,6 +269,19 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand -v 'Show every figure; twice: ranges and p-values too'
             cand --verbose 'Show every figure; twice: ranges and p-values too'
             cand --json 'Print one JSON document (schema underpin.bench/1)'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'underpin;run'= {
+            cand --malloc 'The allocator: jemalloc, mimalloc, snmalloc, system (the C library''s), or a shared object; with settings after a colon (NAME:KEY=VALUE,KEY=VALUE)'
+            cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
+            cand --report 'Print the allocator''s statistics to standard error when the process exits normally'
+            cand --follow 'Hand the allocator on to every child too'
+            cand -v 'Say which allocator serves the command, with its version and settings'
+            cand --verbose 'Say which allocator serves the command, with its version and settings'
+            cand --list 'List the allocators on board'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

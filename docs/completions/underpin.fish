@@ -40,6 +40,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Put b
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bench" -d 'Run the same work under several variants and compare them honestly'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "report" -d 'Show a run that bench kept, without running anything'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "run" -d 'Run a command on another allocator, and make sure that it took'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Show what this machine allows, and the command that mends each lack'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
@@ -257,6 +258,16 @@ complete -c underpin -n "__fish_underpin_using_subcommand report" -s v -l verbos
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l json -d 'Print one JSON document (schema underpin.bench/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l malloc -d 'The allocator: jemalloc, mimalloc, snmalloc, system (the C library\'s), or a shared object; with settings after a colon (NAME:KEY=VALUE,KEY=VALUE)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l report -d 'Print the allocator\'s statistics to standard error when the process exits normally'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l follow -d 'Hand the allocator on to every child too'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -s v -l verbose -d 'Say which allocator serves the command, with its version and settings'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l list -d 'List the allocators on board'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
