@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Debian's packages, by what they are for.
 const PACKAGES: [(&str, &[&str]); 9] = [
-    ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby"]),
+    ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
     ("a second C library", &["musl", "musl-dev", "musl-tools"]),
