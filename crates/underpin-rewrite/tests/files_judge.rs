@@ -448,3 +448,17 @@ fn a_name_without_a_slash_is_a_file_here_and_nothing_in_path() {
     assert!(output.status.success() && text.contains("asked from the folder"), "{text}");
     assert!(!marker.exists());
 }
+
+#[test]
+fn a_missing_name_that_counts_from_the_program_is_the_same_to_loader_and_model() {
+    need!("cc", "readelf");
+    let dir = Fixture::new();
+    dir.write("a.c", "int a(void){return 1;}");
+    dir.cc(["-shared", "-fPIC", "-o", "liba.so", "-Wl,-soname,$ORIGIN/gone/liba.so", "a.c"]);
+    dir.write("main.c", "int a(void); int main(void){return a();}");
+    dir.cc(["-o", "prog", "main.c", "-L.", "-la", "-Wl,--allow-shlib-undefined"]);
+    let program = dir.join("prog");
+    let expected = [format!("{}/gone/liba.so", dir.text())];
+    assert_eq!(heard(&program).missing, expected);
+    assert_eq!(Judgement::of_model(&judge().model(&program).unwrap()).missing, expected);
+}

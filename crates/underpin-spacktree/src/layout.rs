@@ -21,6 +21,8 @@ pub struct Placed {
     pub links: Vec<(PathBuf, PathBuf)>,
     /// The folders that it searches, in order; empty for a loader.
     pub search_path: Vec<PathBuf>,
+    /// Names with a slash, and the names by which they are searched instead.
+    pub renames: Vec<(BString, BString)>,
     /// The loader that is to be its interpreter, if it has one.
     pub interpreter: Option<PathBuf>,
     /// It is one of the files asked for.
@@ -95,11 +97,17 @@ fn placed(members: &Members, homes: &[PathBuf], places: &[PathBuf], at: usize, l
         place: places[at].clone(),
         links,
         search_path: if member.is_loader { Vec::new() } else { search_path(members, homes, at, layout) },
+        renames: member.paths.iter().map(|path| (path.clone(), file_name(path))).collect(),
         interpreter: loader,
         program: member.program,
         loader: member.is_loader,
         missing: member.needs.iter().filter(|(_, to)| to.is_none()).map(|(name, _)| name.clone()).collect(),
     }
+}
+
+/// What follows the last slash.
+pub(crate) fn file_name(path: &BString) -> BString {
+    bstr::ByteSlice::rsplit_str(path.as_slice(), "/").next().unwrap_or_default().into()
 }
 
 /// `lib` and `lib64` of the member's own prefix, then those of its closure: depth first, each prefix before those that

@@ -1,8 +1,9 @@
 //! What belongs into the tree: every object of every closure once, and which object serves which of its requests.
 
 use crate::Layout;
+use crate::layout::file_name;
 use anyhow::Context;
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -19,6 +20,8 @@ pub(crate) struct Member {
     pub names: BTreeSet<BString>,
     /// What it asks for, in load order; `None` where the system itself finds nothing or keeps it.
     pub needs: Vec<(BString, Option<usize>)>,
+    /// Names with a slash, as written: they would lead out of the tree.
+    pub paths: Vec<BString>,
     /// One of the files asked for.
     pub program: bool,
     /// A loader that a program or library has for its own.
@@ -88,13 +91,16 @@ impl Members {
         }
         for edge in closure.edges.iter().filter(|edge| edge.kind != EdgeKind::Interpreter) {
             let (Some(from), true) = (ids[edge.from.0], fresh[edge.from.0]) else { continue };
-            let name: BString = edge.name.rsplit_str("/").next().unwrap_or_default().into();
+            let name = file_name(&edge.name);
             let to = match &edge.outcome {
                 Outcome::Loaded { object, .. } => ids[object.0],
                 _ => None,
             };
             if let Some(to) = to.filter(|&to| to != from) {
                 self.list[to].names.insert(name.clone());
+            }
+            if edge.name.contains(&b'/') {
+                self.list[from].paths.push(edge.name.clone());
             }
             self.list[from].needs.push((name, to));
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use underpin_elf::{Class, Elf, Endian, Segment};
-use underpin_rewrite::{Edits, Refusal, RewriteOptions, SearchPathEdit, Strategy, bytes};
+use underpin_rewrite::{Edits, Refusal, Rename, RewriteOptions, SearchPathEdit, Strategy, bytes};
 
 /// How a file got into the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,8 @@ fn rewritten(original: &[u8], file: &Placed, site: &Site, layout: Layout) -> Res
     let path = BString::from(bstr::join(":", folders));
     let search_path = if layout.direct_runpath { SearchPathEdit::Runpath(path) } else { SearchPathEdit::Rpath(path) };
     let interpreter = elf.interpreter.as_ref().and(file.interpreter.as_deref()).map(named);
-    let edits = Edits { search_path, interpreter, ..Edits::default() };
+    let renames = file.renames.iter().map(|(from, to)| Rename { from: from.clone(), to: to.clone() }).collect();
+    let edits = Edits { renames, search_path, interpreter, ..Edits::default() };
     // With a record the file would look bound.
     let options = RewriteOptions { without_record: true, ..RewriteOptions::default() };
     let tail = RewriteOptions { only: Some(Strategy::DataTail), ..options.clone() };

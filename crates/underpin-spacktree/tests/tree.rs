@@ -191,3 +191,18 @@ fn the_command_prints_where_the_programs_are() {
     assert!(program.starts_with(fixture.path()) && program.is_file(), "{}", output.stdout);
     assert_eq!(Output::of(fixture.command(program).arg("--version")).code, Some(0));
 }
+
+#[test]
+fn a_name_with_a_slash_is_searched_in_the_tree() {
+    need!("cc", "readelf");
+    let sources = Fixture::new();
+    sources.mkdir("near");
+    sources.write("a.c", "int a(void){return 42;}");
+    sources.cc(["-shared", "-fPIC", "-o", "near/liba.so", "-Wl,-soname,$ORIGIN/near/liba.so", "a.c"]);
+    sources.write("main.c", "int a(void); int main(void){return a();}");
+    sources.cc(["-o", "main", "main.c", "-Lnear", "-la"]);
+    let fixture = Fixture::new();
+    let tree = tree_of(&fixture, &[sources.join("main").to_str().unwrap()], SYSTEM_GLIBC);
+    assert_eq!(Output::of(&mut fixture.command(&tree.programs[0])).code, Some(42));
+    assert!(traced_paths(&tree.programs[0]).iter().any(|path| path.starts_with(fixture.path())));
+}

@@ -58,7 +58,8 @@ const INTRODUCTION: &str = "\n\
     The programs are Debian's, laid out as Spack does it (`underpin-spacktree`): each library in a hashed prefix, DT_RPATH \
     of `lib` and `lib64` of the transitive closure in each object, the C library and its loader in a prefix of their own. \
     The search path is written without a further segment wherever that is possible, so that an unbound object takes as \
-    many mmap calls as Debian's.\n\n\
+    many mmap calls as Debian's. Everybody binds every library: underpin with a policy that does not leave out those of \
+    graphics drivers, which ffmpeg has some of.\n\n\
     The slow file system (`underpin-slowfs`) waits 100 us before it answers a lookup, and never lets the kernel remember \
     that a name does not exist. To a *warm* client it gives names that it found for an hour; to a *fresh* one nothing is \
     known, not even a folder. Contents come from the page cache.\n";

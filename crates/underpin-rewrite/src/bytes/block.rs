@@ -66,14 +66,17 @@ impl Block<'_> {
         }
         let mut table = image.strings.counted().to_vec();
         draft.strtab = vaddr;
+        draft.strsz = table.len() as u64;
         for text in self.texts {
             draft.offsets.insert(text.clone(), table.len() as u64);
             let offset = FileOffset(offset + table.len() as u64);
             draft.placed.push(PlacedString { text: text.clone(), offset, strategy });
             table.extend_from_slice(text);
             table.push(0);
+            if draft.interpreter.as_ref() != Some(text) {
+                draft.strsz = table.len() as u64;
+            }
         }
-        draft.strsz = table.len() as u64;
         draft.write(offset, table);
         if let (Some(sections), Some(index)) = (&mut draft.sections, image.string_section()) {
             let section = sections.headers.get_mut(index)?;

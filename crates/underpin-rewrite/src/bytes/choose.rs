@@ -74,6 +74,7 @@ fn price(cost: &LoadCost) -> (i64, u32, u64) {
 
 fn attempt(image: &Image<'_>, wanted: &Wanted, place: Place, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
     let mut draft = Draft::new(image, options);
+    draft.interpreter.clone_from(&wanted.interpreter);
     let missing = reuse(&mut draft, &wanted.texts);
     // DT_NULL has to fit, too.
     let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);

@@ -38,6 +38,8 @@ pub(super) struct Draft<'i, 'a> {
     pub dynamic: (u64, usize),
     /// String offsets by string.
     pub offsets: BTreeMap<BString, u64>,
+    /// The loader's name, which stands behind the table: patchelf overwrites an old table from its start to its end.
+    pub interpreter: Option<BString>,
     pub placed: Vec<PlacedString>,
     pub tail: Vec<u8>,
     pub cost: LoadCost,
@@ -59,6 +61,7 @@ impl<'i, 'a> Draft<'i, 'a> {
             strsz: image.dynamic.value(tags::DT_STRSZ).unwrap_or(0),
             dynamic: (image.dynamic.vaddr, image.dynamic.capacity),
             offsets: BTreeMap::new(),
+            interpreter: None,
             placed: Vec::new(),
             tail: Vec::new(),
             cost: LoadCost::default(),

@@ -22,7 +22,7 @@ pub(super) struct Wanted {
     pub needs: Vec<(VersionNeed, BString)>,
     /// The loader, where PT_INTERP is to name another one.
     pub interpreter: Option<BString>,
-    /// The distinct strings that entries and fields ask for, ascending.
+    /// The distinct strings that entries and fields ask for, ascending; the loader's name last.
     pub texts: Vec<BString>,
 }
 
@@ -56,12 +56,13 @@ impl Wanted {
                 Value::Number(_) => None,
             })
             .chain(needs.iter().map(|(_, text)| text))
-            .chain(&interpreter)
             .collect();
-        if let Some(text) = texts.iter().find(|text| text.contains(&0)) {
-            return Err(Refusal::BadName { name: (*text).clone() });
+        if let Some(text) = texts.iter().copied().chain(&interpreter).find(|text| text.contains(&0)) {
+            return Err(Refusal::BadName { name: text.clone() });
         }
-        let texts = texts.into_iter().cloned().collect();
+        // The loader's name comes last, since it is no string of the table.
+        let last = interpreter.as_ref().filter(|text| !texts.contains(text));
+        let texts = texts.iter().copied().chain(last).cloned().collect();
         Ok(Wanted { entries, needs, interpreter, texts })
     }
 

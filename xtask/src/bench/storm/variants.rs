@@ -135,10 +135,17 @@ impl Tools {
             Kind::Unbound | Kind::BundleFolder | Kind::BundleFile => {}
             Kind::Patchelf => replace_needed(path)?,
             Kind::Shrinkwrap => shrinkwrap(path)?,
-            Kind::Bind => drop(must(Command::new(&self.underpin).arg("bind").arg(&folder))?),
-            Kind::Flatten => drop(must(Command::new(&self.underpin).args(["bind", "--flatten"]).arg(path))?),
+            Kind::Bind => self.bind(&["bind"], base, &folder)?,
+            Kind::Flatten => self.bind(&["bind", "--flatten"], base, path)?,
         }
         Ok(Variant { kind, folder, program })
+    }
+
+    /// patchelf binds libraries of graphics drivers as well, so underpin is told not to leave them out.
+    fn bind(&self, verb: &[&str], base: &Path, target: &Path) -> anyhow::Result<()> {
+        let policy = base.join("policy.toml");
+        fs::write(&policy, "[built_in]\ndrivers = false\n")?;
+        must(Command::new(&self.underpin).args(verb).arg("--policy").arg(&policy).arg(target)).map(drop)
     }
 
     fn tree(&self, folder: &Path, subject: Subject) -> anyhow::Result<PathBuf> {
@@ -154,7 +161,12 @@ impl Tools {
         let program = folder.join("bin").join(name);
         let target = if kind == Kind::BundleFolder { folder.to_owned() } else { program.clone() };
         fs::create_dir_all(target.parent().context("a parent")?)?;
-        must(Command::new(&self.underpin).arg("bundle").arg(unbound).arg("-o").arg(&target))?;
+        let mut command = Command::new(&self.underpin);
+        command.arg("bundle").arg(unbound).arg("-o").arg(&target);
+        if kind == Kind::BundleFile {
+            command.arg("--file");
+        }
+        must(&mut command)?;
         copy_data(subject, folder)?;
         Ok(program)
     }

@@ -23,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use underpin_elf::Machine;
-use underpin_resolve::{Closure, Depth, EdgeKind, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver};
+use underpin_resolve::{
+    Closure, Depth, Edge, EdgeKind, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver,
+};
 
 /// How long a loader may take, unless told otherwise.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -298,9 +300,15 @@ impl Judgement {
         });
         Judgement {
             objects: objects.collect(),
-            missing: missing.map(|edge| edge.name.to_string()).collect(),
+            missing: missing.map(missed).collect(),
             complaints: Vec::new(),
             stopped: closure.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })),
         }
     }
+}
+
+/// A name that is not found, as loaders list it: `$ORIGIN` and the like expanded where it is a path.
+fn missed(edge: &Edge) -> String {
+    let tried = edge.tries.last().filter(|_| edge.name.contains(&b'/')).map(|tried| &tried.path);
+    tried.unwrap_or(&edge.name).to_string()
 }
