@@ -2,6 +2,8 @@
 //!
 //! Reads are left out where pages are cold: how far the kernel reads ahead is no rule of a loader.
 
+#![allow(clippy::print_stdout, reason = "the shared strace reader says how many calls agreed")]
+
 mod common;
 
 use common::{modelled, spack};
