@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 const VERBS: [&str; 13] = [
-    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run", "doctor",
+    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run",
+    "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`, and `run` prints nothing.
 const DOCUMENTS: [&str; 11] =

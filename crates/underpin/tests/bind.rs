@@ -1,5 +1,7 @@
 //! `underpin bind`, `unbind` and `verify` from outside: what they change, what they print, how they exit.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::{json, says};

@@ -6,7 +6,8 @@ use common::says;
 use std::path::{Path, PathBuf};
 
 const VERBS: [&str; 13] = [
-    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run", "doctor",
+    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run",
+    "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`, and `run` prints nothing.
 const DOCUMENTS: [&str; 11] =
