@@ -17,6 +17,8 @@ const STORM_SHARE: f64 = 0.05;
 /// A library is named where it takes at least this share of the loader's time, and at least a millisecond.
 const HEAVY_SHARE: f64 = 0.2;
 const HEAVY_SECONDS: f64 = 1e-3;
+/// Objects with dead directories that are named.
+const DEAD_OBJECTS: usize = 2;
 /// From this share on the watching is more than half of what is seen.
 const DOUBT_SHARE: f64 = 0.5;
 
@@ -119,18 +121,20 @@ fn predicted_storm(tree: &TreeDocument) -> Option<Advice> {
     })
 }
 
+/// The worst objects alone: in a tree of prefixes every object has some, and their advice would bury the rest.
 fn dead_directories(tree: &TreeDocument) -> Vec<Advice> {
     let mut dead: BTreeMap<usize, usize> = BTreeMap::new();
     for finding in tree.findings.iter().filter(|finding| finding.kind == FindingSlug::DeadDirectory) {
         *dead.entry(finding.object.unwrap_or(0)).or_default() += 1;
     }
+    let mut dead: Vec<(usize, usize)> = dead.into_iter().collect();
+    dead.sort_by_key(|(_, directories)| std::cmp::Reverse(*directories));
     let object =
         |index: usize| tree.objects.get(index).filter(|object| object.rpath.is_some() || object.runpath.is_some());
-    dead.into_iter()
-        .filter_map(|(index, directories)| {
-            Some(Advice::DeadDirectories { object: object(index)?.path.clone(), directories })
-        })
-        .collect()
+    let advice = dead.into_iter().filter_map(|(index, directories)| {
+        Some(Advice::DeadDirectories { object: object(index)?.path.clone(), directories })
+    });
+    advice.take(DEAD_OBJECTS).collect()
 }
 
 fn heavy(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
