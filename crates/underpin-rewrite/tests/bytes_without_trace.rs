@@ -41,20 +41,24 @@ fn another_loader_is_named_where_the_kernel_and_the_loader_look() {
 }
 
 #[test]
-fn a_file_with_another_loader_outlives_patchelf() {
-    need!("cc", "readelf", "patchelf", "/lib64/ld-linux-x86-64.so.2");
-    for strategy in [Strategy::DataTail, Strategy::NewSegment] {
+fn a_file_with_another_loader_outlives_patchelf_and_strip() {
+    need!("cc", "readelf", "patchelf", "strip", "/lib64/ld-linux-x86-64.so.2");
+    for strategy in [Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment] {
         let dir = Fixture::new();
         program(&dir);
         dir.mkdir("a-folder-with-a-longer-name");
         let loader = dir.join("a-folder-with-a-longer-name/ld-linux-x86-64.so.2");
         std::fs::copy("/lib64/ld-linux-x86-64.so.2", &loader).unwrap();
         let original = std::fs::read(dir.join("main")).unwrap();
-        let search_path = SearchPathEdit::Rpath(format!("{}/elsewhere", dir.text()).into());
+        // Together with the old table it does not fit into one page's padding.
+        let search_path = format!("{}/elsewhere:/{}", dir.text(), "nowhere/".repeat(400));
+        let search_path = SearchPathEdit::Rpath(search_path.into());
         let edits = Edits { search_path, interpreter: Some(loader.to_str().unwrap().into()), ..Edits::default() };
         let options = RewriteOptions { only: Some(strategy), without_record: true, ..RewriteOptions::default() };
         dir.write("changed", rewrite(&original, &edits, &options).unwrap().apply(&original));
         dir.chmod("changed", 0o755);
+        dir.must("strip", ["-o", "stripped", "changed"]);
+        assert_eq!(Output::of(&mut dir.command("./stripped")).code, Some(42), "{strategy:?}, stripped");
         dir.must("patchelf", ["--replace-needed", "liba.so", &format!("{}/elsewhere/liba.so", dir.text()), "changed"]);
         assert_eq!(Output::of(&mut dir.command("./changed")).code, Some(42), "{strategy:?}");
     }

@@ -37,28 +37,34 @@ pub(super) fn place_table(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
 pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
     let mut gaps = gaps(draft.image);
     gaps.retain(|gap| gap.vaddr > draft.strtab);
-    // Whole names are never split: the longest first, each in the first gap that still takes it.
+    // Whole names are never split: the longest first, each in the first gap that still takes it. The loader's name comes
+    // last: `.interp` describes it, and strip pulls sections apart that lie over each other.
+    let interpreter = draft.interpreter.clone();
+    let is_interpreter = |text: &BString| interpreter.as_ref() == Some(text);
     let mut order: Vec<&BString> = texts.iter().collect();
-    order.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let mut used = vec![0u64; gaps.len()];
+    order.sort_by_key(|text| (is_interpreter(text), std::cmp::Reverse(text.len())));
+    let mut used = vec![(0u64, 0u64); gaps.len()];
     for text in order {
         let size = text.len() as u64 + 1;
-        let (gap, used) = gaps.iter().zip(&mut used).find(|(gap, used)| gap.room - **used >= size)?;
+        let (gap, (used, named)) = gaps.iter().zip(&mut used).find(|(gap, (used, _))| gap.room - used >= size)?;
         draft.place(text, gap.vaddr + *used, gap.offset + *used, Strategy::PagePadding);
         *used += size;
+        if !is_interpreter(text) {
+            *named = *used;
+        }
     }
-    for (gap, used) in gaps.iter().zip(used).filter(|(_, used)| *used > 0) {
+    for (gap, (used, named)) in gaps.iter().zip(used).filter(|(_, (used, _))| *used > 0) {
         grow(draft, gap, used)?;
         let registered = Section {
             kind: tags::SHT_PROGBITS,
             flags: tags::SHF_ALLOC,
             addr: gap.vaddr,
             offset: gap.offset,
-            size: used,
+            size: named,
             align: 1,
             ..Section::default()
         };
-        if let Some(sections) = &mut draft.sections {
+        if let Some(sections) = draft.sections.as_mut().filter(|_| named > 0) {
             sections.add(view::NAMES, registered);
         }
     }
