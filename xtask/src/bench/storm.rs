@@ -17,7 +17,7 @@ use slow::{Client, Mounted, Requests};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use variants::{Kind, Subject, Tools, Variant};
+use variants::{Kind, Refused, Subject, Tools, Variant};
 
 /// The two programs with the largest closures that the tests install.
 const SUBJECTS: [Subject; 2] = [
@@ -28,6 +28,7 @@ const SUBJECTS: [Subject; 2] = [
 /// What was measured of one program.
 struct Measured {
     subject: Subject,
+    refused: Vec<Refused>,
     original: Calls,
     calls: Vec<(Kind, Calls)>,
     requests: Vec<(Kind, Requests)>,
@@ -84,7 +85,7 @@ impl Drop for Scratch {
 }
 
 fn measure(tools: &Tools, base: &Path, subject: Subject, rounds: usize) -> anyhow::Result<Measured> {
-    let variants = tools.variants(base, subject)?;
+    let (variants, refused) = tools.variants(base, subject)?;
     let log = base.join("log");
     let original = Calls::of(Path::new(subject.path), subject.argument, &log)?;
     let of = |variant: &Variant| Ok((variant.kind, Calls::of(&variant.program, subject.argument, &log)?));
@@ -98,7 +99,7 @@ fn measure(tools: &Tools, base: &Path, subject: Subject, rounds: usize) -> anyho
     let mut local = contestants(&variants, subject)?;
     local.push(Contestant::new("Debian's own, with ld.so.cache", &[subject.path, subject.argument]));
     let samples = interleaved(&local, rounds)?;
-    Ok(Measured { subject, original, calls, requests, times: [warm, fresh, (local, samples)] })
+    Ok(Measured { subject, refused, original, calls, requests, times: [warm, fresh, (local, samples)] })
 }
 
 fn on_slow(
@@ -143,6 +144,9 @@ impl Measured {
                 "| {name} | {total} | {opens} | {failed_opens} | {stats} | {failed_stats} | {loader} | {maps} | {share} |"
             );
         }
+        for (kind, said) in &self.refused {
+            let _ = writeln!(text, "\nNot to be had: {}: {said}", kind.name());
+        }
         text += "\nRequests that reach the file system when a client that knows nothing starts it once:\n\n\
                  | form | lookups | of names that do not exist | opens |\n| --- | --- | --- | --- |\n";
         for (kind, Requests { lookups, absent, opens }) in &self.requests {
@@ -165,17 +169,22 @@ impl Measured {
             let samples = &self.times[at].1;
             goals.push(Goal {
                 text: name.faster,
-                ratio: samples[place(Kind::Unbound)].ratio(&samples[place(Kind::Bind)]),
+                ratio: samples[self.place(Kind::Unbound)].ratio(&samples[self.place(Kind::Bind)]),
                 limit: Limit::AtLeast(5.0),
             });
             for (kind, text) in [(Kind::Patchelf, name.patchelf), (Kind::Shrinkwrap, name.shrinkwrap)] {
-                let ratio = samples[place(Kind::Bind)].ratio(&samples[place(kind)]);
+                let ratio = samples[self.place(Kind::Bind)].ratio(&samples[self.place(kind)]);
                 goals.push(Goal { text, ratio, limit: Limit::AtMost(1.0) });
             }
-            let ratio = samples[place(Kind::BundleFolder)].ratio(&samples[place(Kind::Patchelf)]);
+            let ratio = samples[self.place(Kind::BundleFolder)].ratio(&samples[self.place(Kind::Patchelf)]);
             goals.push(Goal { text: name.bundle, ratio, limit: Limit::AtMost(1.0) });
         }
         goals
+    }
+
+    /// Where a form stands among the contestants.
+    fn place(&self, kind: Kind) -> usize {
+        self.calls.iter().position(|(other, _)| *other == kind).unwrap_or(0)
     }
 
     fn call_goals(&self) -> Vec<Goal<'static>> {
@@ -198,11 +207,6 @@ impl Measured {
             exact("share of objects that take no more mmap calls than Debian's", share, Limit::AtLeast(0.95)),
         ]
     }
-}
-
-/// Where a form stands among the contestants.
-fn place(kind: Kind) -> usize {
-    Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0)
 }
 
 /// The goals on one of the slow file systems, in words.

@@ -85,6 +85,9 @@ pub struct Variant {
     pub program: PathBuf,
 }
 
+/// A form that cannot be had, and why.
+pub type Refused = (Kind, String);
+
 /// The programs that this benchmark builds.
 pub struct Tools {
     /// `underpin`.
@@ -108,20 +111,29 @@ impl Tools {
         })
     }
 
-    /// A subject in all forms below a folder.
+    /// A subject in all forms below a folder, and those that are refused, with what was said.
     ///
     /// # Errors
     /// Where a tool fails, or what it made does not start.
-    pub fn variants(&self, base: &Path, subject: Subject) -> anyhow::Result<Vec<Variant>> {
+    pub fn variants(&self, base: &Path, subject: Subject) -> anyhow::Result<(Vec<Variant>, Vec<Refused>)> {
         let mut variants: Vec<Variant> = Vec::new();
+        let mut refused = Vec::new();
         for kind in Kind::ALL {
             println!("{}: {}", subject.path, kind.name());
             let unbound = variants.first().map(|variant| variant.program.as_path());
-            let variant = self.variant(base, subject, kind, unbound).with_context(|| kind.name())?;
+            let variant = match self.variant(base, subject, kind, unbound) {
+                Ok(variant) => variant,
+                // Not every closure can be flattened; the rest must succeed.
+                Err(error) if kind == Kind::Flatten => {
+                    refused.push((kind, error.to_string()));
+                    continue;
+                }
+                Err(error) => return Err(error.context(kind.name())),
+            };
             must(Command::new(&variant.program).arg(subject.argument))?;
             variants.push(variant);
         }
-        Ok(variants)
+        Ok((variants, refused))
     }
 
     fn variant(&self, base: &Path, subject: Subject, kind: Kind, unbound: Option<&Path>) -> anyhow::Result<Variant> {
@@ -145,7 +157,13 @@ impl Tools {
     fn bind(&self, verb: &[&str], base: &Path, target: &Path) -> anyhow::Result<()> {
         let policy = base.join("policy.toml");
         fs::write(&policy, "[built_in]\ndrivers = false\n")?;
-        must(Command::new(&self.underpin).args(verb).arg("--policy").arg(&policy).arg(target)).map(drop)
+        let mut command = Command::new(&self.underpin);
+        let output = command.args(verb).arg("--policy").arg(&policy).arg(target).output()?;
+        if !output.status.success() {
+            let said = [output.stdout, output.stderr].concat();
+            bail!("{}", String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        Ok(())
     }
 
     fn tree(&self, folder: &Path, subject: Subject) -> anyhow::Result<PathBuf> {
