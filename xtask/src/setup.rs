@@ -16,7 +16,7 @@ const PACKAGES: [(&str, &[&str]); 9] = [
     ),
     (
         "compilers and linkers for fixtures",
-        &["gcc", "g++", "gcc-multilib", "clang", "lld", "mold", "golang-go", "patchelf"],
+        &["gcc", "g++", "gcc-12-multilib", "clang", "lld", "mold", "golang-go", "patchelf"],
     ),
     (
         "programs of other machines",

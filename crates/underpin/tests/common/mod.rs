@@ -9,8 +9,16 @@ use underpin_test_support::Output;
 pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_underpin"));
     command.args(args).stdin(std::process::Stdio::null());
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES"]
-    {
+    for name in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLUMNS",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "GLIBC_TUNABLES",
+        "UNDERPIN_REQUIRE_ALL",
+    ] {
         command.env_remove(name);
     }
     command
