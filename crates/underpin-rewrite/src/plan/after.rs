@@ -4,7 +4,7 @@ use super::ballot::left;
 use super::decide::{Verdicts, leave_to_strangers};
 use super::decision::{Decision, LeftAlone};
 use super::facts::{Catalogue, file_name};
-use super::model::{CallSum, Difference, ObjectPlan, RefusedBecause, RefusedObject};
+use super::model::{BindPlan, CallSum, Difference, Farm, ObjectPlan, RefusedBecause, RefusedObject};
 use super::originals::LIMIT;
 use super::outline::Outline;
 use super::view::View;
@@ -55,7 +55,11 @@ pub(super) fn rewrite_all(
 }
 
 /// A root on which the plan is carried out.
-pub(super) fn carried_out<'r>(root: &'r dyn Root, objects: &[ObjectPlan]) -> OverlayRoot<'r> {
+pub(super) fn carried_out<'r, 'f>(
+    root: &'r dyn Root,
+    objects: &[ObjectPlan],
+    farms: impl IntoIterator<Item = &'f Farm>,
+) -> OverlayRoot<'r> {
     let mut after = OverlayRoot::new(root);
     for object in objects {
         let Some(made) = &object.rewrite else { continue };
@@ -63,7 +67,22 @@ pub(super) fn carried_out<'r>(root: &'r dyn Root, objects: &[ObjectPlan]) -> Ove
             after.change(object.id, Arc::new(patched(opened.source, made)));
         }
     }
+    for farm in farms {
+        let directory = farm.directory.as_str().into();
+        after.directory(directory);
+        for link in &farm.links {
+            after.link(directory, link.name.as_str().into(), link.target.as_str().into());
+        }
+    }
     after
+}
+
+impl BindPlan {
+    /// A root on which this plan, made for `root`, is carried out: what programs would load then.
+    #[must_use]
+    pub fn carried_out<'r>(&self, root: &'r dyn Root) -> OverlayRoot<'r> {
+        carried_out(root, &self.objects, &self.farms)
+    }
 }
 
 fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource {

@@ -6,10 +6,13 @@ use crate::bytes::{record_of, undo};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
-use underpin_resolve::{FileId, OverlayRoot, Root};
+use underpin_elf::Source;
+use underpin_resolve::{Errno, FileId, OverlayRoot, Root};
 
 /// A file larger than this is not read whole.
 pub(super) const LIMIT: u64 = 4 << 30;
+/// `EFBIG` of Linux, on every machine.
+const EFBIG: i32 = 27;
 
 /// A root on which nothing of the scope is bound.
 pub(super) struct Originals<'r> {
@@ -51,13 +54,24 @@ impl<'r> Originals<'r> {
 
 /// The original of a bound file; `None` where the file is not bound.
 fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String>> {
-    let opened = root.open(path).ok()?;
-    match record_of(&*opened.source) {
+    undone(&*root.open(path).ok()?.source)
+}
+
+/// The original of what a source holds; `None` where that is not bound, the reason where it cannot be worked out.
+pub(super) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
+    match record_of(source) {
         Ok(None) => None,
-        Ok(Some(_)) => {
-            let bytes = root.read(path, LIMIT).map_err(|error| error.to_string());
-            Some(bytes.and_then(|bytes| undo(&bytes).map_err(|error| error.to_string())))
-        }
+        Ok(Some(_)) => Some(whole(source).and_then(|bytes| undo(&bytes).map_err(|error| error.to_string()))),
         Err(error) => Some(Err(error.to_string())),
     }
+}
+
+fn whole(source: &dyn Source) -> Result<Vec<u8>, String> {
+    if source.len() > LIMIT {
+        return Err(Errno::Other(EFBIG).to_string());
+    }
+    let size = usize::try_from(source.len()).map_err(|error| error.to_string())?;
+    let mut bytes = vec![0; size];
+    source.read_exact_at(0, &mut bytes).map_err(|error| Errno::of(&error).to_string())?;
+    Ok(bytes)
 }

@@ -183,7 +183,7 @@ impl<'r> Planner<'r> {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
-            let after = look_again(&carried_out(ground.root, &objects), &self.environment, &ground.views);
+            let after = look_again(&carried_out(ground.root, &objects, []), &self.environment, &ground.views);
             if round < ROUNDS && withdraw(&mut verdicts, &ground.views, &after, &ground.catalogue) {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
@@ -243,13 +243,8 @@ impl<'r> Planner<'r> {
         let mut objects: Vec<ObjectPlan> = made.iter().map(|(_, whole)| whole.object.clone()).collect();
         let failed: HashMap<FileId, RefusedObject> =
             rewrite_all(ground.root, &mut objects, &HashMap::new()).into_iter().collect();
-        let mut root = carried_out(ground.root, &objects);
-        for farm in made.iter().filter_map(|(_, whole)| whole.farm.as_ref()) {
-            root.directory(farm.directory.as_str().into());
-            for link in &farm.links {
-                root.link(farm.directory.as_str().into(), link.name.as_str().into(), link.target.as_str().into());
-            }
-        }
+        let farms = made.iter().filter_map(|(_, whole)| whole.farm.as_ref());
+        let root = carried_out(ground.root, &objects, farms);
         let views: Vec<&View> = made.iter().map(|(view, _)| *view).collect();
         let after = look_again(&root, &self.environment, &views);
         let mut plan = BindPlan::new(self.policy.shape);

@@ -4,12 +4,10 @@
 //! bound tree has changed since. A file whose record cannot be undone is served as it is, and named in
 //! [`UnboundRoot::lost`].
 
-use super::originals::LIMIT;
-use crate::bytes::{record_of, undo};
+use super::originals::undone;
 use bstr::{BStr, BString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use underpin_elf::Source;
 use underpin_resolve::root::{Bytes, FileKind, Meta, Opened};
 use underpin_resolve::{Errno, FileId, Root};
 
@@ -35,12 +33,7 @@ impl<'r> UnboundRoot<'r> {
     }
 
     fn original(&self, path: &BStr, opened: &Opened) -> Option<Bytes> {
-        let bytes = match record_of(&*opened.source) {
-            Ok(None) => return None,
-            Ok(Some(_)) => whole(&*opened.source).and_then(|bytes| undo(&bytes).map_err(|error| error.to_string())),
-            Err(error) => Err(error.to_string()),
-        };
-        match bytes {
+        match undone(&*opened.source)? {
             Ok(bytes) => Some(Arc::new(bytes)),
             Err(error) => {
                 self.lost.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), error));
@@ -48,13 +41,6 @@ impl<'r> UnboundRoot<'r> {
             }
         }
     }
-}
-
-fn whole(source: &dyn Source) -> Result<Vec<u8>, String> {
-    let size = usize::try_from(source.len().min(LIMIT)).map_err(|error| error.to_string())?;
-    let mut bytes = vec![0; size];
-    source.read_exact_at(0, &mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
 }
 
 impl Root for UnboundRoot<'_> {

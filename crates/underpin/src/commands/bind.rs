@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use underpin_report::document::bind::BindTotals;
 use underpin_report::{BindDocument, text};
 use underpin_resolve::HostRoot;
-use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, Jobs, Summary, TIME_LIMIT, Task};
+use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, Jobs, Summary, Task};
 use underpin_rewrite::plan::{self, Decision, ObjectPlan, Planner, Scope};
 
 /// Plans, shows or carries out.
@@ -61,15 +61,17 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> anyho
         files::make_farm(farm)?;
     }
     let jobs = Jobs {
-        jobs: bindings.objects.iter().filter_map(job).collect(),
         programs: bindings.programs.iter().map(|program| path(&program.path)).collect(),
-        scope: scope.files.iter().flat_map(|file| file.hard_links.iter().chain([&file.path])).map(path).collect(),
+        scope: every_name(scope),
         keep: plan.keep.clone(),
-        environment: plan.environment.clone(),
-        threads: None,
-        time_limit: TIME_LIMIT,
+        ..Jobs::new(bindings.objects.iter().filter_map(job).collect(), plan.environment.clone())
     };
     Ok(files::run_all(&jobs, &Bar::new()))
+}
+
+/// Every path that leads to a file of the scope.
+pub fn every_name(scope: &Scope) -> Vec<PathBuf> {
+    scope.files.iter().flat_map(|file| file.hard_links.iter().chain([&file.path])).map(path).collect()
 }
 
 /// What is to be done to an object; one that was bound and is not to be any more is put back.

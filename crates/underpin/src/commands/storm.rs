@@ -10,14 +10,12 @@ use bstr::{BStr, ByteSlice};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use underpin_report::document::{self, storm::FileSystemRecord};
 use underpin_report::{Raw, StormDocument, StormInput, markdown, text, to_json};
-use underpin_resolve::root::PatchedSource;
 use underpin_resolve::storm::{Demand, Job, Node, estimate};
-use underpin_resolve::{Closure, Depth, OverlayRoot, Resolver, Root, Severity};
-use underpin_rewrite::plan::{BindPlan, Planner, Policy, Scope, Shape};
+use underpin_resolve::{Closure, Depth, Resolver, Root, Severity};
+use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
 
 /// Processor time of mapping, relocating and initialising one object, where nobody measured the program: ffmpeg with its
 /// 213 libraries takes some 75 ms here.
@@ -140,32 +138,11 @@ fn foreseen(
         let because = bindings.refused.first().map_or_else(String::new, |refused| format!(": {}", refused.because));
         return Ok(Err(format!("not shown: {name}, since it would change nothing{because}")));
     }
-    let after = carried_out(root, &bindings);
+    let after = bindings.carried_out(root);
     Ok(match closure(plan, &after, Path::new(OsStr::from_bytes(&now.program))) {
         Ok(closure) => Ok(case(plan, &after, job, &closure, name.to_owned())?),
         Err(error) => Err(format!("not shown: {name}, since {error:#}")),
     })
-}
-
-/// The files as they would be.
-fn carried_out<'r>(root: &'r dyn Root, bindings: &BindPlan) -> OverlayRoot<'r> {
-    let mut after = OverlayRoot::new(root);
-    for object in bindings.changes() {
-        let Some(rewrite) = &object.rewrite else { continue };
-        if let Ok(opened) = root.open(object.path.as_ref()) {
-            let patches = rewrite.patches.iter().map(|patch| (patch.offset.0, patch.bytes.clone())).collect();
-            let source = PatchedSource::new(opened.source, rewrite.original_size, patches, rewrite.appended.clone());
-            after.change(object.id, Arc::new(source));
-        }
-    }
-    for farm in &bindings.farms {
-        let directory = farm.directory.as_bytes().as_bstr();
-        after.directory(directory);
-        for link in &farm.links {
-            after.link(directory, link.name.as_bytes().as_bstr(), link.target.as_bytes().as_bstr());
-        }
-    }
-    after
 }
 
 fn name_of(program: &Path) -> String {

@@ -1,6 +1,6 @@
 //! `underpin unbind`: every bound file below what was named becomes its original again.
 
-use super::bind::{exit, path, scope};
+use super::bind::{every_name, exit, path, scope};
 use crate::exit::Exit;
 use crate::plan::UnbindPlan;
 use crate::screen::{self, Bar, Screen};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, FileSource};
 use underpin_report::{UnbindDocument, text};
 use underpin_resolve::{Environment, HostRoot};
-use underpin_rewrite::files::{self, Job, Jobs, Status, TIME_LIMIT, Task};
+use underpin_rewrite::files::{self, Job, Jobs, Status};
 
 /// Puts back, or shows what would be.
 ///
@@ -29,15 +29,9 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         (UnbindDocument::planned(&bound), None)
     } else {
         let farms = farms(&bound);
-        let jobs = Jobs {
-            jobs: bound.into_iter().map(|path| Job { path, planned: None, task: Task::Unbind }).collect(),
-            programs: Vec::new(),
-            scope: scope.files.iter().flat_map(|file| file.hard_links.iter().chain([&file.path])).map(path).collect(),
-            keep: plan.keep,
-            environment: Environment::inherited(),
-            threads: None,
-            time_limit: TIME_LIMIT,
-        };
+        let jobs = bound.into_iter().map(Job::unbind).collect();
+        let scope = every_name(&scope);
+        let jobs = Jobs { scope, keep: plan.keep, ..Jobs::new(jobs, Environment::inherited()) };
         let summary = files::run_all(&jobs, &Bar::new());
         remove_unused(&farms);
         (UnbindDocument::new(&summary), Some(summary))
