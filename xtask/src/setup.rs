@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 9] = [
+const PACKAGES: [(&str, &[&str]); 11] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
@@ -31,7 +31,9 @@ const PACKAGES: [(&str, &[&str]); 9] = [
             "libc6-s390x-cross",
         ],
     ),
-    ("a look at the HTML pages", &["chromium"]),
+    ("a look at the HTML pages", &["chromium", "chromium-driver"]),
+    ("workloads", &["puma", "ruby-rack", "nodejs"]),
+    ("servers to load, and other load generators", &["nginx-light", "wrk", "apache2-utils"]),
     ("a slow file system", &["fuse3"]),
 ];
 
