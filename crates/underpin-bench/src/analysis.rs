@@ -3,6 +3,7 @@
 use crate::compare::{Comparison, ratio};
 use crate::doubt::{Doubt, doubts};
 use crate::metric::{Metric, Pass};
+use crate::pareto::Pareto;
 use crate::record::{MissingMetric, Record};
 use crate::stats::{Bootstrap, Interval, Order, holm, mean, median_interval};
 
@@ -13,6 +14,8 @@ pub struct Analysis {
     pub variants: Vec<VariantSummary>,
     /// Every variant but the reference, in every figure that both have; by variant, then by metric.
     pub comparisons: Vec<Comparison>,
+    /// The variants that no other one beats in time and memory, where there are several.
+    pub pareto: Option<Pareto>,
     /// What the reference beside itself shows, where that was asked for.
     pub noise: Option<NoiseFloor>,
     /// What the figures have to be read with.
@@ -94,7 +97,8 @@ pub fn analyse(record: &Record) -> Analysis {
         Some(NoiseFloor { comparison, floor })
     });
     let missing = record.end.as_ref().map(|end| end.missing.clone()).unwrap_or_default();
-    let mut analysis = Analysis { variants, comparisons, noise, doubts: Vec::new(), missing };
+    let pareto = Pareto::of(record, &variants);
+    let mut analysis = Analysis { variants, comparisons, pareto, noise, doubts: Vec::new(), missing };
     analysis.doubts = doubts(record, &analysis);
     analysis
 }

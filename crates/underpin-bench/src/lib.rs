@@ -17,6 +17,7 @@ mod measure;
 mod memory;
 mod metric;
 mod mock;
+mod pareto;
 mod record;
 mod rules;
 mod schedule;
@@ -34,8 +35,9 @@ pub use gate::{Gate, GateResult, GateRule};
 pub use machine::Machine;
 pub use measure::{Experiment, Observer, Silent, measure};
 pub use memory::MemoryWatch;
-pub use metric::{Metric, Pass, Unit};
+pub use metric::{Direction, Metric, Pass, Unit};
 pub use mock::MockExecutor;
+pub use pareto::{Beaten, Pareto};
 pub use record::{
     End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Stopped, VariantRecord,
 };

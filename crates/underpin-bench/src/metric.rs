@@ -54,6 +54,15 @@ pub enum Unit {
     Count,
 }
 
+/// Which figures are the better ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The less, the better: times, memory, events.
+    LowerIsBetter,
+    /// The more, the better: work done in a time.
+    HigherIsBetter,
+}
+
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pass {
@@ -105,6 +114,12 @@ impl Metric {
         Metric::VoluntarySwitches,
         Metric::InvoluntarySwitches,
     ];
+
+    /// Figures of time by which variants are chosen: the first that there is counts.
+    pub const TIMES: [Metric; 1] = [Metric::Wall];
+
+    /// The same for memory.
+    pub const MEMORIES: [Metric; 1] = [Metric::Rss];
 
     /// All of them, in the order of a report.
     pub fn all() -> impl Iterator<Item = Metric> {
@@ -171,6 +186,12 @@ impl Metric {
             | Metric::RssGrowth => Unit::Bytes,
             _ => Unit::Count,
         }
+    }
+
+    /// Which of its figures are the better ones.
+    #[must_use]
+    pub const fn direction(self) -> Direction {
+        Direction::LowerIsBetter
     }
 
     /// Where it comes from.

@@ -6,6 +6,7 @@ use super::{Document, SchemaTag, Verb};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use underpin_bench::Metric;
 
 /// The document of `underpin bench` and `underpin report`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -24,6 +25,9 @@ pub struct BenchDocument {
     pub variants: Vec<BenchVariant>,
     /// Every variant beside the reference, one entry for each figure.
     pub comparisons: Vec<BenchComparison>,
+    /// The variants that none other beats in time and memory, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pareto: Option<ParetoRecord>,
     /// The reference beside itself, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<NoiseRecord>,
@@ -153,8 +157,12 @@ pub struct IntervalRecord {
 pub struct MetricRecord {
     /// Its name: `wall`, `user`, `sys`, `cpu`, `rss`, ...
     pub metric: String,
+    /// What it is, in a few words.
+    pub label: String,
     /// Its unit.
     pub unit: UnitRecord,
+    /// Which figures are the better ones.
+    pub direction: DirectionRecord,
     /// Where it comes from.
     pub pass: PassRecord,
     /// Runs that have it.
@@ -185,6 +193,16 @@ pub enum UnitRecord {
     Bytes,
     /// Events.
     Count,
+}
+
+/// Which figures are the better ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectionRecord {
+    /// The less, the better.
+    LowerIsBetter,
+    /// The more, the better.
+    HigherIsBetter,
 }
 
 /// Where a figure comes from.
@@ -298,6 +316,29 @@ pub enum VerdictRecord {
     Undecided,
 }
 
+/// The Pareto front: a variant leaves it where another one is no worse in either figure (its median is not the worse
+/// one, or the two are the same within 1 %) and claimed better in at least one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ParetoRecord {
+    /// The figures: one of time, one of memory.
+    pub metrics: [String; 2],
+    /// The variants on it.
+    pub front: Vec<String>,
+    /// The others.
+    pub beaten: Vec<BeatenRecord>,
+}
+
+/// A variant that another one beats.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BeatenRecord {
+    /// The variant.
+    pub variant: String,
+    /// One that beats it.
+    pub by: String,
+    /// In which figures that one is claimed better; in the others it is no worse.
+    pub claims: Vec<String>,
+}
+
 /// The reference beside itself.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NoiseRecord {
@@ -381,6 +422,18 @@ impl BenchDocument {
     #[must_use]
     pub fn metric(&self, variant: &BenchVariant, metric: &str) -> Option<MetricRecord> {
         variant.metrics.iter().find(|one| one.metric == metric).cloned()
+    }
+
+    /// What is known of a figure as such, from the first variant that has it.
+    #[must_use]
+    pub fn about(&self, metric: &str) -> Option<&MetricRecord> {
+        self.variants.iter().flat_map(|variant| &variant.metrics).find(|one| one.metric == metric)
+    }
+
+    /// The names of all figures that some variant has, in the order of a report.
+    #[must_use]
+    pub fn metric_names(&self) -> Vec<&'static str> {
+        Metric::all().map(Metric::name).filter(|name| self.about(name).is_some()).collect()
     }
 
     /// A variant beside the reference.

@@ -5,8 +5,8 @@ use super::bench::*;
 use std::collections::BTreeMap;
 use underpin_bench::stats::{CONFIDENCE, Interval};
 use underpin_bench::{
-    Analysis, Comparison, Gate, GateResult, MemoryPoint, Metric, MetricSummary, Pass, Record, RunOutcome, Scope,
-    Stopped, Unit, Verdict, compare_records,
+    Analysis, Comparison, Direction, Gate, GateResult, MemoryPoint, Metric, MetricSummary, Pareto, Pass, Record,
+    RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
 };
 
 impl BenchDocument {
@@ -28,6 +28,7 @@ impl BenchDocument {
                 .iter()
                 .map(|one| comparison(one, name(one.variant), reference.clone()))
                 .collect(),
+            pareto: analysis.pareto.as_ref().map(|pareto| pareto_record(pareto, name)),
             noise_floor: analysis
                 .noise
                 .map(|noise| NoiseRecord { ratio: noise.comparison.ratio.into(), floor: noise.floor }),
@@ -226,10 +227,15 @@ fn point(point: &MemoryPoint) -> MemoryPointRecord {
 fn metric(summary: &MetricSummary) -> MetricRecord {
     MetricRecord {
         metric: summary.metric.name().to_owned(),
+        label: summary.metric.label().to_owned(),
         unit: match summary.metric.unit() {
             Unit::Seconds => UnitRecord::Seconds,
             Unit::Bytes => UnitRecord::Bytes,
             Unit::Count => UnitRecord::Count,
+        },
+        direction: match summary.metric.direction() {
+            Direction::LowerIsBetter => DirectionRecord::LowerIsBetter,
+            Direction::HigherIsBetter => DirectionRecord::HigherIsBetter,
         },
         pass: match summary.metric.pass() {
             Pass::Timed => PassRecord::Timed,
@@ -243,6 +249,22 @@ fn metric(summary: &MetricSummary) -> MetricRecord {
         third_quartile: summary.third_quartile,
         max: summary.greatest,
         spread: summary.spread,
+    }
+}
+
+fn pareto_record(pareto: &Pareto, name: impl Fn(usize) -> String) -> ParetoRecord {
+    ParetoRecord {
+        metrics: pareto.metrics.map(|metric| metric.name().to_owned()),
+        front: pareto.front.iter().map(|&index| name(index)).collect(),
+        beaten: pareto
+            .beaten
+            .iter()
+            .map(|one| BeatenRecord {
+                variant: name(one.variant),
+                by: name(one.by),
+                claims: one.claims.iter().map(|metric| metric.name().to_owned()).collect(),
+            })
+            .collect(),
     }
 }
 

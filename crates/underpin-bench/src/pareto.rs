@@ -1,0 +1,125 @@
+//! The Pareto front in time and memory: the variants that no other one beats.
+//!
+//! One variant beats another where it is no worse in either figure and claimed better in at least one. No worse means
+//! that its median is not the worse one, or that the two are the same within 1 %; claimed means what it means in a
+//! comparison, each variant's tests corrected for the number of its rivals. So a variant leaves the front only where the
+//! runs tell that it is beaten, and what they leave undecided stays on it.
+
+use crate::analysis::VariantSummary;
+use crate::compare::{Verdict, ratio};
+use crate::metric::{Direction, Metric};
+use crate::record::Record;
+
+/// Which variants are worth choosing, judged by two figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pareto {
+    /// The figures: one of time, one of memory.
+    pub metrics: [Metric; 2],
+    /// The variants that none beats, in the record's order; never empty.
+    pub front: Vec<usize>,
+    /// The others.
+    pub beaten: Vec<Beaten>,
+}
+
+/// A variant that another one beats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beaten {
+    /// The variant.
+    pub variant: usize,
+    /// One that beats it; of several the one on the front, and of those the first.
+    pub by: usize,
+    /// In which figures that one is claimed better.
+    pub claims: Vec<Metric>,
+}
+
+/// How one variant stands to another in one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Claimed better.
+    Better,
+    /// No worse.
+    Level,
+    /// Worse, claimed or not.
+    Worse,
+}
+
+impl Pareto {
+    /// The front of a record; `None` where fewer than two variants have both figures. The reference's copy is not one
+    /// of the choices.
+    pub(crate) fn of(record: &Record, variants: &[VariantSummary]) -> Option<Pareto> {
+        let metrics = axes(variants)?;
+        let choices: Vec<usize> = (0..variants.len())
+            .filter(|&index| !record.header.variants[index].is_copy)
+            .filter(|&index| metrics.iter().all(|&metric| variants[index].metric(metric).is_some()))
+            .collect();
+        if choices.len() < 2 {
+            return None;
+        }
+        let field = Field { record, variants, metrics, rivals: choices.len() - 1 };
+        let beaters: Vec<Vec<Beaten>> = choices
+            .iter()
+            .map(|&variant| choices.iter().filter_map(|&by| field.beats(by, variant)).collect())
+            .collect();
+        let mut front: Vec<usize> =
+            choices.iter().zip(&beaters).filter(|(_, beaters)| beaters.is_empty()).map(|(&index, _)| index).collect();
+        if front.is_empty() {
+            // "The same within 1 %" can lead round in a ring: then nobody is beaten for certain.
+            front.clone_from(&choices);
+        }
+        let beaten = beaters.into_iter().filter_map(|beaters| {
+            let on_front = beaters.iter().find(|one| front.contains(&one.by)).cloned();
+            on_front.or_else(|| beaters.into_iter().next())
+        });
+        let beaten = beaten.filter(|one| !front.contains(&one.variant)).collect();
+        Some(Pareto { metrics, front, beaten })
+    }
+}
+
+/// A figure of time and one of memory that some variant has: for a server what its clients feel.
+fn axes(variants: &[VariantSummary]) -> Option<[Metric; 2]> {
+    let some_has = |metric: &Metric| variants.iter().any(|variant| variant.metric(*metric).is_some());
+    Some([Metric::TIMES.into_iter().find(some_has)?, Metric::MEMORIES.into_iter().find(some_has)?])
+}
+
+struct Field<'a> {
+    record: &'a Record,
+    variants: &'a [VariantSummary],
+    metrics: [Metric; 2],
+    rivals: usize,
+}
+
+impl Field<'_> {
+    fn beats(&self, by: usize, variant: usize) -> Option<Beaten> {
+        if by == variant {
+            return None;
+        }
+        let mut claims = Vec::new();
+        for metric in self.metrics {
+            match self.standing(metric, by, variant) {
+                Standing::Better => claims.push(metric),
+                Standing::Level => {}
+                Standing::Worse => return None,
+            }
+        }
+        (!claims.is_empty()).then_some(Beaten { variant, by, claims })
+    }
+
+    /// How `one` stands to `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
+    fn standing(&self, metric: Metric, one: usize, other: usize) -> Standing {
+        let verdict = ratio(self.record, metric, other, one).map_or(Verdict::Undecided, |mut found| {
+            found.p_corrected = (found.p_value * self.rivals as f64).min(1.0);
+            found.verdict()
+        });
+        let median =
+            |index: usize| self.variants[index].metric(metric).map_or(f64::NAN, |summary| summary.median.estimate);
+        let (mine, its) = (median(one), median(other));
+        match (verdict, metric.direction()) {
+            (Verdict::Same, _) => Standing::Level,
+            (Verdict::Less, Direction::LowerIsBetter) | (Verdict::More, Direction::HigherIsBetter) => Standing::Better,
+            (Verdict::More, Direction::LowerIsBetter) | (Verdict::Less, Direction::HigherIsBetter) => Standing::Worse,
+            (Verdict::Undecided, Direction::LowerIsBetter) if mine <= its => Standing::Level,
+            (Verdict::Undecided, Direction::HigherIsBetter) if mine >= its => Standing::Level,
+            (Verdict::Undecided, _) => Standing::Worse,
+        }
+    }
+}

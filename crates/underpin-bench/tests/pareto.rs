@@ -1,0 +1,83 @@
+//! The Pareto front: who leaves it, who stays, and why.
+
+use underpin_bench::{
+    Beaten, Command, Contestant, Experiment, Hooks, Machine, Metric, MockExecutor, Pareto, Record, Rules, Shell,
+    Silent, Variant, analyse, measure,
+};
+
+fn contestant(name: &str, text: &str) -> Contestant {
+    Contestant {
+        name: name.to_owned(),
+        command: Command::parse(text, &Shell::None).expect("a command"),
+        variant: Variant::default(),
+        hooks: Hooks::default(),
+        is_copy: false,
+    }
+}
+
+fn record_of(contestants: Vec<Contestant>, runs: u32, memory_runs: u32) -> Record {
+    let rules = Rules { runs: Some(runs), memory_runs, ..Rules::default() };
+    let machine = Machine::default();
+    let experiment = Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine };
+    measure(&experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment")
+}
+
+/// The front of commands, each with 20 timed runs and 6 watched ones.
+fn front(commands: &[&str]) -> Option<Pareto> {
+    let contestants = commands.iter().map(|text| contestant(text, text)).collect();
+    analyse(&record_of(contestants, 20, 6)).pareto
+}
+
+#[test]
+fn what_costs_time_to_save_memory_stands_beside_what_it_is_traded_for() {
+    let pareto = front(&["sleep 0.5 memory=300", "sleep 0.6 memory=60", "sleep 0.4 memory=900"]).unwrap();
+    assert_eq!(pareto.metrics, [Metric::Wall, Metric::Rss]);
+    assert_eq!((pareto.front, pareto.beaten), (vec![0, 1, 2], vec![]));
+}
+
+#[test]
+fn a_variant_that_loses_both_is_beaten_in_both() {
+    let pareto = front(&["sleep 0.5 memory=300", "sleep 0.6 memory=60", "sleep 0.7 memory=90"]).unwrap();
+    assert_eq!(pareto.front, [0, 1]);
+    assert_eq!(pareto.beaten, [Beaten { variant: 2, by: 1, claims: vec![Metric::Wall, Metric::Rss] }]);
+}
+
+#[test]
+fn the_same_time_and_more_memory_is_beaten_in_memory() {
+    let pareto = front(&["sleep 0.5 memory=300 noise=0.001", "sleep 0.5 memory=60 noise=0.001"]).unwrap();
+    assert_eq!(pareto.front, [1]);
+    assert_eq!(pareto.beaten, [Beaten { variant: 0, by: 1, claims: vec![Metric::Rss] }]);
+}
+
+#[test]
+fn a_loss_that_is_not_told_keeps_a_variant_on_the_front() {
+    // So noisy that neither difference is claimed.
+    let noisy = "memory=100 noise=5";
+    let first = format!("sleep 0.50 {noisy}");
+    let second = format!("sleep 0.52 {noisy}");
+    let pareto = front(&[&first, &second]).unwrap();
+    assert_eq!(pareto.front, [0, 1]);
+}
+
+#[test]
+fn too_few_runs_beat_nobody() {
+    let contestants = vec![contestant("a", "sleep 0.5 memory=300"), contestant("b", "sleep 0.1 memory=60")];
+    assert_eq!(analyse(&record_of(contestants, 4, 2)).pareto.unwrap().front, [0, 1]);
+}
+
+#[test]
+fn who_beats_is_on_the_front_itself() {
+    let pareto = front(&["sleep 0.9 memory=900", "sleep 0.7 memory=300", "sleep 0.5 memory=60"]).unwrap();
+    assert_eq!(pareto.front, [2]);
+    assert!(pareto.beaten.iter().all(|one| one.by == 2), "{pareto:?}");
+}
+
+#[test]
+fn one_variant_or_no_memory_makes_no_front() {
+    assert_eq!(front(&["sleep 0.5"]), None);
+    let contestants = vec![contestant("a", "sleep 0.5"), contestant("b", "sleep 0.6")];
+    assert_eq!(analyse(&record_of(contestants, 12, 0)).pareto, None);
+    let copy = Contestant { is_copy: true, ..contestant("a again", "sleep 0.5") };
+    let again = vec![contestant("a", "sleep 0.5"), copy];
+    assert_eq!(analyse(&record_of(again, 12, 6)).pareto, None, "the copy is a check and no choice");
+}
