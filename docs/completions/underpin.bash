@@ -92,7 +92,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -n -w -r -m -M -p -s -c -i -S -N -v -h -V --variant --env --parameter-list --command-name --reference --aa --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --save --debug-mode --color --help --version"
+            opts="-L -n -w -r -m -M -p -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --command-name --reference --aa --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -100,6 +100,14 @@ _underpin() {
             case "${prev}" in
                 --variant)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --malloc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bind)
+                    COMPREPLY=($(compgen -W "before after" -- "${cur}"))
                     return 0
                     ;;
                 --env)

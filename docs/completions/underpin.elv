@@ -203,6 +203,8 @@ set edit:completion:arg-completer[underpin] = {|@words|
         }
         &'underpin;bench'= {
             cand --variant 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)'
+            cand --malloc 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)'
+            cand --bind 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards'
             cand --env 'A variable for every command (may be repeated)'
             cand -L 'Run every command once for each value, in place of {VAR} (may be repeated)'
             cand --parameter-list 'Run every command once for each value, in place of {VAR} (may be repeated)'

@@ -203,6 +203,9 @@ complete -c underpin -n "__fish_underpin_using_subcommand verify" -l json -d 'Pr
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l variant -d 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l malloc -d 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards' -r -f -a "before\t'With nothing of it bound'
+after\t'Bound to its libraries'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A variable for every command (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r

@@ -4,6 +4,7 @@ use crate::error::BenchError;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use underpin_sys::{RawPid, Tracee};
 
@@ -146,6 +147,8 @@ pub struct Variant {
     pub changes: Vec<(OsString, Option<OsString>)>,
     /// Words before the command.
     pub wrapper: Vec<OsString>,
+    /// The file that is executed in place of the command's program, under the name that the command has for it.
+    pub program: Option<PathBuf>,
     /// How to find out that it took.
     pub proof: Option<Arc<dyn Proof>>,
 }
@@ -193,10 +196,20 @@ pub struct Contestant {
 }
 
 impl Contestant {
-    /// Program and arguments with the wrapper before them.
+    /// Program and arguments with the wrapper before them. A wrapper is told the file that it is to execute.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {
-        self.variant.wrapper.iter().chain(self.command.words()).cloned().collect()
+        let mut words: Vec<OsString> = self.variant.wrapper.iter().chain(self.command.words()).cloned().collect();
+        if let (Some(program), false) = (&self.variant.program, self.variant.wrapper.is_empty()) {
+            words[self.variant.wrapper.len()] = program.clone().into();
+        }
+        words
+    }
+
+    /// The file to execute where it is not the one that the first word names.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.variant.program.as_deref().filter(|_| self.variant.wrapper.is_empty())
     }
 }
 

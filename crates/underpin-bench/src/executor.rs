@@ -162,7 +162,8 @@ fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), LaunchError
     let environment = contestant.variant.environment(std::env::vars_os());
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let words = contestant.words();
-    let program = find_program(words.first().ok_or(LaunchError::Empty)?, path)?;
+    let named = words.first().ok_or(LaunchError::Empty)?;
+    let program = contestant.file().map_or_else(|| find_program(named, path), |file| Ok(file.to_owned()))?;
     Ok((program, environment))
 }
 

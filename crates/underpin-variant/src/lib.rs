@@ -21,5 +21,5 @@ pub use program::{CLibrary, Program, Stage};
 pub use scope::Scope;
 pub use settings::Setting;
 pub use store::{Store, StoreError};
-pub use variant::{Choice, Variant};
+pub use variant::{Choice, Variant, VariantList};
 pub use watch::{Verdict, Watch};

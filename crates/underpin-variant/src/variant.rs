@@ -50,9 +50,56 @@ impl FromStr for Variant {
     }
 }
 
+/// Several variants in one text, as in `system,jemalloc:narenas:2,dirty_decay_ms:100,mimalloc`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantList(pub Vec<Variant>);
+
+impl FromStr for VariantList {
+    type Err = VariantError;
+
+    /// A comma begins another variant, unless it stands among settings and what follows it is neither an allocator's
+    /// name nor a path.
+    fn from_str(text: &str) -> Result<VariantList, VariantError> {
+        let mut texts: Vec<String> = Vec::new();
+        for part in text.split(',') {
+            match texts.last_mut() {
+                Some(last) if last.contains(':') && is_setting(part) => {
+                    last.push(',');
+                    last.push_str(part);
+                }
+                _ => texts.push(part.to_owned()),
+            }
+        }
+        texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map(VariantList)
+    }
+}
+
+fn is_setting(part: &str) -> bool {
+    let name = part.split(':').next().unwrap_or_default();
+    part.contains([':', '=']) && !name.is_empty() && name.parse::<Variant>().is_err()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comma_begins_a_variant_or_continues_its_settings() {
+        let labels = |text: &str| {
+            let list: VariantList = text.parse().unwrap();
+            list.0.into_iter().map(|variant| variant.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels("system,jemalloc,mimalloc"), ["system", "jemalloc", "mimalloc"]);
+        assert_eq!(
+            labels("jemalloc:narenas:2,dirty_decay_ms:100,system:arena_max=2,./a.so"),
+            ["jemalloc:narenas:2,dirty_decay_ms:100", "system:arena_max=2", "./a.so"]
+        );
+        assert_eq!(labels("jemalloc:a=1,mimalloc:b=2,c=3"), ["jemalloc:a=1", "mimalloc:b=2,c=3"]);
+        for (text, blamed) in [("jemalloc,hoard", "hoard"), ("jemalloc:narenas:2,hoard", "hoard"), ("system,", "")] {
+            let error = text.parse::<VariantList>().unwrap_err();
+            assert!(matches!(&error, VariantError::Unknown { name } if name == blamed), "{text}: {error}");
+        }
+    }
 
     fn settings(text: &str) -> Vec<(String, String)> {
         let variant: Variant = text.parse().unwrap();

@@ -1,24 +1,18 @@
 //! What binding would save one program: predicted from a plan that is never carried out, and, where the user asked for
 //! it, measured with a bound copy.
-//!
-//! The copy is flattened: the program alone is changed, and the libraries stay as they are.
 
+use crate::foundation::{Binding, bound_copy};
 use crate::screen;
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tempfile::TempPath;
 use underpin_bench::stats::{median, paired_shift};
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
-use underpin_resolve::{Environment, HostRoot};
-use underpin_rewrite::plan::{BindPlan, Planner, Policy, Scope, Shape};
-use underpin_rewrite::undo;
+use underpin_resolve::Environment;
+use underpin_rewrite::plan::BindPlan;
 
 /// Pairs of runs, unless they take too long.
 const PAIRS: usize = 20;
@@ -36,10 +30,7 @@ pub struct Gain {
 impl Gain {
     /// What a plan says; `None` where it would bind nothing, or the loader's calls are not modelled.
     pub fn predict(program: &Path, environment: &Environment) -> Option<Gain> {
-        let root = HostRoot::new();
-        let scope = Scope::find(&root, &[program.as_os_str().as_bytes().into()]);
-        let policy = Policy { shape: Shape::Flatten, ..Policy::default() };
-        let plan = Planner::new(&root, environment.clone(), policy).plan(&scope);
+        let plan = Binding::of(program, environment).plan;
         let program = plan.programs.first()?;
         let (before, after) = (program.before, program.after?);
         let holds = program.differences.is_empty() && before.modelled && after.modelled;
@@ -69,7 +60,7 @@ impl Gain {
     /// # Errors
     /// Where the copy cannot be written or one of them cannot be run.
     fn measured(&self, program: &Path, arguments: &[OsString]) -> anyhow::Result<BindingGain> {
-        let copy = self.bound_copy(program)?;
+        let copy = bound_copy(&self.plan, program)?;
         let (mut before, mut after) = (Vec::new(), Vec::new());
         // One of each untimed: the first to run fills the caches for both.
         run(program, program, arguments)?;
@@ -96,27 +87,6 @@ impl Gain {
             ratio: Ratio { estimate: ratio.estimate, low: ratio.low, high: ratio.high },
         });
         Ok(BindingGain { measured, ..self.predicted })
-    }
-
-    /// A bound copy beside the program, where `$ORIGIN` is the same; where that folder is not writable, among the
-    /// temporary files. Gone when it is dropped.
-    fn bound_copy(&self, program: &Path) -> anyhow::Result<TempPath> {
-        let real = program.canonicalize()?;
-        let bytes = fs::read(&real)?;
-        let original = undo(&bytes).unwrap_or(bytes);
-        let object = self.plan.changes().find(|object| OsStr::from_bytes(&object.path) == real);
-        let rewrite = object.and_then(|object| object.rewrite.as_ref());
-        let bound = rewrite.map_or_else(|| original.clone(), |rewrite| rewrite.apply(&original));
-        let builder = || {
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(".underpin-");
-            builder
-        };
-        let beside = real.parent().and_then(|folder| builder().tempfile_in(folder).ok());
-        let mut copy = beside.map_or_else(|| builder().tempfile(), Ok)?;
-        copy.write_all(&bound)?;
-        fs::set_permissions(copy.path(), fs::metadata(&real)?.permissions())?;
-        Ok(copy.into_temp_path())
     }
 }
 

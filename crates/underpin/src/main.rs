@@ -8,6 +8,7 @@ mod commands;
 mod doctor;
 mod exit;
 mod export;
+mod foundation;
 mod gain;
 mod input;
 mod object;

@@ -1,10 +1,11 @@
 //! `underpin bench` and `underpin report`.
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use underpin_bench::{Gate, Until, parse_duration};
+use underpin_variant::VariantList;
 
 /// Run the same work under several variants and compare them honestly.
 ///
@@ -14,7 +15,10 @@ use underpin_bench::{Gate, Until, parse_duration};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin bench 'grep -c x big.txt' 'rg -c x big.txt'\n  \
-    underpin bench --variant 'one-arena=MALLOC_ARENA_MAX=1' -- ruby app.rb\n  \
+    underpin bench --malloc system,jemalloc,mimalloc -- ruby app.rb\n  \
+    underpin bench --malloc jemalloc:narenas:2,dirty_decay_ms:100 -- ./server --once\n  \
+    underpin bench --bind before,after -- emacs --version\n  \
+    underpin bench --variant 'sorted=LC_ALL=C' -- ls -l\n  \
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
     underpin bench --until 'ratio ±2%' --budget 60s ./old ./new\n  \
@@ -36,6 +40,16 @@ pub struct BenchArgs {
     /// be repeated)
     #[arg(long, value_name = "NAME=[VAR=VALUE ...] [WORDS]", help_heading = "What to compare")]
     pub variant: Vec<String>,
+
+    /// Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object,
+    /// each with settings after a colon. One alone stands beside the command as it is (may be repeated)
+    #[arg(long, value_name = "LIST", help_heading = "What to compare")]
+    pub malloc: Vec<VariantList>,
+
+    /// Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after),
+    /// from a copy that is gone afterwards
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "before,after", help_heading = "What to compare")]
+    pub bind: Vec<BindState>,
 
     /// A variable for every command (may be repeated)
     #[arg(long, value_name = "VAR=VALUE", help_heading = "What to compare")]
@@ -73,6 +87,15 @@ pub struct BenchArgs {
     /// A machine that is a model, for tests: commands are `sleep SECONDS`
     #[arg(long, hide = true)]
     pub debug_mode: bool,
+}
+
+/// A program before or after it is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BindState {
+    /// With nothing of it bound
+    Before,
+    /// Bound to its libraries
+    After,
 }
 
 /// How much is measured.

@@ -15,7 +15,7 @@ mod trace;
 mod tree;
 mod verify;
 
-pub use bench::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
+pub use bench::{AroundArgs, BenchArgs, BindState, ReportArgs, ResultArgs, RuleArgs};
 pub use bind::{BindArgs, Place, UnbindArgs};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;

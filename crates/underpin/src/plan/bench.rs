@@ -1,9 +1,9 @@
 //! The plans of `underpin bench` and `underpin report`.
 
+use super::variants::Dimensions;
 use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use underpin_bench::{
@@ -198,23 +198,18 @@ fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
     if count == 0 {
         bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
     }
-    let plain = plain_variant(&args.env)?;
-    let mut variants = vec![plain.clone()];
-    for text in &args.variant {
-        variants.push(named_variant(text, &plain)?);
-    }
+    let dimensions = Dimensions::new(args)?;
     let sets = parameters(&args.parameter_list)?;
     let mut all = Vec::new();
     for index in 0..count {
         for set in &sets {
             let command = command(args, index, set, &shell)?;
             let hooks = hooks(&args.around, index, count, set)?;
-            for variant in &variants {
-                let name = name(args, (index, count), &command, variant, set);
+            for variant in dimensions.of(&command)? {
                 all.push(Contestant {
-                    name,
+                    name: name(args, (index, count), &command, &variant, set),
                     command: command.clone(),
-                    variant: variant.clone(),
+                    variant,
                     hooks: hooks.clone(),
                     is_copy: false,
                 });
@@ -293,44 +288,6 @@ fn hooks(args: &AroundArgs, index: usize, count: usize, set: &ParameterSet) -> a
     })
 }
 
-fn plain_variant(env: &[String]) -> anyhow::Result<Variant> {
-    let mut variant = Variant::default();
-    for text in env {
-        let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            bail!("--env {text}: write --env NAME=VALUE");
-        };
-        variant.changes.push((name.into(), Some(value.into())));
-    }
-    Ok(variant)
-}
-
-/// `NAME=A=1 B=2 wrapper words`: leading assignments, then a wrapper, as env(1) reads its arguments.
-fn named_variant(text: &str, plain: &Variant) -> anyhow::Result<Variant> {
-    let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
-        bail!("--variant {text}: write --variant 'NAME=VAR=VALUE', as in 'one-arena=MALLOC_ARENA_MAX=1'");
-    };
-    let mut variant = Variant { name: name.trim().to_owned(), ..plain.clone() };
-    if rest.trim().is_empty() {
-        bail!("--variant {text} changes nothing; the commands as they are stand in the comparison anyway");
-    }
-    let words = Command::parse(rest, &Shell::None)?;
-    let mut words = words.words().iter().peekable();
-    while let Some((name, value)) = words.peek().and_then(|word| assignment(word)) {
-        variant.changes.push((name, Some(value)));
-        words.next();
-    }
-    variant.wrapper = words.cloned().collect();
-    Ok(variant)
-}
-
-fn assignment(word: &OsStr) -> Option<(OsString, OsString)> {
-    let at = word.as_bytes().iter().position(|&byte| byte == b'=')?;
-    let (name, value) = (&word.as_bytes()[..at], &word.as_bytes()[at + 1..]);
-    let good = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    (!name.is_empty() && name.iter().all(good))
-        .then(|| (OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
-}
-
 /// What a variant of a command is called: by what tells it from the others.
 fn name(
     args: &BenchArgs,
@@ -344,15 +301,10 @@ fn name(
     let work = match given {
         Some(given) => given,
         None if count == 1 && !set.is_empty() => values(),
-        None if count == 1 && !args.variant.is_empty() => String::new(),
+        None if count == 1 && !variant.name.is_empty() => String::new(),
         None => command.to_string(),
     };
-    let under = match variant.name.as_str() {
-        "" if args.variant.is_empty() => "",
-        "" => "as it is",
-        name => name,
-    };
-    match (work.as_str(), under) {
+    match (work.as_str(), variant.name.as_str()) {
         (work, "") => work.to_owned(),
         ("", under) => under.to_owned(),
         (work, under) => format!("{work}, {under}"),

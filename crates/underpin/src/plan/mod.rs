@@ -13,6 +13,7 @@ mod surroundings;
 mod survey;
 mod trace;
 mod tree;
+mod variants;
 mod verify;
 
 pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan};

@@ -1,0 +1,47 @@
+//! An allocator beneath a command.
+
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+use underpin_bench::{Command, Proof, Variant as BenchVariant};
+use underpin_sys::{Resume, Tracee};
+use underpin_variant::{Inherit, Program, Store, Variant, VariantError, Verdict, Watch, prepare};
+
+/// A command on an allocator: what `under` changes, and the allocator. Its children run on it too, since the figures
+/// are those of the whole tree of processes.
+///
+/// # Errors
+/// Where the command cannot run on it, or its object cannot be written out.
+pub fn on_allocator(
+    allocator: &Variant,
+    command: &Command,
+    under: &BenchVariant,
+) -> Result<BenchVariant, VariantError> {
+    let environment = under.environment(std::env::vars_os());
+    let variable = |name: &OsStr| environment.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+    let word = under.wrapper.first().or(command.words().first()).map(OsString::as_os_str).unwrap_or_default();
+    let program = Program::find(word, variable(OsStr::new("PATH")).as_deref())?;
+    let prepared = prepare(allocator, &program, &Store::usual_places(), |name| variable(OsStr::new(name)))?;
+    let changes = prepared.changes(0, Inherit::Follow, false, variable);
+    Ok(BenchVariant {
+        name: allocator.label.clone(),
+        changes: under.changes.iter().cloned().chain(changes).collect(),
+        proof: Some(Arc::new(Took(prepared.watch()))),
+        ..under.clone()
+    })
+}
+
+/// The look at the process at its entry point.
+#[derive(Debug)]
+struct Took(Watch);
+
+impl Proof for Took {
+    fn follow(&self, task: Tracee) -> Result<(), String> {
+        let followed = task.resume(Resume::Continue, 0).and_then(|()| self.0.follow(task));
+        match followed {
+            Ok(Verdict::Taken) => Ok(()),
+            Ok(Verdict::NotTaken(reason)) => Err(reason.to_string()),
+            Ok(Verdict::NoProgram) => Err("its program was never executed".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The variants of `underpin bench`: every allocator with every state of binding with every `--variant`.
+
+use crate::cli::{BenchArgs, BindState};
+use crate::foundation::{self, Binding, ProgramCopy};
+use anyhow::bail;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+use underpin_bench::{Command, Proof, Shell, Variant};
+use underpin_resolve::Environment;
+use underpin_sys::{RawPid, Tracee, find_program};
+use underpin_variant::Choice;
+
+/// The name of a command under none of the variants that others run under.
+const AS_IT_IS: &str = "as it is";
+
+/// What varies, apart from commands and parameters.
+#[derive(Debug)]
+pub struct Dimensions {
+    /// `--variant`, the plain one first.
+    named: Vec<Variant>,
+    /// `--malloc`; `None` is the command as it is. Never empty.
+    allocators: Vec<Option<underpin_variant::Variant>>,
+    /// `--bind`; empty where it was not given.
+    binding: Vec<BindState>,
+}
+
+impl Dimensions {
+    /// # Errors
+    /// Where a variant cannot be read.
+    pub fn new(args: &BenchArgs) -> anyhow::Result<Dimensions> {
+        let plain = plain(&args.env)?;
+        let mut named = vec![plain.clone()];
+        for text in &args.variant {
+            named.push(from_text(text, &plain)?);
+        }
+        let mut allocators: Vec<_> = args.malloc.iter().flat_map(|list| list.0.iter().cloned()).map(Some).collect();
+        let is_plain = |one: &underpin_variant::Variant| one.choice == Choice::System && one.settings.is_empty();
+        if matches!(allocators.as_slice(), [Some(only)] if !is_plain(only)) || allocators.is_empty() {
+            allocators.insert(0, None);
+        }
+        let mut binding = args.bind.clone();
+        if binding == [BindState::After] {
+            binding.insert(0, BindState::Before);
+        }
+        Ok(Dimensions { named, allocators, binding })
+    }
+
+    /// Every variant of a command, the reference first.
+    ///
+    /// # Errors
+    /// Where the command cannot run under one of them.
+    pub fn of(&self, command: &Command) -> anyhow::Result<Vec<Variant>> {
+        let states = self.programs(command)?;
+        let mut all = Vec::new();
+        for named in &self.named {
+            for state in &states {
+                for allocator in &self.allocators {
+                    all.push(Dimensions::one(command, named, state, allocator.as_ref())?);
+                }
+            }
+        }
+        if all.len() > 1 {
+            all.iter_mut().filter(|one| one.name.is_empty()).for_each(|one| one.name = AS_IT_IS.to_owned());
+        }
+        Ok(all)
+    }
+
+    /// The program in each state of binding.
+    fn programs(&self, command: &Command) -> anyhow::Result<Vec<State>> {
+        if self.binding.is_empty() {
+            return Ok(vec![State { word: None, copy: None }]);
+        }
+        let path = std::env::var_os("PATH");
+        let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
+        let program = find_program(word, path.as_deref())?;
+        let binding = Binding::of(&program, &Environment::inherited());
+        let state = |state: &BindState| {
+            let (word, copy) = match state {
+                BindState::Before => ("before", binding.before()?),
+                BindState::After => ("after", Some(binding.after()?)),
+            };
+            Ok(State { word: Some(word), copy: copy.map(Arc::new) })
+        };
+        self.binding.iter().map(state).collect()
+    }
+}
+
+/// A program in one state of binding.
+#[derive(Debug)]
+struct State {
+    /// The word for it in a variant's name.
+    word: Option<&'static str>,
+    /// What runs in the program's place.
+    copy: Option<Arc<ProgramCopy>>,
+}
+
+impl Dimensions {
+    /// A command under one value of each dimension.
+    fn one(
+        command: &Command,
+        named: &Variant,
+        state: &State,
+        allocator: Option<&underpin_variant::Variant>,
+    ) -> anyhow::Result<Variant> {
+        let mut variant = named.clone();
+        if let Some(allocator) = allocator {
+            variant = foundation::on_allocator(allocator, command, &variant)?;
+        }
+        if let Some(copy) = &state.copy {
+            variant.program = Some(copy.path().to_owned());
+            variant.proof = Some(both(variant.proof.take(), Arc::clone(copy) as Arc<dyn Proof>));
+        }
+        let words = [allocator.map(|allocator| allocator.label.as_str()), state.word, Some(named.name.as_str())];
+        variant.name = words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+        Ok(variant)
+    }
+}
+
+/// Two proofs of one variant.
+#[derive(Debug)]
+struct Both(Arc<dyn Proof>, Arc<dyn Proof>);
+
+impl Proof for Both {
+    fn follow(&self, task: Tracee) -> Result<(), String> {
+        self.0.follow(task)
+    }
+
+    fn took(&self, pid: RawPid) -> Result<(), String> {
+        self.0.took(pid).and_then(|()| self.1.took(pid))
+    }
+}
+
+/// The first may follow the task; the second only looks.
+fn both(first: Option<Arc<dyn Proof>>, second: Arc<dyn Proof>) -> Arc<dyn Proof> {
+    match first {
+        Some(first) => Arc::new(Both(first, second)),
+        None => second,
+    }
+}
+
+fn plain(env: &[String]) -> anyhow::Result<Variant> {
+    let mut variant = Variant::default();
+    for text in env {
+        let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            bail!("--env {text}: write --env NAME=VALUE");
+        };
+        variant.changes.push((name.into(), Some(value.into())));
+    }
+    Ok(variant)
+}
+
+/// `NAME=A=1 B=2 wrapper words`: leading assignments, then a wrapper, as env(1) reads its arguments.
+fn from_text(text: &str, plain: &Variant) -> anyhow::Result<Variant> {
+    let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
+        bail!("--variant {text}: write --variant 'NAME=VAR=VALUE', as in 'one-arena=MALLOC_ARENA_MAX=1'");
+    };
+    let mut variant = Variant { name: name.trim().to_owned(), ..plain.clone() };
+    if rest.trim().is_empty() {
+        bail!("--variant {text} changes nothing; the commands as they are stand in the comparison anyway");
+    }
+    let words = Command::parse(rest, &Shell::None)?;
+    let mut words = words.words().iter().peekable();
+    while let Some((name, value)) = words.peek().and_then(|word| assignment(word)) {
+        variant.changes.push((name, Some(value)));
+        words.next();
+    }
+    variant.wrapper = words.cloned().collect();
+    Ok(variant)
+}
+
+fn assignment(word: &OsStr) -> Option<(OsString, OsString)> {
+    let at = word.as_bytes().iter().position(|&byte| byte == b'=')?;
+    let (name, value) = (&word.as_bytes()[..at], &word.as_bytes()[at + 1..]);
+    let good = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    (!name.is_empty() && name.iter().all(good))
+        .then(|| (OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+}
