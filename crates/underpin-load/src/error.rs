@@ -1,0 +1,52 @@
+//! What can go wrong before a request is sent, and when none is answered.
+
+use crate::request::Endpoint;
+
+/// A request that cannot be made of what was given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// Neither a method nor an address.
+    #[error("cannot read the request {0:?}; write 'GET http://127.0.0.1:8080/'")]
+    Form(String),
+    /// An encrypted connection.
+    #[error(
+        "{0}: https is not supported: the cost of encryption would be measured with the server; load its http port"
+    )]
+    Encrypted(String),
+    /// Another protocol.
+    #[error("{0}: only http:// can be loaded; write 'GET http://127.0.0.1:8080/'")]
+    Scheme(String),
+    /// No host, or a port that is none.
+    #[error("{0}: the host or the port cannot be read; write http://HOST:PORT/PATH")]
+    Authority(String),
+    /// A name and a password in the address.
+    #[error("{0}: a user name in the address is not supported; give --header 'Authorization: ...'")]
+    User(String),
+    /// Something that no request line can hold.
+    #[error("{0:?} holds a blank or a control character, which no request line can; write it as %20")]
+    Character(String),
+    /// A header that is none.
+    #[error("cannot read the header {0:?}; write 'NAME: VALUE'")]
+    Header(String),
+}
+
+/// A load that could not be put on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Zero connections, or a rate that is none.
+    #[error("{0}")]
+    Plan(&'static str),
+    /// Nobody takes connections there.
+    #[error("nothing can connect to {endpoint}: {source}")]
+    Unreachable {
+        /// Where.
+        endpoint: Endpoint,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// This machine refused a thread, a timer or the like.
+    #[error("cannot start the load generator: {0}")]
+    Start(#[from] std::io::Error),
+}

@@ -1,0 +1,40 @@
+//! One request, to see whether a server answers, and one connection, to see whether anybody is there.
+
+use crate::connection::{Connection, Target};
+use crate::request::{Endpoint, Request};
+use crate::tally::Failure;
+use std::io;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Why a server has not answered, a clause whose subject is the server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unanswered(String);
+
+/// Sends the request once; the status of the answer.
+///
+/// # Errors
+/// Where there is no answer within the time.
+pub fn probe(request: &Request, timeout: Duration) -> Result<u16, Unanswered> {
+    let failed = |error: io::Error| Unanswered(Failure::Connect(error).to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;
+    let target = Target::resolve(request.endpoint()).map_err(failed)?;
+    runtime.block_on(async {
+        match Connection::new(target, timeout).exchange(request, Instant::now()).await {
+            Ok(_) => Ok(200),
+            Err(Failure::Status(status)) => Ok(status),
+            Err(failure) => Err(Unanswered(failure.to_string())),
+        }
+    })
+}
+
+/// Whether somebody takes connections at an endpoint.
+#[must_use]
+pub fn is_taken(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
+        Endpoint::Tcp { host, port } => TcpStream::connect((host.as_str(), *port)).is_ok(),
+    }
+}
