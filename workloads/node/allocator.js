@@ -1,0 +1,51 @@
+'use strict';
+
+// Which allocator serves this process, and how it came there. Node cannot ask the dynamic linker for an address, so the
+// linker's own list of objects is read (Node's diagnostic report has it, in search order): the first with an allocator's
+// name serves, and where there is none, the C library does. An environment variable counts for nothing.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const FAMILIES = ['jemalloc', 'mimalloc', 'snmalloc', 'tcmalloc', 'hoard'];
+const LIBC = [['glibc', /^libc[.-]/], ['musl', /^ld-musl-/]];
+
+function libc(file) {
+  return LIBC.find(([, pattern]) => pattern.test(file))?.[0];
+}
+
+function objects() {
+  process.report.excludeNetwork = true;
+  return process.report.getReport().sharedObjects.filter((object) => object.startsWith('/'));
+}
+
+// Whether an ELF file has the library's name among its strings, as every file has the names that it needs.
+function needs(object, library) {
+  const stem = /.*?\.so|.*/.exec(library)[0];
+  try {
+    const bytes = fs.readFileSync(object);
+    for (let at = bytes.indexOf(`\0${stem}`); at >= 0; at = bytes.indexOf(`\0${stem}`, at + 1)) {
+      const rest = bytes.toString('latin1', at + 1 + stem.length, at + 1 + stem.length + 32);
+      if (/^[.\d]*\0/.test(rest)) return true;
+    }
+  } catch {
+    // A file that is gone by now needs nothing any more.
+  }
+  return false;
+}
+
+// For example `jemalloc (via LD_PRELOAD)`, `glibc (libc)`.
+function description() {
+  const loaded = objects();
+  const found = loaded.find((object) => FAMILIES.some((name) => path.basename(object).includes(name)));
+  if (!found) {
+    const name = loaded.map((object) => libc(path.basename(object))).find((name) => name);
+    return name ? `${name} (libc)` : 'unknown (no C library is loaded)';
+  }
+  const file = path.basename(found);
+  const name = FAMILIES.find((family) => file.includes(family));
+  const others = [process.execPath, ...loaded].filter((object) => object !== found);
+  return `${name} (${others.some((other) => needs(other, file)) ? 'linked' : 'via LD_PRELOAD'})`;
+}
+
+module.exports = { description };
