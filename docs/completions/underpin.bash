@@ -664,7 +664,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__survey)
-            opts="-v -h -V --until --measure-bind --verbose --json --export-html --export-json --export-markdown --color --help --version"
+            opts="-v -h -V --until --measure-bind --trial --verbose --json --export-html --export-json --export-markdown --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -672,6 +672,10 @@ _underpin() {
             case "${prev}" in
                 --until)
                     COMPREPLY=($(compgen -W "entry main exit" -- "${cur}"))
+                    return 0
+                    ;;
+                --trial)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --export-html)

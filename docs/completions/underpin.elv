@@ -40,6 +40,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
         }
         &'underpin;survey'= {
             cand --until 'How far to watch it, where it is run; it then runs on without a tracer'
+            cand --trial 'The longest that the trial of allocators may take, where a command is run that ends by itself: it is then run some sixty times more, and often where it is short; 0 for no trial'
             cand --export-html 'Write a self-contained page'
             cand --export-json 'Write the JSON document to a file'
             cand --export-markdown 'Write a Markdown page'

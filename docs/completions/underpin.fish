@@ -46,6 +46,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Pri
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
 main\t'To `main`: the initialisers too'
 exit\t'To the end of its last process'"
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l trial -d 'The longest that the trial of allocators may take, where a command is run that ends by itself: it is then run some sixty times more, and often where it is short; 0 for no trial' -r
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-html -d 'Write a self-contained page' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-json -d 'Write the JSON document to a file' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-markdown -d 'Write a Markdown page' -r -F

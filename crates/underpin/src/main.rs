@@ -14,6 +14,7 @@ mod input;
 mod object;
 mod plan;
 mod screen;
+mod trial;
 
 use clap::Parser;
 use cli::{Cli, Verb};

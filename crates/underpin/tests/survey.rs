@@ -83,3 +83,63 @@ fn a_missing_library_decides_the_exit_code() {
     assert_eq!(output.code, Some(1));
     assert!(output.stdout.contains("libx.so"), "{}", output.stdout);
 }
+
+/// A program that adds a line to a file each time it runs.
+fn counter(status: i32) -> Fixture {
+    let dir = Fixture::new();
+    let main = "#include <stdio.h>\nint main(int n, char **a){FILE *f = fopen(a[n - 1], \"a\"); fputs(\"x\", f); \
+                fclose(f); return STATUS;}";
+    dir.write("main.c", main.replace("STATUS", &status.to_string()));
+    dir.cc(["-o", "counter", "main.c"]);
+    dir
+}
+
+fn runs(dir: &Fixture) -> usize {
+    std::fs::read(dir.join("log")).map_or(0, |log| log.len())
+}
+
+#[test]
+fn a_command_that_ends_well_is_tried_on_other_allocators() {
+    need!("cc");
+    let dir = counter(0);
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let document = json(["survey", "--json", &path("counter"), "--", &path("log")]);
+    let trial = &document["allocators"];
+    let names: Vec<&str> =
+        trial["allocators"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["jemalloc", "mimalloc"], "{}", document["allocators_absent"]);
+    let timed = 3 * trial["runs"].as_u64().unwrap() as usize;
+    let watched = 3 * trial["memory_runs"].as_u64().unwrap() as usize;
+    // One traced run; a proof runs to its end too.
+    assert_eq!(runs(&dir), 1 + timed + watched + names.len());
+    for one in trial["allocators"].as_array().unwrap() {
+        for figure in ["wall", "rss"] {
+            let ratio = &one[figure]["ratio"];
+            let bound = |name: &str| ratio[name].as_f64().unwrap();
+            assert!(bound("low") <= bound("estimate") && bound("estimate") <= bound("high"), "{one}");
+        }
+    }
+}
+
+#[test]
+fn no_trial_is_made_where_none_was_asked_for_or_the_command_fails() {
+    need!("cc");
+    for (status, option, reason) in [(0, "0", "--trial 0"), (3, "60s", "status 3"), (0, "1ms", "take longer")] {
+        let dir = counter(status);
+        let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+        let output = says(["survey", "--json", "--trial", option, &path("counter"), "--", &path("log")]);
+        let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        assert!(document["allocators_absent"].as_str().unwrap().contains(reason), "{}", document["allocators_absent"]);
+        assert_eq!(runs(&dir), 1, "{reason}");
+    }
+}
+
+#[test]
+fn a_static_program_is_not_tried_and_the_page_says_why() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void){return 0;}");
+    dir.cc(["-static", "-o", "still", "main.c"]);
+    let output = says(["survey", dir.join("still").to_str().unwrap(), "--"]);
+    assert!(output.stdout.contains("not tried") && output.stdout.contains("statically linked"), "{}", output.stdout);
+}

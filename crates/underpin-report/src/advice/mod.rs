@@ -3,12 +3,15 @@
 
 mod rules;
 
-pub use rules::{binding_advice, survey_advice};
+pub use rules::{allocator_advice, binding_advice, survey_advice};
 
 use crate::bytes::Raw;
+use crate::document::bench::VerdictRecord;
 use crate::document::check::AdviceRecord;
 use crate::document::gain::BindingGain;
 use crate::document::tree::{FoundBy, Why};
+use crate::document::trial::{TrialRatio, TriedAllocator};
+use crate::text::{change_decimals, change_interval, change_words};
 use crate::units::{count, percent, thousands, time};
 use bstr::ByteSlice;
 
@@ -31,6 +34,15 @@ pub enum Advice {
         program: Raw,
         /// What it would save.
         gain: BindingGain,
+    },
+    /// On another allocator the command has less of something, at no great price.
+    Allocator {
+        /// The command.
+        command: Vec<Raw>,
+        /// The allocator and its figures.
+        tried: TriedAllocator,
+        /// Timed runs of each.
+        runs: usize,
     },
     /// Many lookups fail before the libraries are found.
     LookupStorm {
@@ -125,6 +137,7 @@ impl Advice {
         match self {
             Advice::MissingLibrary { .. } => "missing_library",
             Advice::Bind { .. } => "bind",
+            Advice::Allocator { .. } => "allocator",
             Advice::LookupStorm { .. } => "lookup_storm",
             Advice::PredictedStorm { .. } => "predicted_storm",
             Advice::DeadDirectories { .. } => "dead_directories",
@@ -145,6 +158,9 @@ impl Advice {
                 format!("{name} is not found, so the program does not start; {tries}. See where it is looked for:")
             }
             Advice::Bind { gain, .. } => bind_words(gain),
+            Advice::Allocator { tried, runs, .. } => {
+                format!("{} ({} of each). Keep it:", trial_words(tried), count(*runs, "run", "runs"))
+            }
             Advice::LookupStorm { failed, seconds, loader_seconds, directory, in_directory, rule, .. } => format!(
                 "{} lookups fail before every library is found: {} of the loader's {} ({}). {} of them are in \
                  {directory}{}. {}",
@@ -203,6 +219,9 @@ impl Advice {
                 Some(format!("underpin tree --why {} {}", quoted(name)?, quoted(program)?))
             }
             Advice::Bind { program, .. } => Some(format!("underpin bind --dry-run --flatten {}", quoted(program)?)),
+            Advice::Allocator { command, tried, .. } => {
+                Some(format!("underpin run --malloc {} -- {}", tried.name, line(command)?))
+            }
             Advice::LookupStorm { program, rule, .. } if by_environment(rule.as_ref()) => {
                 Some(format!("env -u LD_LIBRARY_PATH underpin tree {}", quoted(program)?))
             }
@@ -245,6 +264,18 @@ fn bind_words(gain: &BindingGain) -> String {
         thousands(after.errors),
         thousands(before.errors)
     )
+}
+
+/// `jemalloc: memory -81 % [-83, -78], time +7 % [+5, +9]`.
+fn trial_words(tried: &TriedAllocator) -> String {
+    let words = |name: &str, figure: &TrialRatio| {
+        let ratio = &figure.ratio;
+        let unsure = if figure.verdict == VerdictRecord::Undecided { ", not told from none" } else { "" };
+        format!("{name} {} {}{unsure}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
+    };
+    let memory = tried.rss.as_ref().map(|rss| words("memory", rss));
+    let figures: Vec<String> = memory.into_iter().chain([words("time", &tried.wall)]).collect();
+    format!("{}: {}", tried.name, figures.join(", "))
 }
 
 /// The rule that names a directory, in brackets.

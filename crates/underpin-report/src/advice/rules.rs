@@ -6,6 +6,7 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::gain::BindingGain;
 use crate::document::trace::{PhaseName, TraceDocument};
 use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome, Why};
+use crate::document::trial::AllocatorTrial;
 use crate::text::by_cost;
 use std::collections::BTreeMap;
 
@@ -45,6 +46,17 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
 #[must_use]
 pub fn binding_advice(program: &Raw, gain: &BindingGain) -> Vec<AdviceRecord> {
     let advice = gain.is_worth_it().then(|| Advice::Bind { program: program.clone(), gain: *gain });
+    advice.iter().map(AdviceRecord::from).collect()
+}
+
+/// The allocator with the best bargain, where there is one.
+#[must_use]
+pub fn allocator_advice(command: &[Raw], trial: &AllocatorTrial) -> Vec<AdviceRecord> {
+    let advice = trial.best().map(|tried| Advice::Allocator {
+        command: command.to_vec(),
+        tried: tried.clone(),
+        runs: trial.runs,
+    });
     advice.iter().map(AdviceRecord::from).collect()
 }
 

@@ -20,6 +20,7 @@ mod trace_from;
 pub mod tree;
 mod tree_findings;
 mod tree_from;
+pub mod trial;
 pub mod verify;
 
 use crate::bytes::is_hostile;

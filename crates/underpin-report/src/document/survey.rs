@@ -4,6 +4,7 @@ use super::check::{AdviceRecord, CheckDocument};
 use super::gain::BindingGain;
 use super::trace::TraceDocument;
 use super::tree::TreeDocument;
+use super::trial::AllocatorTrial;
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
@@ -26,6 +27,10 @@ pub struct SurveyDocument {
     pub trace_absent: Option<String>,
     /// What binding would save; null where that was not worked out.
     pub binding: Option<BindingGain>,
+    /// What other allocators would change; null where that was not tried.
+    pub allocators: Option<AllocatorTrial>,
+    /// Why they were not tried.
+    pub allocators_absent: Option<String>,
     /// What to do about it, the weightiest first; the advice of `check` is in it.
     pub advice: Vec<AdviceRecord>,
 }
@@ -60,6 +65,8 @@ impl SurveyDocument {
             trace,
             trace_absent,
             binding: None,
+            allocators: None,
+            allocators_absent: None,
             advice,
         }
     }
@@ -69,6 +76,20 @@ impl SurveyDocument {
     pub fn with_binding(mut self, gain: BindingGain) -> SurveyDocument {
         self.advice.splice(0..0, crate::advice::binding_advice(&self.program, &gain));
         self.binding = Some(gain);
+        self
+    }
+
+    /// The same, with what other allocators would change; advised where it is a bargain.
+    #[must_use]
+    pub fn with_allocators(mut self, trial: Result<AllocatorTrial, String>) -> SurveyDocument {
+        match trial {
+            Ok(trial) => {
+                let command = self.trace.as_ref().map_or_else(|| vec![self.program.clone()], |it| it.command.clone());
+                self.advice.splice(0..0, crate::advice::allocator_advice(&command, &trial));
+                self.allocators = Some(trial);
+            }
+            Err(reason) => self.allocators_absent = Some(reason),
+        }
         self
     }
 }

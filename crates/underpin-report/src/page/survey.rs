@@ -3,9 +3,12 @@
 use super::check::{check_sections, check_tiles};
 use super::trace::{trace_sections, trace_tiles};
 use super::tree::{tree_sections, tree_tiles};
-use super::{Page, Section, advice_section, paragraph};
+use super::{Block, Cell, Page, Section, Table, advice_section, paragraph};
+use crate::document::bench::UnitRecord;
 use crate::document::survey::SurveyDocument;
+use crate::document::trial::TrialRatio;
 use crate::styled::{Role, Span};
+use crate::text::{change_decimals, change_interval, change_words, figure_words, verdict_word};
 
 /// The page of `underpin survey`.
 pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
@@ -23,6 +26,7 @@ pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
             sections.push(Section::new("Start-up", vec![paragraph(Role::Dim, format!("Not measured: {reason}"))]));
         }
     }
+    sections.extend(allocator_section(document));
     // Stable: within both halves the order stays.
     sections.sort_by_key(|section| section.detail);
     let file = &document.check.file;
@@ -32,4 +36,41 @@ pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
         tiles,
         sections,
     }
+}
+
+/// What other allocators change.
+fn allocator_section(document: &SurveyDocument) -> Option<Section> {
+    const TITLE: &str = "On other allocators";
+    if let Some(reason) = &document.allocators_absent {
+        return Some(Section::new(TITLE, vec![paragraph(Role::Dim, format!("Not tried: {reason}"))]));
+    }
+    let trial = document.allocators.as_ref()?;
+    let mut table = Table::new(&["allocator", "time#", "95 %", "", "memory#", "95 %", ""]).ordered();
+    let absolute = |figure: f64, unit| Cell::number(1.0, figure_words(figure, unit));
+    table.row(vec![
+        Cell::new(Role::Name, "as it is"),
+        absolute(trial.wall_seconds.estimate, UnitRecord::Seconds),
+        Cell::default(),
+        Cell::new(Role::Dim, "reference"),
+        trial.rss_bytes.map_or_else(Cell::default, |bytes| absolute(bytes.estimate, UnitRecord::Bytes)),
+        Cell::default(),
+        Cell::new(Role::Dim, "reference"),
+    ]);
+    for tried in &trial.allocators {
+        let mut row = vec![Cell::new(Role::Name, &tried.name)];
+        row.extend(change_cells(Some(&tried.wall)).into_iter().chain(change_cells(tried.rss.as_ref())));
+        table.row(row);
+    }
+    let runs = format!("{} timed runs of each, interleaved; {} watched for memory", trial.runs, trial.memory_runs);
+    Some(Section::new(TITLE, vec![Block::Table(table), paragraph(Role::Dim, runs)]))
+}
+
+fn change_cells(figure: Option<&TrialRatio>) -> [Cell; 3] {
+    let Some(TrialRatio { ratio, verdict }) = figure else { return Default::default() };
+    let (word, role) = verdict_word(*verdict);
+    [
+        Cell::number(ratio.estimate, change_words(ratio.estimate, change_decimals(ratio))),
+        Cell::new(Role::Plain, change_interval(ratio)),
+        Cell::new(role, word),
+    ]
 }

@@ -6,13 +6,15 @@ use super::check::{BASELINE, file_lines, reason_in_short};
 use super::findings;
 use super::trace::{doubt_words, phases};
 use crate::bytes::Raw;
+use crate::document::bench::UnitRecord;
 use crate::document::check::{Answer, CheckDocument, ReasonKind, SystemRecord};
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{EdgeResult, LoaderFamily, TreeDocument};
+use crate::document::trial::TrialRatio;
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use crate::text::by_cost;
+use crate::text::{by_cost, change_decimals, change_interval, change_words, figure_words, verdict_word};
 use crate::units::{count, fails, size, thousands, time};
 
 /// Libraries and systems that the page names in a line.
@@ -35,8 +37,51 @@ pub fn survey(document: &SurveyDocument, view: &View) -> Text {
             text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
         }
     }
+    allocators(&mut text, document, view);
     text.append(advice(&document.advice, view));
     text
+}
+
+/// What other allocators change, a line each.
+fn allocators(text: &mut Text, document: &SurveyDocument, view: &View) {
+    if document.allocators.is_none() && document.allocators_absent.is_none() {
+        return;
+    }
+    text.heading("On other allocators");
+    if let Some(reason) = &document.allocators_absent {
+        let spans = [Span::new(Role::Dim, format!("not tried: {reason}"))];
+        text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
+    }
+    let Some(trial) = &document.allocators else { return };
+    let memory =
+        trial.rss_bytes.map(|bytes| format!(", {} at its peak", figure_words(bytes.estimate, UnitRecord::Bytes)));
+    let runs = count(trial.runs, "run", "runs");
+    let words = format!(" on the wall{}; {runs} of each", memory.unwrap_or_default());
+    row(
+        text,
+        "as it is",
+        &[Span::new(Role::Number, time(trial.wall_seconds.estimate)), Span::new(Role::Plain, words)],
+        view,
+    );
+    for tried in &trial.allocators {
+        let mut spans = change_spans("time", &tried.wall);
+        if let Some(rss) = &tried.rss {
+            spans.push(Span::fixed(Role::Plain, ", "));
+            spans.extend(change_spans("memory", rss));
+        }
+        row(text, &tried.name, &spans, view);
+    }
+}
+
+fn change_spans(name: &'static str, figure: &TrialRatio) -> Vec<Span> {
+    let (word, role) = verdict_word(figure.verdict);
+    let change = change_words(figure.ratio.estimate, change_decimals(&figure.ratio));
+    vec![
+        Span::new(Role::Plain, format!("{name} ")),
+        Span::new(role, change),
+        Span::new(Role::Dim, format!(" {} ", change_interval(&figure.ratio))),
+        Span::fixed(role, word),
+    ]
 }
 
 fn row(text: &mut Text, name: &str, spans: &[Span], view: &View) {

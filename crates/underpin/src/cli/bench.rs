@@ -250,6 +250,7 @@ pub struct ReportArgs {
     pub results: ResultArgs,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// A time on the command line.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| "write a time such as 60s, 200ms or 5m".to_owned())
 }

@@ -4,16 +4,20 @@ use super::Phase;
 use clap::{ArgAction, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Show the whole picture of one program, and what to do about it.
 ///
 /// Where it runs, what the loader will load, and, behind `--`, what its start-up really does: only then is the
-/// program run, with the arguments given. It ends with advice, each line with the figures behind it.
+/// program run, with the arguments given, and a command that ends soon is tried on other allocators too. It ends with
+/// advice, each line with the figures behind it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin survey git                        without running it\n  \
     underpin survey git -- --version           its start-up measured too\n  \
     underpin survey ./server --                run it without arguments\n  \
+    underpin survey --trial 10m ruby -- app.rb\n  \
+    underpin survey --trial 0 ./change -- now  run it once\n  \
     underpin survey git --export-html git.html -- --version\n  \
     underpin survey --export-json git.json --export-markdown git.md git")]
 pub struct SurveyArgs {
@@ -28,6 +32,11 @@ pub struct SurveyArgs {
     /// Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains
     #[arg(long, requires = "arguments")]
     pub measure_bind: bool,
+
+    /// The longest that the trial of allocators may take, where a command is run that ends by itself: it is then run
+    /// some sixty times more, and often where it is short; 0 for no trial
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::bench::duration)]
+    pub trial: Duration,
 
     /// Show more; the short form says where it leaves something out
     #[arg(short, long, action = ArgAction::Count)]

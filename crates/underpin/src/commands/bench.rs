@@ -21,7 +21,7 @@ use underpin_report::{BenchDocument, csv, markdown, text, to_json};
 pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let baseline = baseline(&plan.results)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
-    let mut keeper = Keeper { file, bar: bar(), drawn: Instant::now(), names: Vec::new(), runs: 0 };
+    let mut keeper = Keeper { file, progress: Progress::new("") };
     let seed = plan.experiment.rules.seed;
     let mut executor: Box<dyn Executor> = if plan.mock {
         Box::new(MockExecutor::new(seed))
@@ -29,7 +29,7 @@ pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         Box::new(RealExecutor::new(plan.streams.clone(), &plan.counters, seed))
     };
     let measured = measure(&plan.experiment, executor.as_mut(), &mut keeper);
-    keeper.bar.finish_and_clear();
+    keeper.progress.bar.finish_and_clear();
     let record = measured.map_err(|error| keeper.kept(error))?;
     let exit = present(&record, baseline.as_ref(), &plan.results, screen)?;
     if let Some(failure) = keeper.file.failure() {
@@ -94,13 +94,19 @@ fn present(
     Ok(if document.passed() { Exit::Fine } else { Exit::Finding })
 }
 
-/// Keeps every run as it ends, and shows how far things are.
-struct Keeper {
-    file: RunFile,
+/// Shows how far things are, and keeps nothing.
+pub(super) struct Progress {
+    what: &'static str,
     bar: ProgressBar,
     drawn: Instant,
     names: Vec<String>,
     runs: usize,
+}
+
+/// Keeps every run as it ends, and shows how far things are.
+struct Keeper {
+    file: RunFile,
+    progress: Progress,
 }
 
 /// Drawing is work beside the next run, so it is rare.
@@ -116,20 +122,64 @@ fn bar() -> ProgressBar {
         .map_or_else(|_| ProgressBar::hidden(), |style| bar.with_style(style))
 }
 
-impl Keeper {
-    fn draw(&mut self, words: String) {
+impl Progress {
+    pub(super) fn new(what: &'static str) -> Progress {
+        Progress { what, bar: bar(), drawn: Instant::now(), names: Vec::new(), runs: 0 }
+    }
+
+    fn draw(&mut self, words: impl FnOnce(&Progress) -> String) {
         if self.drawn.elapsed() >= DRAW_EVERY {
-            self.bar.set_message(words);
+            let words = words(self);
+            let between = if self.what.is_empty() { "" } else { ", " };
+            self.bar.set_message(format!("{}{between}{words}", self.what));
             self.bar.tick();
             self.drawn = Instant::now();
         }
     }
 
+    fn name(&self, variant: usize) -> &str {
+        self.names.get(variant).map_or("", String::as_str)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
+        self.names = header.variants.iter().map(|variant| variant.name.clone()).collect();
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
+        self.runs += 1;
+        self.draw(|it| format!("run {}: {}, {:.3} s", it.runs, it.name(sample.variant), sample.wall_ns.seconds()));
+        Ok(())
+    }
+
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
+        self.draw(|it| format!("memory: {}, {} MiB", it.name(run.variant), run.peak_rss.0 >> 20));
+        Ok(())
+    }
+
+    fn end(&mut self, _: &End) -> Result<(), BenchError> {
+        self.bar.finish_and_clear();
+        Ok(())
+    }
+}
+
+impl Keeper {
     /// Says where the runs up to a failure are.
     fn kept(&self, error: BenchError) -> anyhow::Error {
-        if self.runs > 0 {
+        if self.progress.runs > 0 {
             let stem = self.file.partial().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            screen::note(&format!("{} runs up to here are kept: `underpin report {stem}` shows them", self.runs));
+            screen::note(&format!(
+                "{} runs up to here are kept: `underpin report {stem}` shows them",
+                self.progress.runs
+            ));
         }
         error.into()
     }
@@ -137,26 +187,22 @@ impl Keeper {
 
 impl Observer for Keeper {
     fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
-        self.names = header.variants.iter().map(|variant| variant.name.clone()).collect();
+        self.progress.begin(header)?;
         self.file.begin(header)
     }
 
     fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
-        self.runs += 1;
         self.file.sample(sample)?;
-        let name = self.names.get(sample.variant).map_or("", String::as_str);
-        self.draw(format!("run {}: {name}, {:.3} s", self.runs, sample.wall_ns.seconds()));
-        Ok(())
+        self.progress.sample(sample)
     }
 
     fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
         self.file.memory(run)?;
-        let name = self.names.get(run.variant).map_or("", String::as_str).to_owned();
-        self.draw(format!("memory: {name}, {} MiB", run.peak_rss.0 >> 20));
-        Ok(())
+        self.progress.memory(run)
     }
 
     fn end(&mut self, end: &End) -> Result<(), BenchError> {
-        self.file.end(end)
+        self.file.end(end)?;
+        self.progress.end(end)
     }
 }

@@ -1,11 +1,13 @@
 //! `underpin survey`: check, tree and, where the user asked for a run, trace of one program, on one page.
 
+use super::bench::Progress;
 use super::{check, trace};
 use crate::exit::Exit;
 use crate::export;
 use crate::gain::Gain;
 use crate::plan::{Format, SurveyPlan};
 use crate::screen::{self, Screen};
+use crate::trial;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::document::gain::BindingGain;
@@ -25,10 +27,21 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Paths)?;
     let binding = gain(&plan);
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
+    let trial = match &start_up {
+        StartUp::Traced(trace) => {
+            let mut progress = Progress::new("allocators on trial");
+            Some(trial::allocators(&plan.path, &plan.arguments, trace, plan.trial, &mut progress))
+        }
+        StartUp::Absent(_) => None,
+    };
     let exit = Exit::of(&closure).or(ran);
     let document = SurveyDocument::new(check::document(&plan.check), TreeDocument::new(&closure), start_up);
     let document = match binding {
         Some(gain) => document.with_binding(gain),
+        None => document,
+    };
+    let document = match trial {
+        Some(trial) => document.with_allocators(trial),
         None => document,
     };
     for (format, path) in &plan.exports {

@@ -4,6 +4,7 @@ use super::{CheckPlan, Surroundings, survey_options};
 use crate::cli::SurveyArgs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use underpin_trace::Options;
 
 /// What to look at, whether to run it, what to write.
@@ -17,6 +18,10 @@ pub struct SurveyPlan {
     pub surroundings: Surroundings,
     /// The run that the user asked for, if any.
     pub run: Option<Options>,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The longest that the trial of allocators may take.
+    pub trial: Duration,
     /// Arguments with which the gain of binding is measured, where that was asked for.
     pub measure_bind: Option<Vec<OsString>>,
     /// Where and as what it is written.
@@ -47,6 +52,7 @@ impl SurveyPlan {
         let surroundings = Surroundings::here();
         let path = surroundings.program(&args.program, "survey")?;
         let check = CheckPlan::of(&path, &[])?;
+        let arguments = args.arguments.clone();
         let measure_bind = args.measure_bind.then(|| args.arguments.clone());
         let run = if asked_to_run {
             // A bare name would be searched for in PATH; the file here is meant.
@@ -67,6 +73,8 @@ impl SurveyPlan {
             check,
             surroundings,
             run,
+            arguments,
+            trial: args.trial,
             measure_bind,
             exports,
             json: args.json,

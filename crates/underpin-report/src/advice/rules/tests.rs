@@ -137,3 +137,28 @@ fn commands_quote_for_the_shell_or_are_left_out() {
     assert_eq!(quoted(&"a\u{1b}b".into()), None);
     assert_eq!(quoted(&bstr::BString::from(&b"\xff"[..]).into()), None);
 }
+
+#[test]
+fn an_allocator_is_advised_with_its_intervals() {
+    use crate::document::bench::{IntervalRecord, VerdictRecord};
+    use crate::document::trial::{AllocatorTrial, TrialRatio, TriedAllocator};
+    let interval = |estimate, low, high| IntervalRecord { estimate, low, high, confidence: 0.95 };
+    let ratio = |ratio, verdict| TrialRatio { ratio, verdict };
+    let trial = AllocatorTrial {
+        runs: 14,
+        memory_runs: 6,
+        wall_seconds: interval(70.9, 70.0, 72.0),
+        rss_bytes: Some(interval(7.1e8, 7.0e8, 7.2e8)),
+        allocators: vec![TriedAllocator {
+            name: "jemalloc".to_owned(),
+            wall: ratio(interval(1.07, 1.00, 1.12), VerdictRecord::More),
+            rss: Some(ratio(interval(0.19, 0.12, 0.23), VerdictRecord::Less)),
+        }],
+    };
+    let command = [Raw::from("ruby"), Raw::from("bench alloc.rb")];
+    let advice = allocator_advice(&command, &trial);
+    assert_eq!(advice.len(), 1);
+    let words = "jemalloc: memory -81 % [-88, -77], time +7 % [+0, +12] (14 runs of each). Keep it:";
+    assert_eq!(advice[0].message, words);
+    assert_eq!(advice[0].command.as_deref(), Some("underpin run --malloc jemalloc -- ruby 'bench alloc.rb'"));
+}

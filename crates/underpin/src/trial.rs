@@ -1,0 +1,97 @@
+//! The allocator trial of `survey`: the command as it is and on allocators on board, in turn, for a short time.
+//!
+//! It runs only where the user asked for a run, where that run ended by itself and well, and where the trial fits into
+//! its time; otherwise the survey says why not.
+
+use crate::foundation::on_allocator;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use underpin_bench::{
+    Command, Contestant, Experiment, Hooks, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
+    least_blocks, measure,
+};
+use underpin_report::BenchDocument;
+use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
+use underpin_report::document::trial::AllocatorTrial;
+
+/// What is tried: the two that most people try.
+const TRIED: [&str; 2] = ["jemalloc", "mimalloc"];
+/// Timed runs go on for so long for each variant, where they are short.
+const TIME: Duration = Duration::from_secs(1);
+/// Watched runs of each: the fewest of which a rank test can tell two apart after the correction.
+const WATCHED: u32 = 6;
+
+/// Tries the allocators beneath a command.
+///
+/// # Errors
+/// Why they were not tried, a clause.
+pub fn allocators(
+    program: &Path,
+    arguments: &[OsString],
+    trace: &TraceDocument,
+    limit: Duration,
+    observer: &mut dyn Observer,
+) -> Result<AllocatorTrial, String> {
+    fits(trace, limit)?;
+    let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
+    let command = Command::of_words(words).map_err(|error| error.to_string())?;
+    let plain = Contestant {
+        name: "as it is".to_owned(),
+        command: command.clone(),
+        variant: Variant::default(),
+        hooks: Hooks::default(),
+        is_copy: false,
+    };
+    let mut contestants = vec![plain.clone()];
+    for name in TRIED {
+        let allocator = name.parse().map_err(|error: underpin_variant::VariantError| error.to_string())?;
+        let variant = on_allocator(&allocator, &command, &Variant::default()).map_err(|error| error.to_string())?;
+        contestants.push(Contestant { name: name.to_owned(), variant, ..plain.clone() });
+    }
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let rules =
+        Rules { time_ns: TIME.into(), memory_runs: WATCHED, timeout_ns: Some(limit.into()), ..Rules::default() };
+    let experiment = Experiment {
+        contestants,
+        reference: 0,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: seconds,
+        machine: Machine::here(),
+        rules,
+    };
+    let mut executor = RealExecutor::new(StreamsPlan::default(), &[], experiment.rules.seed);
+    let record = measure(&experiment, &mut executor, observer).map_err(|error| error.to_string())?;
+    AllocatorTrial::of(&BenchDocument::new(&record, &analyse(&record))).ok_or_else(|| "it has no times".to_owned())
+}
+
+/// Whether the command ends by itself, well, and soon enough.
+fn fits(trace: &TraceDocument, limit: Duration) -> Result<(), String> {
+    if limit.is_zero() {
+        return Err("--trial 0 asked for none".to_owned());
+    }
+    if trace.until != UntilRecord::Exit {
+        return Err("the command was not watched to its end".to_owned());
+    }
+    match trace.end {
+        EndRecord::Exited { status: 0 } => {}
+        EndRecord::Exited { status } => return Err(format!("the command failed (status {status})")),
+        EndRecord::Signalled { signal } => return Err(format!("the command was ended by signal {signal}")),
+        EndRecord::Stopped => return Err("the command was not watched to its end".to_owned()),
+    }
+    let variants = u32::try_from(TRIED.len() + 1).unwrap_or(u32::MAX);
+    let timed = u32::try_from(2 * least_blocks(TRIED.len())).unwrap_or(u32::MAX);
+    let one = Duration::try_from_secs_f64(trace.instants.end_seconds).unwrap_or_default();
+    let needed = one * (variants * (timed + WATCHED));
+    if needed > limit {
+        return Err(format!(
+            "{} runs of {:.1} s take longer than the {} s of --trial; `underpin bench --malloc system,{} -- ...` takes \
+             the time that it needs",
+            variants * (timed + WATCHED),
+            one.as_secs_f64(),
+            limit.as_secs(),
+            TRIED.join(",")
+        ));
+    }
+    Ok(())
+}
