@@ -1,7 +1,8 @@
 //! The interval of a median, by resampling whole blocks.
 //!
 //! Runs of one block stand side by side in time and are alike; drawing blocks instead of runs keeps that likeness in
-//! every resample. The percentile interval is too narrow for few blocks, so its ends are moved out as a t distribution
+//! every resample. On a busy machine neighbouring blocks are alike too, so of many blocks whole stretches are drawn. The
+//! percentile interval is too narrow for few blocks, so its ends are moved out as a t distribution
 //! would have them (the expanded percentile interval of Hesterberg, "What Teachers Should Know about the Bootstrap",
 //! 2015). Below 15 blocks that is still too narrow (6 blocks of 2 hold the median in 87 of 100 trials), so there the
 //! interval also spans that of the order statistics, which is exact for runs that are independent.
@@ -25,7 +26,9 @@ impl Default for Bootstrap {
 }
 
 /// Draws spent at most on one interval; beyond it larger samples get fewer resamples, never fewer than 400.
-const DRAWS: usize = 8_000_000;
+const DRAWS: usize = 1_000_000;
+/// Of twice as many blocks and more, neighbours are joined to between one and two times so many stretches.
+const STRETCHES: usize = 40;
 /// Below so many blocks resampling alone is not enough.
 const FEW_BLOCKS: usize = 15;
 
@@ -44,9 +47,13 @@ pub fn median_interval(blocks: &[Vec<f64>], how: Bootstrap) -> Option<Interval> 
         let confidence = (1.0 - 2f64.powf(1.0 - runs as f64)).min(CONFIDENCE);
         return Some(Interval { estimate, low: least, high: greatest, confidence });
     }
+    if least >= greatest {
+        return Some(Interval { estimate, low: least, high: greatest, confidence: CONFIDENCE });
+    }
+    let stretches: Vec<Vec<f64>> = blocks.chunks((count / STRETCHES).max(1)).map(joined).collect();
     let resamples = how.resamples.min((DRAWS / runs).max(400));
-    let medians = Order::new(&resampled_medians(&blocks, order.figures(), resamples, how.seed));
-    let tail = expanded_tail(count);
+    let medians = Order::new(&resampled_medians(&stretches, order.figures(), resamples, how.seed));
+    let tail = expanded_tail(stretches.len());
     let mut low = medians.quantile(tail)?.min(estimate);
     let mut high = medians.quantile(1.0 - tail)?.max(estimate);
     if count < FEW_BLOCKS {
@@ -55,6 +62,10 @@ pub fn median_interval(blocks: &[Vec<f64>], how: Bootstrap) -> Option<Interval> 
         high = high.max(order.figures()[runs - 1 - cut]);
     }
     Some(Interval { estimate, low, high, confidence: CONFIDENCE })
+}
+
+fn joined(blocks: &[&Vec<f64>]) -> Vec<f64> {
+    blocks.iter().flat_map(|block| block.iter().copied()).collect()
 }
 
 /// The share to cut off at each end, so that few blocks give as wide an interval as they ought to.
@@ -80,33 +91,38 @@ fn sign_cut(runs: usize) -> usize {
     cut
 }
 
-/// Medians of resamples. Ranks are counted instead of sorting each resample: linear in the number of runs.
-fn resampled_medians(blocks: &[&Vec<f64>], sorted: &[f64], resamples: usize, seed: u64) -> Vec<f64> {
-    let rank = |figure: &f64| sorted.partition_point(|other| other < figure);
-    let ranks: Vec<Vec<usize>> = blocks.iter().map(|block| block.iter().map(rank).collect()).collect();
+/// Medians of resamples. Figures are counted by value instead of sorting each resample.
+fn resampled_medians(blocks: &[Vec<f64>], sorted: &[f64], resamples: usize, seed: u64) -> Vec<f64> {
+    let mut values = sorted.to_vec();
+    values.dedup();
+    let place = |figure: &f64| values.partition_point(|other| other < figure);
+    let places: Vec<Vec<usize>> = blocks.iter().map(|block| block.iter().map(place).collect()).collect();
     let mut random = Random::new(seed);
-    let mut counts = vec![0usize; sorted.len()];
+    let mut counts = vec![0usize; values.len()];
     (0..resamples)
         .map(|_| {
             counts.fill(0);
             let mut drawn = 0;
-            for _ in 0..ranks.len() {
-                let block = &ranks[random.below(ranks.len())];
-                block.iter().for_each(|&rank| counts[rank] += 1);
+            for _ in 0..places.len() {
+                let block = &places[random.below(places.len())];
+                block.iter().for_each(|&place| counts[place] += 1);
                 drawn += block.len();
             }
-            f64::midpoint(nth(&counts, sorted, (drawn - 1) / 2), nth(&counts, sorted, drawn / 2))
+            middle(&counts, &values, drawn)
         })
         .collect()
 }
 
-/// The figure at a position of the resample that the counts describe.
-fn nth(counts: &[usize], sorted: &[f64], position: usize) -> f64 {
-    let mut seen = 0;
-    for (count, figure) in counts.iter().zip(sorted) {
+/// The median of the resample that the counts describe.
+fn middle(counts: &[usize], values: &[f64], drawn: usize) -> f64 {
+    let (mut seen, mut below) = (0, None);
+    for (count, value) in counts.iter().zip(values) {
         seen += count;
-        if seen > position {
-            return *figure;
+        if below.is_none() && seen > (drawn - 1) / 2 {
+            below = Some(*value);
+        }
+        if let (Some(below), true) = (below, seen > drawn / 2) {
+            return f64::midpoint(below, *value);
         }
     }
     f64::NAN
