@@ -213,15 +213,15 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name; the first, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; without it at least --min-runs, for 3 s each' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs; 12 can tell two variants apart, and more variants get more by themselves' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs; a comparison gets what it takes to tell anything, 16 for two variants, by itself' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'At most so many timed runs' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, to be used: 60s, 5m' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, or --runs where that is less' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders; drawn anew for each experiment, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Before each run; once for all commands or once for each, by /bin/sh' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l conclude -d 'After each run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Once before everything' -r

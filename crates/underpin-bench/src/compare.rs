@@ -1,7 +1,9 @@
 //! Comparing two variants: the ratio with its interval, and a rank test.
 //!
 //! Times of one experiment are compared block by block, by the differences of their logarithms, so whatever slowed a
-//! whole block cancels out. Memory does not depend on what else runs, so its figures are compared as two samples, which
+//! whole block cancels out. Who goes first in a block is drawn anew for each, and the signed-rank test asks no more than
+//! that: for equal commands the sign of each difference is that of a coin, however the noise drifts, clusters or repeats.
+//! So false claims are as rare as the level says on any machine. Memory does not depend on what else runs, so its figures are compared as two samples, which
 //! tells more from few runs. Two experiments have no blocks in common, and the time between them is in the figures.
 
 use crate::metric::{Metric, Pass};
@@ -58,8 +60,11 @@ pub enum Verdict {
 
 /// Intervals within this share of 1 are called equal.
 const SAME: f64 = 0.01;
-/// The level of the tests.
-const LEVEL: f64 = 0.05;
+/// The level of the claims: of a hundred comparisons of equal commands, one differs by chance. Stricter than that of
+/// the intervals, since a claim is read without its doubt.
+pub const LEVEL: f64 = 0.01;
+/// The fewest watched runs of each variant.
+const LEAST_MEMORY_RUNS: u32 = 6;
 
 /// The fewest blocks of which the signed-rank test can tell anything after the correction for so many variants: all
 /// signs alike have a p-value of 2^(1-n).
@@ -67,6 +72,19 @@ const LEVEL: f64 = 0.05;
 pub fn least_blocks(compared: usize) -> usize {
     let chances = compared.max(1) as f64 / LEVEL;
     chances.log2().ceil() as usize + 1
+}
+
+/// The fewest watched runs of each variant of which the test of two samples can tell anything after the correction for
+/// so many variants: all of one above all of the other have a p-value of 2 over the number of ways to choose.
+#[must_use]
+pub fn least_memory_runs(compared: usize) -> u32 {
+    let (mut runs, mut ways) = (1u32, 2.0);
+    while runs < LEAST_MEMORY_RUNS || 2.0 / ways * compared.max(1) as f64 > LEVEL {
+        // From 2n over n to 2n + 2 over n + 1.
+        ways *= 2.0 * f64::from(2 * runs + 1) / f64::from(runs + 1);
+        runs += 1;
+    }
+    runs
 }
 
 impl Comparison {
@@ -129,12 +147,7 @@ pub(crate) fn ratio(record: &Record, metric: Metric, reference: usize, variant: 
 ///
 /// # Errors
 /// Where a figure is missing or not positive.
-pub(crate) fn paired_ratio(
-    record: &Record,
-    metric: Metric,
-    reference: usize,
-    variant: usize,
-) -> Result<Comparison, Refused> {
+pub fn paired_ratio(record: &Record, metric: Metric, reference: usize, variant: usize) -> Result<Comparison, Refused> {
     let (before, after) = (record.by_block(metric, reference), record.by_block(metric, variant));
     let mut differences = Vec::new();
     for (block, figures) in &before {

@@ -179,7 +179,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// One honest machine in twenty differs from itself at the usual level; this is less than one in a hundred.
+/// One honest machine in a hundred differs from itself at the level of the claims; this is half of that.
 const UNSOUND: f64 = 0.005;
 /// A first run that is so much slower is worth a word.
 const COLD: f64 = 1.5;

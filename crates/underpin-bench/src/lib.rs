@@ -26,7 +26,9 @@ mod store;
 mod units;
 
 pub use analysis::{Analysis, MetricSummary, NoiseFloor, VariantSummary, analyse};
-pub use compare::{Comparison, Refused, Verdict, compare_records, least_blocks};
+pub use compare::{
+    Comparison, LEVEL, Refused, Verdict, compare_records, least_blocks, least_memory_runs, paired_ratio,
+};
 pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
 pub use doubt::{Doubt, Scope};
 pub use error::BenchError;

@@ -276,6 +276,9 @@ impl Session<'_> {
 
     /// Runs below which no difference could be told.
     fn least_runs(&self) -> u32 {
+        if self.experiment.contestants.len() < 2 {
+            return 0;
+        }
         let compared = self.experiment.contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         u32::try_from(2 * least_blocks(compared)).unwrap_or(u32::MAX)
     }

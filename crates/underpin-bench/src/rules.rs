@@ -41,7 +41,7 @@ impl Default for Rules {
         Rules {
             warmup: 0,
             runs: None,
-            // Six blocks of two: the fewest for which an interval of 95 % exists.
+            // Six blocks of two: the fewest for which an interval of 95 % exists. A comparison takes some more.
             min_runs: 12,
             max_runs: None,
             time_ns: Nanos(3_000_000_000),

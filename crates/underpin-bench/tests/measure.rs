@@ -168,12 +168,12 @@ fn too_few_runs_claim_nothing_and_say_why() {
     let contestants = vec![contestant("a", "sleep 0.05 noise=0"), contestant("b", "sleep 0.1 noise=0")];
     let (_, analysis) = run(&experiment(contestants, runs(4)));
     assert_eq!(analysis.comparison(1, Metric::Wall).unwrap().verdict(), Verdict::Undecided);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 6 })));
+    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 8 })));
 }
 
 #[test]
 fn more_variants_get_more_runs_so_that_each_can_be_told() {
-    for (variants, runs) in [(1, 12), (2, 12), (3, 14), (5, 16), (9, 18)] {
+    for (variants, runs) in [(1, 12), (2, 16), (3, 18), (5, 20), (9, 22)] {
         let contestants = (0..variants).map(|index| contestant(&index.to_string(), "sleep 60 noise=0.1"));
         let rules = Rules { memory_runs: 0, ..Rules::default() };
         let (record, analysis) = run(&experiment(contestants.collect(), rules));
@@ -198,20 +198,6 @@ fn the_noise_floor_is_what_the_reference_shows_beside_itself() {
     let (_, analysis) = run(&experiment(contestants, runs(40)));
     let noise = analysis.noise.unwrap();
     assert!(noise.floor > 0.01 && noise.floor < 0.2, "{noise:?}");
-}
-
-#[test]
-fn false_alarms_of_whole_experiments_are_one_in_twenty() {
-    let mut claimed = 0;
-    for seed in 0..300 {
-        let contestants = vec![contestant("a", "sleep 0.05 noise=0.2"), contestant("b", "sleep 0.05 noise=0.2")];
-        let experiment = experiment(contestants, Rules { seed, ..runs(20) });
-        let record = measure(&experiment, &mut MockExecutor::new(seed), &mut Silent).unwrap();
-        let analysis = analyse(&record);
-        let verdict = analysis.comparison(1, Metric::Wall).unwrap().verdict();
-        claimed += usize::from(matches!(verdict, Verdict::Less | Verdict::More));
-    }
-    assert!((4..=28).contains(&claimed), "{claimed} of 300");
 }
 
 #[test]

@@ -302,8 +302,9 @@ pub(crate) fn method_words(document: &BenchDocument) -> String {
     let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
     let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
     format!(
-        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where its 95 % interval and a \
-         rank test{correction} agree, `same` where it is below 1 %, `?` where these runs do not tell."
+        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where a \
+         rank test{correction} finds it at the level of 1 %, `same` where the whole 95 % interval is below 1 %, `?` where these \
+         runs do not tell."
     )
 }
 

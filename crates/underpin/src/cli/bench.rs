@@ -10,7 +10,8 @@ use underpin_variant::VariantList;
 /// Run the same work under several variants and compare them honestly.
 ///
 /// Runs are interleaved in blocks that go there and back, so a machine that grows slower takes nobody's side. Every
-/// median and every difference has an interval; a difference is claimed only where its interval and a rank test agree.
+/// median and every difference has an interval; a difference is claimed only where a rank test finds it at the
+/// level of 1 %.
 /// Memory comes from runs of their own, read from each process right before its end. Without -S there is no shell.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -110,7 +111,7 @@ pub struct RuleArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub runs: Option<u32>,
 
-    /// At least so many timed runs; 12 can tell two variants apart, and more variants get more by themselves
+    /// At least so many timed runs; a comparison gets what it takes to tell anything, 16 for two variants, by itself
     #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..))]
     pub min_runs: u32,
 
@@ -127,7 +128,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "RULE")]
     pub until: Option<Until>,
 
-    /// Runs of each variant that are watched for memory; 6, or --runs where that is less
+    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less
     #[arg(long, value_name = "N")]
     pub memory_runs: Option<u32>,
 
@@ -143,9 +144,9 @@ pub struct RuleArgs {
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub counters: String,
 
-    /// Decides the random orders
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Decides the random orders; drawn anew for each experiment, unless given
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 }
 
 /// What stands around the runs.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use underpin_bench::{
     Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
+    least_memory_runs, stats::Random,
 };
 use underpin_sys::{HardwareCounter, find_program};
 
@@ -118,12 +119,15 @@ impl BenchPlan {
             let name = format!("{} (again)", copy.name);
             contestants.push(Contestant { name, is_copy: true, ..copy.clone() });
         }
+        let compared = contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
+        let seed = args.rules.seed.unwrap_or_else(|| if args.debug_mode { 1 } else { fresh_seed() });
+        let rules = rules(&args.rules, args.around.ignore_failure, compared, seed);
         let machine = if args.debug_mode { model_machine() } else { Machine::here() };
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let experiment = Experiment {
             contestants,
             reference,
-            rules: rules(&args.rules, args.around.ignore_failure),
+            rules,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started,
             machine,
@@ -144,7 +148,14 @@ fn model_machine() -> Machine {
     Machine { processor: "a model".to_owned(), processors: 2, system: "no system".to_owned(), ..Machine::default() }
 }
 
-fn rules(args: &RuleArgs, ignore_failure: bool) -> Rules {
+/// A seed that nobody chose: who goes first must not be the same in every experiment.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Short enough to be typed again.
+    Random::new(u64::from(now.subsec_nanos()) ^ now.as_secs() << 30).bits() >> 40
+}
+
+fn rules(args: &RuleArgs, ignore_failure: bool, compared: usize, seed: u64) -> Rules {
     let default = Rules::default();
     let most = args.runs.or(args.max_runs).unwrap_or(u32::MAX);
     // A rule that may never be met needs an end.
@@ -156,11 +167,11 @@ fn rules(args: &RuleArgs, ignore_failure: bool) -> Rules {
         max_runs: args.max_runs,
         budget_ns: budget.map(Nanos::from),
         until: args.until,
-        memory_runs: args.memory_runs.unwrap_or(default.memory_runs.min(most)),
+        memory_runs: args.memory_runs.unwrap_or(least_memory_runs(compared).min(most)),
         settle_ns: args.settle.into(),
         timeout_ns: args.timeout.map(Nanos::from),
         ignore_failure,
-        seed: args.seed,
+        seed,
         ..default
     }
 }
