@@ -39,9 +39,9 @@ enum Chore {
         /// Which
         #[arg(value_enum)]
         name: bench::Name,
-        /// Pairs of runs; more narrow the intervals
-        #[arg(long, default_value_t = 40)]
-        rounds: usize,
+        /// Pairs of runs; more narrow the intervals. 40, unless the benchmark says what else they are
+        #[arg(long)]
+        rounds: Option<usize>,
         /// Print the table only
         #[arg(long)]
         dry: bool,

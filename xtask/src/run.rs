@@ -52,3 +52,45 @@ fn build(package: &str, profile: &[&str], folder: &str) -> anyhow::Result<PathBu
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
     Ok(target.join(folder).join(package))
 }
+
+/// An empty folder for one chore, below the temporary folder.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn scratch(chore: &str) -> anyhow::Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("underpin-{chore}-{}", std::process::id()));
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Compiles a C program.
+///
+/// # Errors
+/// Where there is no compiler, or it refuses.
+pub fn compile_c(folder: &Path, name: &str, source: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
+    compile_with("cc", folder, name, source, flags)
+}
+
+/// Compiles a C program with a compiler of another name.
+///
+/// # Errors
+/// Where there is no such compiler, or it refuses.
+pub fn compile_with(
+    compiler: &str,
+    folder: &Path,
+    name: &str,
+    source: &str,
+    flags: &[&str],
+) -> anyhow::Result<PathBuf> {
+    let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&file, source)?;
+    let status = Command::new(compiler).args(flags).arg("-o").arg(&program).arg(&file).status();
+    let status = status.with_context(|| format!("cannot start {compiler}"))?;
+    if !status.success() {
+        bail!("{compiler} failed for {}: {status}", file.display());
+    }
+    Ok(program)
+}

@@ -1,12 +1,19 @@
 //! Benchmarks of underpin against its peers: interleaved runs, medians with intervals, one table per benchmark.
 
+mod aa;
+mod hyperfine;
+mod load;
 mod measure;
+mod overhead;
+mod power;
+mod small_memory;
 mod stats;
 mod storm;
 mod storm_model;
 mod table;
 mod trace;
 mod tree;
+mod underpin_bench;
 
 use anyhow::Context;
 use std::fs;
@@ -22,18 +29,42 @@ pub enum Name {
     Storm,
     /// The prediction of `storm` against starts from the delay file system
     StormModel,
+    /// `bench` of a command against itself on a loaded machine, beside hyperfine; rounds: comparisons
+    Aa,
+    /// `bench` of a command against one that takes 3 % longer; rounds: tries, two minutes each
+    Power,
+    /// What a run costs with `bench`, with hyperfine and with nothing
+    Overhead,
+    /// The memory of five programs that do nothing, by `bench` and by hyperfine
+    SmallMemory,
+}
+
+impl Name {
+    /// Rounds where none are given.
+    fn usual_rounds(self) -> usize {
+        match self {
+            Name::Aa => 25,
+            Name::Power | Name::Overhead | Name::SmallMemory => 10,
+            _ => 40,
+        }
+    }
 }
 
 /// Runs one and writes `docs/bench/NAME.md`, or with `dry` prints it.
 ///
 /// # Errors
 /// Where a program of the comparison is missing or fails.
-pub fn run(name: Name, rounds: usize, dry: bool) -> anyhow::Result<()> {
+pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
+    let rounds = rounds.unwrap_or_else(|| name.usual_rounds());
     let (file, text) = match name {
         Name::Tree => ("tree", tree::run(rounds)?),
         Name::Trace => ("trace", trace::run(rounds)?),
         Name::Storm => ("storm", storm::run(rounds)?),
         Name::StormModel => ("storm-model", storm_model::run(rounds)?),
+        Name::Aa => ("aa", aa::run(rounds)?),
+        Name::Power => ("power", power::run(rounds)?),
+        Name::Overhead => ("overhead", overhead::run(rounds)?),
+        Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),
     };
     println!("{text}");
     if !dry {
