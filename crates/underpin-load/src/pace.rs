@@ -53,6 +53,8 @@ pub(crate) struct Pacer {
     turn: Notify,
     /// The timer waits here for a connection.
     free: Notify,
+    /// Nobody will be woken any more.
+    over: Cell<bool>,
 }
 
 impl Pacer {
@@ -64,13 +66,14 @@ impl Pacer {
             handed: RefCell::default(),
             turn: Notify::new(),
             free: Notify::new(),
+            over: Cell::new(false),
         }
     }
 
     /// Waits for the next request; when it was due. `None` at the end.
     pub(crate) async fn take(&self) -> Option<Instant> {
         let now = Instant::now();
-        if now >= self.beat.until {
+        if now >= self.beat.until || self.over.get() {
             return None;
         }
         if let Some(due) = self.claim(now) {
@@ -91,15 +94,21 @@ impl Pacer {
         })
     }
 
-    /// Wakes waiting connections when their requests are due, to the end.
+    /// Wakes waiting connections when their requests are due, and all of them at the end.
     pub(crate) async fn run(&self, tally: &RefCell<Tally>) -> io::Result<()> {
+        let result = self.beat(tally).await;
+        // The timer may be early, or broken: a connection that comes now must not wait for it.
+        self.over.set(true);
+        self.turn.notify_waiters();
+        result
+    }
+
+    async fn beat(&self, tally: &RefCell<Tally>) -> io::Result<()> {
         let timer = Timer::new()?;
         loop {
             let due = self.beat.due(self.next.get());
             if due.max(Instant::now()) >= self.beat.until {
-                timer.sleep_until(self.beat.until).await?;
-                self.turn.notify_waiters();
-                return Ok(());
+                return timer.sleep_until(self.beat.until).await;
             }
             timer.sleep_until(due).await?;
             let now = Instant::now();
@@ -184,6 +193,22 @@ mod tests {
         due.sort_unstable();
         let expected: Vec<Duration> = (0..1000).map(Duration::from_millis).collect();
         assert_eq!(due, expected);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_pacer_that_has_ended() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let begin = Instant::now();
+        let until = begin + Duration::from_millis(5);
+        let pacer = Pacer::new(Beat { begin, until, rate: 1.0, thread: (0, 1) });
+        let tally = RefCell::new(Tally::new(begin, until));
+        runtime.block_on(async {
+            assert!(pacer.take().await.is_some());
+            pacer.run(&tally).await.unwrap();
+            // Also where a clock says that there is time left.
+            let later = Pacer { beat: Beat { until: until + Duration::from_secs(3600), ..pacer.beat }, ..pacer };
+            assert!(later.take().await.is_none());
+        });
     }
 
     #[test]
