@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
     Command, Contestant, Experiment, Hooks, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
-    least_blocks, measure,
+    least_blocks, least_memory_runs, measure,
 };
 use underpin_report::BenchDocument;
 use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
@@ -19,8 +19,6 @@ use underpin_report::document::trial::AllocatorTrial;
 const TRIED: [&str; 2] = ["jemalloc", "mimalloc"];
 /// Timed runs go on for so long for each variant, where they are short.
 const TIME: Duration = Duration::from_secs(1);
-/// Watched runs of each: the fewest of which a rank test can tell two apart after the correction.
-const WATCHED: u32 = 6;
 
 /// Tries the allocators beneath a command.
 ///
@@ -50,8 +48,12 @@ pub fn allocators(
         contestants.push(Contestant { name: name.to_owned(), variant, ..plain.clone() });
     }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let rules =
-        Rules { time_ns: TIME.into(), memory_runs: WATCHED, timeout_ns: Some(limit.into()), ..Rules::default() };
+    let rules = Rules {
+        time_ns: TIME.into(),
+        memory_runs: least_memory_runs(TRIED.len()),
+        timeout_ns: Some(limit.into()),
+        ..Rules::default()
+    };
     let experiment = Experiment {
         contestants,
         reference: 0,
@@ -81,13 +83,12 @@ fn fits(trace: &TraceDocument, limit: Duration) -> Result<(), String> {
     }
     let variants = u32::try_from(TRIED.len() + 1).unwrap_or(u32::MAX);
     let timed = u32::try_from(2 * least_blocks(TRIED.len())).unwrap_or(u32::MAX);
+    let runs = variants * (timed + least_memory_runs(TRIED.len()));
     let one = Duration::try_from_secs_f64(trace.instants.end_seconds).unwrap_or_default();
-    let needed = one * (variants * (timed + WATCHED));
-    if needed > limit {
+    if one * runs > limit {
         return Err(format!(
-            "{} runs of {:.1} s take longer than the {} s of --trial; `underpin bench --malloc system,{} -- ...` takes \
+            "{runs} runs of {:.1} s take longer than the {} s of --trial; `underpin bench --malloc system,{} -- ...` takes \
              the time that it needs",
-            variants * (timed + WATCHED),
             one.as_secs_f64(),
             limit.as_secs(),
             TRIED.join(",")
