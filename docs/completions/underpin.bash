@@ -524,7 +524,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__run)
-            opts="-v -h -V --malloc --report --follow --verbose --list --color --help --version"
+            opts="-v -h -V --malloc --report --follow --verbose --list --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -285,6 +285,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand -v 'Say which allocator serves the command, with its version and settings'
             cand --verbose 'Say which allocator serves the command, with its version and settings'
             cand --list 'List the allocators on board'
+            cand --json 'Print the list as one JSON document (schema underpin.run/1)'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

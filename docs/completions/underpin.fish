@@ -270,6 +270,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand run" -l report -d 'Pri
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l follow -d 'Hand the allocator on to every child too'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s v -l verbose -d 'Say which allocator serves the command, with its version and settings'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l list -d 'List the allocators on board'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l json -d 'Print the list as one JSON document (schema underpin.run/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'

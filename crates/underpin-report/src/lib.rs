@@ -26,6 +26,7 @@ pub use document::bind::{BindDocument, UnbindDocument};
 pub use document::bundle::BundleDocument;
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
+pub use document::run::RunDocument;
 pub use document::storm::{StormDocument, StormInput};
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;

@@ -9,9 +9,9 @@ const VERBS: [&str; 13] = [
     "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run",
     "doctor",
 ];
-/// Verbs with a document of their own: `report` shows that of `bench`, and `run` prints nothing.
-const DOCUMENTS: [&str; 11] =
-    ["survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "doctor"];
+/// Verbs with a document of their own: `report` shows that of `bench`.
+const DOCUMENTS: [&str; 12] =
+    ["survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor"];
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

@@ -410,3 +410,21 @@ fn the_list_says_what_is_on_board() {
         assert!(output.stdout.lines().any(|line| line.starts_with(name)), "{}", output.stdout);
     }
 }
+
+#[test]
+fn the_list_as_a_document_has_each_object_and_its_options() {
+    let document = common::json(["run", "--list", "--json"]);
+    assert_eq!(document["schema"], "underpin.run/1");
+    let allocators = document["allocators"].as_array().expect("a list");
+    assert_eq!(allocators.len(), 3);
+    let jemalloc = allocators.iter().find(|one| one["name"] == "jemalloc").expect("jemalloc");
+    assert!(jemalloc["options"].as_array().unwrap().iter().any(|option| option == "dirty_decay_ms"), "{jemalloc}");
+    for one in allocators {
+        assert_ne!(one["bytes"].is_null(), one["absent"].is_null(), "{one}");
+    }
+    assert_eq!(
+        says(["run", "--json", "--malloc", "jemalloc", "--", "true"]).code,
+        Some(2),
+        "a run is the command's own"
+    );
+}

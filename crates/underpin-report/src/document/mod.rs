@@ -13,6 +13,7 @@ mod check_file;
 mod check_from;
 pub mod doctor;
 pub mod gain;
+pub mod run;
 pub mod storm;
 pub mod survey;
 pub mod trace;
@@ -55,13 +56,15 @@ pub enum Verb {
     Bundle,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
+    /// `underpin run --list`.
+    Run,
     /// `underpin doctor`.
     Doctor,
 }
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 11] = [
+    pub const ALL: [Verb; 12] = [
         Verb::Tree,
         Verb::Check,
         Verb::Trace,
@@ -72,6 +75,7 @@ impl Verb {
         Verb::Storm,
         Verb::Bundle,
         Verb::Bench,
+        Verb::Run,
         Verb::Doctor,
     ];
 
@@ -89,6 +93,7 @@ impl Verb {
             Verb::Storm => "storm",
             Verb::Bundle => "bundle",
             Verb::Bench => "bench",
+            Verb::Run => "run",
             Verb::Doctor => "doctor",
         }
     }
@@ -107,6 +112,7 @@ impl Verb {
             Verb::Storm => "underpin.storm/1",
             Verb::Bundle => "underpin.bundle/1",
             Verb::Bench => "underpin.bench/1",
+            Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
         }
     }
@@ -188,6 +194,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Storm => schema_of::<storm::StormDocument>(),
         Verb::Bundle => schema_of::<bundle::BundleDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
+        Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }
 }

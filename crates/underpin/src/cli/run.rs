@@ -38,8 +38,12 @@ pub struct RunArgs {
     pub verbose: bool,
 
     /// List the allocators on board
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["malloc", "report", "follow", "command"])]
     pub list: bool,
+
+    /// Print the list as one JSON document (schema underpin.run/1)
+    #[arg(long, requires = "list", conflicts_with = "malloc")]
+    pub json: bool,
 
     /// The command and its arguments
     #[arg(required_unless_present = "list", trailing_var_arg = true, value_name = "CMD")]

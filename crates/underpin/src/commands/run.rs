@@ -3,7 +3,9 @@
 use crate::exit::Exit;
 use crate::plan::RunPlan;
 use crate::screen::{self, Screen};
-use underpin_report::{Line, Role, Text};
+use underpin_allocators::OnBoard;
+use underpin_report::document::run::AllocatorRecord;
+use underpin_report::{Line, Role, RunDocument, Text};
 use underpin_sys::{SysError, Tracee, Watched};
 use underpin_variant::{NotTaken, VariantError, Verdict, Watch};
 
@@ -13,11 +15,15 @@ const OURS: u8 = 125;
 /// Becomes the command; returns only where it could not, or where a list was asked for.
 ///
 /// # Errors
-/// None of its own: what kept the command from running is told and becomes an exit code.
+/// Where the list cannot be written; what kept the command from running is told and becomes an exit code.
 pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = match plan {
-        RunPlan::List => {
-            list(screen);
+        RunPlan::List { json } => {
+            if json {
+                screen.json(&document())?;
+            } else {
+                list(screen);
+            }
             return Ok(Exit::Fine);
         }
         RunPlan::Refuse(error) => return Ok(refused(error)),
@@ -88,4 +94,17 @@ fn list(screen: &mut Screen) {
         });
     }
     screen.show(&text);
+}
+
+fn document() -> RunDocument {
+    let record = |allocator: &OnBoard| AllocatorRecord {
+        name: allocator.kind.name().to_owned(),
+        version: allocator.version.to_owned(),
+        settings: allocator.settings.to_owned(),
+        options: allocator.options.iter().map(|&name| name.to_owned()).collect(),
+        bytes: allocator.object.ok().map(|object| object.bytes.len() as u64),
+        sha256: allocator.object.ok().map(|object| object.sha256.to_owned()),
+        absent: allocator.object.err().map(str::to_owned),
+    };
+    RunDocument::new(underpin_allocators::on_board().iter().map(record).collect())
 }

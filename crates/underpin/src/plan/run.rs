@@ -9,7 +9,10 @@ use underpin_variant::{Inherit, Prepared, Program, Statistics, Store, Variant, V
 #[derive(Debug)]
 pub enum RunPlan {
     /// Show the allocators on board.
-    List,
+    List {
+        /// JSON instead of a screen.
+        json: bool,
+    },
     /// Become a command.
     Become(Box<Become>),
     /// It cannot be done.
@@ -31,7 +34,7 @@ impl RunPlan {
     /// Looks at the command and writes the object out; nothing of the command runs.
     pub fn new(args: RunArgs) -> RunPlan {
         match args.malloc.as_ref().map(|variant| Become::new(variant, &args)) {
-            None => RunPlan::List,
+            None => RunPlan::List { json: args.json },
             Some(Ok(plan)) => RunPlan::Become(Box::new(plan)),
             Some(Err(error)) => RunPlan::Refuse(error),
         }
