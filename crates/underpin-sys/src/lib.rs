@@ -4,6 +4,7 @@
 //! The only crate with `unsafe`; everything it exports is safe. It knows nothing of libraries, phases or reports: it
 //! hands out what the kernel says. Errors carry the call that failed and its error number.
 
+mod background;
 mod error;
 mod launch;
 mod launcher;
@@ -21,6 +22,7 @@ mod signals;
 mod spawn;
 mod wait;
 
+pub use background::Background;
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
 pub use launcher::{LauncherMachine, launcher};
@@ -32,7 +34,7 @@ pub use probe::{
     AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
     effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,
 };
-pub use procfs::{AuxVector, MapRange, auxv, bytes_written, maps, thread_group};
+pub use procfs::{AuxVector, MapRange, Process, auxv, bytes_written, maps, process_tree, thread_group};
 pub use ptrace::{CallStop, Resume, Tracee};
 pub use registers::{BREAKPOINT, Registers};
 pub use replace::{Replace, Watched};

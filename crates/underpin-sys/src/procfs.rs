@@ -1,10 +1,11 @@
-//! What `/proc` says of one process: auxiliary vector, mappings, thread group.
+//! What `/proc` says of processes: auxiliary vector, mappings, thread group, descendants.
 
 use crate::RawPid;
 use crate::error::SysError;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The entries of the auxiliary vector that say where a program and its loader are (`getauxval(3)`). 0: not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +112,63 @@ pub fn bytes_written(pid: RawPid) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("wchar:")?.trim().parse().ok())
 }
 
+/// A process in a listing of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: RawPid,
+    /// Its parent's.
+    pub parent: RawPid,
+    /// Its group's.
+    pub group: RawPid,
+    /// Processor time of it and of the children that it has waited for, exact to a hundredth of a second.
+    pub cpu: Duration,
+}
+
+/// A process and all its descendants, as they are now; those whose parent has died are not among them.
+#[must_use]
+pub fn process_tree(root: RawPid) -> Vec<Process> {
+    let mut all = processes();
+    let mut tree: Vec<Process> = all.iter().copied().filter(|process| process.pid == root).collect();
+    let mut next = 0;
+    while let Some(&Process { pid, .. }) = tree.get(next) {
+        all.retain(|process| {
+            if process.parent == pid {
+                tree.push(*process);
+            }
+            process.parent != pid
+        });
+        next += 1;
+    }
+    tree
+}
+
+/// Every process that `/proc` shows; none where it is not mounted.
+pub(crate) fn processes() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    // SAFETY: takes a constant.
+    let ticks = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(100).max(1);
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<RawPid>().ok());
+    pids.filter_map(|pid| {
+        let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        process(pid, &text, ticks)
+    })
+    .collect()
+}
+
+/// `/proc/PID/stat`: the name may hold anything, so fields are counted from its closing parenthesis.
+fn process(pid: RawPid, stat: &[u8], ticks: u64) -> Option<Process> {
+    let behind = stat.iter().rposition(|&byte| byte == b')')? + 1;
+    let fields: Vec<&str> = std::str::from_utf8(&stat[behind..]).ok()?.split_ascii_whitespace().collect();
+    let used: u64 = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some(Process {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        cpu: Duration::from_nanos(used * (1_000_000_000 / ticks)),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,5 +192,21 @@ mod tests {
         assert_eq!(map.path.unwrap(), PathBuf::from("/opt/a b/lib c.so"));
         assert_eq!((map.start, map.end, map.offset, map.executable), (0x7f00, 0x7f10, 0x1000, true));
         assert_eq!(map_line(b"7f00-7f10 rw-p 00000000 00:00 0                          [heap]").unwrap().path, None);
+    }
+
+    #[test]
+    fn a_tree_is_a_process_with_its_descendants() {
+        let pid = std::process::id() as RawPid;
+        let tree = process_tree(pid);
+        assert_eq!(tree[0].pid, pid);
+        assert_eq!(tree[0].parent, std::os::unix::process::parent_id() as RawPid);
+        assert!(process_tree(RawPid::MAX).is_empty());
+    }
+
+    #[test]
+    fn fields_of_stat_are_counted_from_the_end_of_the_name() {
+        let stat = b"42 (a) b (c)) S 7 5 5 0 -1 4194560 1 2 3 4 10 20 30 40 20 0 1 0 99";
+        let expected = Process { pid: 42, parent: 7, group: 5, cpu: Duration::from_secs(1) };
+        assert_eq!(process(42, stat, 100), Some(expected));
     }
 }
