@@ -211,13 +211,24 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A va
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name; the first, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l serve -d 'A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load -d 'What is asked of it, as in \'GET http://127.0.0.1:{PORT}/\'; http only. Without --serve it is asked of a server that somebody else runs, whose memory is then not known (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l rate -d 'So many requests in a second, whatever the server does (an open loop); answer times count from when a request was due. Without it each connection sends its next request when the answer to the last is in (a closed loop)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l connections -d 'Connections: 16, and with --rate 64 at most' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l duration -d 'How long the load of each run counts' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l warmup-load -d 'Load before it counts, in each run' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-threads -d 'Threads of the load generator; one for every two processors, at most 4' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l header -d 'A header of each request (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE; the method is then POST, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give a server up that has not answered after this time since its start' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout -d 'Give a request up that has no answer after this time' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; without it at least --min-runs, for 3 s each' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs; a comparison gets what it takes to tell anything, 16 for two variants, by itself' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs: 12, or 4 of servers; a comparison gets what it takes to tell anything, 16 for two variants (8 of servers), by itself' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'At most so many timed runs' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, to be used: 60s, 5m' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of servers, since their growth is read in every run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r

@@ -92,7 +92,7 @@ pub fn analyse(record: &Record) -> Analysis {
     let comparisons = comparisons(record);
     let copy = record.header.variants.iter().position(|variant| variant.is_copy);
     let noise = copy.and_then(|copy| {
-        let comparison = *comparisons.iter().find(|one| one.variant == copy && one.metric == Metric::Wall)?;
+        let comparison = *comparisons.iter().find(|one| one.variant == copy && one.metric == record.primary())?;
         let floor = (comparison.ratio.high - 1.0).max(1.0 - comparison.ratio.low);
         Some(NoiseFloor { comparison, floor })
     });
@@ -137,7 +137,9 @@ fn metric_summary(record: &Record, metric: Metric, variant: usize) -> Option<Met
 fn comparisons(record: &Record) -> Vec<Comparison> {
     let reference = record.header.reference;
     let mut all = Vec::new();
-    for metric in Metric::all().filter(|metric| metric.pass() == Pass::Timed || !record.memory.is_empty()) {
+    for metric in Metric::all()
+        .filter(|metric| metric.pass() == Pass::Timed || !record.memory.is_empty() || record.header.load.is_some())
+    {
         let others = (0..record.header.variants.len()).filter(|&index| index != reference);
         let mut found: Vec<Comparison> =
             others.filter_map(|index| ratio(record, metric, reference, index).ok()).collect();

@@ -108,9 +108,13 @@ impl Record {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         let timed = self.samples.iter().filter(|sample| sample.variant == variant);
         let timed = timed.filter_map(|sample| Some((sample.block, metric.of_sample(sample)?)));
-        let watched = self.memory.iter().filter(|run| run.variant == variant);
-        let watched = watched.filter_map(|run| Some((run.block, metric.of_memory(run)?)));
-        timed.chain(watched).for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
+        timed.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
+        if blocks.is_empty() {
+            // What timed runs do not have.
+            let watched = self.memory.iter().filter(|run| run.variant == variant);
+            let watched = watched.filter_map(|run| Some((run.block, metric.of_memory(run)?)));
+            watched.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
+        }
         blocks
     }
 
@@ -124,11 +128,12 @@ impl Record {
     #[must_use]
     pub fn figures(&self, metric: Metric, variant: usize) -> Vec<f64> {
         let timed = self.samples.iter().filter(|sample| sample.variant == variant);
+        let figures: Vec<f64> = timed.filter_map(|sample| metric.of_sample(sample)).collect();
+        if !figures.is_empty() {
+            return figures;
+        }
         let watched = self.memory.iter().filter(|run| run.variant == variant);
-        timed
-            .filter_map(|sample| metric.of_sample(sample))
-            .chain(watched.filter_map(|run| metric.of_memory(run)))
-            .collect()
+        watched.filter_map(|run| metric.of_memory(run)).collect()
     }
 }
 

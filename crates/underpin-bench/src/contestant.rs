@@ -1,6 +1,7 @@
 //! What is run: a command, under a variant, with the commands around it.
 
 use crate::error::BenchError;
+use crate::load::{Load, Server};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -180,13 +181,15 @@ pub struct Hooks {
     pub cleanup: Option<Command>,
 }
 
-/// One column of the comparison: a command under a variant.
+/// One column of the comparison: a command, or a server under load, under a variant.
 #[derive(Clone, Debug)]
 pub struct Contestant {
     /// Its name in the report.
     pub name: String,
-    /// What runs.
+    /// What runs; for a server that somebody else runs, the request.
     pub command: Command,
+    /// The command is a server, and this is the load on it; `None`: it ends by itself.
+    pub load: Option<Arc<Load>>,
     /// Under what.
     pub variant: Variant,
     /// What runs around it.
@@ -196,6 +199,12 @@ pub struct Contestant {
 }
 
 impl Contestant {
+    /// Whether anything of it is started here.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.load.as_ref().is_none_or(|load| load.server == Server::Started)
+    }
+
     /// Program and arguments with the wrapper before them. A wrapper is told the file that it is to execute.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {

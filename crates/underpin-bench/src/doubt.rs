@@ -26,6 +26,8 @@ pub enum Doubt {
         blocks: usize,
         /// How many it would take for so many variants.
         least: usize,
+        /// Runs of each variant that these are.
+        runs: usize,
     },
     /// The reference differs from itself.
     Unsound {
@@ -47,6 +49,31 @@ pub enum Doubt {
         count: usize,
         /// Of how many.
         of: usize,
+    },
+    /// Requests that failed.
+    FailedRequests {
+        /// The variant.
+        variant: usize,
+        /// How many, in all runs.
+        count: u64,
+        /// Of how many.
+        of: u64,
+        /// Why the first of them failed, a clause about the server.
+        reason: String,
+    },
+    /// A fixed rate that the server did not keep up with.
+    Behind {
+        /// The variant.
+        variant: usize,
+        /// Requests that were never sent, in all runs.
+        count: u64,
+    },
+    /// The load generator itself had little time to spare.
+    BusyGenerator {
+        /// The variant.
+        variant: usize,
+        /// The share of the time.
+        share: f64,
     },
     /// Times grow or shrink with the order of the runs.
     Drift {
@@ -110,6 +137,9 @@ impl Doubt {
         match self {
             Doubt::BelowNoise { variant, .. }
             | Doubt::Outliers { variant, .. }
+            | Doubt::FailedRequests { variant, .. }
+            | Doubt::Behind { variant, .. }
+            | Doubt::BusyGenerator { variant, .. }
             | Doubt::Drift { variant, .. }
             | Doubt::ColdStart { variant, .. }
             | Doubt::Short { variant, .. }
@@ -123,10 +153,23 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::FewBlocks { blocks, least } => write!(
+            Doubt::FewBlocks { blocks, least, runs } => write!(
                 f,
-                "{blocks} blocks of runs cannot tell any difference in time; {} runs of each ({least} blocks) are the least",
-                2 * least
+                "{blocks} blocks of runs cannot tell any difference in time; {runs} runs of each ({least} blocks) are the least"
+            ),
+            Doubt::FailedRequests { count, of, reason, .. } => {
+                write!(f, "{count} of {of} requests failed and are not in the answer times: {reason}")
+            }
+            Doubt::Behind { count, .. } => write!(
+                f,
+                "the server did not keep up with the rate: {count} requests were never sent; their waiting is in the answer \
+                 times; --rate lower, or more --connections"
+            ),
+            Doubt::BusyGenerator { share, .. } => write!(
+                f,
+                "the load generator itself kept a processor for {:.0} % of the time: the figures may be its own limit; give \
+                 it more --load-threads",
+                share * 100.0
             ),
             Doubt::Unsound { ratio } => write!(
                 f,
@@ -143,7 +186,7 @@ impl fmt::Display for Doubt {
             }
             Doubt::Drift { change, .. } => write!(
                 f,
-                "times went by {:+.0} % from the first third of the runs to the last; that is in the medians and not in \
+                "the figures went by {:+.0} % from the first third of the runs to the last; that is in the medians and not in \
                  the ratios, since the runs were interleaved",
                 (change - 1.0) * 100.0
             ),
@@ -187,6 +230,8 @@ const COLD: f64 = 1.5;
 const DRIFT: f64 = 0.05;
 /// Runs shorter than this are mostly the start of a process.
 const SHORT_SECONDS: f64 = 0.002;
+/// A generator that is busier than this may be what is measured.
+const BUSY: f64 = 0.9;
 /// Outliers beyond this share of the runs are worth a word.
 const OUTLIERS: f64 = 0.05;
 
@@ -210,6 +255,7 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
     found.extend(most_outliers(record));
     found.extend(shortest(analysis));
     for variant in 0..record.header.variants.len() {
+        load_doubts(record, variant, &mut found);
         variant_doubts(record, analysis, variant, &mut found);
     }
     machine_doubts(record, &mut found);
@@ -222,7 +268,7 @@ fn noise_doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
         return vec![Doubt::Unsound { ratio: noise.comparison.ratio.estimate }];
     }
     let claimed = analysis.comparisons.iter().filter(|one| {
-        one.metric == Metric::Wall
+        one.metric == record.primary()
             && !record.header.variants[one.variant].is_copy
             && matches!(one.verdict(), Verdict::Less | Verdict::More)
             && (one.ratio.estimate - 1.0).abs() < noise.floor
@@ -233,13 +279,15 @@ fn noise_doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
 fn few_blocks(record: &Record, analysis: &Analysis) -> Option<Doubt> {
     let compared = record.header.variants.iter().filter(|variant| !variant.is_copy).count().saturating_sub(1);
     let least = least_blocks(compared);
-    let blocks = analysis.comparisons.iter().filter(|one| one.metric == Metric::Wall).map(|one| one.count).min()?;
-    (blocks < least).then_some(Doubt::FewBlocks { blocks, least })
+    let primary = analysis.comparisons.iter().filter(|one| one.metric == record.primary());
+    let blocks = primary.map(|one| one.count).min()?;
+    let runs = if record.header.load.is_some() { least } else { 2 * least };
+    (blocks < least).then_some(Doubt::FewBlocks { blocks, least, runs })
 }
 
 fn strongest_drift(record: &Record) -> Option<Doubt> {
     let trends = (0..record.header.variants.len()).filter_map(|variant| {
-        let trend = trend(&record.figures(Metric::Wall, variant))?;
+        let trend = trend(&record.figures(record.primary(), variant))?;
         (trend.p_value < 0.01 && (trend.change - 1.0).abs() > DRIFT).then_some((variant, trend.change))
     });
     let (variant, change) = trends.max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()))?;
@@ -260,6 +308,25 @@ fn shortest(analysis: &Analysis) -> Option<Doubt> {
     let medians = medians.filter_map(|(variant, one)| Some((variant, one.metric(Metric::Wall)?.median.estimate)));
     let (variant, seconds) = medians.min_by(|a, b| a.1.total_cmp(&b.1))?;
     (seconds < SHORT_SECONDS).then_some(Doubt::Short { variant, seconds })
+}
+
+fn load_doubts(record: &Record, variant: usize, found: &mut Vec<Doubt>) {
+    let samples =
+        || record.samples.iter().filter(|sample| sample.variant == variant).filter_map(|one| one.load.as_ref());
+    let failed: u64 = samples().map(|load| load.errors.total()).sum();
+    let requests: u64 = samples().map(|load| load.requests).sum();
+    if failed > 0 {
+        let reason = samples().find_map(|load| load.first_failure.clone()).unwrap_or_default();
+        found.push(Doubt::FailedRequests { variant, count: failed, of: requests + failed, reason });
+    }
+    let unsent: u64 = samples().map(|load| load.unsent).sum();
+    if unsent > 0 {
+        found.push(Doubt::Behind { variant, count: unsent });
+    }
+    let busiest = samples().map(|load| load.busy_thousandths).max().map_or(0.0, |busy| f64::from(busy) / 1000.0);
+    if busiest > BUSY {
+        found.push(Doubt::BusyGenerator { variant, share: busiest });
+    }
 }
 
 fn variant_doubts(record: &Record, analysis: &Analysis, variant: usize, found: &mut Vec<Doubt>) {

@@ -49,6 +49,63 @@ pub enum BenchError {
         /// What the process's own maps say.
         reason: String,
     },
+    /// A request that cannot be read.
+    #[error(transparent)]
+    Request(#[from] underpin_load::RequestError),
+    /// The load could not be put on.
+    #[error("{name}: {source}")]
+    Load {
+        /// The variant.
+        name: String,
+        /// Why.
+        source: underpin_load::LoadError,
+    },
+    /// Somebody listens already where the server would.
+    #[error(
+        "{name}: another server listens on {endpoint} already and would be measured in its place; stop it, or write {{PORT}} for a free port"
+    )]
+    Taken {
+        /// The variant.
+        name: String,
+        /// Where.
+        endpoint: underpin_load::Endpoint,
+    },
+    /// A server that does not answer.
+    #[error(
+        "{name}: no answer from the server {seconds} s after its start: {reason}; give it more with --ready-timeout{said}"
+    )]
+    NotReady {
+        /// The variant.
+        name: String,
+        /// The limit.
+        seconds: f64,
+        /// What came of the last try.
+        reason: String,
+        /// The end of what it wrote, as the end of the message.
+        said: String,
+    },
+    /// A server that ended by itself.
+    #[error("{name}: the server {} {when}; it has to stay in the foreground until it is told to end{said}", outcome_words(*outcome))]
+    ServerEnded {
+        /// The variant.
+        name: String,
+        /// How it ended.
+        outcome: RunOutcome,
+        /// Before it answered, during the load, ...
+        when: &'static str,
+        /// The end of what it wrote, as the end of the message.
+        said: String,
+    },
+    /// A server under load gave no good answer.
+    #[error("{name}: not one of {requests} requests was answered well: {reason}; use -i to measure it all the same")]
+    NoAnswers {
+        /// The variant.
+        name: String,
+        /// How many.
+        requests: u64,
+        /// Why the first of them failed.
+        reason: String,
+    },
     /// Nothing to measure.
     #[error("there is no command to measure")]
     Nothing,

@@ -2,9 +2,11 @@
 
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
+use crate::load::LoadSample;
 use crate::memory::MemoryWatch;
 use crate::metric::Metric;
 use crate::record::{MemoryRun, MissingMetric, RunOutcome};
+use crate::serve::Service;
 use crate::stats::Random;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsString};
@@ -26,6 +28,8 @@ pub struct TimedRun {
     pub counters: BTreeMap<String, u64>,
     /// How it ended.
     pub outcome: RunOutcome,
+    /// What came of the load on it.
+    pub load: Option<LoadSample>,
 }
 
 /// Whatever runs contestants: the machine, or a model of one.
@@ -46,6 +50,14 @@ pub trait Executor {
         timeout: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError>;
+
+    /// Finds out whether a contestant's variant is in effect in it.
+    ///
+    /// # Errors
+    /// Where it is not, or the contestant cannot be started.
+    fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
+        self.watch(contestant, timeout, Duration::ZERO).map(drop)
+    }
 
     /// Runs a command around the runs.
     ///
@@ -82,7 +94,7 @@ pub struct StreamsPlan {
 }
 
 impl StreamsPlan {
-    fn open(&self) -> Result<Streams, SysError> {
+    pub(crate) fn open(&self) -> Result<Streams, SysError> {
         let failed = |what| move |error: std::io::Error| SysError { what, errno: error.raw_os_error().unwrap_or(0) };
         let null = PathBuf::from("/dev/null");
         let input = File::open(self.input.as_ref().unwrap_or(&null)).map_err(failed("opening the input"))?;
@@ -155,10 +167,10 @@ impl RealExecutor {
 }
 
 /// The environment of a contestant, as pairs of name and value.
-type Environment = Vec<(OsString, OsString)>;
+pub(crate) type Environment = Vec<(OsString, OsString)>;
 
 /// The file to execute and its environment.
-fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), LaunchError> {
+pub(crate) fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), LaunchError> {
     let environment = contestant.variant.environment(std::env::vars_os());
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let words = contestant.words();
@@ -186,7 +198,7 @@ fn counter_reason(error: &SysError) -> String {
     }
 }
 
-fn outcome(end: RunEnd) -> RunOutcome {
+pub(crate) fn outcome(end: RunEnd) -> RunOutcome {
     match end {
         RunEnd::Exited(status) => RunOutcome::Exited(status),
         RunEnd::Signalled(signal) => RunOutcome::Signalled(signal),
@@ -197,6 +209,9 @@ fn outcome(end: RunEnd) -> RunOutcome {
 impl Executor for RealExecutor {
     fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
         let padding = self.padding();
+        if let Some(load) = &contestant.load {
+            return Service { contestant, load, streams: &self.streams, padding }.timed();
+        }
         self.prepared(contestant)?;
         let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
         let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
@@ -209,7 +224,7 @@ impl Executor for RealExecutor {
                 counters.insert(which.name().to_owned(), reading.count);
             }
         }
-        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome: outcome(run.end) })
+        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome: outcome(run.end), load: None })
     }
 
     fn watch(
@@ -218,6 +233,9 @@ impl Executor for RealExecutor {
         timeout: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
+        if let Some(load) = &contestant.load {
+            return Service { contestant, load, streams: &self.streams, padding: None }.watched();
+        }
         let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
         let (program, environment) = locate(contestant).map_err(launch)?;
         let streams = self.streams.open()?;
@@ -228,6 +246,13 @@ impl Executor for RealExecutor {
                 Ok(Err(format!("a process cannot be watched here: {denied}")))
             }
             other => other.map(Ok),
+        }
+    }
+
+    fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
+        match &contestant.load {
+            Some(load) => Service { contestant, load, streams: &self.streams, padding: None }.proven(),
+            None => self.watch(contestant, timeout, Duration::ZERO).map(drop),
         }
     }
 

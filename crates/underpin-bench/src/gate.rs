@@ -1,10 +1,10 @@
-//! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`.
+//! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`, or `rps>-5%` where more is better.
 //!
 //! A gate fails only where the whole interval is past the limit, so noise alone does not fail a build; where the
 //! interval reaches over the limit it says that it does not know.
 
 use crate::compare::Comparison;
-use crate::metric::{Metric, UnknownMetric};
+use crate::metric::{Direction, Metric, UnknownMetric};
 use crate::stats::Interval;
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub struct Gate {
 pub struct GateRule {
     /// Which figure.
     pub metric: Metric,
-    /// The most that it may grow, as a share: 0.03 for `+3%`.
+    /// The most that it may grow, as a share: 0.03 for `+3%`; where more is better, the least.
     pub limit: f64,
 }
 
@@ -44,6 +44,14 @@ pub enum GateError {
     /// The form is wrong.
     #[error("cannot read the limit {0:?}; write `METRIC<+N%`, as in `wall<+3%,rss<+5%`")]
     Form(String),
+    /// The wrong side.
+    #[error("{metric}: {} is better, so write `{metric}{}N%`", if *.more { "more" } else { "less" }, if *.more { '>' } else { '<' })]
+    Side {
+        /// The figure.
+        metric: Metric,
+        /// More of it is better.
+        more: bool,
+    },
     /// No such figure.
     #[error(transparent)]
     Metric(#[from] UnknownMetric),
@@ -57,10 +65,15 @@ impl GateRule {
             return GateResult::NotMeasured;
         };
         let confident = comparison.is_some_and(|comparison| comparison.ratio.is_confident());
-        match 1.0 + self.limit {
-            limit if low > limit && confident => GateResult::Failed,
-            limit if high <= limit && confident => GateResult::Kept,
-            _ => GateResult::Unsure,
+        let limit = 1.0 + self.limit;
+        let (past, within) = match self.metric.direction() {
+            Direction::LowerIsBetter => (low > limit, high <= limit),
+            Direction::HigherIsBetter => (high < limit, low >= limit),
+        };
+        match () {
+            () if past && confident => GateResult::Failed,
+            () if within && confident => GateResult::Kept,
+            () => GateResult::Unsure,
         }
     }
 }
@@ -76,20 +89,28 @@ impl FromStr for Gate {
 
 fn rule(text: &str) -> Result<GateRule, GateError> {
     let wrong = || GateError::Form(text.trim().to_owned());
-    let (metric, limit) = text.split_once('<').ok_or_else(wrong)?;
+    let at = text.find(['<', '>']).ok_or_else(wrong)?;
+    let ((metric, limit), is_least) = (text.split_at(at), text[at..].starts_with('>'));
+    let limit = &limit[1..];
     let percent = limit.trim_start_matches('=').trim().strip_suffix('%').ok_or_else(wrong)?.trim();
     let percent: f64 = percent.parse().map_err(|_| wrong())?;
     if !(percent > -100.0 && percent.is_finite()) {
         return Err(wrong());
     }
-    Ok(GateRule { metric: metric.trim().parse()?, limit: percent / 100.0 })
+    let metric: Metric = metric.trim().parse()?;
+    let more = metric.direction() == Direction::HigherIsBetter;
+    if more != is_least {
+        return Err(GateError::Side { metric, more });
+    }
+    Ok(GateRule { metric, limit: percent / 100.0 })
 }
 
 impl fmt::Display for GateRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Rounded, since 0.07 * 100 is not 7 in binary.
         let percent = (self.limit * 1e6).round() / 1e4;
-        write!(f, "{}<{percent:+}%", self.metric)
+        let sign = if self.metric.direction() == Direction::HigherIsBetter { '>' } else { '<' };
+        write!(f, "{}{sign}{percent:+}%", self.metric)
     }
 }
 
@@ -115,8 +136,13 @@ mod tests {
         let gate: Gate = "wall<+3%, rss<5 %,minor-faults<-7%".parse().unwrap();
         let texts: Vec<String> = gate.rules.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["wall<+3%", "rss<+5%", "minor-faults<-7%"]);
-        for wrong in ["", "wall", "wall<3", "wall>3%", "wall<x%", "wall<+3%,", "wall<-100%"] {
+        for wrong in ["", "wall", "wall<3", "wall<x%", "wall<+3%,", "wall<-100%"] {
             assert!(matches!(wrong.parse::<Gate>(), Err(GateError::Form(_))), "{wrong}");
+        }
+        let gate: Gate = "rps>-5%, p99.9 < +10 %".parse().unwrap();
+        assert_eq!(gate.rules.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rps>-5%", "p99.9<+10%"]);
+        for (wrong, words) in [("wall>3%", "less is better, so write `wall<N%`"), ("rps<3%", "write `rps>N%`")] {
+            assert!(wrong.parse::<Gate>().unwrap_err().to_string().contains(words), "{wrong}");
         }
         assert!("walls<3%".parse::<Gate>().unwrap_err().to_string().contains("there are wall"));
     }
@@ -130,5 +156,10 @@ mod tests {
         assert_eq!(judge(0.99, 1.03, 0.95), GateResult::Kept);
         assert_eq!(judge(1.5, 1.6, 0.75), GateResult::Unsure, "two blocks prove nothing");
         assert_eq!(rule.judge(None), GateResult::NotMeasured);
+        let rule = GateRule { metric: Metric::Rps, limit: -0.05 };
+        let judge = |low, high| rule.judge(Some(&comparison(low, high, 0.95)));
+        assert_eq!(judge(0.90, 0.94), GateResult::Failed);
+        assert_eq!(judge(0.90, 0.96), GateResult::Unsure);
+        assert_eq!(judge(0.95, 1.30), GateResult::Kept, "more is no failure");
     }
 }

@@ -6,6 +6,7 @@ use crate::compare::{least_blocks, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::executor::{Executor, TimedRun};
+use crate::load::Load;
 use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
 use crate::record::{End, Header, MemoryRun, MissingMetric, Record, RunOutcome, Sample, Stopped, VariantRecord};
@@ -123,7 +124,13 @@ impl Experiment {
             variants: self.contestants.iter().map(variant).collect(),
             reference: self.reference,
             rules: self.rules.clone(),
+            load: self.load().map(Load::record),
         }
+    }
+
+    /// The load, where the contestants are servers; it is the same for all.
+    fn load(&self) -> Option<&Load> {
+        self.contestants.iter().find_map(|contestant| contestant.load.as_deref())
     }
 }
 
@@ -172,8 +179,8 @@ impl Session<'_> {
     /// Variants that can prove themselves do so before anything is timed.
     fn prove(&mut self) -> Result<(), BenchError> {
         for contestant in self.experiment.contestants.iter().filter(|contestant| contestant.variant.proof.is_some()) {
-            let (timeout, settle) = (self.timeout(), Duration::ZERO);
-            self.around(contestant, |executor| executor.watch(contestant, timeout, settle).map(drop))?;
+            let timeout = self.timeout();
+            self.around(contestant, |executor| executor.prove(contestant, timeout))?;
         }
         Ok(())
     }
@@ -207,7 +214,14 @@ impl Session<'_> {
             Ok((at, executor.run(contestant, timeout)?))
         })?;
         self.accept(contestant, run.outcome)?;
-        Ok((at, run))
+        match &run.load {
+            Some(load) if load.requests == 0 && !self.rules().ignore_failure => {
+                let requests = load.errors.total() + load.unsent;
+                let reason = load.first_failure.clone().unwrap_or_else(|| "the load was too short".to_owned());
+                Err(BenchError::NoAnswers { name: contestant.name.clone(), requests, reason })
+            }
+            _ => Ok((at, run)),
+        }
     }
 
     /// Whether a run counts.
@@ -229,12 +243,12 @@ impl Session<'_> {
         let (mut block, mut runs, mut check_at, mut longest) = (0u32, 0u32, 6u32, Duration::ZERO);
         loop {
             let before = self.executor.elapsed();
-            let left = self.most_runs().saturating_sub(runs);
-            let order = if left == 1 { schedule.one_way() } else { schedule.block() };
+            let one_way = self.most_runs().saturating_sub(runs) == 1 || self.experiment.load().is_some();
+            let order = if one_way { schedule.one_way() } else { schedule.block() };
             for &index in &order {
                 self.timed_run(index, block)?;
             }
-            runs += if left == 1 { 1 } else { 2 };
+            runs += if one_way { 1 } else { 2 };
             block += 1;
             let now = self.executor.elapsed();
             longest = longest.max(now - before);
@@ -264,6 +278,7 @@ impl Session<'_> {
             involuntary_switches: run.usage.involuntary_switches,
             counters: run.counters,
             outcome: run.outcome,
+            load: run.load,
         };
         self.observer.sample(&sample)?;
         self.record.samples.push(sample);
@@ -280,7 +295,9 @@ impl Session<'_> {
             return 0;
         }
         let compared = self.experiment.contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
-        u32::try_from(2 * least_blocks(compared)).unwrap_or(u32::MAX)
+        // A run of a server is long: what the machine does within it evens out, so a block is one run of each.
+        let runs = if self.experiment.load().is_some() { 1 } else { 2 };
+        u32::try_from(runs * least_blocks(compared)).unwrap_or(u32::MAX)
     }
 
     /// Whether there is a reason to stop after a block, `took` after the first timed run began.
@@ -309,11 +326,12 @@ impl Session<'_> {
     fn narrow(&self, until: Until) -> bool {
         let reference = self.experiment.reference;
         let others = (0..self.experiment.contestants.len()).filter(|&index| !until.ratio || index != reference);
+        let metric = if self.experiment.load().is_some() { self.record.primary() } else { until.metric };
         others.into_iter().all(|index| {
             let interval = if until.ratio {
-                paired_ratio(&self.record, until.metric, reference, index).ok().map(|found| found.ratio)
+                paired_ratio(&self.record, metric, reference, index).ok().map(|found| found.ratio)
             } else {
-                median_interval(&self.record.blocks(until.metric, index), Bootstrap::default())
+                median_interval(&self.record.blocks(metric, index), Bootstrap::default())
             };
             interval.is_some_and(|interval| interval.is_confident() && interval.relative_half_width() <= until.within)
         })
@@ -322,7 +340,8 @@ impl Session<'_> {
     /// The memory pass; stops early where the machine does not allow it or the budget is spent.
     fn watched(&mut self) -> Result<(), BenchError> {
         let mut schedule = Schedule::new(self.experiment.contestants.len(), self.rules().seed ^ 1);
-        let mut longest = Duration::ZERO;
+        let each = self.experiment.load().map_or(Duration::ZERO, Load::least_time);
+        let mut longest = each * u32::try_from(self.experiment.contestants.len()).unwrap_or(1);
         for block in 0..self.rules().memory_runs {
             let before = self.executor.elapsed();
             let budget = self.rules().budget_ns.map(Duration::from);
@@ -357,16 +376,20 @@ impl Session<'_> {
     }
 
     fn no_memory(&mut self, reason: &str) {
-        for metric in Metric::all().filter(|metric| metric.pass() == Pass::Memory) {
-            self.missing.push(MissingMetric { metric, reason: reason.to_owned() });
-        }
+        let timed = |metric: Metric| self.record.samples.iter().any(|sample| metric.of_sample(sample).is_some());
+        let missing = Metric::all().filter(|&metric| metric.pass() == Pass::Memory && !timed(metric));
+        self.missing.extend(missing.map(|metric| MissingMetric { metric, reason: reason.to_owned() }));
     }
 
     fn finish(mut self, stopped: Stopped) -> Result<Record, BenchError> {
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(self.executor.missing());
+        if self.experiment.contestants.iter().any(|contestant| !contestant.is_started()) {
+            let reason = "somebody else runs the server: start it here with --serve".to_owned();
+            missing.push(MissingMetric { metric: Metric::CpuPerRequest, reason });
+        }
         let grown = |run: &MemoryRun| Metric::RssGrowth.of_memory(run).is_some();
-        if !self.record.memory.is_empty() && !self.record.memory.iter().any(grown) {
+        if !self.record.memory.is_empty() && !self.record.memory.iter().any(grown) && self.experiment.load().is_none() {
             let settle = self.rules().settle_ns.seconds();
             let reason = format!("the command ended before it had settled ({settle} s, --settle)");
             missing.push(MissingMetric { metric: Metric::RssGrowth, reason });

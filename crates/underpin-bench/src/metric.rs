@@ -27,19 +27,35 @@ pub enum Metric {
     InvoluntarySwitches,
     /// A counter of the processor, in user space.
     Counter(HardwareCounter),
+    /// Answers of a server in a second.
+    Rps,
+    /// The time that half of its answers do not exceed.
+    P50,
+    /// The time that 90 of 100 answers do not exceed.
+    P90,
+    /// The time that 99 of 100 answers do not exceed.
+    P99,
+    /// The time that 999 of 1000 answers do not exceed.
+    P999,
+    /// The longest answer.
+    LatencyMax,
+    /// Requests that failed or were never sent.
+    Errors,
+    /// Processor time of a server for each answer.
+    CpuPerRequest,
     /// Peak resident memory of the process tree.
     Rss,
     /// Peak proportional memory of the process tree.
     Pss,
     /// Peak memory that only one process maps and that it has written to.
     Dirty,
-    /// Resident memory of the first process when it ends.
+    /// Resident memory of the first process when it ends; of a server and its children after the load.
     RssEnd,
     /// Proportional memory of the first process when it ends.
     PssEnd,
     /// Private dirty memory of the first process when it ends.
     DirtyEnd,
-    /// Resident memory of the first process at its end less that after start-up.
+    /// Resident memory of the first process at its end less that after start-up; of a server, over the load.
     RssGrowth,
 }
 
@@ -52,6 +68,8 @@ pub enum Unit {
     Bytes,
     /// Events.
     Count,
+    /// Events in a second.
+    PerSecond,
 }
 
 /// Which figures are the better ones.
@@ -80,6 +98,7 @@ impl Unit {
             Unit::Seconds => "seconds",
             Unit::Bytes => "bytes",
             Unit::Count => "count",
+            Unit::PerSecond => "per_second",
         }
     }
 }
@@ -97,11 +116,19 @@ impl Pass {
 
 impl Metric {
     /// Those of every machine, in the order of a report.
-    pub const BASIC: [Metric; 15] = [
+    pub const BASIC: [Metric; 23] = [
         Metric::Wall,
         Metric::User,
         Metric::System,
         Metric::Cpu,
+        Metric::Rps,
+        Metric::P50,
+        Metric::P90,
+        Metric::P99,
+        Metric::P999,
+        Metric::LatencyMax,
+        Metric::Errors,
+        Metric::CpuPerRequest,
         Metric::Rss,
         Metric::Pss,
         Metric::Dirty,
@@ -114,12 +141,6 @@ impl Metric {
         Metric::VoluntarySwitches,
         Metric::InvoluntarySwitches,
     ];
-
-    /// Figures of time by which variants are chosen: the first that there is counts.
-    pub const TIMES: [Metric; 1] = [Metric::Wall];
-
-    /// The same for memory.
-    pub const MEMORIES: [Metric; 1] = [Metric::Rss];
 
     /// All of them, in the order of a report.
     pub fn all() -> impl Iterator<Item = Metric> {
@@ -134,6 +155,14 @@ impl Metric {
             Metric::User => "user",
             Metric::System => "sys",
             Metric::Cpu => "cpu",
+            Metric::Rps => "rps",
+            Metric::P50 => "p50",
+            Metric::P90 => "p90",
+            Metric::P99 => "p99",
+            Metric::P999 => "p99.9",
+            Metric::LatencyMax => "latency-max",
+            Metric::Errors => "errors",
+            Metric::CpuPerRequest => "cpu-per-request",
             Metric::Rss => "rss",
             Metric::Pss => "pss",
             Metric::Dirty => "dirty",
@@ -157,6 +186,14 @@ impl Metric {
             Metric::User => "time in user space",
             Metric::System => "time in the kernel",
             Metric::Cpu => "processor time",
+            Metric::Rps => "requests per second",
+            Metric::P50 => "answer time, median (p50)",
+            Metric::P90 => "answer time, p90",
+            Metric::P99 => "answer time, p99",
+            Metric::P999 => "answer time, p99.9",
+            Metric::LatencyMax => "longest answer time",
+            Metric::Errors => "failed requests",
+            Metric::CpuPerRequest => "processor time per request",
             Metric::Rss => "peak resident memory",
             Metric::Pss => "peak proportional memory",
             Metric::Dirty => "peak private dirty memory",
@@ -176,7 +213,17 @@ impl Metric {
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
-            Metric::Wall | Metric::User | Metric::System | Metric::Cpu => Unit::Seconds,
+            Metric::Wall
+            | Metric::User
+            | Metric::System
+            | Metric::Cpu
+            | Metric::P50
+            | Metric::P90
+            | Metric::P99
+            | Metric::P999
+            | Metric::LatencyMax
+            | Metric::CpuPerRequest => Unit::Seconds,
+            Metric::Rps => Unit::PerSecond,
             Metric::Rss
             | Metric::Pss
             | Metric::Dirty
@@ -191,21 +238,27 @@ impl Metric {
     /// Which of its figures are the better ones.
     #[must_use]
     pub const fn direction(self) -> Direction {
-        Direction::LowerIsBetter
+        match self {
+            Metric::Rps => Direction::HigherIsBetter,
+            _ => Direction::LowerIsBetter,
+        }
     }
 
-    /// Where it comes from.
+    /// Where it comes from, for a command that ends. What a server has after a load is read in the timed runs.
     #[must_use]
     pub const fn pass(self) -> Pass {
         match self.unit() {
             Unit::Bytes => Pass::Memory,
-            Unit::Seconds | Unit::Count => Pass::Timed,
+            Unit::Seconds | Unit::Count | Unit::PerSecond => Pass::Timed,
         }
     }
 
     /// Its figure in a timed run, in base units.
     #[must_use]
     pub fn of_sample(self, sample: &Sample) -> Option<f64> {
+        if let Some(load) = &sample.load {
+            return load.figure(self);
+        }
         Some(match self {
             Metric::Wall => sample.wall_ns.seconds(),
             Metric::User => sample.user_ns.seconds(),

@@ -1,17 +1,20 @@
 //! A model of a machine with a clock of its own: `sleep 0.5` takes half a second of it, and no time at all.
 //!
 //! For snapshots of screens and tests of the schedule. Noise comes from a seed. Words: `sleep SECONDS`, then any of
-//! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`.
+//! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same words, and
+//! `errors=N`; one that somebody else runs answers 1,000 in a second.
 
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::executor::{Executor, TimedRun};
+use crate::load::{Latency, Load, LoadErrors, LoadSample, Server};
 use crate::metric::Metric;
 use crate::record::{MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, RunOutcome};
 use crate::stats::Random;
 use crate::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use underpin_load::Pace;
 use underpin_sys::{HardwareCounter, LaunchError, Usage};
 
 /// Runs nothing.
@@ -48,7 +51,7 @@ fn model(contestant: &Contestant) -> Result<Model, BenchError> {
         match word.split_once('=') {
             Some(("memory", text)) => model.bytes = text.parse::<f64>().unwrap_or(8.0) * 1024.0 * 1024.0,
             Some(("noise", text)) => model.noise = text.parse().unwrap_or(0.0),
-            Some(("status", text)) => model.status = text.parse().unwrap_or(1),
+            Some(("status" | "errors", text)) => model.status = text.parse().unwrap_or(1),
             _ => model.seconds = word.parse().unwrap_or(model.seconds),
         }
     }
@@ -57,8 +60,74 @@ fn model(contestant: &Contestant) -> Result<Model, BenchError> {
     if known { Ok(model) } else { Err(BenchError::Launch { name: contestant.name.clone(), source: unknown() }) }
 }
 
+/// What a server of the model does; its seconds are requests in a second.
+fn served(contestant: &Contestant) -> Result<Model, BenchError> {
+    let load = contestant.load.as_ref();
+    if load.is_some_and(|load| load.server == Server::Running) {
+        return Ok(Model { seconds: 1000.0, bytes: 0.0, noise: 0.02, status: 0 });
+    }
+    let mut words = contestant.words();
+    let known = words.first().is_some_and(|word| word == "serve");
+    if known {
+        words[0] = "sleep".into();
+    }
+    let variant = crate::Variant { wrapper: words, ..crate::Variant::default() };
+    model(&Contestant { variant, ..contestant.clone() })
+}
+
+impl MockExecutor {
+    /// A run of a server: answer times that follow from the number of connections (Little's law), with a tail.
+    fn serve(&mut self, contestant: &Contestant, load: &Load) -> Result<TimedRun, BenchError> {
+        let model = served(contestant)?;
+        self.log.push(contestant.name.clone());
+        let noise = 1.0 - model.noise * self.random.unit();
+        let rate = match load.pace {
+            Pace::Closed { .. } => model.seconds * noise,
+            Pace::Open { rate, .. } => rate.min(model.seconds * noise),
+        };
+        let window = load.window.as_secs_f64();
+        let mean = load.pace.connections() as f64 / (model.seconds * noise);
+        let at = |factor: f64| Nanos((mean * factor * 1e9) as u64);
+        let answered = (rate * window) as u64;
+        let is_ours = load.server == Server::Started;
+        let memory = |share: f64| {
+            let bytes = |of: f64| Bytes((model.bytes * share * of) as u64);
+            let point = MemoryPoint { at_ns: Nanos(0), rss: bytes(1.0), pss: bytes(0.9), private_dirty: bytes(0.8) };
+            is_ours.then_some(point)
+        };
+        let curve = Latency::SHARES.map(|share| at(0.7 + share.powi(8) * 4.0));
+        let sample = LoadSample {
+            window_ns: load.window.into(),
+            requests: answered,
+            answered,
+            bytes: Bytes(answered * 850),
+            errors: LoadErrors { timed_out: u64::try_from(model.status).unwrap_or(0), ..LoadErrors::default() },
+            first_failure: (model.status > 0).then(|| "it takes connections and does not answer in time".to_owned()),
+            latency: Some(Latency {
+                p50_ns: at(0.9),
+                p90_ns: at(1.6),
+                p99_ns: at(2.5),
+                p999_ns: at(4.0),
+                max_ns: at(6.0),
+                curve_ns: curve.to_vec(),
+            }),
+            cpu_ns: is_ours.then(|| Nanos((window * 0.9e9) as u64)),
+            memory_before: memory(0.4),
+            memory_after: memory(1.0),
+            busy_thousandths: 300,
+            ..LoadSample::default()
+        };
+        self.clock += load.least_time();
+        let (usage, counters) = (Usage::default(), BTreeMap::new());
+        Ok(TimedRun { wall: load.window, usage, counters, outcome: RunOutcome::Exited(0), load: Some(sample) })
+    }
+}
+
 impl Executor for MockExecutor {
     fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+        if let Some(load) = &contestant.load {
+            return self.serve(contestant, load);
+        }
         let model = model(contestant)?;
         self.log.push(contestant.name.clone());
         let slower = 1.0 + self.drift * self.clock.as_secs_f64();
@@ -77,7 +146,7 @@ impl Executor for MockExecutor {
             voluntary_switches: 2,
             involuntary_switches: 1,
         };
-        Ok(TimedRun { wall, usage, counters: BTreeMap::new(), outcome })
+        Ok(TimedRun { wall, usage, counters: BTreeMap::new(), outcome, load: None })
     }
 
     fn watch(
@@ -86,7 +155,14 @@ impl Executor for MockExecutor {
         _: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
-        let model = model(contestant)?;
+        if contestant.load.as_ref().is_some_and(|load| load.server == Server::Running) {
+            return Ok(Err("somebody else runs the server".to_owned()));
+        }
+        let seconds = contestant.load.as_ref().map(|load| load.window.as_secs_f64());
+        let model = match seconds {
+            None => model(contestant)?,
+            Some(seconds) => Model { seconds, status: 0, ..served(contestant)? },
+        };
         self.log.push(format!("watch {}", contestant.name));
         self.clock += Duration::from_secs_f64(model.seconds);
         let peak = (model.bytes * (1.0 + 0.01 * self.random.unit())).round();

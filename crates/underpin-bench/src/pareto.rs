@@ -47,7 +47,7 @@ impl Pareto {
     /// The front of a record; `None` where fewer than two variants have both figures. The reference's copy is not one
     /// of the choices.
     pub(crate) fn of(record: &Record, variants: &[VariantSummary]) -> Option<Pareto> {
-        let metrics = axes(variants)?;
+        let metrics = axes(record, variants)?;
         let choices: Vec<usize> = (0..variants.len())
             .filter(|&index| !record.header.variants[index].is_copy)
             .filter(|&index| metrics.iter().all(|&metric| variants[index].metric(metric).is_some()))
@@ -75,10 +75,11 @@ impl Pareto {
     }
 }
 
-/// A figure of time and one of memory that some variant has: for a server what its clients feel.
-fn axes(variants: &[VariantSummary]) -> Option<[Metric; 2]> {
-    let some_has = |metric: &Metric| variants.iter().any(|variant| variant.metric(*metric).is_some());
-    Some([Metric::TIMES.into_iter().find(some_has)?, Metric::MEMORIES.into_iter().find(some_has)?])
+/// A figure of time and one of memory, where some variant has them: for a server what its clients feel.
+fn axes(record: &Record, variants: &[VariantSummary]) -> Option<[Metric; 2]> {
+    let some_has = |metric: Metric| variants.iter().any(|variant| variant.metric(metric).is_some());
+    let axes = [record.primary(), record.primary_memory()];
+    axes.into_iter().all(some_has).then_some(axes)
 }
 
 struct Field<'a> {

@@ -1,5 +1,6 @@
 //! The raw figures of one experiment, as they are stored: nothing in here is computed from another part.
 
+use crate::load::{LoadRecord, LoadSample};
 use crate::machine::Machine;
 use crate::metric::Metric;
 use crate::rules::Rules;
@@ -35,6 +36,9 @@ pub struct Header {
     pub reference: usize,
     /// The rules of the experiment.
     pub rules: Rules,
+    /// The load, where the work is that of servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadRecord>,
 }
 
 /// One variant, in words.
@@ -61,6 +65,25 @@ pub enum RunOutcome {
     Signalled(i32),
     /// It was killed at the end of its time.
     TimedOut,
+}
+
+impl Record {
+    /// The figure that an experiment is about, by which its length, its noise and its drift are judged.
+    #[must_use]
+    pub fn primary(&self) -> Metric {
+        match &self.header.load {
+            None => Metric::Wall,
+            // At a fixed rate the number of answers is the rate.
+            Some(load) if load.rate.is_some() => Metric::P99,
+            Some(_) => Metric::Rps,
+        }
+    }
+
+    /// The figure of memory that goes with it. What a server holds after the load is known of every timed run.
+    #[must_use]
+    pub fn primary_memory(&self) -> Metric {
+        if self.header.load.is_some() { Metric::RssEnd } else { Metric::Rss }
+    }
 }
 
 impl RunOutcome {
@@ -99,6 +122,10 @@ pub struct Sample {
     pub counters: BTreeMap<String, u64>,
     /// How it ended.
     pub outcome: RunOutcome,
+    /// What came of the load, where the run was that of a server; its time on the wall is then that of the load, and
+    /// what the kernel accounted is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadSample>,
 }
 
 /// Memory at one moment.

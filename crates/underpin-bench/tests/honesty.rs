@@ -40,7 +40,7 @@ impl Executor for Noisy {
         self.machinery.runs += 1;
         let wall = Duration::from_secs_f64(wall);
         let usage = Usage { user: wall, ..Usage::default() };
-        Ok(TimedRun { wall, usage, counters: Default::default(), outcome: RunOutcome::Exited(0) })
+        Ok(TimedRun { wall, usage, counters: Default::default(), outcome: RunOutcome::Exited(0), load: None })
     }
 
     fn watch(
@@ -73,6 +73,7 @@ fn compare(seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
         variant: Variant::default(),
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     };
     let machinery = Machinery { random: Random::new(rules.seed ^ 0xabcd), clock: 0.0, runs: 0, state: 0.0 };
     let contestants = [("a", seconds[0]), ("b", seconds[1])].map(contestant).to_vec();

@@ -17,6 +17,7 @@ fn contestant(name: &str, text: &str) -> Contestant {
         variant: Variant::default(),
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     }
 }
 
@@ -168,7 +169,7 @@ fn too_few_runs_claim_nothing_and_say_why() {
     let contestants = vec![contestant("a", "sleep 0.05 noise=0"), contestant("b", "sleep 0.1 noise=0")];
     let (_, analysis) = run(&experiment(contestants, runs(4)));
     assert_eq!(analysis.comparison(1, Metric::Wall).unwrap().verdict(), Verdict::Undecided);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 8 })));
+    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 8, runs: 16 })));
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn contestant(name: &str, text: &str) -> Contestant {
         variant: Variant::default(),
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     }
 }
 

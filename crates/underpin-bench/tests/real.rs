@@ -17,6 +17,7 @@ fn contestant(text: &str) -> Contestant {
         variant: Variant::default(),
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     }
 }
 

@@ -14,6 +14,7 @@ fn experiment() -> Experiment {
         variant: Variant { changes: vec![("A".into(), Some("1".into())), ("B".into(), None)], ..Variant::default() },
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     };
     Experiment {
         contestants: vec![contestant("a", "sleep 0.5"), contestant("b", "sleep 0.6")],

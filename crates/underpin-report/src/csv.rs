@@ -33,6 +33,7 @@ pub fn bench(document: &BenchDocument) -> String {
                 UnitRecord::Seconds => "seconds",
                 UnitRecord::Bytes => "bytes",
                 UnitRecord::Count => "count",
+                UnitRecord::PerSecond => "per_second",
             };
             let mut row = vec![field(&variant.name), record.metric.clone(), unit.to_owned(), record.count.to_string()];
             let median = record.median;
@@ -69,7 +70,21 @@ fn field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::field;
+    use super::{bench, field};
+    use crate::document::bench::BenchDocument;
+    use crate::testing::served_bench;
+
+    #[test]
+    fn figures_of_servers_are_rows_in_base_units() {
+        let (record, analysis) = served_bench();
+        let text = bench(&BenchDocument::new(&record, &analysis));
+        for row in
+            ["glibc,rps,per_second,", "mimalloc,p99.9,seconds,", "mimalloc,errors,count,", "glibc,rss-growth,bytes,"]
+        {
+            assert!(text.lines().any(|line| line.starts_with(row)), "{row}: {text}");
+        }
+        assert!(!text.contains(",wall,"), "{text}");
+    }
 
     #[test]
     fn fields_that_would_break_a_row_are_quoted() {

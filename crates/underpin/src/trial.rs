@@ -40,6 +40,7 @@ pub fn allocators(
         variant: Variant::default(),
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     };
     let mut contestants = vec![plain.clone()];
     for name in TRIED {

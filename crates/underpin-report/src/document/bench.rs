@@ -21,6 +21,9 @@ pub struct BenchDocument {
     pub machine: MachineRecord,
     /// How it was measured.
     pub method: MethodRecord,
+    /// The load, where the work is that of servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadMethodRecord>,
     /// What was compared, in the order given.
     pub variants: Vec<BenchVariant>,
     /// Every variant beside the reference, one entry for each figure.
@@ -72,6 +75,72 @@ pub struct MachineRecord {
     /// The same at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_after: Option<f64>,
+}
+
+/// The load on every server.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LoadMethodRecord {
+    /// `METHOD URL`.
+    pub request: String,
+    /// Requests in a second, where they are sent at a fixed rate; else each connection sends the next request when the
+    /// answer to the last is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Connections at most.
+    pub connections: usize,
+    /// Threads of the load generator.
+    pub threads: usize,
+    /// Load before the figures count.
+    pub warmup_seconds: f64,
+    /// Load whose figures count.
+    pub window_seconds: f64,
+    /// The server was started for each run; else somebody else ran it.
+    pub starts_server: bool,
+}
+
+/// What came of the load in one run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LoadRunRecord {
+    /// Requests that were due in the window and got a good answer.
+    pub requests: u64,
+    /// Good answers within the window.
+    pub answered: u64,
+    /// How long the window was.
+    pub window_seconds: f64,
+    /// Requests that failed, by kind.
+    pub errors: LoadErrorsRecord,
+    /// At a fixed rate: requests whose turn never came. Their waiting, and that of time-outs, is in the answer times.
+    pub unsent: u64,
+    /// Bytes of answers.
+    pub bytes: u64,
+    /// The distribution of the answer times: a share of the requests, and the time that they do not exceed.
+    pub answer_times: Vec<AnswerTimeRecord>,
+    /// The share of the time that the load generator's busiest thread kept a processor.
+    pub generator_busy: f64,
+    /// At a fixed rate: how much later than due the generator's own timer woke it, on average.
+    pub generator_lag_seconds: f64,
+}
+
+/// Requests that failed.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct LoadErrorsRecord {
+    /// No connection could be made.
+    pub connect: u64,
+    /// Answered with a status of 400 or above.
+    pub status: u64,
+    /// The connection broke, or the answer was none.
+    pub broken: u64,
+    /// No answer in time.
+    pub timed_out: u64,
+}
+
+/// A point of a distribution.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct AnswerTimeRecord {
+    /// A share of the requests, from 0 to 1.
+    pub share: f64,
+    /// They do not take longer.
+    pub seconds: f64,
 }
 
 /// How it was measured.
@@ -155,7 +224,7 @@ pub struct IntervalRecord {
 /// One figure of a variant over its runs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MetricRecord {
-    /// Its name: `wall`, `user`, `sys`, `cpu`, `rss`, ...
+    /// Its name: `wall`, `user`, `sys`, `cpu`, `rss`, ..., of a server `rps`, `p50`, `p99`, ...
     pub metric: String,
     /// What it is, in a few words.
     pub label: String,
@@ -193,6 +262,8 @@ pub enum UnitRecord {
     Bytes,
     /// Events.
     Count,
+    /// Events in a second.
+    PerSecond,
 }
 
 /// Which figures are the better ones.
@@ -226,6 +297,9 @@ pub struct RunRecord {
     pub figures: BTreeMap<String, f64>,
     /// Its exit status; null where a signal ended it.
     pub exit_status: Option<i32>,
+    /// What came of the load, where it is the run of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadRunRecord>,
 }
 
 /// One watched run.

@@ -5,8 +5,8 @@ use super::bench::*;
 use std::collections::BTreeMap;
 use underpin_bench::stats::{CONFIDENCE, Interval};
 use underpin_bench::{
-    Analysis, Comparison, Direction, Gate, GateResult, MemoryPoint, Metric, MetricSummary, Pareto, Pass, Record,
-    RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
+    Analysis, Comparison, Direction, Gate, GateResult, Latency, LoadRecord, LoadSample, MemoryPoint, Metric,
+    MetricSummary, Pareto, Pass, Record, RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
 };
 
 impl BenchDocument {
@@ -22,6 +22,7 @@ impl BenchDocument {
             started_unix_seconds: record.header.started,
             machine: machine(record),
             method: method(record),
+            load: record.header.load.as_ref().map(load_method),
             variants,
             comparisons: analysis
                 .comparisons
@@ -172,6 +173,39 @@ fn method(record: &Record) -> MethodRecord {
     }
 }
 
+fn load_method(load: &LoadRecord) -> LoadMethodRecord {
+    LoadMethodRecord {
+        request: load.request.clone(),
+        rate: load.rate,
+        connections: load.connections,
+        threads: load.threads,
+        warmup_seconds: load.warmup_ns.seconds(),
+        window_seconds: load.window_ns.seconds(),
+        starts_server: load.is_ours,
+    }
+}
+
+fn load_run(load: &LoadSample) -> LoadRunRecord {
+    let errors = load.errors;
+    let curve = load.latency.iter().flat_map(|latency| Latency::SHARES.into_iter().zip(&latency.curve_ns));
+    LoadRunRecord {
+        requests: load.requests,
+        answered: load.answered,
+        window_seconds: load.window_ns.seconds(),
+        errors: LoadErrorsRecord {
+            connect: errors.connect,
+            status: errors.status,
+            broken: errors.broken,
+            timed_out: errors.timed_out,
+        },
+        unsent: load.unsent,
+        bytes: load.bytes.0,
+        answer_times: curve.map(|(share, time)| AnswerTimeRecord { share, seconds: time.seconds() }).collect(),
+        generator_busy: f64::from(load.busy_thousandths) / 1000.0,
+        generator_lag_seconds: load.lag_ns.seconds(),
+    }
+}
+
 fn variant(record: &Record, analysis: &Analysis, index: usize) -> BenchVariant {
     let (header, summary) = (&record.header.variants[index], &analysis.variants[index]);
     let samples = record.samples.iter().filter(|sample| sample.variant == index);
@@ -193,6 +227,7 @@ fn variant(record: &Record, analysis: &Analysis, index: usize) -> BenchVariant {
                     RunOutcome::Exited(status) => Some(status),
                     RunOutcome::Signalled(_) | RunOutcome::TimedOut => None,
                 },
+                load: sample.load.as_ref().map(load_run),
             })
             .collect(),
         memory_runs: watched
@@ -232,6 +267,7 @@ fn metric(summary: &MetricSummary) -> MetricRecord {
             Unit::Seconds => UnitRecord::Seconds,
             Unit::Bytes => UnitRecord::Bytes,
             Unit::Count => UnitRecord::Count,
+            Unit::PerSecond => UnitRecord::PerSecond,
         },
         direction: match summary.metric.direction() {
             Direction::LowerIsBetter => DirectionRecord::LowerIsBetter,

@@ -1,8 +1,10 @@
 //! Records of a machine that is a model.
 
+use std::sync::Arc;
+use std::time::Duration;
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Hooks, Machine, MockExecutor, Record, Rules, Shell, Silent, Variant,
-    analyse, measure,
+    Analysis, Command, Contestant, Experiment, Hooks, Load, Machine, MockExecutor, Pace, Record, Rules, Server, Shell,
+    Silent, Variant, analyse, measure,
 };
 
 fn contestant(name: &str, command: &str) -> Contestant {
@@ -12,6 +14,7 @@ fn contestant(name: &str, command: &str) -> Contestant {
         variant: Variant { changes: vec![("MALLOC_ARENA_MAX".into(), Some("1".into()))], ..Variant::default() },
         hooks: Hooks::default(),
         is_copy: false,
+        load: None,
     }
 }
 
@@ -41,6 +44,31 @@ pub(crate) fn sample_bench() -> (Record, Analysis) {
         copy,
     ];
     record(contestants, Rules { runs: Some(20), ..Rules::default() }, 1_000_000)
+}
+
+/// Two servers under load, one of which fails at times.
+pub(crate) fn served_bench() -> (Record, Analysis) {
+    let load = Load {
+        server: Server::Started,
+        line: "GET http://127.0.0.1:{PORT}/".to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+        pace: Pace::Closed { connections: 16 },
+        threads: 1,
+        warmup: Duration::from_secs(1),
+        window: Duration::from_secs(5),
+        timeout: Duration::from_secs(10),
+        ready: Duration::from_secs(30),
+        settle: Duration::from_millis(200),
+    };
+    let load = Arc::new(load);
+    let served = |name: &str, text: &str| Contestant { load: Some(Arc::clone(&load)), ..contestant(name, text) };
+    let contestants = vec![
+        served("glibc", "serve 4000 memory=300"),
+        served("jemalloc", "serve 4400 memory=120 noise=0.01"),
+        served("mimalloc", "serve 4010 memory=130 errors=400"),
+    ];
+    record(contestants, Rules { min_runs: 4, memory_runs: 1, ..Rules::default() }, 3_000_000)
 }
 
 /// One command alone, with too few runs.

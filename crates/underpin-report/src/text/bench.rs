@@ -1,5 +1,6 @@
 //! The screen of `underpin bench`: one table for each figure, one row for each variant, and the doubt.
 
+use super::load;
 use crate::document::bench::{
     BenchComparison, BenchDocument, BenchVariant, GateRecord, IntervalRecord, LimitResult, MetricRecord, StoppedRecord,
     UnitRecord, VerdictRecord,
@@ -12,6 +13,10 @@ use underpin_bench::Metric;
 /// Figures of the short form.
 const SHORT: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
 
+fn short(document: &BenchDocument) -> &'static [Metric] {
+    if document.load.is_some() { &load::SHORT } else { &SHORT }
+}
+
 /// Workloads under variants.
 ///
 /// Verbosity 0 shows time, processor time and peak memory, 1 every figure, 2 also the ranges and the p-values.
@@ -19,9 +24,10 @@ const SHORT: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssG
 pub fn bench(document: &BenchDocument, view: &View) -> Text {
     let mut text = Text::new();
     header(&mut text, document, view);
-    for metric in Metric::all().filter(|metric| view.verbosity > 0 || SHORT.contains(metric)) {
+    for metric in Metric::all().filter(|metric| view.verbosity > 0 || short(document).contains(metric)) {
         figure(&mut text, document, metric, view);
     }
+    load::answer_times(&mut text, document, view);
     if view.verbosity == 0 {
         rest(&mut text, document, view);
     }
@@ -61,6 +67,9 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
         StoppedRecord::Runs | StoppedRecord::Time => "",
     });
     text.append(wrap(Line::new(), &[Span::new(Role::Dim, words)], view.usable()));
+    if let Some(load) = &document.load {
+        text.append(wrap(Line::new(), &[Span::new(Role::Dim, load::load_words(load))], view.usable()));
+    }
 }
 
 /// A figure in its unit.
@@ -70,6 +79,8 @@ pub(crate) fn figure_words(figure: f64, unit: UnitRecord) -> String {
         UnitRecord::Bytes if figure < 0.0 => format!("-{}", memory_words(-figure)),
         UnitRecord::Bytes => memory_words(figure),
         UnitRecord::Count => thousands(figure.round() as u64),
+        UnitRecord::PerSecond if figure < 100.0 => format!("{figure:.1} /s"),
+        UnitRecord::PerSecond => format!("{} /s", thousands(figure.round() as u64)),
     }
 }
 
@@ -185,7 +196,7 @@ fn capital(words: &str) -> String {
 
 /// The figures that the short form leaves out.
 fn rest(text: &mut Text, document: &BenchDocument, view: &View) {
-    let shown = |name: &str| SHORT.iter().any(|metric| metric.name() == name);
+    let shown = |name: &str| short(document).iter().any(|metric| metric.name() == name);
     let names: Vec<&str> = document
         .variants
         .first()
@@ -209,7 +220,7 @@ fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
         ("", Align::Left),
     ];
     let mut table = Table::new(&columns).flexible(0);
-    let short = |metric: &str| SHORT.iter().any(|one| one.name() == metric);
+    let short = |metric: &str| short(document).iter().any(|one| one.name() == metric);
     for comparison in baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(&one.metric)) {
         let (word, role) = verdict_word(comparison.verdict);
         table.row(vec![

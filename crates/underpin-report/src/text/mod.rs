@@ -11,6 +11,7 @@ mod calls;
 mod check;
 mod doctor;
 mod findings;
+mod load;
 mod paths;
 mod storm;
 mod survey;

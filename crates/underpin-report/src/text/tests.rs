@@ -9,7 +9,7 @@ use crate::layout::View;
 use crate::styled::Text;
 use crate::testing::{
     broken_closure, chosen_check, hostile_bench, hostile_check, hostile_closure, hostile_trace, lone_bench,
-    prefix_closure, sample_bench, sample_check, sample_doctor, sample_trace,
+    prefix_closure, sample_bench, sample_check, sample_doctor, sample_trace, served_bench,
 };
 
 fn view(verbosity: u8) -> View {
@@ -231,6 +231,12 @@ fn bench_of_one_command_shows_its_range() {
 }
 
 #[test]
+fn bench_of_servers_shows_answers_and_memory_of_each_variant() {
+    let (record, analysis) = served_bench();
+    insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis), &view(0)));
+}
+
+#[test]
 fn bench_against_a_baseline_tells_the_time_between_and_judges_the_gate() {
     let (record, analysis) = sample_bench();
     let mut earlier = record.clone();
@@ -252,7 +258,7 @@ fn bench_against_a_baseline_tells_the_time_between_and_judges_the_gate() {
 
 #[test]
 fn bench_screens_fit_and_are_safe() {
-    for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench()] {
+    for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench(), served_bench()] {
         let document = BenchDocument::new(&record, &analysis);
         for verbosity in 0..3 {
             let text = bench(&document, &View::columns(100).verbose(verbosity));

@@ -1,5 +1,6 @@
 //! `underpin bench` and `underpin report`.
 
+use super::ServeArgs;
 use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ use underpin_variant::VariantList;
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
     underpin bench --until 'ratio ±2%' --budget 60s ./old ./new\n  \
+    underpin bench --malloc system,jemalloc --serve 'puma -b tcp://127.0.0.1:{PORT}' --load 'GET http://127.0.0.1:{PORT}/'\n  \
+    underpin bench --load 'GET http://127.0.0.1:8080/' --rate 500 --duration 30s\n  \
     underpin bench --aa -- ./app                            the noise floor of this machine\n  \
     underpin bench --save main -- ./app\n  \
     underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n\
@@ -73,6 +76,9 @@ pub struct BenchArgs {
     pub aa: bool,
 
     #[command(flatten)]
+    pub serve: ServeArgs,
+
+    #[command(flatten)]
     pub rules: RuleArgs,
 
     #[command(flatten)]
@@ -111,9 +117,10 @@ pub struct RuleArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub runs: Option<u32>,
 
-    /// At least so many timed runs; a comparison gets what it takes to tell anything, 16 for two variants, by itself
-    #[arg(short, long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..))]
-    pub min_runs: u32,
+    /// At least so many timed runs: 12, or 4 of servers; a comparison gets what it takes to tell anything, 16 for two
+    /// variants (8 of servers), by itself
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub min_runs: Option<u32>,
 
     /// At most so many timed runs
     #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -128,7 +135,8 @@ pub struct RuleArgs {
     #[arg(long, value_name = "RULE")]
     pub until: Option<Until>,
 
-    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less
+    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of
+    /// servers, since their growth is read in every run
     #[arg(long, value_name = "N")]
     pub memory_runs: Option<u32>,
 

@@ -1,11 +1,12 @@
 //! The plans of `underpin bench` and `underpin report`.
 
+use super::serve::Servers;
 use super::variants::Dimensions;
 use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
     Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
     least_memory_runs, stats::Random,
@@ -90,6 +91,11 @@ impl ResultPlan {
     }
 }
 
+/// Runs of each server at least; a comparison gets what it takes to tell anything.
+const SERVED_RUNS: u32 = 4;
+/// The end of a rule for servers that may never be met.
+const SERVED_BUDGET: Duration = Duration::from_secs(600);
+
 /// Counters that are tried where nothing else is asked for.
 const USUAL: [HardwareCounter; 5] = [
     HardwareCounter::Cycles,
@@ -104,6 +110,7 @@ impl BenchPlan {
     /// Where a command, a variant or a rule cannot be read, or a program is not there.
     pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
         let mut contestants = contestants(&args)?;
+        let is_served = contestants.iter().any(|contestant| contestant.load.is_some());
         if !args.debug_mode {
             contestants.iter().try_for_each(find)?;
         }
@@ -121,7 +128,10 @@ impl BenchPlan {
         }
         let compared = contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         let seed = args.rules.seed.unwrap_or_else(|| if args.debug_mode { 1 } else { fresh_seed() });
-        let rules = rules(&args.rules, args.around.ignore_failure, compared, seed);
+        let mut rules = rules(&args.rules, args.around.ignore_failure, compared, seed);
+        if is_served {
+            for_servers(&mut rules, &args.rules);
+        }
         let machine = if args.debug_mode { model_machine() } else { Machine::here() };
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let experiment = Experiment {
@@ -135,7 +145,8 @@ impl BenchPlan {
         Ok(BenchPlan {
             experiment,
             streams: streams(&args.around),
-            counters: counters(&args.rules.counters)?,
+            // They count what this process starts and waits for.
+            counters: if is_served { Vec::new() } else { counters(&args.rules.counters)? },
             mock: args.debug_mode,
             save: args.save,
             results: ResultPlan::new(args.results),
@@ -159,11 +170,11 @@ fn rules(args: &RuleArgs, ignore_failure: bool, compared: usize, seed: u64) -> R
     let default = Rules::default();
     let most = args.runs.or(args.max_runs).unwrap_or(u32::MAX);
     // A rule that may never be met needs an end.
-    let budget = args.budget.or(args.until.map(|_| std::time::Duration::from_secs(60)));
+    let budget = args.budget.or(args.until.map(|_| Duration::from_secs(60)));
     Rules {
         warmup: args.warmup,
         runs: args.runs,
-        min_runs: args.min_runs,
+        min_runs: args.min_runs.unwrap_or(default.min_runs),
         max_runs: args.max_runs,
         budget_ns: budget.map(Nanos::from),
         until: args.until,
@@ -173,6 +184,15 @@ fn rules(args: &RuleArgs, ignore_failure: bool, compared: usize, seed: u64) -> R
         ignore_failure,
         seed,
         ..default
+    }
+}
+
+/// Runs of servers are few and long.
+fn for_servers(rules: &mut Rules, args: &RuleArgs) {
+    rules.min_runs = args.min_runs.unwrap_or(SERVED_RUNS);
+    rules.memory_runs = args.memory_runs.unwrap_or(1);
+    if args.until.is_some() && args.budget.is_none() {
+        rules.budget_ns = Some(Nanos::from(SERVED_BUDGET));
     }
 }
 
@@ -205,7 +225,9 @@ fn counter(name: &str) -> anyhow::Result<HardwareCounter> {
 /// Every command under every variant, with every value of every parameter.
 fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
     let shell = shell(args.around.shell.as_deref())?;
-    let count = args.commands.len() + usize::from(!args.words.is_empty());
+    let servers = Servers::new(args)?;
+    let commands = args.commands.len() + usize::from(!args.words.is_empty());
+    let count = servers.as_ref().map_or(commands, Servers::count);
     if count == 0 {
         bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
     }
@@ -214,12 +236,16 @@ fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
     let mut all = Vec::new();
     for index in 0..count {
         for set in &sets {
-            let command = command(args, index, set, &shell)?;
+            let (command, load) = match &servers {
+                Some(servers) => servers.one(index, set, &shell).map(|(command, load)| (command, Some(load)))?,
+                None => (command(args, index, set, &shell)?, None),
+            };
             let hooks = hooks(&args.around, index, count, set)?;
             for variant in dimensions.of(&command)? {
                 all.push(Contestant {
                     name: name(args, (index, count), &command, &variant, set),
                     command: command.clone(),
+                    load: load.clone(),
                     variant,
                     hooks: hooks.clone(),
                     is_copy: false,
@@ -240,7 +266,7 @@ fn shell(shell: Option<&str>) -> anyhow::Result<Shell> {
 }
 
 /// One value for each parameter.
-type ParameterSet = Vec<(String, String)>;
+pub(super) type ParameterSet = Vec<(String, String)>;
 
 /// The cross product of all lists; one empty set where there is none.
 fn parameters(lists: &[String]) -> anyhow::Result<Vec<ParameterSet>> {
@@ -264,7 +290,7 @@ fn parameters(lists: &[String]) -> anyhow::Result<Vec<ParameterSet>> {
     Ok(sets)
 }
 
-fn fill(text: &str, set: &ParameterSet) -> String {
+pub(super) fn fill(text: &str, set: &ParameterSet) -> String {
     set.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
@@ -337,6 +363,9 @@ fn make_unique(contestants: &mut [Contestant]) {
 
 /// Makes sure that the program of a contestant is there, before anything runs.
 fn find(contestant: &Contestant) -> anyhow::Result<()> {
+    if !contestant.is_started() {
+        return Ok(());
+    }
     let path = std::env::var_os("PATH");
     if let Some(program) = contestant.words().first() {
         find_program(program, path.as_deref())?;

@@ -8,6 +8,7 @@ mod bind;
 mod bundle;
 mod check;
 mod run;
+mod serve;
 mod storm;
 mod surroundings;
 mod survey;

@@ -1,0 +1,387 @@
+//! One run of a server: started under its variant, awaited, loaded, its memory read before and after, stopped.
+//!
+//! A timed run reads `/proc` at those two moments only; a watched run samples the whole process tree all through the load
+//! and is never timed. A server that was there before, one that ends by itself and one that never answers are errors with
+//! the end of what the server wrote. Nothing that was started outlives the run.
+
+use crate::contestant::Contestant;
+use crate::error::BenchError;
+use crate::executor::{Environment, OutputTo, StreamsPlan, TimedRun, locate, outcome};
+use crate::load::{Load, LoadSample, PORT, Server};
+use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::units::{Bytes, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use underpin_load::{LoadError, LoadResult, Request, drive, is_taken, probe};
+use underpin_sys::{
+    Background, Launch, LaunchError, MemoryUse, RawPid, RunEnd, Streams, SysError, Usage, memory_use, peak_rss,
+    process_tree,
+};
+
+/// Between two tries to get a first answer.
+const TRY_EVERY: Duration = Duration::from_millis(10);
+/// How often a loaded server is looked at: whether it still runs.
+const LOOK: Duration = Duration::from_millis(100);
+/// A server that was told to end gets so long.
+const GRACE: Duration = Duration::from_secs(5);
+/// The shortest time between two samples of a watched run.
+const SAMPLE_EVERY: Duration = Duration::from_millis(20);
+/// Samples may take this share of the time.
+const COST_SHARE: u32 = 10;
+/// Samples of one run; with more, every other one goes and the time between them doubles.
+const SERIES: usize = 400;
+/// What is read of the end of a server's output, and how many lines of it are told.
+const TAIL: u64 = 4096;
+const LINES: usize = 6;
+
+/// A contestant that is a server, about to run once.
+pub(crate) struct Service<'a> {
+    pub contestant: &'a Contestant,
+    pub load: &'a Load,
+    pub streams: &'a StreamsPlan,
+    pub padding: Option<CString>,
+}
+
+/// A server that answers.
+struct Running<'a> {
+    name: &'a str,
+    background: Option<Background>,
+    request: Request,
+    output: Option<File>,
+}
+
+impl Service<'_> {
+    /// Starts, loads and stops it; nothing is read while the load is on.
+    pub(crate) fn timed(&self) -> Result<TimedRun, BenchError> {
+        let mut running = self.start(false)?;
+        self.warm(&mut running)?;
+        let before = running.memory();
+        let used = running.cpu();
+        let result = self.drive(&mut running, self.load.window, LOOK, &mut |_| {})?;
+        let cpu = running.cpu().zip(used).map(|(after, before)| Nanos::from(after.saturating_sub(before)));
+        if before.is_some() {
+            std::thread::sleep(self.load.settle);
+        }
+        let after = running.memory();
+        running.alive("after the load")?;
+        running.stop()?;
+        let load = LoadSample { cpu_ns: cpu, memory_before: before, memory_after: after, ..LoadSample::new(&result) };
+        let (wall, outcome) = (result.window, RunOutcome::Exited(0));
+        let (usage, counters) = (Usage::default(), BTreeMap::new());
+        Ok(TimedRun { wall, usage, counters, outcome, load: Some(load) })
+    }
+
+    /// The same with the memory of the process tree over time.
+    pub(crate) fn watched(&self) -> Result<Result<MemoryRun, String>, BenchError> {
+        if self.load.server == Server::Running {
+            return Ok(Err("somebody else runs the server: start it here with --serve".to_owned()));
+        }
+        let mut running = self.start(false)?;
+        let mut watch = TreeWatch::new(running.pid());
+        self.warm(&mut running)?;
+        let at_start = watch.look();
+        self.drive(&mut running, self.load.window, SAMPLE_EVERY, &mut |_| watch.tick())?;
+        std::thread::sleep(self.load.settle);
+        let at_end = watch.look();
+        running.alive("after the load")?;
+        running.stop()?;
+        Ok(Ok(watch.result(at_start, at_end)))
+    }
+
+    /// Starts it under a tracer as far as the variant's proof asks for, has it answer once, and asks the proof.
+    pub(crate) fn proven(&self) -> Result<(), BenchError> {
+        let Some(proof) = self.contestant.variant.proof.as_ref().filter(|_| self.contestant.is_started()) else {
+            return Ok(());
+        };
+        let running = match self.start(true) {
+            // Where nothing can be traced, what the process's own maps say has to do.
+            Err(BenchError::Launch { source: LaunchError::Denied(_), .. }) => self.start(false)?,
+            other => other?,
+        };
+        let took = running.pid().map_or(Ok(()), |pid| proof.took(pid));
+        running.stop()?;
+        took.map_err(|reason| BenchError::NotInEffect { name: self.contestant.name.clone(), reason })
+    }
+
+    /// Starts the server and waits for its first answer.
+    fn start(&self, traced: bool) -> Result<Running<'_>, BenchError> {
+        let name = self.contestant.name.as_str();
+        let port = free_port()?;
+        let request = self.load.request(port)?;
+        if self.load.server == Server::Running {
+            return Ok(Running { name, background: None, request, output: None });
+        }
+        if is_taken(request.endpoint()) {
+            return Err(BenchError::Taken { name: name.to_owned(), endpoint: request.endpoint().clone() });
+        }
+        let launch = |source| BenchError::Launch { name: name.to_owned(), source };
+        let (program, mut environment) = locate(self.contestant).map_err(launch)?;
+        if let Some((variable, value)) = self.padding.as_ref().and_then(|text| text.to_str().ok()?.split_once('=')) {
+            environment.push((variable.into(), value.into()));
+        }
+        let words: Vec<OsString> = self.contestant.words().iter().map(|word| with_port(word, port)).collect();
+        let (streams, output) = self.open()?;
+        let begun = Instant::now();
+        let background = if traced {
+            self.trace(&program, words, environment, streams)?
+        } else {
+            Background::start(&program, &words, &environment, streams).map_err(launch)?
+        };
+        let mut running = Running { name, background: Some(background), request, output };
+        running.await_answer(begun, self.load.ready)?;
+        Ok(running)
+    }
+
+    fn trace(
+        &self,
+        program: &Path,
+        words: Vec<OsString>,
+        environment: Environment,
+        streams: Streams,
+    ) -> Result<Background, BenchError> {
+        let name = || self.contestant.name.clone();
+        let launch = Launch {
+            program: program.to_owned(),
+            arguments: words,
+            environment,
+            input: streams.input,
+            output: streams.output,
+            filter: None,
+        };
+        let suspended = launch.start().map_err(|source| BenchError::Launch { name: name(), source })?;
+        let followed = self.contestant.variant.proof.as_ref().map_or(Ok(()), |proof| proof.follow(suspended.task));
+        let background =
+            Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })?;
+        // Where it is not in effect the server is killed as it is dropped.
+        followed.map_err(|reason| BenchError::NotInEffect { name: name(), reason })?;
+        Ok(background)
+    }
+
+    /// The server's streams; its output goes into a file without a name where nobody asked for it, so that an error can
+    /// say what it wrote.
+    fn open(&self) -> Result<(Streams, Option<File>), BenchError> {
+        let streams = self.streams.open()?;
+        if self.streams.output != OutputTo::Null {
+            return Ok((streams, None));
+        }
+        let failed = |what| move |error: std::io::Error| SysError { what, errno: error.raw_os_error().unwrap_or(0) };
+        let file = tempfile::tempfile().map_err(failed("making a file for the server's output"))?;
+        let copy = || file.try_clone().map_err(failed("copying a descriptor"));
+        Ok((Streams { output: Some(copy()?.into()), error: Some(copy()?.into()), ..streams }, Some(file)))
+    }
+
+    fn warm(&self, running: &mut Running<'_>) -> Result<(), BenchError> {
+        if !self.load.warmup.is_zero() {
+            self.drive(running, self.load.warmup, LOOK, &mut |_| {})?;
+        }
+        Ok(())
+    }
+
+    /// Puts the load on for a time and calls `meanwhile` in every `tick` of it.
+    fn drive(
+        &self,
+        running: &mut Running<'_>,
+        window: Duration,
+        tick: Duration,
+        meanwhile: &mut dyn FnMut(RawPid),
+    ) -> Result<LoadResult, BenchError> {
+        let plan = self.load.plan(running.request.clone(), window);
+        let result = drive(&plan, tick, &mut || {
+            let Some(background) = &mut running.background else { return true };
+            meanwhile(background.pid());
+            // An error here is told by the look after the load.
+            matches!(background.ended(), Ok(None) | Err(_))
+        });
+        running.alive("during the load")?;
+        result.map_err(|source: LoadError| BenchError::Load { name: running.name.to_owned(), source })
+    }
+}
+
+impl Running<'_> {
+    fn pid(&self) -> Option<RawPid> {
+        self.background.as_ref().map(Background::pid)
+    }
+
+    fn await_answer(&mut self, begun: Instant, ready: Duration) -> Result<(), BenchError> {
+        loop {
+            self.alive("before it answered")?;
+            let left = ready.saturating_sub(begun.elapsed());
+            // One that takes a connection too early and forgets it is asked again.
+            let patience = left.clamp(TRY_EVERY, Duration::from_secs(2));
+            let reason = match probe(&self.request, patience) {
+                Ok(status) if status < 500 => return self.alive("as it answered"),
+                Ok(status) => format!("it answers with status {status}"),
+                Err(unanswered) => unanswered.to_string(),
+            };
+            if begun.elapsed() >= ready {
+                let (name, seconds) = (self.name.to_owned(), ready.as_secs_f64());
+                return Err(BenchError::NotReady { name, seconds, reason, said: self.said() });
+            }
+            std::thread::sleep(TRY_EVERY);
+        }
+    }
+
+    /// An error where the server has ended.
+    fn alive(&mut self, when: &'static str) -> Result<(), BenchError> {
+        let Some(background) = &mut self.background else { return Ok(()) };
+        match background.ended()? {
+            None => Ok(()),
+            Some(end) => {
+                let (name, outcome) = (self.name.to_owned(), outcome(end));
+                Err(BenchError::ServerEnded { name, outcome, when, said: self.said() })
+            }
+        }
+    }
+
+    /// Memory of the whole tree now.
+    fn memory(&self) -> Option<MemoryPoint> {
+        let (sum, _) = tree_memory(self.pid()?);
+        Some(point(Duration::ZERO, sum))
+    }
+
+    /// Processor time of the whole tree so far.
+    fn cpu(&self) -> Option<Duration> {
+        Some(process_tree(self.pid()?).iter().map(|process| process.cpu).sum())
+    }
+
+    fn stop(mut self) -> Result<(), BenchError> {
+        match self.background.take().map(|background| background.end(GRACE)) {
+            // However it ends when it is told to is its own affair.
+            None | Some(Ok(RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::TimedOut)) => Ok(()),
+            Some(Err(error)) => Err(error.into()),
+        }
+    }
+
+    /// The last lines that the server wrote, as the end of a message.
+    fn said(&mut self) -> String {
+        let Some(output) = &mut self.output else { return String::new() };
+        let mut bytes = Vec::new();
+        let length = output.seek(SeekFrom::End(0)).unwrap_or(0);
+        // What cannot be read is not told.
+        let _ = output.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
+        let _ = output.take(TAIL).read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes);
+        let plain = |line: &str| line.chars().filter(|ch| !ch.is_control() || *ch == '\t').collect::<String>();
+        let lines: Vec<String> = text.lines().map(plain).filter(|line| !line.trim().is_empty()).collect();
+        let last = &lines[lines.len().saturating_sub(LINES)..];
+        if last.is_empty() { String::new() } else { format!("; it wrote:\n  {}", last.join("\n  ")) }
+    }
+}
+
+/// A port that nobody listens on.
+fn free_port() -> Result<u16, BenchError> {
+    let failed =
+        |error: std::io::Error| SysError { what: "finding a free port", errno: error.raw_os_error().unwrap_or(0) };
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(failed)?;
+    Ok(listener.local_addr().map_err(failed)?.port())
+}
+
+fn with_port(word: &OsString, port: u16) -> OsString {
+    match word.to_str() {
+        Some(text) if text.contains(PORT) => text.replace(PORT, &port.to_string()).into(),
+        _ => word.clone(),
+    }
+}
+
+fn point(at: Duration, memory: MemoryUse) -> MemoryPoint {
+    let MemoryUse { rss, pss, private_dirty, .. } = memory;
+    MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+}
+
+/// Memory of a process and its descendants, and who they are.
+fn tree_memory(root: RawPid) -> (MemoryUse, Vec<RawPid>) {
+    let mut sum = MemoryUse::default();
+    let pids: Vec<RawPid> = process_tree(root).iter().map(|process| process.pid).collect();
+    // One that has just ended has none any more.
+    pids.iter().filter_map(|&pid| memory_use(pid).ok()).for_each(|memory| sum += memory);
+    (sum, pids)
+}
+
+/// The memory of a tree over time.
+struct TreeWatch {
+    root: Option<RawPid>,
+    begun: Instant,
+    every: Duration,
+    next: Instant,
+    peak: MemoryUse,
+    series: Vec<MemoryPoint>,
+    seen: BTreeSet<RawPid>,
+    peaks: BTreeMap<RawPid, ProcessPeak>,
+}
+
+impl TreeWatch {
+    fn new(root: Option<RawPid>) -> TreeWatch {
+        let begun = Instant::now();
+        TreeWatch {
+            root,
+            begun,
+            every: SAMPLE_EVERY,
+            next: begun,
+            peak: MemoryUse::default(),
+            series: Vec::new(),
+            seen: BTreeSet::new(),
+            peaks: BTreeMap::new(),
+        }
+    }
+
+    /// Looks where it is time to.
+    fn tick(&mut self) {
+        let before = Instant::now();
+        if before >= self.next {
+            self.look();
+            self.next = Instant::now() + self.every.max(before.elapsed() * COST_SHARE);
+        }
+    }
+
+    /// Adds up the tree as it is now.
+    fn look(&mut self) -> Option<MemoryPoint> {
+        let (sum, pids) = tree_memory(self.root?);
+        self.seen.extend(&pids);
+        for pid in pids {
+            let Some(peak) = peak_rss(pid) else { continue };
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            let name = name.trim_end().to_owned();
+            self.peaks.insert(pid, ProcessPeak { name, peak_rss: Bytes(peak) });
+        }
+        self.peak.rss = self.peak.rss.max(sum.rss);
+        self.peak.pss = self.peak.pss.max(sum.pss);
+        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
+        let point = point(self.begun.elapsed(), sum);
+        self.series.push(point);
+        if self.series.len() > SERIES {
+            let mut index = 0;
+            self.series.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.every *= 2;
+        }
+        Some(point)
+    }
+
+    fn result(self, at_start: Option<MemoryPoint>, at_end: Option<MemoryPoint>) -> MemoryRun {
+        let mut processes: Vec<ProcessPeak> = self.peaks.into_values().collect();
+        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
+        let largest = processes.first().map_or(Bytes(0), |process| process.peak_rss);
+        processes.truncate(MemoryRun::PROCESSES);
+        MemoryRun {
+            variant: 0,
+            block: 0,
+            peak_rss: largest.max(Bytes(self.peak.rss)),
+            peak_pss: Bytes(self.peak.pss),
+            peak_private_dirty: Bytes(self.peak.private_dirty),
+            at_start,
+            at_end,
+            series: self.series,
+            processes,
+            process_count: self.seen.len(),
+            left_behind: 0,
+            outcome: RunOutcome::Exited(0),
+        }
+    }
+}

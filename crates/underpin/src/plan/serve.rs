@@ -1,0 +1,102 @@
+//! Servers of `underpin bench`: `--serve` and `--load` made into work.
+
+use super::bench::{ParameterSet, fill};
+use crate::cli::{BenchArgs, ServeArgs};
+use anyhow::{Context, bail};
+use std::sync::Arc;
+use underpin_bench::{Command, Load, PORT, Pace, Server, Shell};
+
+/// Connections of a closed loop.
+const CONNECTIONS: usize = 16;
+/// Connections at most of an open loop: one that has to wait for a connection waits for the server.
+const OPEN_CONNECTIONS: usize = 64;
+/// Threads of the load generator at most, unless asked for.
+const THREADS: usize = 4;
+
+/// The servers of a comparison.
+#[derive(Debug)]
+pub(super) struct Servers<'a> {
+    args: &'a ServeArgs,
+    body: Vec<u8>,
+    settle: std::time::Duration,
+}
+
+impl<'a> Servers<'a> {
+    /// `None` where the work is that of commands.
+    ///
+    /// # Errors
+    /// Where what is asked for does not go together, or the body cannot be read.
+    pub(super) fn new(args: &'a BenchArgs) -> anyhow::Result<Option<Servers<'a>>> {
+        let serve = &args.serve;
+        if serve.load.is_empty() {
+            return Ok(None);
+        }
+        if serve.serve.is_empty() {
+            if !(args.variant.is_empty() && args.env.is_empty() && args.malloc.is_empty() && args.bind.is_empty()) {
+                bail!("--load alone starts nothing that could run under a variant; give the server with --serve");
+            }
+            if let Some(line) = serve.load.iter().find(|line| line.contains(PORT)) {
+                bail!("--load '{line}': {PORT} is the port of a server that is started here; give it with --serve");
+            }
+        } else if serve.load.len() > 1 {
+            bail!("--load is given {} times; with --serve every server gets the same one", serve.load.len());
+        }
+        let body = match &serve.body {
+            None => Vec::new(),
+            Some(text) => match text.strip_prefix('@') {
+                Some(path) => std::fs::read(path).with_context(|| format!("--body @{path}"))?,
+                None => text.clone().into_bytes(),
+            },
+        };
+        Ok(Some(Servers { args: serve, body, settle: args.rules.settle }))
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.args.serve.len().max(self.args.load.len())
+    }
+
+    /// One of them: what is started (or what is asked, where nothing is), and the load on it.
+    ///
+    /// # Errors
+    /// Where the command or the request cannot be read.
+    pub(super) fn one(&self, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<(Command, Arc<Load>)> {
+        let (server, line) = match self.args.serve.get(index) {
+            Some(text) => (Some(Command::parse(&fill(text, set), shell)?), &self.args.load[0]),
+            None => (None, &self.args.load[index]),
+        };
+        let load = Load {
+            server: if server.is_some() { Server::Started } else { Server::Running },
+            line: fill(line, set).split_whitespace().collect::<Vec<_>>().join(" "),
+            headers: self.args.header.clone(),
+            body: self.body.clone(),
+            pace: self.pace(),
+            threads: self.threads(),
+            warmup: self.args.warmup_load,
+            window: self.args.duration,
+            timeout: self.args.load_timeout,
+            ready: self.args.ready_timeout,
+            settle: self.settle,
+        };
+        // Any port will do to find out whether it can be read.
+        load.request(1).context("--load")?;
+        let command = match server {
+            Some(command) => command,
+            None => Command::of_words(load.line.split(' ').map(Into::into).collect())?,
+        };
+        Ok((command, Arc::new(load)))
+    }
+
+    fn pace(&self) -> Pace {
+        let connections = self.args.connections.map(|connections| connections as usize);
+        match self.args.rate {
+            None => Pace::Closed { connections: connections.unwrap_or(CONNECTIONS) },
+            Some(rate) => Pace::Open { rate, connections: connections.unwrap_or(OPEN_CONNECTIONS) },
+        }
+    }
+
+    fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        self.args.load_threads.map_or((processors / 2).clamp(1, THREADS), |threads| threads as usize)
+    }
+}
