@@ -92,7 +92,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -n -w -r -m -M -p -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --save --debug-mode --color --help --version"
+            opts="-L -n -w -r -m -M -p -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --export-html --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -303,6 +303,10 @@ _underpin() {
                     return 0
                     ;;
                 --export-markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -526,7 +530,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__report)
-            opts="-v -h -V --list --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --color --help --version"
+            opts="-v -h -V --list --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --export-html --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -553,6 +557,10 @@ _underpin() {
                     return 0
                     ;;
                 --export-markdown)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -246,6 +246,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Wh
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Keep this run under a name' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
@@ -265,6 +266,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'W
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"

@@ -19,7 +19,7 @@ pub fn tree(document: &TreeDocument) -> String {
 /// The bench document as Markdown.
 #[must_use]
 pub fn bench(document: &BenchDocument) -> String {
-    write(&page::bench_page(document))
+    write(&page::bench_page(document, page::Pictures::LeftOut))
 }
 
 /// The check document as Markdown.
@@ -65,6 +65,12 @@ fn write(page: &Page) -> String {
     if !page.subtitle.is_empty() {
         out.push_str(&format!("{}\n\n", spans(&page.subtitle, false)));
     }
+    for sentence in &page.answer {
+        out.push_str(&format!("- {}\n", spans(sentence, false)));
+    }
+    if !page.answer.is_empty() {
+        out.push('\n');
+    }
     for tile in &page.tiles {
         let note = if tile.note.is_empty() { String::new() } else { format!(" ({})", spans(&tile.note, false)) };
         out.push_str(&format!("- {}: **{}**{note}\n", span(&tile.name, false), escape(tile.value.text())));
@@ -94,7 +100,7 @@ fn write_block(out: &mut String, block: &Block) {
             out.push('\n');
         }
         Block::Table(table) => write_table(out, table),
-        Block::Picture(_) => {}
+        Block::Picture(_) | Block::Gallery(_) => {}
     }
 }
 

@@ -58,6 +58,23 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A moment in words, by the clock of Greenwich: `2026-11-21 20:04 UTC`.
+#[must_use]
+pub fn date(unix_seconds: u64) -> String {
+    let (days, seconds) = (unix_seconds / 86_400, unix_seconds % 86_400);
+    // Years begin in March here, so that a leap day is the last of its year (Hinnant's `civil_from_days`).
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
+}
+
 /// A share as a whole percentage; what is not zero is not called zero.
 #[must_use]
 pub fn percent(part: f64, whole: f64) -> String {
@@ -89,6 +106,20 @@ mod tests {
             [0, 512, 1024, 1_572_864, 1_073_741_824].map(size),
             ["0 B", "512 B", "1.0 KiB", "1.5 MiB", "1.0 GiB"]
         );
+    }
+
+    #[test]
+    fn dates_are_those_of_date_1() {
+        // From `date -u -d @SECONDS '+%F %R UTC'`.
+        for (seconds, words) in [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (1_709_251_199, "2024-02-29 23:59 UTC"),
+            (1_795_291_458, "2026-11-21 20:04 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ] {
+            assert_eq!(date(seconds), words);
+        }
     }
 
     #[test]

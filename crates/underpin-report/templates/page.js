@@ -46,3 +46,32 @@ for (const graph of document.querySelectorAll("svg.graph")) {
     });
   }
 }
+{
+  let kept = null;
+  const all = document.querySelectorAll("[data-v]");
+  const show = (variant) => {
+    document.body.classList.toggle("me-only", variant !== null);
+    for (const element of all) {
+      element.classList.toggle("me", element.dataset.v === variant);
+      if (element.classList.contains("key")) element.setAttribute("aria-pressed", String(element.dataset.v === kept));
+    }
+  };
+  for (const key of document.querySelectorAll(".key[data-v]")) {
+    key.tabIndex = 0;
+    key.setAttribute("role", "button");
+    key.setAttribute("aria-pressed", "false");
+    const toggle = () => {
+      kept = kept === key.dataset.v ? null : key.dataset.v;
+      show(kept);
+    };
+    key.addEventListener("mouseenter", () => show(key.dataset.v));
+    key.addEventListener("mouseleave", () => show(kept));
+    key.addEventListener("click", toggle);
+    key.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        toggle();
+      }
+    });
+  }
+}

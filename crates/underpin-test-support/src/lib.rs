@@ -16,10 +16,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod browser;
 mod fixture;
 mod loader;
 mod need;
 
+pub use browser::{Browser, Look};
 pub use fixture::{Fixture, Output};
 pub use loader::{Traced, traced_objects};
 pub use need::{all_required, available, missing, skip};

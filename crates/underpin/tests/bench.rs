@@ -134,7 +134,7 @@ fn exports_are_written_and_agree() {
         csv.contains(&format!("sleep 0.05,wall,seconds,{}", shown["variants"][0]["runs"].as_array().unwrap().len()))
     );
     assert!(csv.contains(&median.to_string()), "{csv}");
-    assert!(read("x.md").contains("## time on the wall"), "{}", read("x.md"));
+    assert!(read("x.md").contains("**Time on the wall**"), "{}", read("x.md"));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! collide, for ten objects as for two hundred. The other requests are drawn faintly and stand out for the object
 //! under the pointer. A request that fails is a leaf of its own.
 
-use super::Picture;
 use super::svg::{Anchor, Svg};
+use super::{Key, Picture};
 use crate::bytes::Raw;
 use crate::document::tree::{EdgeRecord, EdgeResult, FoundBy, TreeDocument};
 use crate::layout::shorten;
@@ -67,7 +67,7 @@ pub(crate) fn dependency_picture(document: &TreeDocument) -> Picture {
     for (index, node) in nodes.iter().enumerate() {
         draw_node(&mut svg, document, node, index, at(node));
     }
-    Picture { svg: svg.finish(), legend: legend(document) }
+    Picture { svg: svg.finish(), title: None, legend: legend(document) }
 }
 
 /// Every object under its first requester, in request order; failed requests beside them.
@@ -223,22 +223,22 @@ fn title(document: &TreeDocument, place: Place<'_>) -> String {
     }
 }
 
-fn legend(document: &TreeDocument) -> Vec<(&'static str, &'static str)> {
+fn legend(document: &TreeDocument) -> Vec<Key> {
     let has = |by: &[FoundBy]| document.objects.iter().any(|object| by.contains(&object.found.by));
     let failed = |result| document.edges.iter().any(|edge| edge.result == result);
-    let mut legend = vec![("system", "found by the system’s configuration")];
+    let mut legend = vec![Key::fixed("system", "found by the system’s configuration")];
     if has(&[FoundBy::Rpath, FoundBy::Runpath, FoundBy::Direct]) {
-        legend.push(("own", "found by a path in a file"));
+        legend.push(Key::fixed("own", "found by a path in a file"));
     }
     if has(&[FoundBy::LibraryPath]) {
-        legend.push(("env", "found by LD_LIBRARY_PATH"));
+        legend.push(Key::fixed("env", "found by LD_LIBRARY_PATH"));
     }
     if failed(EdgeResult::Missing) || failed(EdgeResult::Fatal) {
-        legend.push(("lost", "not found"));
+        legend.push(Key::fixed("lost", "not found"));
     }
     if failed(EdgeResult::Ignored) {
-        legend.push(("ignored", "not found, and not needed"));
+        legend.push(Key::fixed("ignored", "not found, and not needed"));
     }
-    legend.push(("hint", "Point at an object to see everybody who asks for it; click to keep it."));
+    legend.push(Key::hint("Point at an object to see everybody who asks for it; click to keep it."));
     legend
 }

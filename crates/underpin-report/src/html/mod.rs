@@ -3,19 +3,24 @@
 //! lost without them.
 
 mod graph;
+mod plot;
 mod svg;
 mod timeline;
 
 pub(crate) use graph::dependency_picture;
+pub(crate) use plot::{
+    distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
+};
 pub(crate) use timeline::{loader_picture, timeline_picture};
 
+use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::TreeDocument;
 use crate::document::{Document, to_json_line};
-use crate::page::{self, Block, Cell, Page};
+use crate::page::{self, Block, Cell, Page, Pictures};
 use crate::styled::{Role, Span};
 use askama::Template;
 
@@ -35,7 +40,31 @@ pub enum HtmlError {
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub svg: String,
-    pub legend: Vec<(&'static str, &'static str)>,
+    pub title: Option<Span>,
+    pub legend: Vec<Key>,
+}
+
+/// A colour of a picture and what it stands for; or a hint, without a colour.
+#[derive(Debug)]
+pub(crate) struct Key {
+    class: String,
+    words: Span,
+    /// The variant of a comparison that it stands for.
+    variant: Option<usize>,
+}
+
+impl Key {
+    pub fn fixed(class: &'static str, words: &'static str) -> Key {
+        Key { class: class.to_owned(), words: Span::fixed(Role::Plain, words), variant: None }
+    }
+
+    pub fn hint(words: &'static str) -> Key {
+        Key::fixed("hint", words)
+    }
+
+    pub fn of_variant(class: String, name: &str, variant: usize) -> Key {
+        Key { class, words: Span::new(Role::Plain, name), variant: Some(variant) }
+    }
 }
 
 #[derive(Template)]
@@ -51,6 +80,14 @@ struct PageTemplate<'a> {
 /// Where a value has no JSON form.
 pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
     render(&page::tree_page(document), document)
+}
+
+/// The bench document as a page.
+///
+/// # Errors
+/// Where a value has no JSON form.
+pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
+    render(&page::bench_page(document, Pictures::Drawn), document)
 }
 
 /// The check document as a page.
@@ -121,6 +158,16 @@ impl Cell {
 /// Whether a table is long enough for sorting to be of use, and says the same in any order.
 fn sortable(table: &page::Table) -> bool {
     table.rows.len() > 3 && !table.ordered
+}
+
+/// The class of a table.
+fn table_class(table: &page::Table) -> Option<&'static str> {
+    match (sortable(table), table.stacked) {
+        (true, true) => Some("sortable stacked"),
+        (true, false) => Some("sortable"),
+        (false, true) => Some("stacked"),
+        (false, false) => None,
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,13 @@ impl Svg {
         svg
     }
 
+    /// A drawing of figures, with all that it says in words.
+    pub fn plot(width: f64, height: f64, label: &str, description: &str) -> Svg {
+        let mut svg = Svg::new(width, height, "plot", label);
+        svg.write(format_args!("<desc>{}</desc>", escape(description)));
+        svg
+    }
+
     /// The markup.
     pub fn finish(mut self) -> String {
         self.out.push_str("</svg>");
@@ -77,6 +84,25 @@ impl Svg {
     pub fn line(&mut self, class: &'static str, [x1, y1, x2, y2]: [f64; 4]) {
         let (x1, y1, x2, y2) = (short(x1), short(y1), short(x2), short(y2));
         self.write(format_args!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"));
+    }
+
+    /// Points joined by straight lines; closed, where it is the edge of an area.
+    pub fn path(&mut self, class: &'static str, points: &[(f64, f64)], closed: bool) {
+        self.write(format_args!("<path class=\"{class}\" d=\""));
+        for (index, (x, y)) in points.iter().enumerate() {
+            let step = if index == 0 { 'M' } else { 'L' };
+            self.write(format_args!("{step}{} {}", short(*x), short(*y)));
+        }
+        self.out.push_str(if closed { "Z\"/>" } else { "\"/>" });
+    }
+
+    /// Dots of one size, as one path of lines without length and with round ends.
+    pub fn dots(&mut self, class: &'static str, points: &[(f64, f64)]) {
+        self.write(format_args!("<path class=\"{class}\" d=\""));
+        for (x, y) in points {
+            self.write(format_args!("M{} {}h0", short(*x), short(*y)));
+        }
+        self.out.push_str("\"/>");
     }
 
     /// A curve that leaves and arrives level, with data attributes of numbers.

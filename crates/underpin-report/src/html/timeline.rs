@@ -1,8 +1,8 @@
 //! The start-up as pictures: the phases over the whole time watched, and the loader's phase in detail with one row
 //! for each of its dearest libraries.
 
-use super::Picture;
 use super::svg::{Anchor, Svg};
+use super::{Key, Picture};
 use crate::bytes::Raw;
 use crate::document::trace::{LibraryRecord, PhaseName, PhaseRecord, TraceDocument};
 use crate::layout::shorten;
@@ -85,7 +85,7 @@ pub(crate) fn timeline_picture(document: &TraceDocument) -> Picture {
         let (x, width) = scale.stretch(library.opened_seconds, library.map_seconds);
         svg.rect("late", [x, rows * 24.0 + 2.0, width.max(2.0), 6.0], &format!("{} (dlopen)", library.path));
     }
-    Picture { svg: svg.finish(), legend: Vec::new() }
+    Picture { svg: svg.finish(), title: None, legend: Vec::new() }
 }
 
 fn phase_row(svg: &mut Svg, phase: &PhaseRecord, scale: &Scale, y: f64) {
@@ -120,14 +120,14 @@ pub(crate) fn loader_picture(document: &TraceDocument) -> Picture {
     for (index, library) in shown.iter().enumerate() {
         library_row(&mut svg, library, &scale, 10.0 + (index as f64 + 2.0) * ROW);
     }
-    let mut legend = vec![("p-map", "open and map"), ("p-relocate", "relocate")];
+    let mut legend = vec![Key::fixed("p-map", "open and map"), Key::fixed("p-relocate", "relocate")];
     if all.iter().any(|library| !library.failed.is_empty()) {
-        legend.insert(0, ("p-search", "failing lookups"));
+        legend.insert(0, Key::fixed("p-search", "failing lookups"));
     }
     if shown.len() < all.len() {
-        legend.push(("hint", "Rows show the thirty dearest libraries, in the order of their opening."));
+        legend.push(Key::hint("Rows show the thirty dearest libraries, in the order of their opening."));
     }
-    Picture { svg: svg.finish(), legend }
+    Picture { svg: svg.finish(), title: None, legend }
 }
 
 /// The dearest libraries in the order of their opening.

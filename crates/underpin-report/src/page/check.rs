@@ -20,6 +20,7 @@ pub(crate) fn check_page(document: &CheckDocument) -> Page {
     Page {
         title: Span::new(Role::Path, document.program.bytes()),
         subtitle: vec![Span::fixed(Role::Dim, "what it is, what it asks for, and where it runs")],
+        answer: Vec::new(),
         tiles: check_tiles(document),
         sections,
     }

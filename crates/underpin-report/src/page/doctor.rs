@@ -31,6 +31,7 @@ pub(crate) fn doctor_page(document: &DoctorDocument) -> Page {
     Page {
         title: Span::fixed(Role::Heading, "What this machine allows"),
         subtitle: vec![Span::new(Role::Dim, format!("underpin {}", document.underpin))],
+        answer: Vec::new(),
         tiles: Vec::new(),
         sections,
     }

@@ -27,9 +27,18 @@ use crate::styled::{Role, Span};
 pub(crate) struct Page {
     pub title: Span,
     pub subtitle: Vec<Span>,
+    /// What the page says, in sentences.
+    pub answer: Vec<Vec<Span>>,
     /// The figures that a reader looks for first.
     pub tiles: Vec<Tile>,
     pub sections: Vec<Section>,
+}
+
+/// Whether a page is for a reader who can see pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pictures {
+    Drawn,
+    LeftOut,
 }
 
 /// One figure with its name.
@@ -74,6 +83,8 @@ pub(crate) enum Block {
     Table(Table),
     /// Only for a page that can show it.
     Picture(Picture),
+    /// Pictures of one width, side by side where there is room.
+    Gallery(Vec<Picture>),
 }
 
 /// An item of a list.
@@ -91,6 +102,8 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// The order of the rows is part of what they say.
     pub ordered: bool,
+    /// Dim words of a cell stand on a line of their own, where there are lines.
+    pub stacked: bool,
 }
 
 /// A column of a table.
@@ -144,7 +157,7 @@ impl Table {
                 None => Column { name: Span::fixed(Role::Dim, name), numeric: false },
             })
             .collect();
-        Table { caption: None, columns, rows: Vec::new(), ordered: false }
+        Table { columns, ..Table::default() }
     }
 
     pub fn caption(mut self, caption: impl AsRef<[u8]>) -> Table {

@@ -27,6 +27,7 @@ pub(crate) fn storm_page(document: &StormDocument) -> Page {
                 document.file_system.title
             ),
         )],
+        answer: Vec::new(),
         tiles,
         sections,
     }

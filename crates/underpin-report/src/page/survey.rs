@@ -8,7 +8,7 @@ use crate::document::bench::UnitRecord;
 use crate::document::survey::SurveyDocument;
 use crate::document::trial::TrialRatio;
 use crate::styled::{Role, Span};
-use crate::text::{change_decimals, change_interval, change_words, figure_words, verdict_word};
+use crate::text::{change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
 
 /// The page of `underpin survey`.
 pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
@@ -33,6 +33,7 @@ pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
     Page {
         title: Span::new(Role::Path, document.program.bytes()),
         subtitle: vec![Span::new(Role::Dim, format!("{} {}", file.machine, file.linkage))],
+        answer: Vec::new(),
         tiles,
         sections,
     }
@@ -67,7 +68,7 @@ fn allocator_section(document: &SurveyDocument) -> Option<Section> {
 
 fn change_cells(figure: Option<&TrialRatio>) -> [Cell; 3] {
     let Some(TrialRatio { ratio, verdict }) = figure else { return Default::default() };
-    let (word, role) = verdict_word(*verdict);
+    let (word, role) = (verdict_word(*verdict), verdict_role(*verdict, None));
     [
         Cell::number(ratio.estimate, change_words(ratio.estimate, change_decimals(ratio))),
         Cell::new(Role::Plain, change_interval(ratio)),

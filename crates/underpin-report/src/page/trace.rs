@@ -12,6 +12,7 @@ pub(crate) fn trace_page(document: &TraceDocument) -> Page {
     Page {
         title: Span::new(Role::Path, command_words(document)),
         subtitle: vec![Span::fixed(Role::Dim, "what start-up really did")],
+        answer: Vec::new(),
         tiles: trace_tiles(document),
         sections: trace_sections(document),
     }

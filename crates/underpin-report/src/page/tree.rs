@@ -14,6 +14,7 @@ pub(crate) fn tree_page(document: &TreeDocument) -> Page {
     Page {
         title: Span::new(Role::Path, document.program.bytes()),
         subtitle: vec![Span::fixed(Role::Dim, "what the loader loads, from where and why")],
+        answer: Vec::new(),
         tiles: tree_tiles(document),
         sections: tree_sections(document),
     }

@@ -5,6 +5,8 @@
 
 mod advice;
 mod bench;
+mod bench_answer;
+mod bench_words;
 mod bind;
 mod bundle;
 mod calls;
@@ -23,8 +25,10 @@ mod why;
 
 pub use advice::advice;
 pub use bench::bench;
-pub(crate) use bench::{
-    change_decimals, change_interval, change_words, figure_words, method_words, missing, verdict_word,
+pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words, rows};
+pub(crate) use bench_words::{
+    baseline_words, capital, change_decimals, change_interval, change_words, figure_words, interval_words, limit_words,
+    method_words, missing, noise_words, runs_words, verdict_role, verdict_word,
 };
 pub use bind::{bind, reserve, unbind};
 pub use bundle::bundle;
@@ -33,6 +37,7 @@ pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};
 pub use doctor::doctor;
 pub use findings::findings;
+pub(crate) use load::load_words;
 pub use paths::tree_paths;
 pub use storm::storm;
 pub use survey::survey;

@@ -14,7 +14,7 @@ use crate::document::tree::{EdgeResult, LoaderFamily, TreeDocument};
 use crate::document::trial::TrialRatio;
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use crate::text::{by_cost, change_decimals, change_interval, change_words, figure_words, verdict_word};
+use crate::text::{by_cost, change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
 use crate::units::{count, fails, size, thousands, time};
 
 /// Libraries and systems that the page names in a line.
@@ -74,7 +74,7 @@ fn allocators(text: &mut Text, document: &SurveyDocument, view: &View) {
 }
 
 fn change_spans(name: &'static str, figure: &TrialRatio) -> Vec<Span> {
-    let (word, role) = verdict_word(figure.verdict);
+    let (word, role) = (verdict_word(figure.verdict), verdict_role(figure.verdict, None));
     let change = change_words(figure.ratio.estimate, change_decimals(&figure.ratio));
     vec![
         Span::new(Role::Plain, format!("{name} ")),

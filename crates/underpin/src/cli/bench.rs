@@ -237,6 +237,10 @@ pub struct ResultArgs {
     /// Write tables for a code host
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
+
+    /// Write a page with tables, pictures and every run: one file, dark and light, readable without a network
+    #[arg(long, value_name = "FILE")]
+    pub export_html: Option<PathBuf>,
 }
 
 /// Show a run that `underpin bench` kept, without running anything.
@@ -244,6 +248,7 @@ pub struct ResultArgs {
 #[command(after_help = "Examples:\n  \
     underpin report                          the latest run\n  \
     underpin report main -v                  a run kept by --save main\n  \
+    underpin report main --export-html page.html\n  \
     underpin report new --baseline main --gate 'wall<+3%'\n  \
     underpin report --list")]
 pub struct ReportArgs {

@@ -12,7 +12,7 @@ use underpin_bench::{
     BenchError, End, Executor, Header, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile, Sample,
     analyse, measure,
 };
-use underpin_report::{BenchDocument, csv, markdown, text, to_json};
+use underpin_report::{BenchDocument, csv, html, markdown, text, to_json};
 
 /// Measures, keeps and shows.
 ///
@@ -88,6 +88,7 @@ fn present(
             Form::Json => to_json(&document)? + "\n",
             Form::Csv => csv::bench(&document),
             Form::Markdown => markdown::bench(&document),
+            Form::Html => html::bench(&document)?,
         };
         export::write(path, &text)?;
     }

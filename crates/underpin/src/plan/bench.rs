@@ -56,6 +56,8 @@ pub enum Form {
     Csv,
     /// Tables for a code host.
     Markdown,
+    /// A page for a browser.
+    Html,
 }
 
 /// What to show again.
@@ -78,8 +80,12 @@ impl ReportPlan {
 
 impl ResultPlan {
     fn new(args: ResultArgs) -> ResultPlan {
-        let exports =
-            [(Form::Json, args.export_json), (Form::Csv, args.export_csv), (Form::Markdown, args.export_markdown)];
+        let exports = [
+            (Form::Json, args.export_json),
+            (Form::Csv, args.export_csv),
+            (Form::Markdown, args.export_markdown),
+            (Form::Html, args.export_html),
+        ];
         ResultPlan {
             store: Store::new(args.store),
             baseline: args.baseline,

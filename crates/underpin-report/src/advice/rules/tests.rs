@@ -158,7 +158,7 @@ fn an_allocator_is_advised_with_its_intervals() {
     let command = [Raw::from("ruby"), Raw::from("bench alloc.rb")];
     let advice = allocator_advice(&command, &trial);
     assert_eq!(advice.len(), 1);
-    let words = "jemalloc: memory -81 % [-88, -77], time +7 % [+0, +12] (14 runs of each). Keep it:";
+    let words = "jemalloc: memory -81 % [-88, -77], time +7 % [0, +12] (14 runs of each). Keep it:";
     assert_eq!(advice[0].message, words);
     assert_eq!(advice[0].command.as_deref(), Some("underpin run --malloc jemalloc -- ruby 'bench alloc.rb'"));
 }

@@ -1,0 +1,150 @@
+//! The changes against the reference with their intervals: a group of rows for each variant, a row for each figure.
+//!
+//! Distances are factors, so that half and twice are as far from "no change".
+
+use super::{WIDTH, picture};
+use crate::document::bench::{BenchComparison, BenchDocument, VerdictRecord};
+use crate::html::svg::{Anchor, Svg};
+use crate::html::{Key, Picture};
+use crate::layout::shorten;
+use crate::text::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
+
+const ROW: f64 = 17.0;
+const HEAD: f64 = 20.0;
+/// Where the names of figures end and intervals begin.
+const LEFT: f64 = 100.0;
+/// Where intervals end and words begin.
+const RIGHT: f64 = 252.0;
+/// Changes beyond these factors are cut off.
+const MOST: f64 = 64.0;
+
+/// The changes of all variants in some figures; `None` where nothing is compared.
+pub(crate) fn forest_picture(document: &BenchDocument, metrics: &[&str]) -> Option<Picture> {
+    let of = |name: &str| -> Vec<&BenchComparison> {
+        metrics.iter().filter_map(|metric| document.comparison(name, metric)).collect()
+    };
+    let groups: Vec<(usize, Vec<&BenchComparison>)> = document
+        .variants
+        .iter()
+        .enumerate()
+        .map(|(index, variant)| (index, of(&variant.name)))
+        .filter(|(_, changes)| !changes.is_empty())
+        .collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let all = || groups.iter().flat_map(|(_, changes)| changes.iter().copied());
+    let scale = Scale::of(all());
+    let rows = all().count() as f64;
+    let bottom = rows * ROW + groups.len() as f64 * HEAD + 6.0;
+    let reference = document.variants.iter().find(|variant| variant.is_reference).map_or("", |one| one.name.as_str());
+    let label = format!("Changes against {reference}");
+    let words = all().map(|one| format!("{}, {}: {}", one.variant, noun(document, &one.metric), words(one)));
+    let mut svg = Svg::plot(WIDTH, bottom + 22.0, &label, &words.collect::<Vec<_>>().join("; "));
+    scale.draw(&mut svg, bottom);
+    let mut y = 0.0;
+    for (index, changes) in &groups {
+        svg.open("v", &[("v", *index)], "");
+        svg.text("name strong", 4.0, y + 14.0, Anchor::Start, &shorten(&document.variants[*index].name, 58));
+        y += HEAD;
+        for change in changes {
+            draw_row(&mut svg, document, change, &scale, y);
+            y += ROW;
+        }
+        svg.close();
+    }
+    let legend = vec![
+        Key::fixed("gain", "claimed better"),
+        Key::fixed("loss", "claimed worse"),
+        Key::fixed("untold", "same within 1 %, or not told"),
+    ];
+    Some(picture(&format!("Change against {}", shorten(reference, 40)), svg, legend))
+}
+
+fn words(change: &BenchComparison) -> String {
+    format!(
+        "{} {}",
+        change_words(change.ratio.estimate, change_decimals(&change.ratio)),
+        change_interval(&change.ratio)
+    )
+}
+
+fn draw_row(svg: &mut Svg, document: &BenchDocument, change: &BenchComparison, scale: &Scale, top: f64) {
+    let middle = top + ROW / 2.0 - 1.0;
+    let direction = document.about(&change.metric).map(|about| about.direction);
+    let class = match (change.verdict, verdict_role(change.verdict, direction)) {
+        (VerdictRecord::Same | VerdictRecord::Undecided, _) => "untold",
+        (_, crate::styled::Role::Good) => "gain",
+        _ => "loss",
+    };
+    let label = shorten(&capital(noun(document, &change.metric)), 15);
+    svg.open(class, &[], &format!("{}: {}", change.variant, words(change)));
+    svg.text("axis", LEFT - 8.0, middle + 4.0, Anchor::End, &label);
+    let (low, high) = (scale.at(change.ratio.low), scale.at(change.ratio.high));
+    svg.line("bar", [low, middle, high.max(low + 1.0), middle]);
+    svg.circle("spot", scale.at(change.ratio.estimate), middle, 3.5);
+    svg.text("value", RIGHT + 8.0, middle + 4.0, Anchor::Start, &words(change));
+    svg.close();
+}
+
+/// Factors on a stretch of the drawing, with "no change" in sight.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of<'a>(changes: impl Iterator<Item = &'a BenchComparison>) -> Scale {
+        let (mut low, mut high) = (0.98f64, 1.02f64);
+        for change in changes {
+            low = low.min(change.ratio.low.max(1.0 / MOST));
+            high = high.max(change.ratio.high.min(MOST));
+        }
+        let air = (high / low).powf(0.04);
+        Scale { low: low / air, high: high * air }
+    }
+
+    fn at(&self, ratio: f64) -> f64 {
+        let share = (ratio.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln();
+        LEFT + 6.0 + share.clamp(0.0, 1.0) * (RIGHT - LEFT - 12.0)
+    }
+
+    fn draw(&self, svg: &mut Svg, bottom: f64) {
+        let mut ticks = self.ticks();
+        // "No change" is never the one that is left out.
+        ticks.sort_by_key(|(ratio, _)| *ratio != 1.0);
+        let mut taken: Vec<f64> = Vec::new();
+        for (ratio, words) in ticks {
+            let x = self.at(ratio);
+            svg.line(if ratio == 1.0 { "zero" } else { "grid" }, [x, 0.0, x, bottom]);
+            if taken.iter().all(|other| (x - other).abs() > 42.0) {
+                svg.text("axis", x, bottom + 17.0, Anchor::Middle, &words);
+                taken.push(x);
+            }
+        }
+    }
+
+    /// Round factors in sight: the finest of these lists that is not too crowded.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        const LISTS: [&[f64]; 6] = [
+            &[0.98, 0.99, 1.0, 1.01, 1.02],
+            &[0.9, 0.95, 1.0, 1.05, 1.1],
+            &[0.8, 0.9, 1.0, 1.1, 1.2],
+            &[0.5, 0.75, 1.0, 1.25, 1.5, 2.0],
+            &[0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
+            &[0.01, 0.1, 1.0, 10.0, 100.0],
+        ];
+        let span = (self.high / self.low).ln();
+        let index = [0.05, 0.22, 0.6, 1.6, 4.6].iter().take_while(|limit| span > **limit).count();
+        let inside = LISTS[index].iter().filter(|ratio| (self.low..=self.high).contains(*ratio));
+        inside.map(|&ratio| (ratio, tick_words(ratio))).collect()
+    }
+}
+
+fn tick_words(ratio: f64) -> String {
+    match ratio {
+        1.0 => "0 %".to_owned(),
+        far if far >= 2.0 => format!("x{far}"),
+        near => format!("{:+.0} %", (near - 1.0) * 100.0),
+    }
+}

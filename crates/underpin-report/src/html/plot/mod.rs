@@ -1,0 +1,141 @@
+//! Pictures of a comparison: each run, distributions, order, memory over time, changes, the Pareto front.
+//!
+//! All share one width, so that a page sets them side by side where it has room, and one below the other where it has
+//! not. A variant has the same colour in all of them. Every figure shown stands in a table too.
+
+mod axis;
+mod forest;
+mod latency;
+mod lines;
+mod pareto;
+mod strip;
+
+pub(crate) use forest::forest_picture;
+pub(crate) use latency::latency_picture;
+pub(crate) use lines::{distribution_picture, memory_picture, order_picture};
+pub(crate) use pareto::pareto_picture;
+pub(crate) use strip::strip_picture;
+
+use super::svg::{Anchor, Svg};
+use super::{Key, Picture};
+use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord};
+use axis::{Axis, Extent};
+use underpin_bench::stats::Order;
+
+/// Width of a picture in user units.
+const WIDTH: f64 = 420.0;
+/// Advance of a character of the 11-unit monospace font of names.
+const CHARACTER: f64 = 6.7;
+/// Colours beside that of the reference.
+const COLOURS: usize = 8;
+
+/// A variant that has a figure: its index in the document, itself, the summary, every run's figure.
+pub(crate) struct Shown<'a> {
+    index: usize,
+    variant: &'a BenchVariant,
+    record: &'a MetricRecord,
+    figures: Vec<f64>,
+}
+
+impl Shown<'_> {
+    /// What its figures want of an axis: all but those far above the others.
+    fn extent(&self) -> Extent {
+        let record = self.record;
+        let box_width = (record.third_quartile - record.first_quartile).max(record.median.estimate.abs() * 0.02);
+        let fence = record.third_quartile + 4.0 * box_width;
+        // At most one run in fifty is left beyond.
+        let fence = fence.max(Order::new(&self.figures).quantile(0.98).unwrap_or(fence));
+        let within = self.figures.iter().copied().filter(|figure| *figure <= fence).fold(record.median.high, f64::max);
+        Extent { least: record.min.min(record.median.low), wanted: within, greatest: record.max.max(within) }
+    }
+}
+
+/// All variants that have a figure.
+fn shown<'a>(document: &'a BenchDocument, metric: &str) -> Vec<Shown<'a>> {
+    let with = |(index, variant): (usize, &'a BenchVariant)| {
+        let record = variant.metrics.iter().find(|one| one.metric == metric)?;
+        Some(Shown { index, variant, record, figures: figures(variant, record) })
+    };
+    document.variants.iter().enumerate().filter_map(with).filter(|one| !one.figures.is_empty()).collect()
+}
+
+/// Every run's figure, in the order in which they ran: of the timed runs where these have it, else of the watched ones.
+fn figures(variant: &BenchVariant, record: &MetricRecord) -> Vec<f64> {
+    let of = |figures: &std::collections::BTreeMap<String, f64>| figures.get(&record.metric).copied();
+    let timed: Vec<f64> = variant.runs.iter().filter_map(|run| of(&run.figures)).collect();
+    if timed.is_empty() { variant.memory_runs.iter().filter_map(|run| of(&run.figures)).collect() } else { timed }
+}
+
+/// The classes of a variant's colour: the reference is grey, its copy the same with a broken line.
+fn style(document: &BenchDocument, index: usize) -> String {
+    let plain = |one: &&BenchVariant| !one.is_reference && !one.is_copy;
+    match document.variants.get(index) {
+        Some(one) if one.is_copy => "v v0 again".to_owned(),
+        Some(one) if one.is_reference => "v v0".to_owned(),
+        _ => {
+            let number = document.variants.iter().take(index).filter(plain).count();
+            let again = if (number / COLOURS) % 2 == 1 { " again" } else { "" };
+            format!("v v{}{again}", number % COLOURS + 1)
+        }
+    }
+}
+
+/// The keys of a picture of lines.
+fn keys(document: &BenchDocument, indices: impl Iterator<Item = usize>) -> Vec<Key> {
+    let key = |index: usize| {
+        let name = crate::layout::shorten(&document.variants[index].name, 60);
+        Key::of_variant(format!("line {}", style(document, index)), &name, index)
+    };
+    indices.map(key).collect()
+}
+
+/// Says that distances on an axis are factors, where they are.
+fn scale_hint(axis: &Axis) -> Option<Key> {
+    axis.is_logarithmic().then(|| Key::hint("The axis is logarithmic."))
+}
+
+/// Vertical grid lines with their figures below, as far as these have room.
+fn bottom_axis(svg: &mut Svg, axis: &Axis, top: f64, bottom: f64) {
+    let mut free = f64::NEG_INFINITY;
+    let mut ticks = axis.ticks();
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (x, words) in ticks {
+        svg.line("grid", [x, top, x, bottom]);
+        let (anchor, width) = (anchor_at(x, &words), words.chars().count() as f64 * CHARACTER);
+        let start = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        if start >= free {
+            svg.text("axis", x, bottom + 17.0, anchor, &words);
+            free = start + width + 6.0;
+        }
+    }
+}
+
+/// Horizontal grid lines with their figures at the left.
+fn left_axis(svg: &mut Svg, ticks: &[(f64, String)], left: f64, right: f64) {
+    for (y, words) in ticks {
+        svg.line("grid", [left, *y, right, *y]);
+        svg.text("axis", left - 6.0, y + 3.8, Anchor::End, words);
+    }
+}
+
+/// Centred, unless the text would leave the drawing.
+fn anchor_at(x: f64, words: &str) -> Anchor {
+    let half = words.chars().count() as f64 * CHARACTER / 2.0;
+    match x {
+        near if near < half => Anchor::Start,
+        far if far > WIDTH - half => Anchor::End,
+        _ => Anchor::Middle,
+    }
+}
+
+/// A picture with a title.
+fn picture(title: &str, svg: Svg, legend: Vec<Key>) -> Picture {
+    Picture { svg: svg.finish(), title: Some(crate::styled::Span::new(crate::styled::Role::Heading, title)), legend }
+}
+
+#[cfg(test)]
+mod tests;

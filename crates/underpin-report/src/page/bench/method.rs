@@ -1,0 +1,113 @@
+//! What ran, where and how: enough to do it again.
+
+use crate::document::bench::{BenchDocument, StoppedRecord};
+use crate::page::{Block, Cell, Pictures, Section, Table, joined, paragraph};
+use crate::styled::Role;
+use crate::text::{load_words, method_words};
+use crate::units::{count, size, time};
+
+/// The commands and what each variant changes in the environment.
+pub(super) fn what_ran(document: &BenchDocument) -> Option<Section> {
+    let changed = document.variants.iter().any(|variant| !variant.environment.is_empty());
+    let names: &[&'static str] = if changed {
+        &["variant", "command", "environment", "runs#", "watched#", "failed#"]
+    } else {
+        &["variant", "command", "runs#", "watched#", "failed#"]
+    };
+    let mut table = Table::new(names).ordered();
+    for variant in &document.variants {
+        let changes = variant.environment.iter().map(|(name, value)| match value {
+            Some(value) => format!("{name}={value}"),
+            None => format!("without {name}"),
+        });
+        let mut row = vec![Cell::new(Role::Name, &variant.name), Cell::new(Role::Command, variant.command.join(" "))];
+        if changed {
+            row.push(joined(Role::Command, changes).into());
+        }
+        row.extend(
+            [variant.runs.len(), variant.memory_runs.len(), variant.failures].map(|one| Cell::count(one as u64)),
+        );
+        table.row(row);
+    }
+    (!table.rows.is_empty()).then(|| Section::new("What ran", vec![Block::Table(table)]))
+}
+
+/// The machine and the method.
+pub(super) fn section(document: &BenchDocument, pictures: Pictures) -> Section {
+    let mut machine = Table::new(&["machine", ""]).ordered();
+    fill(&mut machine, machine_facts(document));
+    let mut method = Table::new(&["method", ""]).ordered();
+    fill(&mut method, method_facts(document));
+    let mut blocks = vec![
+        Block::Table(machine),
+        Block::Table(method),
+        paragraph(
+            Role::Plain,
+            "Times come from runs that are timed and otherwise left alone, in blocks that go through all variants there \
+             and back. Memory comes from watched runs of their own: from each process right before its end, and from the \
+             sum over the process tree while it runs. Intervals of medians are bootstrapped over blocks; intervals of \
+             changes are those of the rank test.",
+        ),
+        paragraph(Role::Plain, method_words(document)),
+        paragraph(
+            Role::Plain,
+            "A variant leaves the Pareto front only where another is no worse in either figure (by its median, or the \
+             same within 1 %) and claimed better in one at least.",
+        ),
+    ];
+    if pictures == Pictures::Drawn {
+        let words =
+            "Every run stands in this page: the element `document` holds them as JSON (schema underpin.bench/1).";
+        blocks.push(paragraph(Role::Dim, words));
+    }
+    Section::new("Machine and method", blocks)
+}
+
+fn fill(table: &mut Table, facts: Vec<(&'static str, String)>) {
+    for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+        table.row(vec![Cell::new(Role::Dim, name), Cell::new(Role::Plain, value)]);
+    }
+}
+
+fn machine_facts(document: &BenchDocument) -> Vec<(&'static str, String)> {
+    let machine = &document.machine;
+    let load = |load: Option<f64>| load.map_or_else(|| "?".to_owned(), |load| format!("{load:.2}"));
+    let loads = match (machine.load_before, machine.load_after) {
+        (None, None) => String::new(),
+        (before, after) => format!("{} before, {} after", load(before), load(after)),
+    };
+    vec![
+        ("processor", machine.processor.clone()),
+        ("processors", machine.processors.to_string()),
+        ("memory", machine.memory_bytes.map(size).unwrap_or_default()),
+        ("kernel", machine.kernel.clone()),
+        ("system", machine.system.clone()),
+        ("governor", machine.governor.clone().unwrap_or_default()),
+        ("addresses", if machine.aslr { "randomised" } else { "not randomised" }.to_owned()),
+        ("load average", loads),
+    ]
+}
+
+fn method_facts(document: &BenchDocument) -> Vec<(&'static str, String)> {
+    let method = &document.method;
+    let stopped = match method.stopped {
+        StoppedRecord::Runs => "after the runs asked for",
+        StoppedRecord::Time => "after the usual time",
+        StoppedRecord::Budget => "when the budget was spent",
+        StoppedRecord::Narrow => "when the interval was narrow enough",
+        StoppedRecord::Interrupted => "by an interruption",
+    };
+    vec![
+        ("underpin", document.underpin.clone()),
+        ("load", document.load.as_ref().map(load_words).unwrap_or_default()),
+        ("warm-up", count(method.warmup as usize, "run of each", "runs of each")),
+        ("timed", count(method.blocks, "block", "blocks")),
+        ("ended", stopped.to_owned()),
+        ("stopping rule", method.until.clone().unwrap_or_default()),
+        ("budget", method.budget_seconds.map(time).unwrap_or_default()),
+        ("took", method.took_seconds.map(time).unwrap_or_default()),
+        ("settling", format!("{} until memory counts as that after start-up", time(method.settle_seconds))),
+        ("confidence", format!("{:.0} %", method.confidence * 100.0)),
+        ("seed", method.seed.to_string()),
+    ]
+}

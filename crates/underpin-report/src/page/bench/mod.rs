@@ -1,0 +1,180 @@
+//! The bench document as a page: the answer, how far to trust it, pictures, then every figure and how it was measured.
+
+mod method;
+mod summary;
+
+use super::{Block, Cell, Item, Page, Pictures, Section, Table};
+use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord, PassRecord};
+use crate::html::{
+    distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
+};
+use crate::styled::{Role, Span};
+use crate::text::{
+    answer, baseline_words, capital, change_decimals, change_interval, change_words, figure_words, limit_words,
+    main_metrics, missing, noise_words, pareto_words, rows, runs_words, verdict_role, verdict_word,
+};
+use crate::units::date;
+
+/// The page of `underpin bench`.
+pub(crate) fn bench_page(document: &BenchDocument, pictures: Pictures) -> Page {
+    let mut sections = vec![summary::section(document)];
+    sections.extend(gate(document));
+    sections.extend(baseline(document));
+    sections.push(trust(document));
+    if pictures == Pictures::Drawn {
+        sections.extend(drawn(document));
+    }
+    sections.push(every_figure(document));
+    sections.extend(method::what_ran(document));
+    sections.push(method::section(document, pictures));
+    let mut said = answer(document);
+    said.extend(pareto_words(document));
+    Page {
+        title: Span::new(Role::Heading, title(document)),
+        subtitle: vec![Span::new(Role::Dim, subtitle(document))],
+        answer: said,
+        tiles: Vec::new(),
+        sections,
+    }
+}
+
+/// The command, where all variants run the same.
+fn title(document: &BenchDocument) -> String {
+    let command = |variant: &BenchVariant| variant.command.join(" ");
+    match document.variants.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|one| one.command == first.command) => command(first),
+        all => format!("Comparison of {} variants", all.iter().filter(|one| !one.is_copy).count()),
+    }
+}
+
+fn subtitle(document: &BenchDocument) -> String {
+    let several = document.variants.len() > 1;
+    let reference = document.variants.iter().find(|variant| variant.is_reference).filter(|_| several);
+    let against = reference.map_or_else(String::new, |one| format!("against {}; ", one.name));
+    format!("{}: {against}{}", date(document.started_unix_seconds), runs_words(document))
+}
+
+fn drawn(document: &BenchDocument) -> Vec<Section> {
+    let main = main_metrics(document);
+    let mut sections = Vec::new();
+    let mut gallery = |title: &str, pictures: Vec<crate::html::Picture>| {
+        if !pictures.is_empty() {
+            sections.push(Section::new(title, vec![Block::Gallery(pictures)]));
+        }
+    };
+    let change = forest_picture(document, &main);
+    gallery("Change and trade-off", pareto_picture(document).into_iter().chain(change).collect());
+    gallery("Every run", main.iter().filter_map(|metric| strip_picture(document, metric)).collect());
+    let timed =
+        main.iter().copied().find(|metric| document.about(metric).is_some_and(|about| about.pass == PassRecord::Timed));
+    let shapes = timed.map(|metric| [distribution_picture(document, metric), order_picture(document, metric)]);
+    let shapes = [latency_picture(document)].into_iter().chain(shapes.into_iter().flatten());
+    let shapes = shapes.chain([memory_picture(document)]);
+    gallery("Distribution, order, memory", shapes.flatten().collect());
+    sections
+}
+
+/// A table for each figure.
+fn every_figure(document: &BenchDocument) -> Section {
+    let tables = document.metric_names().into_iter().map(|metric| Block::Table(figure(document, metric)));
+    Section::new("Every figure", tables.collect()).detail()
+}
+
+fn figure(document: &BenchDocument, metric: &str) -> Table {
+    let several = document.variants.len() > 1;
+    let names: &[&'static str] = if several {
+        &["variant", "median#", "low#", "high#", "least#", "most#", "change#", "95 %", ""]
+    } else {
+        &["variant", "median#", "low#", "high#", "least#", "most#"]
+    };
+    let label = document.about(metric).map_or_else(|| metric.to_owned(), |about| capital(&about.label));
+    let mut table = Table::new(names).ordered().caption(label);
+    for (variant, record) in rows(document, metric) {
+        let mut row = vec![Cell::new(Role::Name, &variant.name)];
+        row.extend(figures(record));
+        if several {
+            row.extend(change(document, variant, record));
+        }
+        table.row(row);
+    }
+    table
+}
+
+fn change(document: &BenchDocument, variant: &BenchVariant, record: &MetricRecord) -> [Cell; 3] {
+    match document.comparison(&variant.name, &record.metric) {
+        Some(one) => {
+            let words = change_words(one.ratio.estimate, change_decimals(&one.ratio));
+            [
+                Cell::number(one.ratio.estimate, words),
+                Cell::new(Role::Plain, change_interval(&one.ratio)),
+                Cell::new(verdict_role(one.verdict, Some(record.direction)), verdict_word(one.verdict)),
+            ]
+        }
+        None => [
+            Cell::new(Role::Dim, if variant.is_reference { "reference" } else { "-" }),
+            Cell::default(),
+            Cell::default(),
+        ],
+    }
+}
+
+fn figures(record: &MetricRecord) -> [Cell; 5] {
+    let cell = |figure: f64| Cell::number(figure, figure_words(figure, record.unit));
+    [record.median.estimate, record.median.low, record.median.high, record.min, record.max].map(cell)
+}
+
+fn gate(document: &BenchDocument) -> Option<Section> {
+    let gate = document.gate.as_ref()?;
+    let item = |limit: &crate::document::bench::LimitRecord| {
+        let (mark, role, words) = limit_words(limit);
+        let spans = vec![Span::fixed(role, mark), Span::new(Role::Plain, format!(" {words}"))];
+        Item { spans, command: None }
+    };
+    let title = if gate.passed { "Gate passed" } else { "Gate failed" };
+    Some(Section::new(title, vec![Block::List(gate.limits.iter().map(item).collect())]))
+}
+
+fn baseline(document: &BenchDocument) -> Option<Section> {
+    let baseline = document.baseline.as_ref()?;
+    let mut table = Table::new(&["variant", "figure", "change#", "95 %", ""]).ordered();
+    for one in &baseline.comparisons {
+        let about = document.about(&one.metric);
+        let role = verdict_role(one.verdict, about.map(|about| about.direction));
+        table.row(vec![
+            Cell::new(Role::Name, &one.variant),
+            Cell::new(Role::Plain, about.map_or(one.metric.as_str(), |about| &about.label)),
+            Cell::number(one.ratio.estimate, change_words(one.ratio.estimate, change_decimals(&one.ratio))),
+            Cell::new(Role::Plain, change_interval(&one.ratio)),
+            Cell::new(role, verdict_word(one.verdict)),
+        ]);
+    }
+    let mut blocks: Vec<Block> =
+        baseline_words(document).into_iter().map(|words| super::paragraph(Role::Plain, words)).collect();
+    if table.rows.is_empty() {
+        blocks.push(super::paragraph(Role::Warn, "No variant of that run has the name of one of these."));
+    } else {
+        blocks.push(Block::Table(table));
+    }
+    Some(Section::new(format!("Against the saved run {}", baseline.name), blocks))
+}
+
+fn trust(document: &BenchDocument) -> Section {
+    let mut items: Vec<Vec<Span>> = Vec::new();
+    items.extend(document.noise_floor.as_ref().map(|noise| vec![Span::new(Role::Plain, noise_words(noise))]));
+    items.extend(document.doubts.iter().map(|doubt| match &doubt.variant {
+        Some(name) => {
+            vec![Span::new(Role::Name, name), Span::new(Role::Plain, format!(": {}", doubt.message))]
+        }
+        None => vec![Span::new(Role::Plain, capital(&doubt.message))],
+    }));
+    items.extend(
+        missing(document)
+            .into_iter()
+            .map(|(reason, names)| vec![Span::new(Role::Dim, format!("Not measured: {}: {reason}", names.join(", ")))]),
+    );
+    if items.is_empty() {
+        items.push(vec![Span::fixed(Role::Plain, "Nothing in these runs gives a reason for doubt.")]);
+    }
+    let items = items.into_iter().map(|spans| Item { spans, command: None }).collect();
+    Section::new("How far to trust this", vec![Block::List(items)])
+}

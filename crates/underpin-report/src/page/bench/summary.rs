@@ -1,0 +1,72 @@
+//! The table that is read first: a row for each variant, the figures that matter, each with its change.
+
+use crate::document::bench::{BenchDocument, BenchVariant};
+use crate::page::{Block, Cell, Column, Section, Table};
+use crate::styled::{Role, Span};
+use crate::text::{
+    capital, change_decimals, change_interval, change_words, figure_words, interval_words, main_metrics, place_words,
+    verdict_role, verdict_word,
+};
+
+/// The summary.
+pub(super) fn section(document: &BenchDocument) -> Section {
+    let metrics = main_metrics(document);
+    let compared = |metric: &str| document.comparisons.iter().any(|one| one.metric == metric);
+    let mut table = Table { columns: columns(document, &metrics, &compared), stacked: true, ..Table::default() };
+    for variant in &document.variants {
+        let mut row = vec![Cell::new(Role::Name, &variant.name)];
+        for metric in &metrics {
+            row.push(figure(document, variant, metric));
+            if compared(metric) {
+                row.push(change(document, variant, metric));
+            }
+        }
+        if let Some(pareto) = &document.pareto {
+            let place = place_words(pareto, &variant.name);
+            row.push(place.map_or_else(Cell::default, |(role, words)| Cell::new(role, words)));
+        }
+        table.row(row);
+    }
+    Section::new("Summary", vec![Block::Table(table)])
+}
+
+fn columns(document: &BenchDocument, metrics: &[&str], compared: &dyn Fn(&str) -> bool) -> Vec<Column> {
+    let column = |name: &str, numeric: bool| Column { name: Span::new(Role::Dim, name), numeric };
+    let mut columns = vec![column("variant", false)];
+    for metric in metrics {
+        let label = document.about(metric).map_or(*metric, |about| &about.label);
+        columns.push(column(&capital(label), true));
+        columns.extend(compared(metric).then(|| column("change", true)));
+    }
+    columns.extend(document.pareto.as_ref().map(|_| column("Pareto front", false)));
+    columns
+}
+
+fn figure(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cell {
+    let Some(record) = document.metric(variant, metric) else {
+        return Cell { spans: vec![Span::fixed(Role::Dim, "-")], sort: Some(f64::MAX), ..Cell::default() };
+    };
+    let median = record.median.estimate;
+    let mut cell = Cell::number(median, figure_words(median, record.unit));
+    cell.spans.push(Span::fixed(Role::Plain, " "));
+    cell.spans.push(Span::new(Role::Dim, format!("[{}]", interval_words(&record.median, record.unit))));
+    cell
+}
+
+fn change(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cell {
+    let Some(one) = document.comparison(&variant.name, metric) else {
+        let words = if variant.is_reference { "reference" } else { "-" };
+        return Cell { spans: vec![Span::fixed(Role::Dim, words)], sort: Some(1.0), ..Cell::default() };
+    };
+    let role = verdict_role(one.verdict, document.about(metric).map(|about| about.direction));
+    let words = change_words(one.ratio.estimate, change_decimals(&one.ratio));
+    Cell {
+        spans: vec![
+            Span::new(role, format!("{words} {}", verdict_word(one.verdict))),
+            Span::fixed(Role::Plain, " "),
+            Span::new(Role::Dim, change_interval(&one.ratio)),
+        ],
+        sort: Some(one.ratio.estimate),
+        ..Cell::default()
+    }
+}

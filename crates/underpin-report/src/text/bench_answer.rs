@@ -1,0 +1,192 @@
+//! What a comparison says, in a sentence for each variant, and who is on the Pareto front.
+
+use super::bench_words::{capital, figure_words, interval_words, verdict_role};
+use crate::document::bench::{BenchDocument, BenchVariant, IntervalRecord, MetricRecord, ParetoRecord, VerdictRecord};
+use crate::layout::shorten;
+use crate::styled::{Role, Span};
+
+/// The figures that matter most: for a server what its clients feel, else time; then memory.
+pub(crate) fn main_metrics(document: &BenchDocument) -> Vec<&'static str> {
+    const COMMAND: [&str; 4] = ["wall", "cpu", "rss", "rss-growth"];
+    const SERVER: [&str; 5] = ["rps", "p50", "p99", "rss-end", "rss-growth"];
+    let wanted: &[&str] = match &document.load {
+        None => &COMMAND,
+        // At a fixed rate the number of answers is the rate.
+        Some(load) if load.rate.is_some() => &SERVER[1..],
+        Some(_) => &SERVER,
+    };
+    wanted.iter().copied().filter(|name| document.about(name).is_some()).collect()
+}
+
+/// The figures of the answer: of time and of memory.
+fn answer_metrics(document: &BenchDocument) -> Vec<&'static str> {
+    let answers: &[&str] = if document.load.is_some() { &["rps", "p99", "rss-end"] } else { &["wall", "rss"] };
+    main_metrics(document).into_iter().filter(|name| answers.contains(name)).collect()
+}
+
+/// What a figure is called where "more" or "less" stands before it.
+pub(crate) fn noun<'a>(document: &'a BenchDocument, metric: &'a str) -> &'a str {
+    match metric {
+        "wall" => "time",
+        "rss" => "memory",
+        "rss-end" if document.load.is_some() => "memory",
+        "rss-growth" => "growth",
+        "rps" => "requests/s",
+        "p50" => "median answer",
+        "p99" => "p99 answer time",
+        _ => document.about(metric).map_or(metric, |about| if about.label.len() < 24 { &about.label } else { metric }),
+    }
+}
+
+/// A sentence for each variant beside the reference: gains first, then losses, then what is the same or not told. One
+/// variant alone: what a run takes.
+pub(crate) fn answer(document: &BenchDocument) -> Vec<Vec<Span>> {
+    if let [only] = document.variants.as_slice() {
+        return alone(document, only).into_iter().collect();
+    }
+    document.variants.iter().filter(|variant| !variant.is_copy).filter_map(|one| sentence(document, one)).collect()
+}
+
+fn alone(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> {
+    let mut spans: Vec<Span> = Vec::new();
+    for name in answer_metrics(document) {
+        let Some(record) = document.metric(variant, name) else { continue };
+        let before = if spans.is_empty() { capital(&record.label) } else { format!(", {}", record.label) };
+        spans.push(Span::new(Role::Plain, format!("{before} ")));
+        spans.push(Span::new(Role::Number, figure_words(record.median.estimate, record.unit)));
+        spans.push(Span::new(Role::Dim, format!(" [{}]", interval_words(&record.median, record.unit))));
+    }
+    (!spans.is_empty()).then_some(spans)
+}
+
+fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> {
+    let mut parts: Vec<(u8, Role, String)> = Vec::new();
+    for name in answer_metrics(document) {
+        let Some(one) = document.comparison(&variant.name, name) else { continue };
+        let role = verdict_role(one.verdict, document.about(name).map(|about| about.direction));
+        let rank = match (role, one.verdict) {
+            (Role::Good, _) => 0,
+            (Role::Bad, _) => 1,
+            (_, VerdictRecord::Same) => 2,
+            _ => 3,
+        };
+        parts.push((rank, role, change_phrase(one.verdict, &one.ratio, noun(document, name))));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    parts.sort_by_key(|part| part.0);
+    let mut spans = vec![Span::new(Role::Name, shorten(&variant.name, NAME)), Span::fixed(Role::Plain, ": ")];
+    for (index, (_, role, words)) in parts.into_iter().enumerate() {
+        if index > 0 {
+            spans.push(Span::fixed(Role::Plain, ", "));
+        }
+        spans.push(Span::new(role, words));
+    }
+    Some(spans)
+}
+
+/// Columns of a name in a sentence.
+const NAME: usize = 40;
+
+/// `79 % less memory [77, 81]`, `2.3x the time [2.1, 2.5]`, `the same time within 1 %`.
+fn change_phrase(verdict: VerdictRecord, ratio: &IntervalRecord, noun: &str) -> String {
+    let figures = |map: fn(f64) -> f64, swap: bool, unit: &str| {
+        let (low, high) = if swap { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
+        let decimals = phrase_decimals(map(high) - map(low), map(ratio.estimate));
+        let words = |figure: f64| format!("{:.decimals$}", map(figure));
+        (format!("{}{unit}", words(ratio.estimate)), format!("[{}, {}]", words(low), words(high)))
+    };
+    match verdict {
+        VerdictRecord::Less => {
+            let (share, interval) = figures(|ratio| (1.0 - ratio) * 100.0, true, " %");
+            format!("{share} less {noun} {interval}")
+        }
+        VerdictRecord::More if ratio.estimate >= 2.0 => {
+            let (factor, interval) = figures(|ratio| ratio, false, "x");
+            format!("{factor} the {noun} {interval}")
+        }
+        VerdictRecord::More => {
+            let (share, interval) = figures(|ratio| (ratio - 1.0) * 100.0, false, " %");
+            format!("{share} more {noun} {interval}")
+        }
+        VerdictRecord::Same => format!("the same {noun} within 1 %"),
+        VerdictRecord::Undecided => {
+            format!("no difference in {noun} told {}", super::bench_words::change_interval(ratio))
+        }
+    }
+}
+
+/// As few decimals as still show where the interval ends.
+fn phrase_decimals(width: f64, estimate: f64) -> usize {
+    match width.abs() {
+        _ if estimate.abs() < 1.0 => 2,
+        narrow if narrow < 4.0 => 1,
+        _ => 0,
+    }
+}
+
+/// Who is on the front, and who is not and why.
+pub(crate) fn pareto_words(document: &BenchDocument) -> Option<Vec<Span>> {
+    let pareto = document.pareto.as_ref()?;
+    let [time, memory] = pareto.metrics.each_ref().map(|metric| noun(document, metric));
+    let mut spans = vec![Span::new(Role::Plain, format!("On the Pareto front of {time} and {memory}: "))];
+    for (index, name) in pareto.front.iter().enumerate() {
+        if index > 0 {
+            spans.push(Span::fixed(Role::Plain, ", "));
+        }
+        spans.push(Span::new(Role::Name, shorten(name, NAME)));
+    }
+    spans.push(Span::fixed(Role::Plain, "."));
+    for (index, (by, variants, claims)) in grouped(pareto).into_iter().enumerate() {
+        spans.push(Span::fixed(Role::Plain, if index == 0 { " Not on it: " } else { "; " }));
+        for (index, variant) in variants.iter().enumerate() {
+            if index > 0 {
+                spans.push(Span::fixed(Role::Plain, ", "));
+            }
+            spans.push(Span::new(Role::Name, shorten(variant, NAME)));
+        }
+        spans.push(Span::fixed(Role::Plain, " (beaten by "));
+        spans.push(Span::new(Role::Name, shorten(by, NAME)));
+        spans.push(Span::new(Role::Plain, format!(", {})", beaten_in(pareto, claims, [time, memory]))));
+    }
+    if !pareto.beaten.is_empty() {
+        spans.push(Span::fixed(Role::Plain, "."));
+    }
+    Some(spans)
+}
+
+/// Those that one variant beats in the same way.
+fn grouped(pareto: &ParetoRecord) -> Vec<(&str, Vec<&str>, &[String])> {
+    let mut groups: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
+    for one in &pareto.beaten {
+        match groups.iter_mut().find(|(by, _, claims)| *by == one.by && *claims == one.claims) {
+            Some((_, variants, _)) => variants.push(&one.variant),
+            None => groups.push((&one.by, vec![&one.variant], &one.claims)),
+        }
+    }
+    groups
+}
+
+fn beaten_in(pareto: &ParetoRecord, claims: &[String], [time, memory]: [&str; 2]) -> String {
+    match claims {
+        [one] if *one == pareto.metrics[0] => format!("worse in {time}, no better in {memory}"),
+        [_] => format!("worse in {memory}, no better in {time}"),
+        _ => "worse in both".to_owned(),
+    }
+}
+
+/// What a table says of a variant's place: `on the front`, `beaten by jemalloc`.
+pub(crate) fn place_words(pareto: &ParetoRecord, variant: &str) -> Option<(Role, String)> {
+    if pareto.front.iter().any(|name| name == variant) {
+        return Some((Role::Plain, "on the front".to_owned()));
+    }
+    let beaten = pareto.beaten.iter().find(|one| one.variant == variant)?;
+    Some((Role::Dim, format!("beaten by {}", shorten(&beaten.by, 30))))
+}
+
+/// The records of one figure, by variant, in the document's order.
+pub(crate) fn rows<'a>(document: &'a BenchDocument, metric: &str) -> Vec<(&'a BenchVariant, &'a MetricRecord)> {
+    let of = |variant: &'a BenchVariant| Some((variant, variant.metrics.iter().find(|one| one.metric == metric)?));
+    document.variants.iter().filter_map(of).collect()
+}

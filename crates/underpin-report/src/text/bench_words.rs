@@ -1,0 +1,189 @@
+//! The words of a comparison that every rendering shares: figures, changes, verdicts, method.
+
+use crate::document::bench::{
+    BenchDocument, DirectionRecord, IntervalRecord, LimitRecord, LimitResult, NoiseRecord, StoppedRecord, UnitRecord,
+    VerdictRecord,
+};
+use crate::styled::Role;
+use crate::units::{count, size, thousands, time};
+
+/// A figure in its unit.
+pub(crate) fn figure_words(figure: f64, unit: UnitRecord) -> String {
+    match unit {
+        UnitRecord::Seconds => time(figure),
+        UnitRecord::Bytes if figure < 0.0 => format!("-{}", memory_words(-figure)),
+        UnitRecord::Bytes => memory_words(figure),
+        UnitRecord::Count => thousands(figure.round() as u64),
+        UnitRecord::PerSecond if figure < 100.0 => format!("{figure:.1} /s"),
+        UnitRecord::PerSecond => format!("{} /s", thousands(figure.round() as u64)),
+    }
+}
+
+/// Memory in KiB up to 10 MiB: small programs differ by pages.
+fn memory_words(bytes: f64) -> String {
+    const KIB: f64 = 1024.0;
+    if bytes < 10.0 * KIB * KIB {
+        format!("{} KiB", thousands((bytes / KIB).round() as u64))
+    } else {
+        size(bytes as u64)
+    }
+}
+
+/// A ratio as a change: `+7.1 %`; what rounds to nothing has no sign.
+pub(crate) fn change_words(ratio: f64, decimals: usize) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() >= 1000.0 {
+        return match ratio {
+            far if far >= 1e6 => format!("x{:.1}M", far / 1e6),
+            far if far >= 1e4 => format!("x{:.1}k", far / 1e3),
+            far if far >= 100.0 => format!("x{far:.0}"),
+            near => format!("x{near:.1}"),
+        };
+    }
+    let words = format!("{percent:+.decimals$} %");
+    if words.contains(|digit: char| ('1'..='9').contains(&digit)) { words } else { words[1..].to_owned() }
+}
+
+/// How many decimals an interval of a change deserves.
+pub(crate) fn change_decimals(ratio: &IntervalRecord) -> usize {
+    match (ratio.high - ratio.low) * 100.0 {
+        width if width < 0.2 => 2,
+        width if width < 10.0 => 1,
+        _ => 0,
+    }
+}
+
+/// `[+5.1, +9.0]`.
+pub(crate) fn change_interval(ratio: &IntervalRecord) -> String {
+    let decimals = change_decimals(ratio);
+    let end = |bound: f64| change_words(bound, decimals).trim_end_matches(" %").to_owned();
+    format!("[{}, {}]", end(ratio.low), end(ratio.high))
+}
+
+/// A verdict in a word.
+pub(crate) const fn verdict_word(verdict: VerdictRecord) -> &'static str {
+    match verdict {
+        VerdictRecord::Less => "less",
+        VerdictRecord::More => "more",
+        VerdictRecord::Same => "same",
+        VerdictRecord::Undecided => "?",
+    }
+}
+
+/// How a verdict looks: what is claimed is good or bad by the side that is better in that figure.
+pub(crate) const fn verdict_role(verdict: VerdictRecord, direction: Option<DirectionRecord>) -> Role {
+    match (verdict, direction) {
+        (VerdictRecord::Same | VerdictRecord::Undecided, _) => Role::Dim,
+        (VerdictRecord::More, Some(DirectionRecord::HigherIsBetter)) => Role::Good,
+        (VerdictRecord::Less, Some(DirectionRecord::HigherIsBetter)) | (VerdictRecord::More, _) => Role::Bad,
+        (VerdictRecord::Less, _) => Role::Good,
+    }
+}
+
+/// How much was measured, in a line.
+pub(crate) fn runs_words(document: &BenchDocument) -> String {
+    let method = &document.method;
+    let runs = document.variants.iter().map(|variant| variant.runs.len()).min().unwrap_or(0);
+    let watched = document.variants.iter().map(|variant| variant.memory_runs.len()).min().unwrap_or(0);
+    let mut words = format!("{} each", count(runs, "run", "runs"));
+    if document.variants.len() > 1 {
+        words.push_str(&format!(", interleaved in {}", count(method.blocks, "block", "blocks")));
+    }
+    if watched > 0 {
+        words.push_str(&format!("; {} watched for memory", thousands(watched as u64)));
+    }
+    if let Some(took) = method.took_seconds {
+        words.push_str(&format!("; {} in all", time(took)));
+    }
+    words.push_str(match method.stopped {
+        StoppedRecord::Budget => ", the budget",
+        StoppedRecord::Narrow => ", until narrow enough",
+        StoppedRecord::Interrupted => "; interrupted",
+        StoppedRecord::Runs | StoppedRecord::Time => "",
+    });
+    words
+}
+
+/// What the reference shows beside itself, in a sentence.
+pub(crate) fn noise_words(noise: &NoiseRecord) -> String {
+    format!(
+        "Noise floor: the reference beside itself shows {} {}; differences below {:.1} % are not told by so many runs.",
+        change_words(noise.ratio.estimate, change_decimals(&noise.ratio)),
+        change_interval(&noise.ratio),
+        noise.floor * 100.0
+    )
+}
+
+/// A limit and what came of it: a mark, how it looks, the words.
+pub(crate) fn limit_words(limit: &LimitRecord) -> (&'static str, Role, String) {
+    let (mark, role, words) = match limit.result {
+        LimitResult::Kept => ("✓", Role::Good, "kept"),
+        LimitResult::Unsure => ("!", Role::Warn, "not told by these runs: the interval reaches over it"),
+        LimitResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
+        LimitResult::NotMeasured => ("✗", Role::Bad, "nothing to compare it with"),
+    };
+    let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
+        format!(" {} {}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
+    });
+    (mark, role, format!("{} {}:{ratio} {words}", limit.variant, limit.limit))
+}
+
+/// What stands between this run and an earlier one, a sentence each.
+pub(crate) fn baseline_words(document: &BenchDocument) -> Vec<String> {
+    let Some(baseline) = &document.baseline else { return Vec::new() };
+    let apart = document.started_unix_seconds.saturating_sub(baseline.started_unix_seconds);
+    let mut sentences = vec![format!(
+        "The two were measured {} apart, not side by side: what changed on the machine between them is in the figures.",
+        apart_words(apart)
+    )];
+    sentences.extend(baseline.differences.iter().cloned());
+    sentences
+}
+
+fn apart_words(seconds: u64) -> String {
+    match seconds {
+        0..=119 => count(seconds as usize, "second", "seconds"),
+        120..=7199 => format!("{} minutes", seconds / 60),
+        7200..=172_799 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// `50.6 … 51.2 ms`: the unit once where both ends have the same.
+pub(crate) fn interval_words(interval: &IntervalRecord, unit: UnitRecord) -> String {
+    let (low, high) = (figure_words(interval.low, unit), figure_words(interval.high, unit));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((figure, one)), Some((_, other))) if one == other => format!("{figure} … {high}"),
+        _ if low == high => low,
+        _ => format!("{low} … {high}"),
+    }
+}
+
+/// A word with a capital.
+pub(crate) fn capital(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What the columns mean, in a sentence.
+pub(crate) fn method_words(document: &BenchDocument) -> String {
+    let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
+    let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
+    format!(
+        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where a \
+         rank test{correction} finds it at the level of 1 %, `same` where the whole 95 % interval is below 1 %, `?` where these \
+         runs do not tell."
+    )
+}
+
+/// Figures that are missing, by the reason.
+pub(crate) fn missing(document: &BenchDocument) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in &document.missing {
+        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
+            Some((_, names)) => names.push(&one.metric),
+            None => reasons.push((&one.reason, vec![&one.metric])),
+        }
+    }
+    reasons
+}
