@@ -158,7 +158,10 @@ impl fmt::Display for Doubt {
                 "{blocks} blocks of runs cannot tell any difference in time; {runs} runs of each ({least} blocks) are the least"
             ),
             Doubt::FailedRequests { count, of, reason, .. } => {
-                write!(f, "{count} of {of} requests failed and are not in the answer times: {reason}")
+                write!(
+                    f,
+                    "{count} of {of} requests failed: {reason}; the answer times are those of the others and of time-outs"
+                )
             }
             Doubt::Behind { count, .. } => write!(
                 f,

@@ -111,7 +111,7 @@ impl MockExecutor {
                 max_ns: at(6.0),
                 curve_ns: curve.to_vec(),
             }),
-            cpu_ns: is_ours.then(|| Nanos((window * 0.9e9) as u64)),
+            cpu_ns: is_ours.then_some(Nanos((window * 0.9e9) as u64)),
             memory_before: memory(0.4),
             memory_after: memory(1.0),
             busy_thousandths: 300,

@@ -153,7 +153,7 @@ impl Service<'_> {
             output: streams.output,
             filter: None,
         };
-        let suspended = launch.start().map_err(|source| BenchError::Launch { name: name(), source })?;
+        let suspended = launch.start_beside().map_err(|source| BenchError::Launch { name: name(), source })?;
         let followed = self.contestant.variant.proof.as_ref().map_or(Ok(()), |proof| proof.follow(suspended.task));
         let background =
             Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })?;

@@ -55,15 +55,12 @@ impl Background {
         Ok(Background { pid: child.id() as RawPid, end: None })
     }
 
-    /// Lets a command go on that stands before its exec, without a tracer, as the leader of its own group. It is not
-    /// told to end when its starter dies.
+    /// Lets a command of [`crate::Launch::start_beside`] go on without a tracer.
     ///
     /// # Errors
     /// Where it was killed meanwhile.
     pub fn release(suspended: Suspended) -> Result<Background, LaunchError> {
         let background = Background { pid: suspended.task.0, end: None };
-        // SAFETY: takes integers only. Behind its exec the kernel refuses it; then it stays in our group.
-        unsafe { libc::setpgid(background.pid, background.pid) };
         suspended.task.detach(0)?;
         Ok(background)
     }
@@ -174,6 +171,37 @@ mod tests {
         let mut background = shell("exit 7");
         assert_eq!(await_end(&mut background), RunEnd::Exited(7));
         assert_eq!(background.end(Duration::ZERO).unwrap(), RunEnd::Exited(7));
+    }
+
+    #[test]
+    fn one_that_was_traced_up_to_its_exec_is_ended_with_its_children_too() {
+        let launch = crate::Launch {
+            program: "/bin/sh".into(),
+            arguments: ["sh", "-c", "sleep 1000 & wait"].map(OsString::from).to_vec(),
+            environment: std::env::vars_os().collect(),
+            input: None,
+            output: None,
+            filter: None,
+        };
+        let suspended = match launch.start_beside() {
+            Err(LaunchError::Denied(_)) => return,
+            started => started.unwrap(),
+        };
+        let background = Background::release(suspended).unwrap();
+        let tree = loop {
+            let tree = process_tree(background.pid());
+            if tree.len() == 2
+                && std::fs::read_to_string(format!("/proc/{}/comm", tree[1].pid)).is_ok_and(|name| name == "sleep\n")
+            {
+                break tree;
+            }
+            std::thread::yield_now();
+        };
+        assert!(tree.iter().all(|process| process.group == background.pid()), "{tree:?}");
+        assert_eq!(background.end(Duration::from_secs(60)).unwrap(), RunEnd::Signalled(libc::SIGTERM));
+        while !tree.iter().all(|process| is_gone(process.pid)) {
+            std::thread::yield_now();
+        }
     }
 
     #[test]

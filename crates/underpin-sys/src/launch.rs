@@ -50,6 +50,19 @@ impl Launch {
     /// # Errors
     /// [`LaunchError::Denied`] where ptrace is not allowed; nothing has run then.
     pub fn start(self) -> Result<Suspended, LaunchError> {
+        self.begin(false)
+    }
+
+    /// The same for a command that runs beside us when it is let go: it leads a process group of its own, and is told to
+    /// end (`SIGTERM`) when this thread dies.
+    ///
+    /// # Errors
+    /// As for [`Launch::start`].
+    pub fn start_beside(self) -> Result<Suspended, LaunchError> {
+        self.begin(true)
+    }
+
+    fn begin(self, beside: bool) -> Result<Suspended, LaunchError> {
         let program = c_string(self.program.as_os_str())?;
         let arguments = self.arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<_>, _>>()?;
         let environment = self.environment.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
@@ -60,6 +73,7 @@ impl Launch {
             input: self.input.as_ref().map(AsRawFd::as_raw_fd),
             output: self.output.as_ref().map(AsRawFd::as_raw_fd),
             filter: self.filter.as_ref().map(CallFilter::program),
+            beside,
         };
         let (go_read, go_write) = pipe()?;
         let (failure_read, failure_write) = pipe()?;
@@ -114,6 +128,7 @@ struct ChildPlan<'a> {
     input: Option<i32>,
     output: Option<i32>,
     filter: Option<Vec<libc::sock_filter>>,
+    beside: bool,
 }
 
 impl ChildPlan<'_> {
@@ -126,6 +141,10 @@ impl ChildPlan<'_> {
             }
             // Rust ignores SIGPIPE; the command must have the default again.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            if self.beside {
+                libc::setpgid(0, 0);
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            }
             if let Some(input) = self.input
                 && libc::dup2(input, 0) == -1
             {
