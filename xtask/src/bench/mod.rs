@@ -1,6 +1,7 @@
 //! Benchmarks of underpin against its peers: interleaved runs, medians with intervals, one table per benchmark.
 
 mod aa;
+mod generators;
 mod hyperfine;
 mod load;
 mod measure;
@@ -37,6 +38,8 @@ pub enum Name {
     Overhead,
     /// The memory of five programs that do nothing, by `bench` and by hyperfine
     SmallMemory,
+    /// The load generator of `bench --load` beside wrk and ab on nginx
+    Load,
 }
 
 impl Name {
@@ -44,7 +47,7 @@ impl Name {
     fn usual_rounds(self) -> usize {
         match self {
             Name::Aa => 25,
-            Name::Power | Name::Overhead | Name::SmallMemory => 10,
+            Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             _ => 40,
         }
     }
@@ -65,6 +68,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Power => ("power", power::run(rounds)?),
         Name::Overhead => ("overhead", overhead::run(rounds)?),
         Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),
+        Name::Load => ("load", generators::run(rounds)?),
     };
     println!("{text}");
     if !dry {
