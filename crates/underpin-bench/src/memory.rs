@@ -190,6 +190,8 @@ impl MemoryWatch<'_> {
         };
         let shared: Shared = Arc::new((Mutex::new(tree), Condvar::new()));
         if let Some(proof) = &self.contestant.variant.proof {
+            // It waits for this task alone: a thread that an initialiser starts must not be held up meanwhile.
+            suspended.task.report_execs()?;
             if let Err(reason) = proof.follow(suspended.task) {
                 // It may have ended already.
                 let _ = suspended.task.kill();

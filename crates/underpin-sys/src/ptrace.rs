@@ -25,6 +25,8 @@ const NT_PRSTATUS: usize = 1;
 
 /// TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, TRACESECCOMP, EXITKILL.
 const OPTIONS: usize = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x80 | 0x10_0000;
+/// EXITKILL.
+const EXIT_KILL: usize = 0x10_0000;
 /// TRACEEXEC alone.
 const EXEC_ONLY: usize = 0x10;
 
@@ -94,6 +96,15 @@ impl Tracee {
     /// `ESRCH` where the task is gone.
     pub fn report_exits(self) -> Result<(), SysError> {
         self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, OPTIONS | EXITS).map(drop)
+    }
+
+    /// Has an exec and signals of a stopped task reported, and no longer the tasks that it makes: they run untraced. So
+    /// its end is reported even where an initialiser of a library has started a thread. `EXITKILL` stays.
+    ///
+    /// # Errors
+    /// `ESRCH` where the task is gone.
+    pub fn report_execs(self) -> Result<(), SysError> {
+        self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, EXEC_ONLY | EXIT_KILL).map(drop)
     }
 
     /// Becomes the tracer of a task without stopping it; only an exec and signals are reported, its children are left

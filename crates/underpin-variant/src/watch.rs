@@ -123,6 +123,8 @@ impl Watch {
         let program = launch.program.clone();
         let suspended = launch.start()?;
         let task = suspended.task;
+        // An allocator's initialiser may start a thread; a traced one that nobody waits for would hold up the end.
+        task.report_execs()?;
         task.resume(Resume::Continue, 0)?;
         let verdict = self.follow(task)?;
         if verdict == Verdict::NoProgram {
