@@ -47,9 +47,17 @@ impl Recipe {
     /// What was chosen at build time, in words for the user.
     pub fn settings(self) -> &'static str {
         match self {
-            Recipe::Jemalloc if large_pages() => "no background thread; built for pages of up to 64 kB",
-            Recipe::Jemalloc => "no background thread",
-            Recipe::Mimalloc => "does not ask for transparent huge pages",
+            Recipe::Jemalloc if large_pages() => {
+                "a background thread gives unused memory back after a second (background_thread:false: no such thread); \
+                 built for pages of up to 64 kB"
+            }
+            Recipe::Jemalloc => {
+                "a background thread gives unused memory back after a second (background_thread:false: no such thread)"
+            }
+            Recipe::Mimalloc => {
+                "does not ask for transparent huge pages; gives unused memory back as it goes on allocating, or at once \
+                 with purge_delay=0"
+            }
             Recipe::Snmalloc => "as released, without its checks",
         }
     }
@@ -124,6 +132,11 @@ fn large_pages() -> bool {
     std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "aarch64" || arch == "powerpc64")
 }
 
+/// What jemalloc is built with; a user's `MALLOC_CONF` counts before it. As released it looks for memory to give back
+/// only when it is called, and not before ten seconds have passed: a service that has become idle keeps all that it ever
+/// had. (docs/bench/ruby.md has the figures of both.)
+const JEMALLOC_CONF: &str = "background_thread:true,dirty_decay_ms:1000";
+
 fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     let folder = tools.out.join("jemalloc");
     let mut flags: Vec<&str> = COMMON.to_vec();
@@ -132,7 +145,7 @@ fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     let mut configure = Command::new("sh");
     configure.current_dir(&folder).env("CC", &tools.cc).env("CFLAGS", flags.join(" ")).env_remove("MALLOC_CONF");
     configure.args(["configure", "--disable-cxx", "--disable-doc", "--disable-shared"]);
-    configure.arg("--with-malloc-conf=background_thread:false");
+    configure.arg(format!("--with-malloc-conf={JEMALLOC_CONF}"));
     configure.arg(format!("--with-version={}-0-g{}", source.version, "0".repeat(40)));
     if large_pages() {
         configure.arg("--with-lg-page=16");

@@ -174,6 +174,77 @@ int main(void) {
 }
 
 #[test]
+fn an_idle_process_on_jemalloc_gives_its_memory_back_unless_the_user_says_otherwise() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write(
+        "settings.c",
+        r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+int main(void) {
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t) = dlsym(RTLD_DEFAULT, "mallctl");
+    bool thread = false, runs = false;
+    ssize_t decay = 0;
+    if (!mallctl || mallctl("opt.background_thread", &thread, &(size_t){sizeof thread}, 0, 0)
+        || mallctl("background_thread", &runs, &(size_t){sizeof runs}, 0, 0)
+        || mallctl("opt.dirty_decay_ms", &decay, &(size_t){sizeof decay}, 0, 0)) return 1;
+    printf("%d %d %zd\n", thread, runs, decay);
+}
+"#,
+    );
+    dir.cc(["settings.c", "-o", "glibc"]);
+    dir.musl_cc(["settings.c", "-o", "musl"]);
+    let carried = allocator(AllocatorKind::Jemalloc).expect("listed");
+    assert!(carried.settings.contains("a background thread gives unused memory back"), "{}", carried.settings);
+    let object = written(&dir, &carried.object.expect("on board"));
+    for (conf, expected) in [("", "1 1 1000"), ("background_thread:false,dirty_decay_ms:7", "0 0 7")] {
+        for program in ["glibc", "musl"] {
+            let mut command = dir.command(dir.join(program));
+            let output = Output::of(command.env("LD_PRELOAD", &object).env("MALLOC_CONF", conf));
+            assert_eq!((output.code, output.stdout.trim()), (Some(0), expected), "{program}: {}", output.stderr);
+        }
+    }
+}
+
+#[test]
+fn mimalloc_gives_memory_back_at_once_where_the_user_says_so() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write(
+        "idle.c",
+        r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { COUNT = 800, SIZE = 100000 };
+int main(void) {
+    static void *kept[COUNT];
+    for (int i = 0; i < COUNT; i++) memset(kept[i] = malloc(SIZE), 1, SIZE);
+    for (int i = 0; i < COUNT; i++) free(kept[i]);
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    long kilobytes = 0;
+    while (fgets(line, sizeof line, file)) sscanf(line, "Rss: %ld kB", &kilobytes);
+    puts(kilobytes > COUNT / 2 * (SIZE / 1024) ? "keeps it" : "gives it back");
+}
+"#,
+    );
+    dir.cc(["-O1", "-fno-builtin", "idle.c", "-o", "idle"]);
+    let carried = allocator(AllocatorKind::Mimalloc).expect("listed");
+    assert!(carried.settings.contains("or at once with purge_delay=0"), "{}", carried.settings);
+    let object = written(&dir, &carried.object.expect("on board"));
+    for (delay, expected) in [("0", "gives it back"), ("1000000", "keeps it")] {
+        let mut command = dir.command(dir.join("idle"));
+        let output = Output::of(command.env("LD_PRELOAD", &object).env("MIMALLOC_PURGE_DELAY", delay));
+        assert_eq!(output.stdout.trim(), expected, "{delay}: {}", output.stderr);
+    }
+}
+
+#[test]
 fn options_are_listed_by_their_names() {
     let options = |kind| allocator(kind).expect("listed").options;
     for name in ["narenas", "dirty_decay_ms", "background_thread", "tcache"] {
