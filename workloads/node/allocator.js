@@ -9,6 +9,7 @@ const path = require('node:path');
 
 const FAMILIES = ['jemalloc', 'mimalloc', 'snmalloc', 'tcmalloc', 'hoard'];
 const LIBC = [['glibc', /^libc[.-]/], ['musl', /^ld-musl-/]];
+const PART = Buffer.alloc(65536);
 
 function libc(file) {
   return LIBC.find(([, pattern]) => pattern.test(file))?.[0];
@@ -19,17 +20,24 @@ function objects() {
   return process.report.getReport().sharedObjects.filter((object) => object.startsWith('/'));
 }
 
-// Whether an ELF file has the library's name among its strings, as every file has the names that it needs.
+// Whether an ELF file has the library's name among its strings, as every file has the names that it needs. It is read
+// part by part, since what is read here must not weigh in the figures.
 function needs(object, library) {
-  const stem = /.*?\.so|.*/.exec(library)[0];
+  const stem = /.*?\.so|.*/.exec(library)[0].replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const pattern = new RegExp(`\0${stem}[.\\d]*\0`);
+  let file;
   try {
-    const bytes = fs.readFileSync(object);
-    for (let at = bytes.indexOf(`\0${stem}`); at >= 0; at = bytes.indexOf(`\0${stem}`, at + 1)) {
-      const rest = bytes.toString('latin1', at + 1 + stem.length, at + 1 + stem.length + 32);
-      if (/^[.\d]*\0/.test(rest)) return true;
+    file = fs.openSync(object);
+    let before = '';
+    for (let size = fs.readSync(file, PART); size > 0; size = fs.readSync(file, PART)) {
+      const part = before + PART.latin1Slice(0, size);
+      if (pattern.test(part)) return true;
+      before = part.slice(-256);
     }
   } catch {
     // A file that is gone by now needs nothing any more.
+  } finally {
+    if (file !== undefined) fs.closeSync(file);
   }
   return false;
 }

@@ -107,11 +107,14 @@ async function main() {
   const threads = number('BENCH_THREADS', '4', 1, true);
   const iters = number('BENCH_ITERS', '200000', 1, true);
   const rounds = number('BENCH_ROUNDS', '10', 1, true);
+  const sleepBefore = number('BENCH_SLEEP_BEFORE', '0', 0, false);
   const sleepAfter = number('BENCH_SLEEP_AFTER', '2', 0, false);
   v8.setFlagsFromString('--expose-gc');
   const collect = vm.runInNewContext('gc');
 
   collect();
+  // Time for a look from outside at the memory after start-up.
+  await sleep(sleepBefore * 1000);
   const rssStart = rss();
   const workers = Array.from({ length: threads }, () => new Worker(__filename, { workerData: 'serve' }));
   await Promise.all(workers.map((worker) => once(worker, 'online')));

@@ -52,12 +52,20 @@ def name_of(path):
 def needs(path, library):
     """Whether an ELF file has the library's name among its strings, as every file has the names that it needs."""
     stem = re.match(r".*?\.so|.*", library).group()
+    pattern = re.compile(rb"\0%s[.\d]*\0" % re.escape(stem.encode()))
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            if file.read(4) != b"\x7fELF":
+                return False
+            # Part by part, since what is read here must not weigh in the figures.
+            before = b""
+            while part := file.read(65536):
+                if pattern.search(before + part):
+                    return True
+                before = part[-256:]
     except OSError:
-        return False
-    return data.startswith(b"\x7fELF") and re.search(rb"\0%s[.\d]*\0" % re.escape(stem.encode()), data) is not None
+        pass
+    return False
 
 
 def how(path):

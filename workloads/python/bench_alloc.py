@@ -54,6 +54,7 @@ def number(name, default, least, kind):
 THREADS = number("BENCH_THREADS", "4", 1, int)
 ITERS = number("BENCH_ITERS", "300000", 1, int)
 ROUNDS = number("BENCH_ROUNDS", "10", 1, int)
+SLEEP_BEFORE = number("BENCH_SLEEP_BEFORE", "0", 0, float)
 SLEEP_AFTER = number("BENCH_SLEEP_AFTER", "2", 0, float)
 
 
@@ -107,6 +108,8 @@ def kilobytes(path, field):
 def main():
     """Runs the workload and prints its figures."""
     gc.collect()
+    # Time for a look from outside at the memory after start-up.
+    time.sleep(SLEEP_BEFORE)
     rss_start = kilobytes("/proc/self/smaps_rollup", "Rss")
     caches = [[None] * CACHE for _ in range(THREADS)]
     start = time.monotonic()

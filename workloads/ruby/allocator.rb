@@ -93,10 +93,21 @@ module Allocator
   # Whether an ELF file has the library's name among its strings, as every file has the names that it needs. The file in
   # the maps may have more numbers at its end than the name that was asked for.
   def needs?(path, name)
-    stem = name[/\A.*?\.so/] || name
-    bytes = File.binread(path)
-    bytes.start_with?(ELF) && bytes.match?(/\0#{Regexp.escape(stem)}[.\d]*\0/n)
+    pattern = /\0#{Regexp.escape(name[/\A.*?\.so/] || name)}[.\d]*\0/n
+    File.open(path, "rb") { |file| file.read(ELF.size) == ELF && holds?(file, pattern) }
   rescue SystemCallError
+    false
+  end
+
+  # Looks through a file part by part, since what is read here must not weigh in the figures.
+  def holds?(file, pattern)
+    before = "".b
+    part = "".b
+    while file.read(65_536, part)
+      return true if pattern.match?(before + part)
+
+      before = part[-256..] || part.dup
+    end
     false
   end
 
@@ -126,5 +137,5 @@ module Allocator
     nil
   end
 
-  private_class_method :malloc_object, :object_of, :mappings, :objects, :name_of, :how, :needs?, :preloaded_by_file?, :jemalloc_control
+  private_class_method :malloc_object, :object_of, :mappings, :objects, :name_of, :how, :needs?, :holds?, :preloaded_by_file?, :jemalloc_control
 end
