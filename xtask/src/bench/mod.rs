@@ -15,6 +15,7 @@ mod table;
 mod trace;
 mod tree;
 mod underpin_bench;
+mod workload;
 
 use anyhow::Context;
 use std::fs;
@@ -40,6 +41,12 @@ pub enum Name {
     SmallMemory,
     /// The load generator of `bench --load` beside wrk and ab on nginx
     Load,
+    /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
+    Ruby,
+    /// The same of Python
+    Python,
+    /// The same of Node
+    Node,
 }
 
 impl Name {
@@ -48,6 +55,7 @@ impl Name {
         match self {
             Name::Aa => 25,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
+            Name::Ruby | Name::Python | Name::Node => 5,
             _ => 40,
         }
     }
@@ -69,6 +77,9 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Overhead => ("overhead", overhead::run(rounds)?),
         Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),
         Name::Load => ("load", generators::run(rounds)?),
+        Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
+        Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
+        Name::Node => ("node", workload::run(workload::NODE, rounds)?),
     };
     println!("{text}");
     if !dry {
