@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`.
-# Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and git, emacs and python3 to look at.
+# Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
+# with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and
+# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes half an hour.
 set -euo pipefail
-underpin=$(realpath "${1:?usage: record.sh UNDERPIN}")
+underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
+only=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 # A name of its own would be another one in every recording.
 work=/tmp/demo
@@ -16,6 +18,7 @@ PATH="$work:$PATH"
 record() {
     local name=$1 title=$2 command code
     shift 2
+    [ -z "$only" ] || [ "$only" = "$name" ] || return 0
     {
         printf '# %s\n\n```console\n' "$title"
         for command in "$@"; do
@@ -72,3 +75,13 @@ record musl-dynamic "A program for musl, on a system that stands on glibc" \
 CGO_ENABLED=0 GOCACHE=$work/cache go build -o app main.go
 record go-static "A static Go program" \
     "underpin survey ./app --"
+
+ln -s "$here/../../workloads" workloads
+export XDG_CACHE_HOME=$work/cache
+record ruby "Ruby: a service's memory on every allocator" \
+    "ruby workloads/ruby/bench_alloc.rb | jq -c '{allocator, time_s, rss_delta_mb}'" \
+    "underpin run --malloc jemalloc -- ruby workloads/ruby/bench_alloc.rb | jq -c '{allocator, time_s, rss_delta_mb}'" \
+    "underpin bench -r 10 --malloc system,jemalloc,mimalloc,snmalloc,system:arena_max=2 -- ruby workloads/ruby/bench_alloc.rb" \
+    "underpin run --list" \
+    "underpin run --malloc jemalloc -- puma -C workloads/ruby/puma.rb >puma.log & sleep 3
+curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, allocator_settings, openssl}'; kill \$!"

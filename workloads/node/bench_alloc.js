@@ -107,7 +107,7 @@ async function main() {
   const threads = number('BENCH_THREADS', '4', 1, true);
   const iters = number('BENCH_ITERS', '200000', 1, true);
   const rounds = number('BENCH_ROUNDS', '10', 1, true);
-  const sleepBefore = number('BENCH_SLEEP_BEFORE', '0', 0, false);
+  const sleepBefore = number('BENCH_SLEEP_BEFORE', '0.5', 0, false);
   const sleepAfter = number('BENCH_SLEEP_AFTER', '2', 0, false);
   v8.setFlagsFromString('--expose-gc');
   const collect = vm.runInNewContext('gc');

@@ -54,7 +54,7 @@ def number(name, default, least, kind):
 THREADS = number("BENCH_THREADS", "4", 1, int)
 ITERS = number("BENCH_ITERS", "300000", 1, int)
 ROUNDS = number("BENCH_ROUNDS", "10", 1, int)
-SLEEP_BEFORE = number("BENCH_SLEEP_BEFORE", "0", 0, float)
+SLEEP_BEFORE = number("BENCH_SLEEP_BEFORE", "0.5", 0, float)
 SLEEP_AFTER = number("BENCH_SLEEP_AFTER", "2", 0, float)
 
 

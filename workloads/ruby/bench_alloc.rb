@@ -34,7 +34,7 @@ end
 THREADS = number("BENCH_THREADS", 4, 1, Integer)
 ITERS = number("BENCH_ITERS", 300_000, 1, Integer)
 ROUNDS = number("BENCH_ROUNDS", 10, 1, Integer)
-SLEEP_BEFORE = number("BENCH_SLEEP_BEFORE", 0, 0, Float)
+SLEEP_BEFORE = number("BENCH_SLEEP_BEFORE", 0.5, 0, Float)
 SLEEP_AFTER = number("BENCH_SLEEP_AFTER", 2, 0, Float)
 
 LAST = 512

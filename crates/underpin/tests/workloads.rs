@@ -35,8 +35,8 @@ fn small(command: &mut Command) -> &mut Command {
     for name in ["LD_PRELOAD", "MALLOC_CONF", "GLIBC_TUNABLES", "PYTHONMALLOC", "NODE_OPTIONS", "RUBYOPT"] {
         command.env_remove(name);
     }
-    let sizes = [("BENCH_THREADS", "3"), ("BENCH_ITERS", "4000"), ("BENCH_ROUNDS", "2"), ("BENCH_SLEEP_AFTER", "0")];
-    command.envs(sizes).stdin(Stdio::null())
+    let sizes = [("BENCH_THREADS", "3"), ("BENCH_ITERS", "4000"), ("BENCH_ROUNDS", "2")];
+    command.envs(sizes).envs([("BENCH_SLEEP_BEFORE", "0"), ("BENCH_SLEEP_AFTER", "0")]).stdin(Stdio::null())
 }
 
 fn figures(command: &mut Command) -> Value {
