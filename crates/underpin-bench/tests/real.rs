@@ -67,13 +67,20 @@ fn five_kinds_of_nothing_are_told_apart_by_their_memory() {
         assert_eq!(run.process_count, 1);
         peaks.insert(name, run.peak_rss.0 / 1024);
     }
-    // Of the order of 12, 24, 550, 700 and 1176 KiB with 4 KiB pages; the order is what holds everywhere.
-    assert!(peaks["bare"] < peaks["musl-static"], "{peaks:?}");
-    assert!(peaks["musl-static"] < peaks["musl-dynamic"], "{peaks:?}");
-    assert!(peaks["musl-static"] < peaks["glibc-static"], "{peaks:?}");
-    assert!(peaks["musl-dynamic"] < peaks["glibc-dynamic"], "{peaks:?}");
-    assert!(peaks["glibc-static"] < peaks["glibc-dynamic"], "{peaks:?}");
-    assert!(peaks["bare"] <= 64 && peaks["glibc-dynamic"] >= 600, "{peaks:?}");
+    // Of the order of 12, 24, 510, 700 and 1120 KiB with 4 KiB pages; the ranges leave room for other releases.
+    let ranges = [
+        ("bare", 4..=40),
+        ("musl-static", 12..=120),
+        ("musl-dynamic", 250..=800),
+        ("glibc-static", 350..=1000),
+        ("glibc-dynamic", 800..=1800),
+    ];
+    for (name, range) in &ranges {
+        assert!(range.contains(&peaks[name]), "{name}: {peaks:?}");
+    }
+    for pair in ranges.windows(2) {
+        assert!(peaks[pair[0].0] < peaks[pair[1].0], "{peaks:?}");
+    }
 }
 
 #[test]
@@ -235,25 +242,4 @@ fn a_variant_that_did_not_take_is_an_error() {
     let variant = Variant { proof: Some(Arc::new(Never)), ..Variant::default() };
     let refused = executor().watch(&Contestant { variant, ..shell("sleep 1000") }, None, Duration::ZERO);
     assert!(matches!(refused, Err(BenchError::NotInEffect { .. })), "{refused:?}");
-}
-
-/// GNU time and this crate ask the same kernel; the number of page faults of one program differs by a few at most.
-#[test]
-fn page_faults_are_those_of_gnu_time() {
-    need!("/usr/bin/time", "cc");
-    let dir = Fixture::new();
-    dir.write(
-        "main.c",
-        "#include <string.h>\n#include <stdlib.h>\nint main(void){memset(malloc(40<<20),1,40<<20);return 0;}",
-    );
-    dir.cc(["-static", "-o", "main", "main.c"]);
-    let path = dir.join("main");
-    let output = std::process::Command::new("/usr/bin/time").args(["-f", "%R %F"]).arg(&path).output().unwrap();
-    let theirs: u64 =
-        String::from_utf8_lossy(&output.stderr).split_whitespace().map(|word| word.parse::<u64>().unwrap()).sum();
-    let usage = executor().run(&contestant(&path.display().to_string()), None).unwrap().usage;
-    let ours = usage.minor_faults + usage.major_faults;
-    assert!(theirs > 20, "{theirs}");
-    // time(1) forks, and the copied pages of the fork count before its exec.
-    assert!(ours.abs_diff(theirs) <= 150, "{ours} {theirs}");
 }
