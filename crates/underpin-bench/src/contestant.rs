@@ -137,6 +137,14 @@ pub trait Proof: fmt::Debug + Send + Sync {
         let _ = pid;
         Ok(())
     }
+
+    /// The same for a running process that may not be traced, where [`Proof::follow`] is never asked.
+    ///
+    /// # Errors
+    /// As for [`Proof::follow`]; it may be too early, and then it is asked again.
+    fn seen(&self, pid: RawPid) -> Result<(), String> {
+        self.took(pid)
+    }
 }
 
 /// Under what a command runs: changes to the environment, a wrapper, and a proof that it took.

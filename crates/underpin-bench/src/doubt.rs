@@ -121,6 +121,13 @@ pub enum Doubt {
     },
     /// It was interrupted.
     Interrupted,
+    /// Memory was sampled from outside.
+    Sampled {
+        /// The shortest time between two samples, in seconds.
+        every: f64,
+        /// Why, a clause.
+        reason: String,
+    },
     /// Processes that the command left running.
     LeftBehind {
         /// The variant.
@@ -216,6 +223,12 @@ impl fmt::Display for Doubt {
             ),
             Doubt::Budget { runs } => write!(f, "the budget was spent after {runs} runs, before the rules were met"),
             Doubt::Interrupted => f.write_str("measuring was interrupted; these are the runs up to then"),
+            Doubt::Sampled { every, reason } => write!(
+                f,
+                "memory was sampled from outside, at best every {:.0} ms: peaks after the last sample of a process, and \
+                 processes between two, are not seen ({reason})",
+                every * 1e3
+            ),
             Doubt::LeftBehind { count, .. } => write!(
                 f,
                 "{count} processes outlived the command; in watched runs they were ended after a second, in timed runs \
@@ -251,6 +264,10 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
             }
         }
         Some(_) => {}
+    }
+    if let (Some(sampled), false) = (record.end.as_ref().and_then(|end| end.sampled.clone()), record.memory.is_empty())
+    {
+        found.push(Doubt::Sampled { every: sampled.every_ns.seconds(), reason: sampled.reason });
     }
     found.extend(noise_doubts(record, analysis));
     found.extend(few_blocks(record, analysis));

@@ -3,15 +3,18 @@
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::load::LoadSample;
-use crate::memory::MemoryWatch;
+use crate::memory::{EVERY, MemoryWatch};
 use crate::metric::Metric;
-use crate::record::{MemoryRun, MissingMetric, RunOutcome};
+use crate::outside;
+use crate::record::{MemoryRun, MissingMetric, RunOutcome, Sampled};
 use crate::serve::Service;
 use crate::stats::Random;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsString};
 use std::fs::File;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use underpin_sys::{
     CountedEvent, Counter, HardwareCounter, LaunchError, Run, RunEnd, Spawn, Streams, SysError, Usage, find_program,
@@ -70,6 +73,11 @@ pub trait Executor {
 
     /// Figures that cannot be had here.
     fn missing(&self) -> Vec<MissingMetric>;
+
+    /// Whether memory was only sampled from outside.
+    fn sampled(&self) -> Option<Sampled> {
+        None
+    }
 }
 
 /// Where the output of the commands goes.
@@ -80,6 +88,8 @@ pub enum OutputTo {
     Null,
     /// Where ours goes.
     Inherit,
+    /// Into a pipe that is read and thrown away: for programs that do less where they write to /dev/null.
+    Pipe,
     /// Into a file, appended.
     File(PathBuf),
 }
@@ -100,13 +110,29 @@ impl StreamsPlan {
         let input = File::open(self.input.as_ref().unwrap_or(&null)).map_err(failed("opening the input"))?;
         let output = match &self.output {
             OutputTo::Inherit => return Ok(Streams { input: Some(input.into()), output: None, error: None }),
-            OutputTo::Null => &null,
-            OutputTo::File(path) => path,
+            OutputTo::Pipe => drained_pipe().map_err(failed("opening a pipe"))?,
+            OutputTo::Null => appended(&null).map_err(failed("opening the output"))?,
+            OutputTo::File(path) => appended(path).map_err(failed("opening the output"))?,
         };
-        let output = File::options().append(true).create(true).open(output).map_err(failed("opening the output"))?;
         let error = output.try_clone().map_err(failed("opening the output"))?;
-        Ok(Streams { input: Some(input.into()), output: Some(output.into()), error: Some(error.into()) })
+        Ok(Streams { input: Some(input.into()), output: Some(output), error: Some(error) })
     }
+}
+
+fn appended(path: &Path) -> io::Result<OwnedFd> {
+    File::options().append(true).create(true).open(path).map(OwnedFd::from)
+}
+
+/// The end of a pipe to write to; a thread throws away what comes out of it, until nobody can write any more.
+fn drained_pipe() -> io::Result<OwnedFd> {
+    let (mut from, to) = io::pipe()?;
+    let drain = move || {
+        let mut buffer = vec![0; 64 * 1024];
+        // A pipe that fails has nothing more to give.
+        while from.read(&mut buffer).is_ok_and(|count| count > 0) {}
+    };
+    std::thread::Builder::new().name("drain".to_owned()).spawn(drain)?;
+    Ok(to.into())
 }
 
 /// Runs commands on this machine.
@@ -117,6 +143,8 @@ pub struct RealExecutor {
     prepared: HashMap<String, Spawn>,
     counters: Vec<Counter>,
     absent: Vec<MissingMetric>,
+    /// Why no process can be traced here, once that is known.
+    denied: Option<String>,
     random: Random,
 }
 
@@ -145,6 +173,7 @@ impl RealExecutor {
             prepared: HashMap::new(),
             counters: open,
             absent,
+            denied: None,
             random: Random::new(seed),
         }
     }
@@ -152,6 +181,18 @@ impl RealExecutor {
     fn padding(&mut self) -> Option<CString> {
         let length = self.random.below(PADDING_BYTES);
         CString::new(format!("{PADDING}{}", "x".repeat(length))).ok()
+    }
+
+    fn memory_watch<'a>(
+        &self,
+        contestant: &'a Contestant,
+        timeout: Option<Duration>,
+        settle: Duration,
+    ) -> Result<MemoryWatch<'a>, BenchError> {
+        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let (program, environment) = locate(contestant).map_err(launch)?;
+        let streams = self.streams.open()?;
+        Ok(MemoryWatch { program, words: contestant.words(), environment, streams, timeout, settle, contestant })
     }
 
     fn prepared(&mut self, contestant: &Contestant) -> Result<&Spawn, BenchError> {
@@ -236,17 +277,15 @@ impl Executor for RealExecutor {
         if let Some(load) = &contestant.load {
             return Service { contestant, load, streams: &self.streams, padding: None }.watched();
         }
-        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
-        let (program, environment) = locate(contestant).map_err(launch)?;
-        let streams = self.streams.open()?;
-        let watch =
-            MemoryWatch { program, words: contestant.words(), environment, streams, timeout, settle, contestant };
-        match watch.run() {
-            Err(BenchError::Launch { source: LaunchError::Denied(denied), .. }) => {
-                Ok(Err(format!("a process cannot be watched here: {denied}")))
+        if self.denied.is_none() {
+            match self.memory_watch(contestant, timeout, settle)?.run() {
+                Err(BenchError::Launch { source: LaunchError::Denied(denied), .. }) => {
+                    self.denied = Some(denied.to_string());
+                }
+                other => return other.map(Ok),
             }
-            other => other.map(Ok),
         }
+        outside::watch(self.memory_watch(contestant, timeout, settle)?)
     }
 
     fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
@@ -275,5 +314,9 @@ impl Executor for RealExecutor {
 
     fn missing(&self) -> Vec<MissingMetric> {
         self.absent.clone()
+    }
+
+    fn sampled(&self) -> Option<Sampled> {
+        self.denied.clone().map(|reason| Sampled { every_ns: EVERY.into(), reason })
     }
 }

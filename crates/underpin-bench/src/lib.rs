@@ -18,6 +18,7 @@ mod measure;
 mod memory;
 mod metric;
 mod mock;
+mod outside;
 mod pareto;
 mod record;
 mod rules;
@@ -44,7 +45,8 @@ pub use metric::{Direction, Metric, Pass, Unit};
 pub use mock::MockExecutor;
 pub use pareto::{Beaten, Pareto};
 pub use record::{
-    End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Stopped, VariantRecord,
+    End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Sampled, Stopped,
+    VariantRecord,
 };
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};

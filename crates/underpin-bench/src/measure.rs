@@ -394,7 +394,8 @@ impl Session<'_> {
             let reason = format!("the command ended before it had settled ({settle} s, --settle)");
             missing.push(MissingMetric { metric: Metric::RssGrowth, reason });
         }
-        let end = End { stopped, took_ns: self.executor.elapsed().into(), missing, load_hundredths: load_hundredths() };
+        let (took_ns, sampled) = (self.executor.elapsed().into(), self.executor.sampled());
+        let end = End { stopped, took_ns, missing, load_hundredths: load_hundredths(), sampled };
         self.observer.end(&end)?;
         self.record.end = Some(end);
         Ok(self.record)

@@ -21,13 +21,13 @@ use underpin_sys::{
 };
 
 /// The shortest time between two samples.
-const EVERY: Duration = Duration::from_millis(5);
+pub(crate) const EVERY: Duration = Duration::from_millis(5);
 /// Samples of one run; with more, every other one goes and the time between them doubles.
-const SERIES: usize = 400;
+pub(crate) const SERIES: usize = 400;
 /// How long processes may outlive the first one.
-const GRACE: Duration = Duration::from_secs(1);
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 /// A sample may take this share of the time between two.
-const COST_SHARE: u32 = 10;
+pub(crate) const COST_SHARE: u32 = 10;
 
 /// One run to watch.
 #[derive(Debug)]

@@ -218,4 +218,16 @@ pub struct End {
     pub missing: Vec<MissingMetric>,
     /// The load average of the last minute at the end, in hundredths.
     pub load_hundredths: Option<u64>,
+    /// Memory was sampled from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
+}
+
+/// That memory was sampled from outside, and why no process could be watched to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// The shortest time between two samples.
+    pub every_ns: Nanos,
+    /// Why, a clause.
+    pub reason: String,
 }

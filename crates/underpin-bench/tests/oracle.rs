@@ -18,6 +18,7 @@ fn run(program: &Path) -> TimedRun {
         command: Command::parse(&program.display().to_string(), &Shell::None).expect("a command"),
         variant: Variant::default(),
         hooks: Hooks::default(),
+        load: None,
         is_copy: false,
     };
     RealExecutor::new(StreamsPlan::default(), &[], 1).run(&contestant, None).expect("it starts")

@@ -34,13 +34,13 @@ pub use probe::{
     AslrProbe, CounterProbe, HardwareCounter, PerfProbe, PtraceProbe, StopCost, aslr, cpu_governor,
     effective_capabilities, hardware_counters, perf_event_paranoid, ptrace_probe, yama_ptrace_scope,
 };
-pub use procfs::{AuxVector, MapRange, Process, auxv, bytes_written, maps, process_tree, thread_group};
+pub use procfs::{AuxVector, MapRange, Process, auxv, bytes_written, maps, process_group, process_tree, thread_group};
 pub use ptrace::{CallStop, Resume, Tracee};
 pub use registers::{BREAKPOINT, Registers};
 pub use replace::{Replace, Watched};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
-pub use spawn::{Run, RunEnd, Spawn, Streams, Usage};
+pub use spawn::{Run, RunEnd, Spawn, Started, Streams, Usage};
 pub use wait::{Reported, Stop, wait_any, wait_for};
 
 /// A process or thread id.

@@ -143,6 +143,12 @@ pub fn process_tree(root: RawPid) -> Vec<Process> {
     tree
 }
 
+/// The living processes of a group, its leader's id being the group's.
+#[must_use]
+pub fn process_group(leader: RawPid) -> Vec<RawPid> {
+    processes().into_iter().filter(|process| process.group == leader).map(|process| process.pid).collect()
+}
+
 /// Every process that `/proc` shows; none where it is not mounted.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };

@@ -104,6 +104,24 @@ impl Spawn {
     /// # Errors
     /// Where it cannot be started.
     pub fn run(&self, padding: Option<&CString>, timeout: Option<Duration>) -> Result<Run, LaunchError> {
+        let started = self.start(padding, timeout.is_some())?;
+        let timed_out = match timeout {
+            Some(timeout) => !started.ends_within(timeout)?,
+            None => false,
+        };
+        if timed_out {
+            started.kill_group();
+        }
+        let run = started.finish()?;
+        Ok(if timed_out { Run { end: RunEnd::TimedOut, ..run } } else { run })
+    }
+
+    /// Starts it; when this returns it has executed its program. In a group of its own it can be killed with all that
+    /// it has started.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn start(&self, padding: Option<&CString>, own_group: bool) -> Result<Started, LaunchError> {
         let arguments = null_terminated(&self.arguments);
         let mut environment = null_terminated(&self.environment);
         if let Some(padding) = padding {
@@ -115,12 +133,12 @@ impl Spawn {
             environment: environment.as_ptr(),
             streams: self.streams.descriptors(),
             handled: &self.handled,
-            own_group: timeout.is_some(),
+            own_group,
             errno: 0,
         };
         let mut stack = Vec::<u128>::with_capacity(STACK_BYTES / size_of::<u128>());
         let blocked = BlockedSignals::new();
-        let start = Instant::now();
+        let since = Instant::now();
         // SAFETY: `child` and the stack, whose end is aligned to 16 bytes, live through the call; with CLONE_VFORK it
         // returns when the child has executed or ended and no longer uses either.
         let pid = unsafe {
@@ -131,21 +149,64 @@ impl Spawn {
             return Err(SysError::last("clone").into());
         }
         drop(blocked);
-        let timed_out = match timeout {
-            Some(timeout) => !ends_within(pid, timeout)?,
-            None => false,
-        };
-        if timed_out {
-            // SAFETY: takes integers only; the child leads a group of its own and has not been reaped.
-            unsafe { libc::kill(-pid, libc::SIGKILL) };
-        }
-        let (status, usage) = reap(pid)?;
-        let wall = start.elapsed();
         if child.errno != 0 {
+            reap(pid)?;
             return Err(LaunchError::NotExecutable { program: self.path.clone().into_os_string(), errno: child.errno });
         }
-        let end = if timed_out { RunEnd::TimedOut } else { end_of(status) };
-        Ok(Run { wall, usage: usage_of(&usage), end })
+        Ok(Started { pid, since, own_group, reaped: false })
+    }
+}
+
+/// A command that runs; killed where it is dropped before its end.
+#[derive(Debug)]
+pub struct Started {
+    pid: RawPid,
+    since: Instant,
+    own_group: bool,
+    reaped: bool,
+}
+
+impl Started {
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> RawPid {
+        self.pid
+    }
+
+    /// Waits for its end; whether it came in time.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn ends_within(&self, timeout: Duration) -> Result<bool, SysError> {
+        ends_within(self.pid, timeout)
+    }
+
+    /// Kills it, with every process of its group where it has one of its own.
+    pub fn kill_group(&self) {
+        let target = if self.own_group { -self.pid } else { self.pid };
+        // SAFETY: takes integers only; the child has not been reaped, so the number is its own.
+        unsafe { libc::kill(target, libc::SIGKILL) };
+    }
+
+    /// Waits for its end and reaps it.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn finish(mut self) -> Result<Run, SysError> {
+        let (status, usage) = reap(self.pid)?;
+        let wall = self.since.elapsed();
+        self.reaped = true;
+        Ok(Run { wall, usage: usage_of(&usage), end: end_of(status) })
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.kill_group();
+            // Nobody is left to be told.
+            let _ = reap(self.pid);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use underpin_bench::{Command, Proof, Variant as BenchVariant};
-use underpin_sys::{Resume, Tracee};
+use underpin_sys::{RawPid, Resume, Tracee};
 use underpin_variant::{Inherit, Program, Store, Variant, VariantError, Verdict, Watch, prepare};
 
 /// A command on an allocator: what `under` changes, and the allocator. Its children run on it too, since the figures
@@ -42,6 +42,14 @@ impl Proof for Took {
             Ok(Verdict::NotTaken(reason)) => Err(reason.to_string()),
             Ok(Verdict::NoProgram) => Err("its program was never executed".to_owned()),
             Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn seen(&self, pid: RawPid) -> Result<(), String> {
+        match self.0.from_outside(pid) {
+            Verdict::Taken => Ok(()),
+            Verdict::NotTaken(reason) => Err(reason.to_string()),
+            Verdict::NoProgram => Err("it ended before it could be looked at".to_owned()),
         }
     }
 }

@@ -129,6 +129,10 @@ impl Proof for Both {
     fn took(&self, pid: RawPid) -> Result<(), String> {
         self.0.took(pid).and_then(|()| self.1.took(pid))
     }
+
+    fn seen(&self, pid: RawPid) -> Result<(), String> {
+        self.0.seen(pid).and_then(|()| self.1.seen(pid))
+    }
 }
 
 /// The first may follow the task; the second only looks.

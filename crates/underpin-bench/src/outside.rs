@@ -1,0 +1,167 @@
+//! The memory pass where ptrace is denied, as in many containers: one run, its process group sampled from outside.
+//!
+//! Each process's own peak (`VmHWM`) is read with every sample, so a peak between two samples is lost only where the
+//! process ends before the next one; what comes after the last sample is not seen. Records say that they were made so.
+
+use crate::contestant::Contestant;
+use crate::error::BenchError;
+use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch, SERIES};
+use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::units::{Bytes, Nanos};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use underpin_sys::{MemoryUse, RawPid, RunEnd, Spawn, Started, SysError, memory_use, peak_rss, process_group};
+
+/// What is known of a run so far.
+struct Outside<'a> {
+    contestant: &'a Contestant,
+    started: &'a Started,
+    begun: Instant,
+    settle: Duration,
+    every: Duration,
+    series: Vec<MemoryPoint>,
+    peak: MemoryUse,
+    at_start: Option<MemoryPoint>,
+    at_end: Option<MemoryPoint>,
+    peaks: BTreeMap<RawPid, ProcessPeak>,
+    /// Whether the variant was seen to be in effect; the reason where it was not.
+    proven: Result<(), String>,
+}
+
+/// Runs it to its end. `Ok(Err(reason))` where it ended before it could be looked at.
+///
+/// # Errors
+/// Where it cannot be started, or its variant was not seen in effect.
+pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>, BenchError> {
+    let MemoryWatch { program, words, environment, streams, timeout, settle, contestant } = watch;
+    let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+    let spawn = Spawn::new(program, &words, &environment, streams).map_err(launch)?;
+    let started = spawn.start(None, true).map_err(launch)?;
+    let unproven = contestant.variant.proof.as_ref().map(|_| "it ended before it could be looked at".to_owned());
+    let mut outside = Outside {
+        contestant,
+        started: &started,
+        begun: Instant::now(),
+        settle,
+        every: EVERY,
+        series: Vec::new(),
+        peak: MemoryUse::default(),
+        at_start: None,
+        at_end: None,
+        peaks: BTreeMap::new(),
+        proven: unproven.map_or(Ok(()), Err),
+    };
+    let timed_out = outside.follow(timeout)?;
+    let left_behind = if timed_out { 0 } else { outside.outlived() };
+    outside.started.kill_group();
+    let found = outside.found(left_behind);
+    let outcome = match started.finish()?.end {
+        _ if timed_out => RunOutcome::TimedOut,
+        RunEnd::Exited(status) => RunOutcome::Exited(status),
+        RunEnd::Signalled(signal) => RunOutcome::Signalled(signal),
+        RunEnd::TimedOut => RunOutcome::TimedOut,
+    };
+    let found = found.map_err(|reason| BenchError::NotInEffect { name: contestant.name.clone(), reason })?;
+    Ok(match found {
+        Some(run) => Ok(MemoryRun { outcome, ..run }),
+        None => {
+            Err("ptrace is not allowed, and the command ended before it could be looked at from outside".to_owned())
+        }
+    })
+}
+
+impl Outside<'_> {
+    /// Samples until the command ends; whether its time was up.
+    fn follow(&mut self, timeout: Option<Duration>) -> Result<bool, SysError> {
+        loop {
+            let before = Instant::now();
+            self.sample();
+            let pause = self.every.max(before.elapsed() * COST_SHARE);
+            let left = timeout.map(|timeout| timeout.saturating_sub(self.begun.elapsed()));
+            if self.started.ends_within(left.map_or(pause, |left| left.min(pause)))? {
+                return Ok(false);
+            }
+            if left.is_some_and(|left| left <= pause) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn point(&self, memory: MemoryUse) -> MemoryPoint {
+        let MemoryUse { rss, pss, private_dirty, .. } = memory;
+        let at_ns = Nanos::from(self.begun.elapsed());
+        MemoryPoint { at_ns, rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+    }
+
+    /// Adds up the group as it is now.
+    fn sample(&mut self) {
+        let mut sum = MemoryUse::default();
+        for pid in process_group(self.started.pid()) {
+            let Ok(memory) = memory_use(pid) else { continue };
+            sum += memory;
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            let peak_rss = Bytes(peak_rss(pid).unwrap_or(0).max(memory.rss));
+            self.peaks.insert(pid, ProcessPeak { name: name.trim_end().to_owned(), peak_rss });
+            if pid == self.started.pid() {
+                self.at_end = Some(self.point(memory));
+                if self.at_start.is_none() && self.begun.elapsed() >= self.settle {
+                    self.at_start = self.at_end;
+                }
+                self.prove(pid);
+            }
+        }
+        if sum == MemoryUse::default() {
+            return;
+        }
+        self.peak.rss = self.peak.rss.max(sum.rss);
+        self.peak.pss = self.peak.pss.max(sum.pss);
+        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
+        self.series.push(self.point(sum));
+        if self.series.len() > SERIES {
+            self.series = self.series.iter().copied().step_by(2).collect();
+            self.every *= 2;
+        }
+    }
+
+    /// The first sample may come before the loader has done its work, so the proof is asked for until it holds.
+    fn prove(&mut self, pid: RawPid) {
+        if let (Err(_), Some(proof)) = (&self.proven, &self.contestant.variant.proof) {
+            self.proven = proof.seen(pid);
+        }
+    }
+
+    /// How many processes of the group outlive the command by more than the grace.
+    fn outlived(&self) -> usize {
+        // One that nobody has waited for has no memory any more.
+        let other = |pid: &RawPid| *pid != self.started.pid() && memory_use(*pid).is_ok_and(|memory| memory.rss > 0);
+        let others = || process_group(self.started.pid()).iter().filter(|pid| other(pid)).count();
+        let until = Instant::now() + GRACE;
+        while others() > 0 && Instant::now() < until {
+            std::thread::sleep(EVERY);
+        }
+        others()
+    }
+
+    /// What was found, with an outcome to be filled in; `None` where nothing was.
+    fn found(self, left_behind: usize) -> Result<Option<MemoryRun>, String> {
+        self.proven?;
+        let (process_count, mut processes) = (self.peaks.len(), self.peaks.into_values().collect::<Vec<_>>());
+        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
+        let Some(largest) = processes.first().map(|process| process.peak_rss) else { return Ok(None) };
+        processes.truncate(MemoryRun::PROCESSES);
+        Ok(Some(MemoryRun {
+            variant: 0,
+            block: 0,
+            peak_rss: largest.max(Bytes(self.peak.rss)),
+            peak_pss: Bytes(self.peak.pss),
+            peak_private_dirty: Bytes(self.peak.private_dirty),
+            at_start: self.at_start,
+            at_end: self.at_end,
+            series: self.series,
+            processes,
+            process_count,
+            left_behind,
+            outcome: RunOutcome::Exited(0),
+        }))
+    }
+}
