@@ -92,7 +92,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -n -w -r -m -M -p -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --export-html --save --debug-mode --color --help --version"
+            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --store --verbose --json --export-json --export-csv --export-markdown --export-html --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -119,6 +119,22 @@ _underpin() {
                     return 0
                     ;;
                 -L)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parameter-scan)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --parameter-step-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -247,6 +263,10 @@ _underpin() {
                     return 0
                     ;;
                 --conclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -209,6 +209,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run
 after\t'Bound to its libraries'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A variable for every command (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s P -l parameter-scan -d 'Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s D -l parameter-step-size -d 'The step of a -P, in their order; 1 for whole numbers' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name; the first, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l serve -d 'A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port (may be repeated)' -r
@@ -234,16 +236,16 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d '
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders; drawn anew for each experiment, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Before each run; once for all commands or once for each, by /bin/sh' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l conclude -d 'After each run' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s C -l conclude -d 'After each run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Once before everything' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Once after everything, also where something failed' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -d 'Run the commands by this shell; its own start is then in the figures' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands; empty, unless given' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, inherit, or a file' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, pipe (read and thrown away), inherit, or a file' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Put a saved run beside this one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Where runs are kept' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write tables for a code host' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
@@ -263,7 +265,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -s V -l version
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l baseline -d 'Put a saved run beside this one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'Where runs are kept' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write tables for a code host' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F

@@ -88,6 +88,38 @@ fn parameters_names_and_hooks_are_those_that_hyperfine_users_know() {
 }
 
 #[test]
+fn a_range_of_values_is_run_from_end_to_end() {
+    let dir = Fixture::new();
+    let args =
+        ["--json", "-r", "1", "--memory-runs", "0", "-P", "n", "1", "3", "-P", "d", "0.5", "1", "-D", "1", "-D", "0.5"];
+    let output = bench(&dir, &[&args[..], &["test {n} != {d}x"]].concat());
+    assert_eq!(
+        names(&document(&output)),
+        ["n=1 d=0.5", "n=1 d=1.0", "n=2 d=0.5", "n=2 d=1.0", "n=3 d=0.5", "n=3 d=1.0"]
+    );
+    for (args, words) in [
+        (&["-P", "n", "3", "1", "true"][..], "-P n: the range is empty"),
+        (&["-P", "n", "0", "1.5", "true"], "-D STEP"),
+        (&["-P", "n", "a", "b", "true"], "not a number"),
+    ] {
+        let refused = bench(&dir, args);
+        assert!(refused.code == Some(2) && refused.stderr.contains(words), "{args:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn output_through_a_pipe_is_read_to_its_end() {
+    let dir = Fixture::new();
+    // Far more than a pipe holds, and the command sees that it is one.
+    let script = "test -p /dev/stdout && head -c 3000000 /dev/zero && head -c 300000 /dev/zero >&2";
+    let output = bench(
+        &dir,
+        &["-r", "3", "--memory-runs", "1", "--output", "pipe", "--timeout", "60s", "--", "sh", "-c", script],
+    );
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+}
+
+#[test]
 fn there_is_no_shell_unless_asked_for() {
     let dir = Fixture::new();
     let run = ["-r", "1", "--memory-runs", "0"];
@@ -135,6 +167,10 @@ fn exports_are_written_and_agree() {
     );
     assert!(csv.contains(&median.to_string()), "{csv}");
     assert!(read("x.md").contains("**Time on the wall**"), "{}", read("x.md"));
+    let dash = bench(&dir, &["--debug-mode", "--export-json", "-", "sleep 0.05"]);
+    assert_eq!(names(&document(&dash)), ["sleep 0.05"], "alone on standard output");
+    let both = bench(&dir, &["--debug-mode", "--json", "--export-csv", "-", "sleep 0.05"]);
+    assert!(both.code == Some(2) && both.stderr.contains("only one document"), "{}", both.stderr);
 }
 
 #[test]
@@ -165,6 +201,44 @@ fn wrong_use_says_what_to_do() {
     assert!(report(&dir, &["no-such-run"]).stderr.contains("no-such-run"));
 }
 
+/// underpin, with strace answering every ptrace call as a container's filter would.
+fn denied(dir: &Fixture) -> std::process::Command {
+    let mut command = dir.command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=ptrace", "-e", "inject=ptrace:error=EPERM"]);
+    command.arg(env!("CARGO_BIN_EXE_underpin"));
+    command
+}
+
+#[test]
+fn where_ptrace_is_denied_memory_is_sampled_from_outside_and_that_is_said() {
+    need!("strace", "cc");
+    let dir = Fixture::new();
+    // Holds 40 MiB for a second and 10 MiB for another.
+    dir.write(
+        "main.c",
+        "#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void){char *m=mmap(0,40<<20,3,34,-1,0);\
+         memset(m,1,40<<20);sleep(1);munmap(m,30<<20);sleep(1);return 0;}",
+    );
+    dir.cc(["-o", "main", "main.c"]);
+    let mut command = denied(&dir);
+    command.args(["bench", "--json", "-r", "1", "--memory-runs", "1", "--settle", "300ms", "./main"]);
+    let document = document(&Output::of(&mut command));
+    let doubts = document["doubts"].to_string();
+    assert!(doubts.contains("sampled from outside"), "{doubts}");
+    let figure = |name: &str| {
+        let metrics = document["variants"][0]["metrics"].as_array().unwrap();
+        let found = metrics.iter().find(|one| one["metric"] == name);
+        found.unwrap_or_else(|| panic!("no {name}"))["median"]["estimate"].as_f64().unwrap() / (1 << 20) as f64
+    };
+    assert!((40.0..50.0).contains(&figure("rss")), "{}", figure("rss"));
+    assert!((10.0..20.0).contains(&figure("rss-end")), "{}", figure("rss-end"));
+    assert!((-31.0..-29.0).contains(&figure("rss-growth")), "{}", figure("rss-growth"));
+    let mut command = denied(&dir);
+    // An allocator is proven by the process's maps; one that is not in them is an error there too.
+    command.args(["bench", "-r", "1", "--memory-runs", "1", "--malloc", "mimalloc", "--", "./main"]);
+    assert_eq!(Output::of(&mut command).code, Some(0));
+}
+
 #[test]
 fn runs_before_a_failure_are_kept() {
     let dir = Fixture::new();
@@ -174,6 +248,40 @@ fn runs_before_a_failure_are_kept() {
     let shown = report(&dir, &[]);
     assert_eq!(shown.code, Some(0));
     assert!(shown.stdout.contains("7 runs") && shown.stdout.contains("interrupted"), "{}", shown.stdout);
+}
+
+#[test]
+fn runs_before_one_that_hangs_are_kept() {
+    let dir = Fixture::new();
+    let script = "echo x >>count; test $(wc -l <count) -lt 4 || { sleep 1000 & wait; }";
+    let output = bench(&dir, &["-r", "50", "--timeout", "3s", "--", "sh", "-c", script]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("not done after 3 s and killed"), "{}", output.stderr);
+    assert!(output.stderr.contains("3 runs up to here are kept"), "{}", output.stderr);
+    assert!(report(&dir, &[]).stdout.contains("3 runs"));
+}
+
+/// A limit on the size of files, whose signal is ignored, fails writes in the middle as a full disk does.
+#[test]
+fn a_disk_that_fills_up_keeps_what_was_written_and_the_figures_are_shown() {
+    let dir = Fixture::new();
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bench --debug-mode -r 300 'sleep 0.1'";
+    let output = Output::of(dir.command("sh").args(["-c", script, env!("CARGO_BIN_EXE_underpin")]));
+    assert_eq!(output.code, Some(2), "{}", output.stderr);
+    assert!(output.stdout.contains("300 runs"), "{}", output.stdout);
+    for words in ["could not be kept", ".underpin/bench/run-", "File too large"] {
+        assert!(output.stderr.contains(words), "{}", output.stderr);
+    }
+    let kept = report(&dir, &["--json"]);
+    let document = document(&kept);
+    let runs = document["variants"][0]["runs"].as_array().unwrap().len();
+    assert!((5..300).contains(&runs), "{runs}");
+    assert_eq!(document["method"]["stopped"], "interrupted");
+    // A file that was asked for, on a full disk: the run itself is kept.
+    let full = bench(&dir, &["--debug-mode", "--save", "kept", "--export-csv", "/dev/full", "sleep 0.1"]);
+    assert_eq!(full.code, Some(2));
+    assert!(full.stderr.contains("cannot write /dev/full: No space left"), "{}", full.stderr);
+    assert_eq!(report(&dir, &["kept"]).code, Some(0));
 }
 
 #[test]

@@ -63,6 +63,14 @@ pub struct BenchArgs {
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = ArgAction::Append, help_heading = "What to compare")]
     pub parameter_list: Vec<String>,
 
+    /// Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true, action = ArgAction::Append, help_heading = "What to compare")]
+    pub parameter_scan: Vec<String>,
+
+    /// The step of a -P, in their order; 1 for whole numbers
+    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", help_heading = "What to compare")]
+    pub parameter_step_size: Vec<String>,
+
     /// A name for the next command in order (may be repeated)
     #[arg(short = 'n', long, value_name = "NAME", help_heading = "What to compare")]
     pub command_name: Vec<String>,
@@ -166,7 +174,7 @@ pub struct AroundArgs {
     pub prepare: Vec<String>,
 
     /// After each run
-    #[arg(long, value_name = "CMD")]
+    #[arg(short = 'C', long, value_name = "CMD")]
     pub conclude: Vec<String>,
 
     /// Once before everything
@@ -193,7 +201,7 @@ pub struct AroundArgs {
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 
-    /// Output of the commands: null, inherit, or a file
+    /// Output of the commands: null, pipe (read and thrown away), inherit, or a file
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
 
@@ -226,7 +234,7 @@ pub struct ResultArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write the JSON document to a file
+    /// Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen
     #[arg(long, value_name = "FILE")]
     pub export_json: Option<PathBuf>,
 

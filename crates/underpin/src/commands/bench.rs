@@ -19,6 +19,7 @@ use underpin_report::{BenchDocument, csv, html, markdown, text, to_json};
 /// # Errors
 /// Where a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
 pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
     let mut keeper = Keeper { file, progress: Progress::new("") };
@@ -50,6 +51,7 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Fine);
     }
+    plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
     let (_, record) = plan.results.store.load(plan.run.as_deref())?;
     present(&record, baseline.as_ref(), &plan.results, screen)
@@ -80,7 +82,7 @@ fn present(
     }
     if plan.json {
         screen.json(&document)?;
-    } else {
+    } else if !plan.exports_to_stdout() {
         screen.show(&text::bench(&document, &screen.view(plan.verbosity)));
     }
     for (form, path) in &plan.exports {
@@ -90,7 +92,11 @@ fn present(
             Form::Markdown => markdown::bench(&document),
             Form::Html => html::bench(&document)?,
         };
-        export::write(path, &text)?;
+        if path.as_os_str() == "-" {
+            screen.text(text);
+        } else {
+            export::write(path, &text)?;
+        }
     }
     Ok(if document.passed() { Exit::Fine } else { Exit::Finding })
 }

@@ -1,10 +1,10 @@
 //! The plans of `underpin bench` and `underpin report`.
 
+use super::parameters::{ParameterSet, fill, fill_word, parameters};
 use super::serve::Servers;
 use super::variants::Dimensions;
 use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
 use anyhow::{Context, bail};
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
@@ -94,6 +94,21 @@ impl ResultPlan {
             verbosity: args.verbose,
             exports: exports.into_iter().filter_map(|(form, path)| Some((form, path?))).collect(),
         }
+    }
+
+    /// Whether a document goes where the screen would.
+    pub fn exports_to_stdout(&self) -> bool {
+        self.exports.iter().any(|(_, path)| path.as_os_str() == "-")
+    }
+
+    /// # Errors
+    /// Where two documents would mix on standard output.
+    pub fn check_stdout(&self) -> anyhow::Result<()> {
+        let exported = self.exports.iter().filter(|(_, path)| path.as_os_str() == "-").count();
+        if exported + usize::from(self.json) > 1 {
+            bail!("only one document can go to standard output: give the others a file");
+        }
+        Ok(())
     }
 }
 
@@ -207,6 +222,7 @@ fn streams(args: &AroundArgs) -> StreamsPlan {
         _ if args.show_output => OutputTo::Inherit,
         "null" => OutputTo::Null,
         "inherit" => OutputTo::Inherit,
+        "pipe" => OutputTo::Pipe,
         path => OutputTo::File(PathBuf::from(path)),
     };
     StreamsPlan { input: args.input.clone(), output }
@@ -238,7 +254,7 @@ fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
         bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
     }
     let dimensions = Dimensions::new(args)?;
-    let sets = parameters(&args.parameter_list)?;
+    let sets = parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)?;
     let mut all = Vec::new();
     for index in 0..count {
         for set in &sets {
@@ -269,39 +285,6 @@ fn shell(shell: Option<&str>) -> anyhow::Result<Shell> {
         Some("default") => Shell::Program(vec!["/bin/sh".into()]),
         Some(text) => Shell::Program(Command::parse(text, &Shell::None)?.words().to_vec()),
     })
-}
-
-/// One value for each parameter.
-pub(super) type ParameterSet = Vec<(String, String)>;
-
-/// The cross product of all lists; one empty set where there is none.
-fn parameters(lists: &[String]) -> anyhow::Result<Vec<ParameterSet>> {
-    let mut sets = vec![ParameterSet::new()];
-    for pair in lists.chunks_exact(2) {
-        let [name, values] = pair else { continue };
-        if name.is_empty() || values.is_empty() {
-            bail!("-L {name:?} {values:?}: write -L VAR VALUE,VALUE,...");
-        }
-        let with = |set: &ParameterSet| {
-            let set = set.clone();
-            let name = name.clone();
-            values.split(',').map(move |value| {
-                let mut set = set.clone();
-                set.push((name.clone(), value.to_owned()));
-                set
-            })
-        };
-        sets = sets.iter().flat_map(with).collect();
-    }
-    Ok(sets)
-}
-
-pub(super) fn fill(text: &str, set: &ParameterSet) -> String {
-    set.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-}
-
-fn fill_word(word: &OsStr, set: &ParameterSet) -> OsString {
-    word.to_str().map_or_else(|| word.to_owned(), |text| fill(text, set).into())
 }
 
 fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<Command> {

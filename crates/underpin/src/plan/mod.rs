@@ -7,6 +7,7 @@ mod bench;
 mod bind;
 mod bundle;
 mod check;
+mod parameters;
 mod run;
 mod serve;
 mod storm;

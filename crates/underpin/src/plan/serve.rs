@@ -1,6 +1,6 @@
 //! Servers of `underpin bench`: `--serve` and `--load` made into work.
 
-use super::bench::{ParameterSet, fill};
+use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, ServeArgs};
 use anyhow::{Context, bail};
 use std::sync::Arc;
