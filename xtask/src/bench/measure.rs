@@ -78,7 +78,7 @@ fn time(contestant: &Contestant) -> anyhow::Result<Run> {
 }
 
 /// Processor time of every command waited for so far, and of those that they waited for.
-fn processor() -> anyhow::Result<Duration> {
+pub fn processor() -> anyhow::Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let microseconds = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(u64::try_from(microseconds)?))

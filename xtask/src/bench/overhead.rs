@@ -2,9 +2,10 @@
 //!
 //! One round calls every tool once for the same number of runs, forwards and then backwards. The whole time of a tool,
 //! its own start and its report included, divided by the runs, is what a run costs with it; what it says that a run took
-//! is the other figure.
+//! is the other figure. The processor time of tool and command together tells the same and hardly depends on other work.
 
 use super::hyperfine::{self, Hyperfine};
+use super::measure;
 use super::stats::Sample;
 use super::table::{self, Goal, Limit};
 use super::underpin_bench::{self, Underpin};
@@ -71,10 +72,11 @@ struct Tool {
 /// Reads a figure from what a tool wrote.
 type Reader = dyn Fn(&Path) -> anyhow::Result<f64>;
 
-/// Whole time per run and median told, in seconds.
+/// Whole time per run, processor time per run and median told, in seconds.
 #[derive(Default)]
 struct Series {
     whole: Vec<f64>,
+    processor: Vec<f64>,
     told: Vec<f64>,
 }
 
@@ -88,8 +90,9 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     let mut series: Vec<Series> = tools.iter().map(|_| Series::default()).collect();
     for _ in 0..rounds.max(2) {
         for index in (0..tools.len()).chain((0..tools.len()).rev()) {
-            let (whole, told) = tools[index].once(&folder)?;
+            let [whole, processor, told] = tools[index].once(&folder)?;
             series[index].whole.push(whole);
+            series[index].processor.push(processor);
             series[index].told.push(told);
         }
     }
@@ -97,16 +100,17 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
 }
 
 impl Tool {
-    fn once(&self, folder: &Path) -> anyhow::Result<(f64, f64)> {
+    fn once(&self, folder: &Path) -> anyhow::Result<[f64; 3]> {
         let json = folder.join("figures.json");
         let mut command = (self.call)(&json);
-        let start = Instant::now();
+        let (before, start) = (measure::processor()?, Instant::now());
         let status = command.status().with_context(|| format!("cannot start {}", self.name))?;
         let whole = start.elapsed().as_secs_f64() / RUNS as f64;
+        let processor = (measure::processor()? - before).as_secs_f64() / RUNS as f64;
         if !status.success() {
             bail!("{} failed: {status}", self.name);
         }
-        Ok((whole, (self.median)(&json)?))
+        Ok([whole, processor, (self.median)(&json)?])
     }
 }
 
@@ -147,12 +151,13 @@ fn page(tools: &[Tool], series: Vec<Series>) -> String {
         text,
         "Each tool runs `{TRUE}` {RUNS} times a call; the calls of all tools interleave (ABBA). Medians over the calls, with \
          95 % bootstrap intervals; ratios are of calls of the same round.\n\n\
-         | tool | whole time a run | beside the first | run as the tool tells it | beside the first | calls |\n\
-         | --- | --- | --- | --- | --- | --- |"
+         | tool | whole time a run | beside the first | processor time a run | beside the first | run as the tool tells it \
+         | beside the first | calls |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |"
     );
-    let samples: Vec<[Sample; 2]> =
-        series.into_iter().map(|one| [Sample::new(one.whole), Sample::new(one.told)]).collect();
-    for (tool, [whole, told]) in tools.iter().zip(&samples) {
+    let samples: Vec<[Sample; 3]> =
+        series.into_iter().map(|one| [one.whole, one.processor, one.told].map(Sample::new)).collect();
+    for (tool, figures) in tools.iter().zip(&samples) {
         let cell = |sample: &Sample, first: &Sample| {
             let (median, ratio) = (sample.median(), sample.ratio(first));
             let micro = |seconds: f64| seconds * 1e6;
@@ -166,16 +171,22 @@ fn page(tools: &[Tool], series: Vec<Series>) -> String {
                 ratio.high
             )
         };
-        let [first_whole, first_told] = &samples[0];
-        let (whole_cell, told_cell) = (cell(whole, first_whole), cell(told, first_told));
-        let _ = writeln!(text, "| {} | {whole_cell} | {told_cell} | {} |", tool.name, whole.runs());
+        let cells: Vec<String> = figures.iter().zip(&samples[0]).map(|(one, first)| cell(one, first)).collect();
+        let _ = writeln!(text, "| {} | {} | {} |", tool.name, cells.join(" | "), figures[0].runs());
     }
     text += "\n## Goals\n";
-    let [[whole, told], [peer_whole, peer_told], ..] = samples.as_slice() else { return text };
+    let [[whole, processor, told], [peer_whole, peer_processor, peer_told], ..] = samples.as_slice() else {
+        return text;
+    };
     text += &table::goals(&[
         Goal {
             text: "what a run costs, over what it costs with the newest hyperfine: at most 1",
             ratio: whole.ratio(peer_whole),
+            limit: Limit::AtMost(1.0),
+        },
+        Goal {
+            text: "the same in processor time, tool and command together: at most 1",
+            ratio: processor.ratio(peer_processor),
             limit: Limit::AtMost(1.0),
         },
         Goal {
