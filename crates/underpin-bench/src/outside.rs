@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use underpin_sys::{MemoryUse, RawPid, RunEnd, Spawn, Started, SysError, memory_use, peak_rss, process_group};
 
+/// However long a sample took: on a busy machine most of that is waiting.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
 /// What is known of a run so far.
 struct Outside<'a> {
     contestant: &'a Contestant,
@@ -76,7 +79,7 @@ impl Outside<'_> {
         loop {
             let before = Instant::now();
             self.sample();
-            let pause = self.every.max(before.elapsed() * COST_SHARE);
+            let pause = self.every.max((before.elapsed() * COST_SHARE).min(LONGEST_PAUSE));
             let left = timeout.map(|timeout| timeout.saturating_sub(self.begun.elapsed()));
             if self.started.ends_within(left.map_or(pause, |left| left.min(pause)))? {
                 return Ok(false);
