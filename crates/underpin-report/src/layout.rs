@@ -149,6 +149,8 @@ pub struct Table {
     flexible: Option<usize>,
     rows: Vec<Vec<Span>>,
     indent: usize,
+    /// Columns are at least so wide.
+    least: Vec<usize>,
 }
 
 impl Table {
@@ -160,6 +162,7 @@ impl Table {
             flexible: None,
             rows: Vec::new(),
             indent: 2,
+            least: Vec::new(),
         }
     }
 
@@ -182,6 +185,25 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// Gives tables of the same columns the same widths, so that their columns stand below each other; leaves them as
+    /// they are where too little of the flexible column would be left.
+    pub fn align(tables: &mut [Table], columns: usize) {
+        let mut widths: Vec<usize> = Vec::new();
+        for table in tables.iter() {
+            let natural = table.natural();
+            widths.resize(widths.len().max(natural.len()), 0);
+            widths.iter_mut().zip(natural).for_each(|(have, width)| *have = (*have).max(width));
+        }
+        const READABLE: usize = 16;
+        let fits = |table: &Table| {
+            let spare = table.flexible.and_then(|at| widths.get(at)).map_or(0, |width| width.saturating_sub(READABLE));
+            table.total(&widths) <= columns + spare
+        };
+        if tables.iter().all(fits) {
+            tables.iter_mut().for_each(|table| table.least.clone_from(&widths));
+        }
+    }
+
     /// The lines, at most `columns` wide; the head in dim, and left out where no column has a name.
     #[must_use]
     pub fn lines(&self, columns: usize) -> Text {
@@ -195,14 +217,26 @@ impl Table {
         text
     }
 
-    fn widths(&self, columns: usize) -> Vec<usize> {
+    /// The widths that the cells ask for.
+    fn natural(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
         for row in &self.rows {
             for (have, cell) in widths.iter_mut().zip(row) {
                 *have = (*have).max(cell.width());
             }
         }
-        let total = self.indent + widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        widths.iter_mut().zip(&self.least).for_each(|(have, least)| *have = (*have).max(*least));
+        widths
+    }
+
+    /// Columns of a whole line.
+    fn total(&self, widths: &[usize]) -> usize {
+        self.indent + widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+    }
+
+    fn widths(&self, columns: usize) -> Vec<usize> {
+        let mut widths = self.natural();
+        let total = self.total(&widths);
         if let Some(flexible) = self.flexible
             && total > columns
         {
@@ -275,6 +309,22 @@ mod tests {
     fn spans_that_touch_stay_together_when_wrapped() {
         let spans = [Span::new(Role::Plain, "see "), Span::new(Role::Name, "libz"), Span::new(Role::Plain, ", then")];
         assert_eq!(wrap(Line::new(), &spans, 40).to_string(), "see libz, then\n");
+    }
+
+    #[test]
+    fn tables_are_aligned_where_that_costs_nothing() {
+        let table = |name: &str, figure: &str| {
+            let mut table = Table::new(&[("name", Align::Left), ("figure", Align::Right)]).flexible(0);
+            table.row(vec![Span::new(Role::Name, name), Span::new(Role::Number, figure)]);
+            table
+        };
+        let mut tables = [table("a", "1234567890"), table("abcdefghij", "1")];
+        Table::align(&mut tables, 30);
+        assert_eq!(tables[0].lines(30).lines()[1].to_string(), "  a           1234567890");
+        assert_eq!(tables[1].lines(30).lines()[1].to_string(), "  abcdefghij           1");
+        let mut narrow = [table("a", "1234567890"), table("abcdefghijklmnopqrstuvwxyz", "1")];
+        Table::align(&mut narrow, 24);
+        assert_eq!(narrow[0].lines(24).width(), 18, "left as it is");
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn hostile_variants_become_no_elements() {
 fn a_comparison_says_its_answer_first() {
     let page = bench(&bench_document(sample_bench())).unwrap();
     let answer = page.split("<ul class=\"answer\">").nth(1).unwrap().split("</ul>").next().unwrap();
-    assert!(answer.contains("80.7 % less memory [80.6, 80.7]"), "{answer}");
+    assert!(answer.contains("80.7 % less memory [80.6,\u{a0}80.7]"), "{answer}");
     assert!(answer.contains("On the Pareto front of time and memory: "), "{answer}");
     for title in
         ["Time against memory", "Change against glibc", "Distribution of time on the wall", "Resident memory over time"]

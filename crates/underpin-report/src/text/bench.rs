@@ -1,13 +1,14 @@
 //! The screen of `underpin bench`: one table for each figure, one row for each variant, and the doubt.
 
+use super::bench_answer::{answer, pareto_words, rows};
 use super::bench_words::{
     baseline_words, capital, change_decimals, change_interval, change_words, figure_words, interval_words, limit_words,
     method_words, missing, noise_words, runs_words, verdict_role, verdict_word,
 };
 use super::load;
-use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, DirectionRecord, GateRecord, MetricRecord};
+use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, DirectionRecord, GateRecord};
 use crate::layout::{Align, Table, View, shorten, wrap};
-use crate::styled::{Line, Role, Span, Text};
+use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
 use underpin_bench::Metric;
 
@@ -25,13 +26,12 @@ fn short(document: &BenchDocument) -> &'static [Metric] {
 pub fn bench(document: &BenchDocument, view: &View) -> Text {
     let mut text = Text::new();
     header(&mut text, document, view);
-    for metric in Metric::all().filter(|metric| view.verbosity > 0 || short(document).contains(metric)) {
-        figure(&mut text, document, metric, view);
-    }
+    figures(&mut text, document, view);
     load::answer_times(&mut text, document, view);
     if view.verbosity == 0 {
         rest(&mut text, document, view);
     }
+    in_short(&mut text, document, view);
     baseline(&mut text, document, view);
     gate(&mut text, document, view);
     doubt(&mut text, document, view);
@@ -44,7 +44,14 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
         [only] => only.command.join(" "),
         _ => {
             let reference = document.variants.iter().find(|variant| variant.is_reference);
-            format!("{}, against {}", count(names, "variant", "variants"), reference.map_or("", |one| &one.name))
+            let reference = reference.map_or("", |one| &one.name);
+            let words = format!("{}, against {reference}", count(names, "variant", "variants"));
+            // The command, where it is the same for all and leaves room for that.
+            let room = view.usable().saturating_sub(width(&words) + 2);
+            match common_command(document).filter(|_| room >= 20) {
+                Some(command) => format!("{}: {words}", shorten(&command, room)),
+                None => words,
+            }
         }
     };
     text.push(Line::new().with(Role::Heading, shorten(&title, view.usable())));
@@ -55,53 +62,84 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
     }
 }
 
-fn figure(text: &mut Text, document: &BenchDocument, metric: Metric, view: &View) {
-    let rows: Vec<(&BenchVariant, MetricRecord)> = document
-        .variants
-        .iter()
-        .filter_map(|variant| Some((variant, document.metric(variant, metric.name())?)))
-        .collect();
-    if rows.is_empty() {
-        return;
+/// The command, where all variants run the same.
+pub(crate) fn common_command(document: &BenchDocument) -> Option<String> {
+    let (first, rest) = document.variants.split_first()?;
+    rest.iter().all(|one| one.command == first.command).then(|| first.command.join(" "))
+}
+
+/// What a table of a figure shows.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The median with its interval.
+    medians: bool,
+    /// The least and the greatest.
+    ranges: bool,
+    /// The change.
+    changes: bool,
+    /// The p-value.
+    p_values: bool,
+}
+
+/// A table for each figure, its columns below those of the others; in the longest form and on a narrow terminal two.
+fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
+    let (several, most) = (document.variants.len() > 1, view.verbosity >= 2);
+    let all = Columns { medians: true, ranges: most || !several, changes: several, p_values: several && most };
+    let forms = if all.ranges && all.changes && view.usable() < WIDE {
+        vec![Columns { changes: false, p_values: false, ..all }, Columns { medians: false, ranges: false, ..all }]
+    } else {
+        vec![all]
+    };
+    let metrics: Vec<Metric> =
+        Metric::all().filter(|metric| view.verbosity > 0 || short(document).contains(metric)).collect();
+    let mut tables: Vec<Vec<Table>> =
+        forms.iter().map(|form| metrics.iter().map(|metric| figure(document, *metric, *form)).collect()).collect();
+    tables.iter_mut().for_each(|tables| Table::align(tables, view.usable()));
+    for (index, metric) in metrics.iter().enumerate().filter(|(index, _)| !tables[0][*index].is_empty()) {
+        text.heading(capital(metric.label()));
+        for form in &tables {
+            text.append(form[index].lines(view.usable()));
+        }
     }
-    text.heading(capital(metric.label()));
-    let several = document.variants.len() > 1;
-    let ranges = view.verbosity >= 2 || !several;
-    let mut columns = vec![("variant", Align::Left), ("median", Align::Right), ("95 %", Align::Left)];
-    columns.extend(ranges.then_some([("least", Align::Right), ("most", Align::Right)]).into_iter().flatten());
-    if several {
-        columns.extend([("change", Align::Right), ("95 %", Align::Left), ("", Align::Left)]);
-    }
-    columns.extend((several && view.verbosity >= 2).then_some(("p", Align::Right)));
+}
+
+/// Columns that the longest form takes.
+const WIDE: usize = 104;
+
+fn figure(document: &BenchDocument, metric: Metric, form: Columns) -> Table {
+    let mut columns = vec![("variant", Align::Left)];
+    let mut more = |wanted: bool, names: &[(&'static str, Align)]| {
+        columns.extend(names.iter().filter(|_| wanted));
+    };
+    more(form.medians, &[("median", Align::Right), ("95 %", Align::Left)]);
+    more(form.ranges, &[("least", Align::Right), ("most", Align::Right)]);
+    more(form.changes, &[("change", Align::Right), ("95 %", Align::Left), ("", Align::Left)]);
+    more(form.p_values, &[("p", Align::Right)]);
     let mut table = Table::new(&columns).flexible(0);
-    for (variant, record) in &rows {
-        let mut row = vec![
-            Span::new(Role::Name, &variant.name),
-            Span::new(Role::Number, figure_words(record.median.estimate, record.unit)),
-            Span::new(Role::Dim, interval_words(&record.median, record.unit)),
-        ];
-        if ranges {
-            let words = |figure: f64| Span::new(Role::Dim, figure_words(figure, record.unit));
+    for (variant, record) in rows(document, metric.name()) {
+        let words = |figure: f64| Span::new(Role::Dim, figure_words(figure, record.unit));
+        let mut row = vec![Span::new(Role::Name, &variant.name)];
+        if form.medians {
+            row.push(Span::new(Role::Number, figure_words(record.median.estimate, record.unit)));
+            row.push(Span::new(Role::Dim, interval_words(&record.median, record.unit)));
+        }
+        if form.ranges {
             row.extend([words(record.min), words(record.max)]);
         }
-        if several {
-            row.extend(change_cells(
-                variant,
-                document.comparison(&variant.name, metric.name()),
-                Some(record.direction),
-                view,
-            ));
+        if form.changes {
+            let comparison = document.comparison(&variant.name, metric.name());
+            row.extend(change_cells(variant, comparison, Some(record.direction), form.p_values));
         }
         table.row(row);
     }
-    text.append(table.lines(view.usable()));
+    table
 }
 
 fn change_cells(
     variant: &BenchVariant,
     comparison: Option<&BenchComparison>,
     direction: Option<DirectionRecord>,
-    view: &View,
+    p_value: bool,
 ) -> Vec<Span> {
     let Some(comparison) = comparison else {
         let word = if variant.is_reference { "reference" } else { "-" };
@@ -113,7 +151,7 @@ fn change_cells(
         Span::new(Role::Dim, change_interval(&comparison.ratio)),
         Span::fixed(role, word),
     ];
-    if view.verbosity >= 2 {
+    if p_value {
         cells.push(Span::new(Role::Dim, format!("{:.1e}", comparison.p_corrected)));
     }
     cells
@@ -131,6 +169,21 @@ fn rest(text: &mut Text, document: &BenchDocument, view: &View) {
         text.gap();
         let words = format!("-v shows {}", names.join(", "));
         text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
+    }
+}
+
+/// The answer in sentences, and who is on the Pareto front.
+fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
+    if document.variants.len() < 2 {
+        return;
+    }
+    let sentences: Vec<Vec<Span>> = answer(document).into_iter().chain(pareto_words(document)).collect();
+    if sentences.is_empty() {
+        return;
+    }
+    text.heading("In short");
+    for sentence in sentences {
+        text.append(wrap(Line::new().plain("  "), &sentence, view.usable()));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::styled::{Role, Span};
 /// The figures that matter most: for a server what its clients feel, else time; then memory.
 pub(crate) fn main_metrics(document: &BenchDocument) -> Vec<&'static str> {
     const COMMAND: [&str; 4] = ["wall", "cpu", "rss", "rss-growth"];
-    const SERVER: [&str; 5] = ["rps", "p50", "p99", "rss-end", "rss-growth"];
+    const SERVER: [&str; 4] = ["rps", "p99", "rss-end", "rss-growth"];
     let wanted: &[&str] = match &document.load {
         None => &COMMAND,
         // At a fixed rate the number of answers is the rate.
@@ -95,7 +95,7 @@ fn change_phrase(verdict: VerdictRecord, ratio: &IntervalRecord, noun: &str) -> 
         let (low, high) = if swap { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
         let decimals = phrase_decimals(map(high) - map(low), map(ratio.estimate));
         let words = |figure: f64| format!("{:.decimals$}", map(figure));
-        (format!("{}{unit}", words(ratio.estimate)), format!("[{}, {}]", words(low), words(high)))
+        (format!("{}{unit}", words(ratio.estimate)), format!("[{},\u{a0}{}]", words(low), words(high)))
     };
     match verdict {
         VerdictRecord::Less => {
@@ -112,7 +112,7 @@ fn change_phrase(verdict: VerdictRecord, ratio: &IntervalRecord, noun: &str) -> 
         }
         VerdictRecord::Same => format!("the same {noun} within 1 %"),
         VerdictRecord::Undecided => {
-            format!("no difference in {noun} told {}", super::bench_words::change_interval(ratio))
+            format!("{noun} undecided {}", super::bench_words::change_interval(ratio).replace(", ", ",\u{a0}"))
         }
     }
 }

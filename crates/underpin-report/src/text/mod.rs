@@ -25,6 +25,7 @@ mod why;
 
 pub use advice::advice;
 pub use bench::bench;
+pub(crate) use bench::common_command;
 pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words, rows};
 pub(crate) use bench_words::{
     baseline_words, capital, change_decimals, change_interval, change_words, figure_words, interval_words, limit_words,

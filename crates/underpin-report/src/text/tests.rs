@@ -261,9 +261,11 @@ fn bench_screens_fit_and_are_safe() {
     for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench(), served_bench()] {
         let document = BenchDocument::new(&record, &analysis);
         for verbosity in 0..3 {
-            let text = bench(&document, &View::columns(100).verbose(verbosity));
-            assert_safe(&text);
+            for columns in [80, 100, 140] {
+                let text = bench(&document, &View::columns(columns).verbose(verbosity));
+                assert_safe(&text);
+                assert_fits(&text, columns);
+            }
         }
-        assert_fits(&bench(&document, &view(0)), 80);
     }
 }

@@ -11,8 +11,7 @@ use underpin_bench::stats::median;
 const HEIGHT: f64 = 220.0;
 /// The slowest share that can be drawn: one request in so many.
 const RAREST: f64 = 1e5;
-const TICKS: [(f64, &str); 6] =
-    [(0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
+const TICKS: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
 
 /// Answer times by the share of requests, each the median over a variant's runs; `None` where there are none.
 pub(crate) fn latency_picture(document: &BenchDocument) -> Option<Picture> {
@@ -43,7 +42,7 @@ pub(crate) fn latency_picture(document: &BenchDocument) -> Option<Picture> {
     for (share, words) in TICKS.into_iter().filter(|(share, _)| depth(*share) <= rarest) {
         let x = across(share);
         svg.line("grid", [x, 8.0, x, HEIGHT]);
-        svg.text("axis", x, HEIGHT + 17.0, if share == 0.0 { Anchor::Start } else { Anchor::Middle }, words);
+        svg.text("axis", x, HEIGHT + 17.0, Anchor::Middle, words);
     }
     left_axis(&mut svg, &ticks, left, WIDTH - 8.0);
     for (index, curve) in &curves {

@@ -59,8 +59,13 @@ pub(crate) fn pareto_picture(document: &BenchDocument) -> Option<Picture> {
     let mut svg = Svg::plot(WIDTH, BOTTOM + 22.0, &label, &description(&points));
     bottom_axis(&mut svg, &across, TOP - 4.0, BOTTOM);
     left_axis(&mut svg, &ticks, left, WIDTH - 8.0);
-    svg.text("axis", left, TOP - 12.0, Anchor::Start, &format!("↑ {}", first_memory.label));
-    svg.text("axis", WIDTH - 8.0, TOP - 12.0, Anchor::End, &format!("{} →", first_time.label));
+    let upward = if first_memory.direction == DirectionRecord::LowerIsBetter { "↑" } else { "↓" };
+    svg.text("axis", left, TOP - 12.0, Anchor::Start, &format!("{upward} {}", first_memory.label));
+    let words = match first_time.direction {
+        DirectionRecord::LowerIsBetter => format!("{} →", first_time.label),
+        DirectionRecord::HigherIsBetter => format!("← {}", first_time.label),
+    };
+    svg.text("axis", WIDTH - 8.0, TOP - 12.0, Anchor::End, &words);
     draw_front(&mut svg, &points, left);
     let mut taken: Vec<Taken> = points.iter().flat_map(|point| point.area((&across, &up))).collect();
     for point in &points {

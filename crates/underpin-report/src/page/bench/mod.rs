@@ -10,8 +10,8 @@ use crate::html::{
 };
 use crate::styled::{Role, Span};
 use crate::text::{
-    answer, baseline_words, capital, change_decimals, change_interval, change_words, figure_words, limit_words,
-    main_metrics, missing, noise_words, pareto_words, rows, runs_words, verdict_role, verdict_word,
+    answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, figure_words,
+    limit_words, main_metrics, missing, noise_words, pareto_words, rows, runs_words, verdict_role, verdict_word,
 };
 use crate::units::date;
 
@@ -40,11 +40,8 @@ pub(crate) fn bench_page(document: &BenchDocument, pictures: Pictures) -> Page {
 
 /// The command, where all variants run the same.
 fn title(document: &BenchDocument) -> String {
-    let command = |variant: &BenchVariant| variant.command.join(" ");
-    match document.variants.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|one| one.command == first.command) => command(first),
-        all => format!("Comparison of {} variants", all.iter().filter(|one| !one.is_copy).count()),
-    }
+    let variants = document.variants.iter().filter(|variant| !variant.is_copy).count();
+    common_command(document).unwrap_or_else(|| format!("Comparison of {variants} variants"))
 }
 
 fn subtitle(document: &BenchDocument) -> String {

@@ -10,7 +10,8 @@ use crate::text::{
 
 /// The summary.
 pub(super) fn section(document: &BenchDocument) -> Section {
-    let metrics = main_metrics(document);
+    // Processor time goes with time nearly always; it has its picture and its own table.
+    let metrics: Vec<&str> = main_metrics(document).into_iter().filter(|metric| *metric != "cpu").collect();
     let compared = |metric: &str| document.comparisons.iter().any(|one| one.metric == metric);
     let mut table = Table { columns: columns(document, &metrics, &compared), stacked: true, ..Table::default() };
     for variant in &document.variants {
@@ -59,7 +60,7 @@ fn change(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cel
         return Cell { spans: vec![Span::fixed(Role::Dim, words)], sort: Some(1.0), ..Cell::default() };
     };
     let role = verdict_role(one.verdict, document.about(metric).map(|about| about.direction));
-    let words = change_words(one.ratio.estimate, change_decimals(&one.ratio));
+    let words = change_words(one.ratio.estimate, change_decimals(&one.ratio).min(1));
     Cell {
         spans: vec![
             Span::new(role, format!("{words} {}", verdict_word(one.verdict))),
