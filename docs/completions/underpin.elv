@@ -216,7 +216,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand -n 'A name for the next command in order (may be repeated)'
             cand --command-name 'A name for the next command in order (may be repeated)'
             cand --reference 'The variant that the others are compared with, by its name; the first, unless given'
-            cand --serve 'A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port (may be repeated)'
+            cand --serve 'A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)'
             cand --load 'What is asked of it, as in ''GET http://127.0.0.1:{PORT}/''; http only. Without --serve it is asked of a server that somebody else runs, whose memory is then not known (may be repeated)'
             cand --rate 'So many requests in a second, whatever the server does (an open loop); answer times count from when a request was due. Without it each connection sends its next request when the answer to the last is in (a closed loop)'
             cand --connections 'Connections: 16, and with --rate 64 at most'

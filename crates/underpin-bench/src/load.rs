@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use underpin_load::{LoadPlan, LoadResult, Pace, Request, RequestError};
 
-/// Stands for a free port in the words of a server and in the request; another one for each start.
+/// Stands for a free port in the words of a server, in the variables that its variant sets and in the request; another
+/// one for each start.
 pub const PORT: &str = "{PORT}";
 
 /// Who runs the server.

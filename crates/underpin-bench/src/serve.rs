@@ -98,12 +98,12 @@ impl Service<'_> {
         let Some(proof) = self.contestant.variant.proof.as_ref().filter(|_| self.contestant.is_started()) else {
             return Ok(());
         };
-        let running = match self.start(true) {
+        let (running, is_traced) = match self.start(true) {
             // Where nothing can be traced, what the process's own maps say has to do.
-            Err(BenchError::Launch { source: LaunchError::Denied(_), .. }) => self.start(false)?,
-            other => other?,
+            Err(BenchError::Launch { source: LaunchError::Denied(_), .. }) => (self.start(false)?, false),
+            other => (other?, true),
         };
-        let took = running.pid().map_or(Ok(()), |pid| proof.took(pid));
+        let took = running.pid().map_or(Ok(()), |pid| if is_traced { proof.took(pid) } else { proof.seen(pid) });
         running.stop()?;
         took.map_err(|reason| BenchError::NotInEffect { name: self.contestant.name.clone(), reason })
     }
@@ -124,6 +124,9 @@ impl Service<'_> {
         if let Some((variable, value)) = self.padding.as_ref().and_then(|text| text.to_str().ok()?.split_once('=')) {
             environment.push((variable.into(), value.into()));
         }
+        for (_, value) in environment.iter_mut().filter(|(name, _)| self.sets(name)) {
+            *value = with_port(value, port);
+        }
         let words: Vec<OsString> = self.contestant.words().iter().map(|word| with_port(word, port)).collect();
         let (streams, output) = self.open()?;
         let begun = Instant::now();
@@ -135,6 +138,11 @@ impl Service<'_> {
         let mut running = Running { name, background: Some(background), request, output };
         running.await_answer(begun, self.load.ready)?;
         Ok(running)
+    }
+
+    /// Whether the variant sets a variable.
+    fn sets(&self, name: &OsString) -> bool {
+        self.contestant.variant.changes.iter().any(|(changed, _)| changed == name)
     }
 
     fn trace(

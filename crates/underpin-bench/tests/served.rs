@@ -202,6 +202,16 @@ fn a_server_is_started_loaded_measured_and_stopped() {
 }
 
 #[test]
+fn the_port_is_told_to_servers_that_take_it_from_a_variable() {
+    need!("python3");
+    let words = ["sh", "-c", "exec python3 -c \"$SERVER\" \"$LISTEN\""];
+    let changes = [("SERVER", SERVER), ("LISTEN", PORT)].map(|(name, value)| (name.into(), Some(value.into())));
+    let variant = Variant { changes: changes.to_vec(), ..Variant::default() };
+    let run = executor().run(&Contestant { variant, ..served("sh", &words, load()) }, None).unwrap();
+    assert!(run.load.unwrap().answered > 0);
+}
+
+#[test]
 fn a_watched_server_has_memory_over_time_and_its_processes() {
     need!("python3");
     let run = executor().watch(&python(&[("KEEP", "20000")]), None, Duration::ZERO).unwrap().unwrap();

@@ -9,7 +9,7 @@ use underpin_bench::parse_duration;
 #[command(next_help_heading = "Servers")]
 pub struct ServeArgs {
     /// A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the
-    /// foreground. {PORT} stands for a free port (may be repeated)
+    /// foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)
     #[arg(long, value_name = "CMD", requires = "load", conflicts_with_all = ["commands", "words"])]
     pub serve: Vec<String>,
 
