@@ -10,6 +10,7 @@ const path = require('node:path');
 const FAMILIES = ['jemalloc', 'mimalloc', 'snmalloc', 'tcmalloc', 'hoard'];
 const LIBC = [['glibc', /^libc[.-]/], ['musl', /^ld-musl-/]];
 const PART = Buffer.alloc(65536);
+const OVERLAP = 256;
 
 function libc(file) {
   return LIBC.find(([, pattern]) => pattern.test(file))?.[0];
@@ -21,18 +22,23 @@ function objects() {
 }
 
 // Whether an ELF file has the library's name among its strings, as every file has the names that it needs. It is read
-// part by part, since what is read here must not weigh in the figures.
+// part by part into one buffer, since what is read here must not weigh in the figures; each part begins with the end of
+// the one before.
 function needs(object, library) {
-  const stem = /.*?\.so|.*/.exec(library)[0].replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const pattern = new RegExp(`\0${stem}[.\\d]*\0`);
+  const stem = Buffer.from(`\0${/.*?\.so|.*/.exec(library)[0]}`);
   let file;
   try {
     file = fs.openSync(object);
-    let before = '';
-    for (let size = fs.readSync(file, PART); size > 0; size = fs.readSync(file, PART)) {
-      const part = before + PART.latin1Slice(0, size);
-      if (pattern.test(part)) return true;
-      before = part.slice(-256);
+    const more = (kept) => fs.readSync(file, PART, kept, PART.length - kept, null);
+    let kept = 0;
+    for (let size = more(0); size > 0; size = more(kept)) {
+      const window = PART.subarray(0, kept + size);
+      for (let at = window.indexOf(stem); at >= 0; at = window.indexOf(stem, at + 1)) {
+        const rest = window.latin1Slice(at + stem.length, at + stem.length + 32);
+        if (/^[.\d]*\0/.test(rest)) return true;
+      }
+      kept = Math.min(OVERLAP, window.length);
+      window.copy(PART, 0, window.length - kept);
     }
   } catch {
     // A file that is gone by now needs nothing any more.

@@ -16,6 +16,8 @@ module Allocator
   FAMILIES = %w[jemalloc mimalloc snmalloc tcmalloc hoard].freeze
   LIBC = { /\Alibc[.-]/ => "glibc", /\Ald-musl-/ => "musl" }.freeze
   ELF = "\x7FELF".b.freeze
+  PART = 65_536
+  OVERLAP = 256
 
   module_function
 
@@ -94,21 +96,15 @@ module Allocator
   # the maps may have more numbers at its end than the name that was asked for.
   def needs?(path, name)
     pattern = /\0#{Regexp.escape(name[/\A.*?\.so/] || name)}[.\d]*\0/n
-    File.open(path, "rb") { |file| file.read(ELF.size) == ELF && holds?(file, pattern) }
+    File.open(path, "rb") { |file| file.size > ELF.size && file.pread(ELF.size, 0) == ELF && holds?(file, pattern) }
   rescue SystemCallError
     false
   end
 
-  # Looks through a file part by part, since what is read here must not weigh in the figures.
+  # Looks through a file in parts that overlap, all read into one string: it must not weigh in the figures of who asks.
   def holds?(file, pattern)
-    before = "".b
-    part = "".b
-    while file.read(65_536, part)
-      return true if pattern.match?(before + part)
-
-      before = part[-256..] || part.dup
-    end
-    false
+    window = String.new(capacity: PART + OVERLAP)
+    (0...file.size).step(PART).any? { |offset| pattern.match?(file.pread(PART + OVERLAP, offset, window)) }
   end
 
   def preloaded_by_file?(object)

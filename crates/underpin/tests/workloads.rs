@@ -15,7 +15,7 @@ const JEMALLOC_OF_DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
 const NO_ALLOCATOR: &str = "/lib/x86_64-linux-gnu/libz.so.1";
 const RUBY: &str = "/usr/bin/ruby";
 const PYTHON: &str = "/usr/bin/python3";
-const NODE: &str = "node";
+const NODE: &str = "/usr/bin/node";
 
 fn workload(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name).canonicalize().expect("a workload")
@@ -122,9 +122,9 @@ fn a_preload_that_is_no_allocator_is_not_believed() {
 
 #[test]
 fn an_allocator_that_the_interpreter_is_linked_with_is_told_from_a_preloaded_one() {
-    need!(RUBY, PYTHON, "patchelf", JEMALLOC_OF_DEBIAN);
+    need!(RUBY, PYTHON, NODE, "patchelf", JEMALLOC_OF_DEBIAN);
     let dir = Fixture::new();
-    for (interpreter, file) in benches().into_iter().filter(|(interpreter, _)| *interpreter != NODE) {
+    for (interpreter, file) in benches() {
         let copy = dir.write("interpreter", std::fs::read(interpreter).expect("an interpreter"));
         dir.chmod("interpreter", 0o755);
         dir.must("patchelf", ["--add-needed", "libjemalloc.so.2", "interpreter"]);
