@@ -31,13 +31,16 @@ impl Load {
     }
 }
 
+/// A shell ends by itself soon after the process that started it, should that be killed.
+const WHILE_WANTED: &str = "while kill -0 $PPID 2>/dev/null";
+
 fn steady() -> String {
-    "while :; do :; done".to_owned()
+    format!("{WHILE_WANTED}; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; done")
 }
 
 fn bursts(index: usize) -> String {
     let (work, rest) = (20_000 * (index + 1), 0.05 * (index + 1) as f64);
-    format!("while :; do i=0; while [ $i -lt {work} ]; do i=$((i+1)); done; sleep {rest}; done")
+    format!("{WHILE_WANTED}; do i=0; while [ $i -lt {work} ]; do i=$((i+1)); done; sleep {rest}; done")
 }
 
 impl Drop for Load {
