@@ -52,8 +52,8 @@ fn main() -> anyhow::Result<()> {
     std::env::set_current_dir(run::workspace())?;
     match Chores::parse().chore {
         Chore::Test { install } => {
-            let complete = install && setup::install()?;
-            test::all(complete)
+            let installed = if install { Some(setup::install()?) } else { None };
+            test::all(installed.as_ref())
         }
         Chore::Docs { check } => docs::generate(check),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),

@@ -24,6 +24,7 @@ const PACKAGES: [(&str, &[&str]); 11] = [
             "qemu-user",
             "gcc-aarch64-linux-gnu",
             "libc6-arm64-cross",
+            "libc6-dev-arm64-cross",
             "libc6-armhf-cross",
             "libc6-i386",
             "libc6-ppc64el-cross",
@@ -37,20 +38,31 @@ const PACKAGES: [(&str, &[&str]); 11] = [
     ("a slow file system", &["fuse3"]),
 ];
 
-/// The target of static Rust programs.
-const MUSL_TARGET: &str = "x86_64-unknown-linux-musl";
+/// Rust's targets that tests build for, and what becomes of them where rustup cannot fetch one.
+const TARGETS: [(&str, &str); 2] = [
+    ("x86_64-unknown-linux-musl", "tests of static musl programs use a C program instead of a Rust one"),
+    ("aarch64-unknown-linux-gnu", "bundles for aarch64 are not tested"),
+];
 
-/// Installs everything and says whether a test may now insist on finding it.
+/// What a test may insist on.
+pub struct Installed {
+    /// Every package is there.
+    pub packages: bool,
+    /// Rust's targets that rustup could not fetch: some networks refuse it.
+    pub refused: Vec<&'static str>,
+}
+
+/// Installs everything and says what a test may now insist on.
 ///
 /// # Errors
 /// Where the package manager fails.
-pub fn install() -> anyhow::Result<bool> {
+pub fn install() -> anyhow::Result<Installed> {
     if !Path::new("/usr/bin/apt-get").exists() {
         println!("not a Debian system: install by hand what these Debian packages hold; tests skip what is not there");
         for (purpose, names) in PACKAGES {
             println!("  {purpose}: {}", names.join(" "));
         }
-        return Ok(false);
+        return Ok(Installed { packages: false, refused: Vec::new() });
     }
     let names = PACKAGES.iter().flat_map(|(_, names)| names.iter().copied());
     let missing: Vec<&str> = names.filter(|name| !is_installed(name)).collect();
@@ -62,8 +74,8 @@ pub fn install() -> anyhow::Result<bool> {
         args.extend(missing);
         apt(&args)?;
     }
-    add_musl_target();
-    Ok(true)
+    let refused = TARGETS.into_iter().filter(|(target, instead)| !add_target(target, instead));
+    Ok(Installed { packages: true, refused: refused.map(|(target, _)| target).collect() })
 }
 
 fn is_installed(package: &str) -> bool {
@@ -79,10 +91,11 @@ fn apt(args: &[&str]) -> anyhow::Result<()> {
     if administrator { run::must(command[0], &command[1..]) } else { run::must("sudo", &command) }
 }
 
-/// Rust's musl target, where rustup can fetch it; tests of static musl programs fall back to `musl-gcc -static`.
-fn add_musl_target() {
-    match run::must("rustup", &["target", "add", MUSL_TARGET]) {
-        Ok(()) => {}
-        Err(error) => println!("{error:#}: tests of static musl programs use a C program instead of a Rust one"),
+/// Whether rustup has a target now.
+fn add_target(target: &str, instead: &str) -> bool {
+    let added = run::must("rustup", &["target", "add", target]);
+    if let Err(error) = &added {
+        println!("{error:#}: {instead}");
     }
+    added.is_ok()
 }

@@ -390,9 +390,7 @@ fn musl_programs_are_bundled_too() {
 fn aarch64_programs_are_bundled_too() {
     need!("aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu/lib/libc.so.6");
     if bundle_support::launcher(underpin_elf::Machine::AARCH64).is_none() {
-        underpin_test_support::skip(
-            "rustc has no core library for aarch64 (`rustup target add aarch64-unknown-linux-gnu`)",
-        );
+        underpin_test_support::skip_without_target("aarch64-unknown-linux-gnu");
         return;
     }
     for (form, flag) in FORMS.into_iter().flat_map(|form| ["-pie", "-no-pie"].map(|flag| (form, flag))) {

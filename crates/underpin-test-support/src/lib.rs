@@ -24,4 +24,4 @@ mod need;
 pub use browser::{Browser, Look};
 pub use fixture::{Fixture, Output};
 pub use loader::{Traced, traced_objects};
-pub use need::{all_required, available, missing, skip};
+pub use need::{all_required, available, missing, skip, skip_without_target};

@@ -54,7 +54,26 @@ pub fn skip(reason: &str) {
         !all_required(),
         "{reason}, and in CI a skip is a failure (`cargo xtask test --install` installs what tests need)"
     );
+    told(reason);
+}
+
+/// The same for a target of rustc: the one lack that is no failure in CI, and only where the set-up of the tests said
+/// that rustup could not fetch it (`UNDERPIN_REFUSED_TARGETS`).
+///
+/// # Panics
+/// In CI, where the set-up said nothing of the kind.
+pub fn skip_without_target(target: &str) {
+    let reason = format!("rustc has no core library for {target} (`rustup target add {target}`)");
+    let refused = env::var("UNDERPIN_REFUSED_TARGETS").unwrap_or_default();
+    if refused.split_whitespace().any(|one| one == target) {
+        told(&reason);
+    } else {
+        skip(&reason);
+    }
+}
+
+// Written to the descriptor itself: the test harness swallows what the print macros write.
+fn told(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    // Written to the descriptor itself: the test harness swallows what the print macros write.
     let _ = std::io::stderr().lock().write_all(format!("skipped {test}: {reason}\n").as_bytes());
 }
