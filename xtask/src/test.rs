@@ -24,7 +24,9 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
         if installed.packages {
             command.env("UNDERPIN_REQUIRE_ALL", "1");
         }
-        command.env("UNDERPIN_REFUSED_TARGETS", installed.refused.join(" "));
+        if !installed.refused.is_empty() {
+            command.env("UNDERPIN_REFUSED_TARGETS", installed.refused.join(" "));
+        }
     }
     let mut child = command.spawn().context("cannot start cargo")?;
     let mut tally = Tally::default();

@@ -23,6 +23,7 @@ mod pareto;
 mod record;
 mod rules;
 mod schedule;
+mod series;
 mod serve;
 pub mod stats;
 mod store;

@@ -8,7 +8,8 @@
 use crate::contestant::Contestant;
 use crate::error::BenchError;
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::units::{Bytes, Nanos};
+use crate::series::{Series, point};
+use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,8 +23,6 @@ use underpin_sys::{
 
 /// The shortest time between two samples.
 pub(crate) const EVERY: Duration = Duration::from_millis(5);
-/// Samples of one run; with more, every other one goes and the time between them doubles.
-pub(crate) const SERIES: usize = 400;
 /// How long processes may outlive the first one.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 /// A sample may take this share of the time between two.
@@ -55,9 +54,7 @@ struct Tree {
     living: BTreeSet<RawPid>,
     executed: Option<Instant>,
     settle: Duration,
-    every: Duration,
-    series: Vec<MemoryPoint>,
-    peak: MemoryUse,
+    series: Series,
     at_start: Option<MemoryPoint>,
     /// When everything that is left is killed.
     deadline: Option<Instant>,
@@ -68,10 +65,8 @@ struct Tree {
 }
 
 impl Tree {
-    fn point(&self, memory: MemoryUse) -> MemoryPoint {
-        let at = self.executed.map(|executed| executed.elapsed()).unwrap_or_default();
-        let MemoryUse { rss, pss, private_dirty, .. } = memory;
-        MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+    fn elapsed(&self) -> Duration {
+        self.executed.map(|executed| executed.elapsed()).unwrap_or_default()
     }
 
     /// Adds up the tree as it is now.
@@ -83,24 +78,13 @@ impl Tree {
             let Ok(memory) = memory_use(pid) else { continue };
             sum += memory;
             if pid == self.main && self.at_start.is_none() && executed.elapsed() >= self.settle {
-                self.at_start = Some(self.point(memory));
+                self.at_start = Some(point(executed.elapsed(), memory));
             }
         }
         if sum == MemoryUse::default() {
             return;
         }
-        self.peak.rss = self.peak.rss.max(sum.rss);
-        self.peak.pss = self.peak.pss.max(sum.pss);
-        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
-        self.series.push(self.point(sum));
-        if self.series.len() > SERIES {
-            let mut index = 0;
-            self.series.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
-            self.every *= 2;
-        }
+        self.series.add(executed.elapsed(), sum);
     }
 
     /// Kills what is left where the time is up.
@@ -132,7 +116,7 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
             let before = Instant::now();
             tree.sample();
             tree.enforce();
-            let pause = tree.every.max(before.elapsed() * COST_SHARE);
+            let pause = tree.series.every.max(before.elapsed() * COST_SHARE);
             let result = shared.1.wait_timeout(tree, pause).unwrap_or_else(PoisonError::into_inner);
             tree = result.0;
         }
@@ -178,9 +162,7 @@ impl MemoryWatch<'_> {
             living: BTreeSet::from([main]),
             executed: None,
             settle: self.settle,
-            every: EVERY,
-            series: Vec::new(),
-            peak: MemoryUse::default(),
+            series: Series::new(EVERY),
             at_start: None,
             deadline: self.timeout.map(|timeout| Instant::now() + timeout),
             main_ended: false,
@@ -285,7 +267,7 @@ impl Tracer<'_> {
         entry.peak_rss = entry.peak_rss.max(Bytes(peak));
         let mut tree = lock(&self.shared);
         if process == self.main {
-            self.at_end = Some(tree.point(memory));
+            self.at_end = Some(point(tree.elapsed(), memory));
             if let Some(proof) = &self.contestant.variant.proof {
                 self.refused = proof.took(tid).err();
             }
@@ -308,27 +290,17 @@ impl Tracer<'_> {
             return Err(BenchError::NotInEffect { name: self.contestant.name.clone(), reason });
         }
         let tree = lock(&self.shared);
-        let mut processes: Vec<ProcessPeak> = self.peaks.into_values().collect();
-        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
-        let largest = processes.first().map_or(Bytes(0), |process| process.peak_rss);
-        processes.truncate(MemoryRun::PROCESSES);
         let Some(outcome) = self.outcome else {
             let source = LaunchError::Sys(SysError::gone("waiting for the command"));
             return Err(BenchError::Launch { name: self.contestant.name.clone(), source });
         };
         Ok(MemoryRun {
-            variant: 0,
-            block: 0,
-            peak_rss: largest.max(Bytes(tree.peak.rss)),
-            peak_pss: Bytes(tree.peak.pss),
-            peak_private_dirty: Bytes(tree.peak.private_dirty),
             at_start: tree.at_start,
             at_end: self.at_end,
-            series: tree.series.clone(),
-            processes,
             process_count: self.processes,
             left_behind: tree.left_behind,
             outcome,
+            ..tree.series.run(self.peaks.into_values())
         })
     }
 }

@@ -5,9 +5,10 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch, SERIES};
+use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::units::{Bytes, Nanos};
+use crate::series::{Series, point};
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use underpin_sys::{MemoryUse, RawPid, RunEnd, Spawn, Started, SysError, memory_use, peak_rss, process_group};
@@ -21,9 +22,7 @@ struct Outside<'a> {
     started: &'a Started,
     begun: Instant,
     settle: Duration,
-    every: Duration,
-    series: Vec<MemoryPoint>,
-    peak: MemoryUse,
+    series: Series,
     at_start: Option<MemoryPoint>,
     at_end: Option<MemoryPoint>,
     peaks: BTreeMap<RawPid, ProcessPeak>,
@@ -46,9 +45,7 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
         started: &started,
         begun: Instant::now(),
         settle,
-        every: EVERY,
-        series: Vec::new(),
-        peak: MemoryUse::default(),
+        series: Series::new(EVERY),
         at_start: None,
         at_end: None,
         peaks: BTreeMap::new(),
@@ -79,7 +76,7 @@ impl Outside<'_> {
         loop {
             let before = Instant::now();
             self.sample();
-            let pause = self.every.max((before.elapsed() * COST_SHARE).min(LONGEST_PAUSE));
+            let pause = self.series.every.max((before.elapsed() * COST_SHARE).min(LONGEST_PAUSE));
             let left = timeout.map(|timeout| timeout.saturating_sub(self.begun.elapsed()));
             if self.started.ends_within(left.map_or(pause, |left| left.min(pause)))? {
                 return Ok(false);
@@ -88,12 +85,6 @@ impl Outside<'_> {
                 return Ok(true);
             }
         }
-    }
-
-    fn point(&self, memory: MemoryUse) -> MemoryPoint {
-        let MemoryUse { rss, pss, private_dirty, .. } = memory;
-        let at_ns = Nanos::from(self.begun.elapsed());
-        MemoryPoint { at_ns, rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
     }
 
     /// Adds up the group as it is now.
@@ -106,7 +97,7 @@ impl Outside<'_> {
             let peak_rss = Bytes(peak_rss(pid).unwrap_or(0).max(memory.rss));
             self.peaks.insert(pid, ProcessPeak { name: name.trim_end().to_owned(), peak_rss });
             if pid == self.started.pid() {
-                self.at_end = Some(self.point(memory));
+                self.at_end = Some(point(self.begun.elapsed(), memory));
                 if self.at_start.is_none() && self.begun.elapsed() >= self.settle {
                     self.at_start = self.at_end;
                 }
@@ -116,14 +107,7 @@ impl Outside<'_> {
         if sum == MemoryUse::default() {
             return;
         }
-        self.peak.rss = self.peak.rss.max(sum.rss);
-        self.peak.pss = self.peak.pss.max(sum.pss);
-        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
-        self.series.push(self.point(sum));
-        if self.series.len() > SERIES {
-            self.series = self.series.iter().copied().step_by(2).collect();
-            self.every *= 2;
-        }
+        self.series.add(self.begun.elapsed(), sum);
     }
 
     /// The first sample may come before the loader has done its work, so the proof is asked for until it holds.
@@ -148,23 +132,10 @@ impl Outside<'_> {
     /// What was found, with an outcome to be filled in; `None` where nothing was.
     fn found(self, left_behind: usize) -> Result<Option<MemoryRun>, String> {
         self.proven?;
-        let (process_count, mut processes) = (self.peaks.len(), self.peaks.into_values().collect::<Vec<_>>());
-        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
-        let Some(largest) = processes.first().map(|process| process.peak_rss) else { return Ok(None) };
-        processes.truncate(MemoryRun::PROCESSES);
-        Ok(Some(MemoryRun {
-            variant: 0,
-            block: 0,
-            peak_rss: largest.max(Bytes(self.peak.rss)),
-            peak_pss: Bytes(self.peak.pss),
-            peak_private_dirty: Bytes(self.peak.private_dirty),
-            at_start: self.at_start,
-            at_end: self.at_end,
-            series: self.series,
-            processes,
-            process_count,
-            left_behind,
-            outcome: RunOutcome::Exited(0),
-        }))
+        if self.peaks.is_empty() {
+            return Ok(None);
+        }
+        let run = self.series.run(self.peaks.into_values());
+        Ok(Some(MemoryRun { at_start: self.at_start, at_end: self.at_end, left_behind, ..run }))
     }
 }

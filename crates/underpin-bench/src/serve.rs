@@ -9,6 +9,7 @@ use crate::error::BenchError;
 use crate::executor::{Environment, OutputTo, StreamsPlan, TimedRun, locate, outcome};
 use crate::load::{Load, LoadSample, PORT, Server};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::series::{Series, point};
 use crate::units::{Bytes, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsString};
@@ -33,8 +34,6 @@ const GRACE: Duration = Duration::from_secs(5);
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 /// Samples may take this share of the time.
 const COST_SHARE: u32 = 10;
-/// Samples of one run; with more, every other one goes and the time between them doubles.
-const SERIES: usize = 400;
 /// What is read of the end of a server's output, and how many lines of it are told.
 const TAIL: u64 = 4096;
 const LINES: usize = 6;
@@ -296,11 +295,6 @@ fn with_port(word: &OsString, port: u16) -> OsString {
     }
 }
 
-fn point(at: Duration, memory: MemoryUse) -> MemoryPoint {
-    let MemoryUse { rss, pss, private_dirty, .. } = memory;
-    MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
-}
-
 /// Memory of a process and its descendants, and who they are.
 fn tree_memory(root: RawPid) -> (MemoryUse, Vec<RawPid>) {
     let mut sum = MemoryUse::default();
@@ -314,10 +308,8 @@ fn tree_memory(root: RawPid) -> (MemoryUse, Vec<RawPid>) {
 struct TreeWatch {
     root: Option<RawPid>,
     begun: Instant,
-    every: Duration,
     next: Instant,
-    peak: MemoryUse,
-    series: Vec<MemoryPoint>,
+    series: Series,
     seen: BTreeSet<RawPid>,
     peaks: BTreeMap<RawPid, ProcessPeak>,
 }
@@ -328,10 +320,8 @@ impl TreeWatch {
         TreeWatch {
             root,
             begun,
-            every: SAMPLE_EVERY,
             next: begun,
-            peak: MemoryUse::default(),
-            series: Vec::new(),
+            series: Series::new(SAMPLE_EVERY),
             seen: BTreeSet::new(),
             peaks: BTreeMap::new(),
         }
@@ -342,7 +332,7 @@ impl TreeWatch {
         let before = Instant::now();
         if before >= self.next {
             self.look();
-            self.next = Instant::now() + self.every.max(before.elapsed() * COST_SHARE);
+            self.next = Instant::now() + self.series.every.max(before.elapsed() * COST_SHARE);
         }
     }
 
@@ -356,40 +346,11 @@ impl TreeWatch {
             let name = name.trim_end().to_owned();
             self.peaks.insert(pid, ProcessPeak { name, peak_rss: Bytes(peak) });
         }
-        self.peak.rss = self.peak.rss.max(sum.rss);
-        self.peak.pss = self.peak.pss.max(sum.pss);
-        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
-        let point = point(self.begun.elapsed(), sum);
-        self.series.push(point);
-        if self.series.len() > SERIES {
-            let mut index = 0;
-            self.series.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
-            self.every *= 2;
-        }
-        Some(point)
+        Some(self.series.add(self.begun.elapsed(), sum))
     }
 
     fn result(self, at_start: Option<MemoryPoint>, at_end: Option<MemoryPoint>) -> MemoryRun {
-        let mut processes: Vec<ProcessPeak> = self.peaks.into_values().collect();
-        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
-        let largest = processes.first().map_or(Bytes(0), |process| process.peak_rss);
-        processes.truncate(MemoryRun::PROCESSES);
-        MemoryRun {
-            variant: 0,
-            block: 0,
-            peak_rss: largest.max(Bytes(self.peak.rss)),
-            peak_pss: Bytes(self.peak.pss),
-            peak_private_dirty: Bytes(self.peak.private_dirty),
-            at_start,
-            at_end,
-            series: self.series,
-            processes,
-            process_count: self.seen.len(),
-            left_behind: 0,
-            outcome: RunOutcome::Exited(0),
-        }
+        let run = self.series.run(self.peaks.into_values());
+        MemoryRun { at_start, at_end, process_count: self.seen.len(), ..run }
     }
 }

@@ -18,10 +18,16 @@ pub(crate) fn main_metrics(document: &BenchDocument) -> Vec<&'static str> {
     wanted.iter().copied().filter(|name| document.about(name).is_some()).collect()
 }
 
-/// The figures of the answer: of time and of memory.
+/// The figures of the answer: of time, of memory, and, where it is told apart, of what a process keeps.
 fn answer_metrics(document: &BenchDocument) -> Vec<&'static str> {
     let answers: &[&str] = if document.load.is_some() { &["rps", "p99", "rss-end"] } else { &["wall", "rss"] };
-    main_metrics(document).into_iter().filter(|name| answers.contains(name)).collect()
+    let told = |name: &str| document.comparisons.iter().any(|one| one.metric == name && is_claimed(one.verdict));
+    let wanted = |name: &&str| answers.contains(name) || (*name == "rss-growth" && told(name));
+    main_metrics(document).into_iter().filter(wanted).collect()
+}
+
+const fn is_claimed(verdict: VerdictRecord) -> bool {
+    matches!(verdict, VerdictRecord::Less | VerdictRecord::More)
 }
 
 /// What a figure is called where "more" or "less" stands before it.

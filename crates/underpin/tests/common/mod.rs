@@ -18,6 +18,7 @@ pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
         "LD_PRELOAD",
         "GLIBC_TUNABLES",
         "UNDERPIN_REQUIRE_ALL",
+        "UNDERPIN_REFUSED_TARGETS",
     ] {
         command.env_remove(name);
     }

@@ -1,0 +1,91 @@
+//! The memory of a tree of processes over time: a bounded number of samples, and the peaks of their sums.
+//!
+//! However long a run is, its samples are spread over all of it; a peak is kept also where its sample goes.
+
+use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::units::{Bytes, Nanos};
+use std::time::Duration;
+use underpin_sys::MemoryUse;
+
+/// Samples of one run; with more, every other one goes and the time between them doubles.
+const MOST: usize = 400;
+
+/// Memory at a moment of a run.
+pub(crate) fn point(at: Duration, memory: MemoryUse) -> MemoryPoint {
+    let MemoryUse { rss, pss, private_dirty, .. } = memory;
+    MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+}
+
+/// The samples of one run.
+#[derive(Debug)]
+pub(crate) struct Series {
+    /// The time between two samples.
+    pub every: Duration,
+    points: Vec<MemoryPoint>,
+    peak: MemoryUse,
+}
+
+impl Series {
+    pub fn new(every: Duration) -> Series {
+        Series { every, points: Vec::new(), peak: MemoryUse::default() }
+    }
+
+    /// Adds the sum over the tree at a moment.
+    pub fn add(&mut self, at: Duration, sum: MemoryUse) -> MemoryPoint {
+        self.peak.rss = self.peak.rss.max(sum.rss);
+        self.peak.pss = self.peak.pss.max(sum.pss);
+        self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
+        let point = point(at, sum);
+        self.points.push(point);
+        if self.points.len() > MOST {
+            self.points = self.points.iter().copied().step_by(2).collect();
+            self.every *= 2;
+        }
+        point
+    }
+
+    /// The run as far as samples and the processes' own peaks tell of it: when it started and ended, how, and what it
+    /// left behind are to be filled in.
+    pub fn run(&self, peaks: impl IntoIterator<Item = ProcessPeak>) -> MemoryRun {
+        let mut processes: Vec<ProcessPeak> = peaks.into_iter().collect();
+        processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));
+        let largest = processes.first().map_or(Bytes(0), |process| process.peak_rss);
+        let process_count = processes.len();
+        processes.truncate(MemoryRun::PROCESSES);
+        MemoryRun {
+            variant: 0,
+            block: 0,
+            peak_rss: largest.max(Bytes(self.peak.rss)),
+            peak_pss: Bytes(self.peak.pss),
+            peak_private_dirty: Bytes(self.peak.private_dirty),
+            at_start: None,
+            at_end: None,
+            series: self.points.clone(),
+            processes,
+            process_count,
+            left_behind: 0,
+            outcome: RunOutcome::Exited(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_keeps_few_samples_from_all_of_it_and_every_peak() {
+        let every = Duration::from_millis(5);
+        let mut series = Series::new(every);
+        for step in 0..10_000u32 {
+            let rss = if step == 4_321 { 9_000 } else { 1_000 };
+            series.add(every * step, MemoryUse { rss, ..MemoryUse::default() });
+        }
+        let peak = |peak_rss| ProcessPeak { name: "a".to_owned(), peak_rss: Bytes(peak_rss) };
+        let run = series.run([peak(10), peak(20)]);
+        assert!((MOST / 2..=MOST).contains(&run.series.len()), "{}", run.series.len());
+        assert!(run.series[run.series.len() - 1].at_ns.seconds() > 40.0);
+        assert_eq!((run.peak_rss, run.process_count, run.processes[0].peak_rss), (Bytes(9_000), 2, Bytes(20)));
+        assert_eq!(series.run([peak(10_000)]).peak_rss, Bytes(10_000), "a process's own peak");
+    }
+}
