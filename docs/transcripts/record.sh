@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
 # with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and
-# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes half an hour.
+# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes ten minutes.
 set -euo pipefail
 underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
 only=${2:-}
@@ -81,7 +81,7 @@ export XDG_CACHE_HOME=$work/cache
 record ruby "Ruby: a service's memory on every allocator" \
     "ruby workloads/ruby/bench_alloc.rb | jq -c '{allocator, time_s, rss_delta_mb}'" \
     "underpin run --malloc jemalloc -- ruby workloads/ruby/bench_alloc.rb | jq -c '{allocator, time_s, rss_delta_mb}'" \
-    "underpin bench -r 10 --malloc system,jemalloc,mimalloc,snmalloc,system:arena_max=2 -- ruby workloads/ruby/bench_alloc.rb" \
+    "underpin bench -r 20 --malloc system,jemalloc,mimalloc,system:arena_max=2 --env BENCH_ITERS=100000 --env BENCH_SLEEP_AFTER=1 -- ruby workloads/ruby/bench_alloc.rb" \
     "underpin run --list" \
     "underpin run --malloc jemalloc -- puma -C workloads/ruby/puma.rb >puma.log & sleep 3
 curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, allocator_settings, openssl}'; kill \$!"
