@@ -3,8 +3,9 @@
 //! Times of one experiment are compared block by block, by the differences of their logarithms, so whatever slowed a
 //! whole block cancels out. Who goes first in a block is drawn anew for each, and the signed-rank test asks no more than
 //! that: for equal commands the sign of each difference is that of a coin, however the noise drifts, clusters or repeats.
-//! So false claims are as rare as the level says on any machine. Memory does not depend on what else runs, so its figures are compared as two samples, which
-//! tells more from few runs. Two experiments have no blocks in common, and the time between them is in the figures.
+//! So false claims are as rare as the level says on any machine. Memory does not depend on what else runs, so its
+//! figures are compared as two samples, which tells more from few runs. Two experiments have no blocks in common, and
+//! the time between them is in the figures.
 
 use crate::metric::{Metric, Pass};
 use crate::record::Record;

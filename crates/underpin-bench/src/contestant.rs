@@ -207,6 +207,13 @@ pub struct Contestant {
 }
 
 impl Contestant {
+    /// A command as it is, with nothing around it.
+    #[must_use]
+    pub fn new(name: impl Into<String>, command: Command) -> Contestant {
+        let (variant, hooks) = (Variant::default(), Hooks::default());
+        Contestant { name: name.into(), command, load: None, variant, hooks, is_copy: false }
+    }
+
     /// Whether anything of it is started here.
     #[must_use]
     pub fn is_started(&self) -> bool {

@@ -105,7 +105,7 @@ pub struct StreamsPlan {
 
 impl StreamsPlan {
     pub(crate) fn open(&self) -> Result<Streams, SysError> {
-        let failed = |what| move |error: std::io::Error| SysError { what, errno: error.raw_os_error().unwrap_or(0) };
+        let failed = |what| move |error: io::Error| SysError::io(what, &error);
         let null = PathBuf::from("/dev/null");
         let input = File::open(self.input.as_ref().unwrap_or(&null)).map_err(failed("opening the input"))?;
         let output = match &self.output {

@@ -8,8 +8,7 @@
 use crate::contestant::Contestant;
 use crate::error::BenchError;
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::series::{Series, point};
-use crate::units::Bytes;
+use crate::series::{Series, point, process_peak};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -124,7 +123,7 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
     std::thread::Builder::new()
         .name("memory".to_owned())
         .spawn(body)
-        .map_err(|error| SysError { what: "starting a thread", errno: error.raw_os_error().unwrap_or(0) })
+        .map_err(|error| SysError::io("starting a thread", &error))
 }
 
 /// What the tracer alone keeps.
@@ -261,10 +260,8 @@ impl Tracer<'_> {
         let process = thread_group(tid).unwrap_or(tid);
         let Ok(memory) = memory_use(tid) else { return };
         let peak = peak_rss(tid).unwrap_or(0).max(memory.rss);
-        let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-        let entry = self.peaks.entry(process).or_insert(ProcessPeak { name: String::new(), peak_rss: Bytes(0) });
-        entry.name = name.trim_end().to_owned();
-        entry.peak_rss = entry.peak_rss.max(Bytes(peak));
+        let earlier = self.peaks.get(&process).map_or(0, |seen| seen.peak_rss.0);
+        self.peaks.insert(process, process_peak(process, peak.max(earlier)));
         let mut tree = lock(&self.shared);
         if process == self.main {
             self.at_end = Some(point(tree.elapsed(), memory));

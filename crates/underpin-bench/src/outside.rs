@@ -5,13 +5,13 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
+use crate::executor::outcome;
 use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::series::{Series, point};
-use crate::units::Bytes;
+use crate::series::{Series, point, process_peak};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use underpin_sys::{MemoryUse, RawPid, RunEnd, Spawn, Started, SysError, memory_use, peak_rss, process_group};
+use underpin_sys::{MemoryUse, RawPid, Spawn, Started, SysError, memory_use, peak_rss, process_group};
 
 /// However long a sample took: on a busy machine most of that is waiting.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
@@ -55,12 +55,8 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
     let left_behind = if timed_out { 0 } else { outside.outlived() };
     outside.started.kill_group();
     let found = outside.found(left_behind);
-    let outcome = match started.finish()?.end {
-        _ if timed_out => RunOutcome::TimedOut,
-        RunEnd::Exited(status) => RunOutcome::Exited(status),
-        RunEnd::Signalled(signal) => RunOutcome::Signalled(signal),
-        RunEnd::TimedOut => RunOutcome::TimedOut,
-    };
+    let end = started.finish()?.end;
+    let outcome = if timed_out { RunOutcome::TimedOut } else { outcome(end) };
     let found = found.map_err(|reason| BenchError::NotInEffect { name: contestant.name.clone(), reason })?;
     Ok(match found {
         Some(run) => Ok(MemoryRun { outcome, ..run }),
@@ -93,9 +89,7 @@ impl Outside<'_> {
         for pid in process_group(self.started.pid()) {
             let Ok(memory) = memory_use(pid) else { continue };
             sum += memory;
-            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            let peak_rss = Bytes(peak_rss(pid).unwrap_or(0).max(memory.rss));
-            self.peaks.insert(pid, ProcessPeak { name: name.trim_end().to_owned(), peak_rss });
+            self.peaks.insert(pid, process_peak(pid, peak_rss(pid).unwrap_or(0).max(memory.rss)));
             if pid == self.started.pid() {
                 self.at_end = Some(point(self.begun.elapsed(), memory));
                 if self.at_start.is_none() && self.begun.elapsed() >= self.settle {

@@ -5,7 +5,7 @@
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
 use crate::units::{Bytes, Nanos};
 use std::time::Duration;
-use underpin_sys::MemoryUse;
+use underpin_sys::{MemoryUse, RawPid};
 
 /// Samples of one run; with more, every other one goes and the time between them doubles.
 const MOST: usize = 400;
@@ -14,6 +14,12 @@ const MOST: usize = 400;
 pub(crate) fn point(at: Duration, memory: MemoryUse) -> MemoryPoint {
     let MemoryUse { rss, pss, private_dirty, .. } = memory;
     MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+}
+
+/// A process with its own peak, in bytes, under the name that the kernel has for it; empty where it is just gone.
+pub(crate) fn process_peak(process: RawPid, peak: u64) -> ProcessPeak {
+    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    ProcessPeak { name: name.trim_end().to_owned(), peak_rss: Bytes(peak) }
 }
 
 /// The samples of one run.

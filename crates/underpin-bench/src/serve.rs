@@ -8,9 +8,10 @@ use crate::contestant::Contestant;
 use crate::error::BenchError;
 use crate::executor::{Environment, OutputTo, StreamsPlan, TimedRun, locate, outcome};
 use crate::load::{Load, LoadSample, PORT, Server};
+use crate::memory::COST_SHARE;
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::series::{Series, point};
-use crate::units::{Bytes, Nanos};
+use crate::series::{Series, point, process_peak};
+use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -32,8 +33,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(5);
 /// The shortest time between two samples of a watched run.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
-/// Samples may take this share of the time.
-const COST_SHARE: u32 = 10;
 /// What is read of the end of a server's output, and how many lines of it are told.
 const TAIL: u64 = 4096;
 const LINES: usize = 6;
@@ -176,7 +175,7 @@ impl Service<'_> {
         if self.streams.output != OutputTo::Null {
             return Ok((streams, None));
         }
-        let failed = |what| move |error: std::io::Error| SysError { what, errno: error.raw_os_error().unwrap_or(0) };
+        let failed = |what| move |error: std::io::Error| SysError::io(what, &error);
         let file = tempfile::tempfile().map_err(failed("making a file for the server's output"))?;
         let copy = || file.try_clone().map_err(failed("copying a descriptor"));
         Ok((Streams { output: Some(copy()?.into()), error: Some(copy()?.into()), ..streams }, Some(file)))
@@ -282,8 +281,7 @@ impl Running<'_> {
 
 /// A port that nobody listens on.
 fn free_port() -> Result<u16, BenchError> {
-    let failed =
-        |error: std::io::Error| SysError { what: "finding a free port", errno: error.raw_os_error().unwrap_or(0) };
+    let failed = |error: std::io::Error| SysError::io("finding a free port", &error);
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(failed)?;
     Ok(listener.local_addr().map_err(failed)?.port())
 }
@@ -342,9 +340,7 @@ impl TreeWatch {
         self.seen.extend(&pids);
         for pid in pids {
             let Some(peak) = peak_rss(pid) else { continue };
-            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            let name = name.trim_end().to_owned();
-            self.peaks.insert(pid, ProcessPeak { name, peak_rss: Bytes(peak) });
+            self.peaks.insert(pid, process_peak(pid, peak));
         }
         Some(self.series.add(self.begun.elapsed(), sum))
     }

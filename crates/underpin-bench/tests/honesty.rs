@@ -1,11 +1,13 @@
 //! Whole experiments on machines whose noise is known: how often a difference is claimed that is not there, and how often
 //! one is found that is. Deterministic: all noise comes from seeds.
 
+mod common;
+
 use std::time::Duration;
 use underpin_bench::stats::{Random, normal_quantile};
 use underpin_bench::{
-    BenchError, Command, Comparison, Contestant, Executor, Experiment, Hooks, LEVEL, Machine, MemoryRun, Metric,
-    MissingMetric, Rules, RunOutcome, Shell, Silent, TimedRun, Variant, Verdict, measure, paired_ratio,
+    BenchError, Command, Comparison, Contestant, Executor, Experiment, LEVEL, Machine, MemoryRun, Metric,
+    MissingMetric, Rules, RunOutcome, Silent, TimedRun, Verdict, measure, paired_ratio,
 };
 use underpin_sys::Usage;
 
@@ -67,14 +69,7 @@ impl Executor for Noisy {
 
 /// The comparison of two commands that take so many seconds where nothing disturbs them.
 fn compare(seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
-    let contestant = |(name, seconds): (&str, f64)| Contestant {
-        name: name.to_owned(),
-        command: Command::parse(&seconds.to_string(), &Shell::None).expect("a command"),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    };
+    let contestant = |(name, seconds): (&str, f64)| common::contestant(name, &seconds.to_string());
     let machinery = Machinery { random: Random::new(rules.seed ^ 0xabcd), clock: 0.0, runs: 0, state: 0.0 };
     let contestants = [("a", seconds[0]), ("b", seconds[1])].map(contestant).to_vec();
     let rules = Rules { memory_runs: 0, ..rules };

@@ -1,36 +1,13 @@
 //! Experiments on a model of a machine: what runs, in which order, when it stops, what comes out.
 
+mod common;
+
+use common::{command, contestant, experiment, run};
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, BenchError, Command, Contestant, Doubt, Experiment, Hooks, Machine, Metric, MockExecutor, Nanos, Record,
-    Rules, Shell, Silent, Stopped, Variant, Verdict, analyse, measure,
+    BenchError, Contestant, Doubt, Hooks, Metric, MockExecutor, Nanos, Rules, Silent, Stopped, Verdict, analyse,
+    measure,
 };
-
-fn command(text: &str) -> Command {
-    Command::parse(text, &Shell::None).expect("a command")
-}
-
-fn contestant(name: &str, text: &str) -> Contestant {
-    Contestant {
-        name: name.to_owned(),
-        command: command(text),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    }
-}
-
-fn experiment(contestants: Vec<Contestant>, rules: Rules) -> Experiment {
-    let machine = Machine { processors: 2, ..Machine::default() };
-    Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
-}
-
-fn run(experiment: &Experiment) -> (Record, Analysis) {
-    let record = measure(experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment");
-    let analysis = analyse(&record);
-    (record, analysis)
-}
 
 fn runs(count: u32) -> Rules {
     Rules { runs: Some(count), memory_runs: 0, ..Rules::default() }

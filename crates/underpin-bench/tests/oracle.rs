@@ -3,24 +3,17 @@
 //! Nothing here depends on how long anything takes: counts, processor time that a program has set itself, exit codes, and
 //! statistics of the very times that hyperfine exports.
 
+mod common;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command as Process;
 use underpin_bench::stats::{Order, mean};
-use underpin_bench::{
-    Command, Contestant, Executor, Hooks, RealExecutor, RunOutcome, Shell, StreamsPlan, TimedRun, Variant,
-};
+use underpin_bench::{Executor, RealExecutor, RunOutcome, StreamsPlan, TimedRun};
 use underpin_test_support::{Fixture, need};
 
 fn run(program: &Path) -> TimedRun {
-    let contestant = Contestant {
-        name: "it".to_owned(),
-        command: Command::parse(&program.display().to_string(), &Shell::None).expect("a command"),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        load: None,
-        is_copy: false,
-    };
+    let contestant = common::contestant("it", &program.display().to_string());
     RealExecutor::new(StreamsPlan::default(), &[], 1).run(&contestant, None).expect("it starts")
 }
 

@@ -1,26 +1,13 @@
 //! The Pareto front: who leaves it, who stays, and why.
 
-use underpin_bench::{
-    Beaten, Command, Contestant, Experiment, Hooks, Machine, Metric, MockExecutor, Pareto, Record, Rules, Shell,
-    Silent, Variant, analyse, measure,
-};
+mod common;
 
-fn contestant(name: &str, text: &str) -> Contestant {
-    Contestant {
-        name: name.to_owned(),
-        command: Command::parse(text, &Shell::None).expect("a command"),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    }
-}
+use common::{contestant, experiment, run};
+use underpin_bench::{Beaten, Contestant, Metric, Pareto, Record, Rules, analyse};
 
 fn record_of(contestants: Vec<Contestant>, runs: u32, memory_runs: u32) -> Record {
     let rules = Rules { runs: Some(runs), memory_runs, ..Rules::default() };
-    let machine = Machine::default();
-    let experiment = Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine };
-    measure(&experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment")
+    run(&experiment(contestants, rules)).0
 }
 
 /// The front of commands, each with 20 timed runs and 6 watched ones.

@@ -1,24 +1,18 @@
 //! The executor on real programs: memory that tells the five kinds of `true` apart, trees, ends, variants.
 
+mod common;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Executor, Hooks, MemoryRun, Proof, RealExecutor, RunOutcome, Shell, StreamsPlan,
-    Variant,
+    BenchError, Command, Contestant, Executor, MemoryRun, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
 };
 use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
 use underpin_test_support::{Fixture, need, skip};
 
 fn contestant(text: &str) -> Contestant {
-    Contestant {
-        name: text.to_owned(),
-        command: Command::parse(text, &Shell::None).expect("a command"),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    }
+    common::contestant(text, text)
 }
 
 fn shell(script: &str) -> Contestant {

@@ -1,14 +1,16 @@
 //! Servers as work: on a model of a machine, and real ones (Python's) that are started, loaded and stopped.
 
+mod common;
+
+use common::{contestant, experiment, run};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, BenchError, Command, Contestant, Doubt, Executor, Experiment, Hooks, Load, Machine, Metric, MockExecutor,
-    Nanos, OutputTo, PORT, Pace, Proof, RealExecutor, Record, Rules, Server, Shell, Silent, Store, StreamsPlan,
-    Variant, Verdict, analyse, measure,
+    BenchError, Command, Contestant, Doubt, Executor, Load, Metric, MockExecutor, Nanos, OutputTo, PORT, Pace, Proof,
+    RealExecutor, Rules, Server, Silent, Store, StreamsPlan, Variant, Verdict, measure,
 };
 use underpin_sys::{RawPid, Tracee};
 use underpin_test_support::need;
@@ -30,30 +32,13 @@ fn load() -> Load {
 }
 
 fn served(name: &str, words: &[&str], load: Load) -> Contestant {
-    Contestant {
-        name: name.to_owned(),
-        command: Command::of_words(words.iter().map(Into::into).collect()).expect("a command"),
-        load: Some(Arc::new(load)),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-    }
+    let command = Command::of_words(words.iter().map(Into::into).collect()).expect("a command");
+    Contestant { load: Some(Arc::new(load)), ..Contestant::new(name, command) }
 }
 
 fn model(name: &str, text: &str) -> Contestant {
-    let command = Command::parse(text, &Shell::None).expect("a command");
-    Contestant { command, ..served(name, &["x"], Load { window: Duration::from_secs(5), ..load() }) }
-}
-
-fn experiment(contestants: Vec<Contestant>, rules: Rules) -> Experiment {
-    let machine = Machine { processors: 2, ..Machine::default() };
-    Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
-}
-
-fn run(experiment: &Experiment) -> (Record, Analysis) {
-    let record = measure(experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment");
-    let analysis = analyse(&record);
-    (record, analysis)
+    let load = Load { window: Duration::from_secs(5), ..load() };
+    Contestant { load: Some(Arc::new(load)), ..contestant(name, text) }
 }
 
 #[test]

@@ -1,21 +1,16 @@
 //! Records on disk: what is written is read, what is broken is refused, what was cut off is kept.
 
+mod common;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use underpin_bench::{
-    Command, Contestant, Experiment, Hooks, Machine, MockExecutor, Record, Rules, Shell, Store, StoreError, Variant,
-    measure,
+    Contestant, Experiment, Machine, MockExecutor, Record, Rules, Store, StoreError, Variant, measure,
 };
 
 fn experiment() -> Experiment {
-    let contestant = |name: &str, text: &str| Contestant {
-        name: name.to_owned(),
-        command: Command::parse(text, &Shell::None).expect("a command"),
-        variant: Variant { changes: vec![("A".into(), Some("1".into())), ("B".into(), None)], ..Variant::default() },
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    };
+    let variant = Variant { changes: vec![("A".into(), Some("1".into())), ("B".into(), None)], ..Variant::default() };
+    let contestant = |name: &str, text: &str| Contestant { variant: variant.clone(), ..common::contestant(name, text) };
     Experiment {
         contestants: vec![contestant("a", "sleep 0.5"), contestant("b", "sleep 0.6")],
         reference: 0,

@@ -20,7 +20,8 @@ impl SysError {
     }
 
     /// From an I/O error of the standard library.
-    pub(crate) fn io(what: &'static str, error: &std::io::Error) -> SysError {
+    #[must_use]
+    pub fn io(what: &'static str, error: &std::io::Error) -> SysError {
         SysError { what, errno: error.raw_os_error().unwrap_or(libc::EIO) }
     }
 

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
-    Command, Contestant, Experiment, Hooks, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
+    Command, Contestant, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
     least_blocks, least_memory_runs, measure,
 };
 use underpin_report::BenchDocument;
@@ -34,14 +34,7 @@ pub fn allocators(
     fits(trace, limit)?;
     let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
     let command = Command::of_words(words).map_err(|error| error.to_string())?;
-    let plain = Contestant {
-        name: "as it is".to_owned(),
-        command: command.clone(),
-        variant: Variant::default(),
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    };
+    let plain = Contestant::new("as it is", command.clone());
     let mut contestants = vec![plain.clone()];
     for name in TRIED {
         let allocator = name.parse().map_err(|error: underpin_variant::VariantError| error.to_string())?;

@@ -3,19 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Hooks, Load, Machine, MockExecutor, Pace, Record, Rules, Server, Shell,
-    Silent, Variant, analyse, measure,
+    Analysis, Command, Contestant, Experiment, Load, Machine, MockExecutor, Pace, Record, Rules, Server, Shell, Silent,
+    Variant, analyse, measure,
 };
 
 fn contestant(name: &str, command: &str) -> Contestant {
-    Contestant {
-        name: name.to_owned(),
-        command: Command::parse(command, &Shell::None).expect("a command"),
-        variant: Variant { changes: vec![("MALLOC_ARENA_MAX".into(), Some("1".into()))], ..Variant::default() },
-        hooks: Hooks::default(),
-        is_copy: false,
-        load: None,
-    }
+    let variant = Variant { changes: vec![("MALLOC_ARENA_MAX".into(), Some("1".into()))], ..Variant::default() };
+    Contestant { variant, ..Contestant::new(name, Command::parse(command, &Shell::None).expect("a command")) }
 }
 
 fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, Analysis) {

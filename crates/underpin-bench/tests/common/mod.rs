@@ -1,0 +1,27 @@
+//! What the tests of whole experiments share: commands as they are, and a model of a machine to run them on.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use underpin_bench::{
+    Analysis, Command, Contestant, Experiment, Machine, MockExecutor, Record, Rules, Shell, Silent, analyse, measure,
+};
+
+pub fn command(text: &str) -> Command {
+    Command::parse(text, &Shell::None).expect("a command")
+}
+
+pub fn contestant(name: &str, text: &str) -> Contestant {
+    Contestant::new(name, command(text))
+}
+
+pub fn experiment(contestants: Vec<Contestant>, rules: Rules) -> Experiment {
+    let machine = Machine { processors: 2, ..Machine::default() };
+    Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
+}
+
+/// Carries an experiment out on the model.
+pub fn run(experiment: &Experiment) -> (Record, Analysis) {
+    let record = measure(experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment");
+    let analysis = analyse(&record);
+    (record, analysis)
+}
