@@ -1,0 +1,9 @@
+//! foolsgold: a Rack server with an embedded mruby.
+//!
+//! Three parts that know each other only through [`work`]: the server (`server`, hyper on tokio) takes requests and writes
+//! answers; the pool (`pool`) has interpreter threads and a bounded queue; the runtime (`runtime`) is what such a
+//! thread does with one request: Rack's environment, the Ruby application, its answer. `stdlib` is what Ruby applications
+//! expect and mruby lacks.
+#![forbid(unsafe_code)]
+
+pub mod work;

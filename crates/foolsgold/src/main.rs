@@ -1,0 +1,3 @@
+//! The command `foolsgold`: arguments become a configuration, the configuration a server.
+
+fn main() {}
