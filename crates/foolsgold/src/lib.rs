@@ -6,4 +6,5 @@
 //! expect and mruby lacks.
 #![forbid(unsafe_code)]
 
+pub mod vfs;
 pub mod work;
