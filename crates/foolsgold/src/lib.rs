@@ -6,5 +6,9 @@
 //! expect and mruby lacks.
 #![forbid(unsafe_code)]
 
+pub mod cli;
+pub mod config;
+pub mod metrics;
+pub mod pool;
 pub mod vfs;
 pub mod work;

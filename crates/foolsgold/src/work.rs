@@ -107,6 +107,8 @@ pub struct Effort {
     pub ruby: Duration,
     /// How it ended.
     pub end: End,
+    /// How it shared an interpreter; none where it reached none.
+    pub mode: Option<Mode>,
 }
 
 /// How a request ended inside the worker.
@@ -121,6 +123,8 @@ pub enum End {
     OutOfTime,
     /// It used up its memory: 500, and the interpreter was restored.
     OutOfMemory,
+    /// It waited too long for an interpreter: 503. The pool says this, never a worker.
+    Expired,
 }
 
 /// A request on its way to a worker.

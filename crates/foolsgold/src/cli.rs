@@ -1,0 +1,262 @@
+//! The command line. It becomes a [`Config`] or a [`Pack`] and knows nothing of what is done with them.
+
+use crate::config::{AccessFormat, Bind, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles};
+use crate::work::Mode;
+use clap::{Args, Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Memory of one interpreter unless told otherwise.
+const MEMORY: Size = Size(64 << 20);
+
+/// Time of one request in Ruby unless told otherwise.
+const BUDGET: Duration = Duration::from_secs(10);
+
+/// The configuration that is read where it lies in the folder the server is started in.
+const CONFIG_FILE: &str = "foolsgold.toml";
+
+/// Serves Ruby Rack applications with an embedded mruby.
+///
+/// `foolsgold config.ru` serves an application, `foolsgold` alone the built-in demonstration. SIGTERM ends it after the
+/// requests under way, SIGHUP loads the application again, SIGUSR1 opens the access log again.
+#[derive(Debug, Parser)]
+#[command(name = "foolsgold", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What else it can do than serve.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to serve.
+    #[command(flatten)]
+    pub serve: Serve,
+}
+
+/// What else it can do than serve.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Put an application into a copy of this program: one file that serves it
+    Pack(Pack),
+}
+
+/// `foolsgold pack`.
+#[derive(Debug, Args, PartialEq, Eq)]
+pub struct Pack {
+    /// The application's folder, with its config.ru
+    pub folder: PathBuf,
+    /// The program to write
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// How to serve.
+#[derive(Debug, Default, Args)]
+pub struct Serve {
+    /// The application; without one, the demonstration
+    #[arg(value_name = "CONFIG.RU")]
+    pub rackup: Option<PathBuf>,
+    /// Where to listen: HOST:PORT or unix:PATH; may be repeated [default: 127.0.0.1:8000]
+    #[arg(short, long, value_name = "PLACE")]
+    pub bind: Vec<Bind>,
+    /// A file with settings [default: foolsgold.toml where it lies here]
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Show errors to clients or not [default: production]
+    #[arg(long, value_name = "ENV")]
+    pub env: Option<Environment>,
+
+    /// How requests share an interpreter [default: shared-nothing]
+    #[arg(long, value_enum, help_heading = "Ruby")]
+    pub mode: Option<ModeArg>,
+    /// A new interpreter for each request, from the sources: slow, to compare with
+    #[arg(long, conflicts_with = "mode", help_heading = "Ruby")]
+    pub fresh: bool,
+    /// Interpreter threads [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one, help_heading = "Ruby")]
+    pub threads: Option<usize>,
+    /// Memory of one interpreter [default: 64MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Ruby")]
+    pub memory: Option<Size>,
+    /// Time that Ruby may run for one request [default: 10s]
+    #[arg(long, value_name = "TIME", help_heading = "Ruby")]
+    pub budget: Option<Span>,
+
+    /// Requests that may wait for an interpreter; more are refused with 503 [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Server")]
+    pub queue: Option<usize>,
+    /// How long a request may wait before it is refused with 503 [default: 5s]
+    #[arg(long, value_name = "TIME", help_heading = "Server")]
+    pub queue_time: Option<Span>,
+    /// Threads for connections [default: one for every two cores]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Server")]
+    pub io_threads: Option<usize>,
+    /// The largest body of a request; larger ones are refused with 413 [default: 16MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Server")]
+    pub max_body: Option<Size>,
+    /// Time for requests under way when the server ends [default: 30s]
+    #[arg(long, value_name = "TIME", help_heading = "Server")]
+    pub drain: Option<Span>,
+    /// Certificate (PEM), followed by those it needs
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Server")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Server")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Form of the access log [default: none]
+    #[arg(long, value_name = "FORM", help_heading = "What it tells")]
+    pub access_log: Option<AccessFormat>,
+    /// Where the access log goes: stdout, stderr or a file [default: stdout]
+    #[arg(long, value_name = "FILE", help_heading = "What it tells")]
+    pub log_file: Option<LogTarget>,
+    /// Answer this path with metrics for Prometheus, as /metrics
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    pub metrics: Option<String>,
+    /// Answer this path with facts about the server as JSON, as /info
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    pub info: Option<String>,
+    /// Answer this path with 200, or 503 while the server ends
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    pub ready: Option<String>,
+}
+
+/// The modes that can be chosen for all requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ModeArg {
+    /// Each request finds the interpreter as it was once the application was loaded
+    SharedNothing,
+    /// One warm interpreter for each thread, which keeps what requests leave behind
+    Prefork,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("a number is needed".to_owned()),
+    }
+}
+
+fn url_path(text: &str) -> Result<String, String> {
+    if text.starts_with('/') { Ok(text.to_owned()) } else { Err("a path starts with `/`".to_owned()) }
+}
+
+impl Serve {
+    /// The whole configuration: this over the file over the defaults.
+    ///
+    /// # Errors
+    /// Where the configuration file cannot be used, or the rackup file is not there.
+    pub fn into_config(self) -> anyhow::Result<Config> {
+        let mut config = Config {
+            rackup: None,
+            environment: Environment::default(),
+            mode: Mode::SharedNothing,
+            routes: Vec::new(),
+            memory: MEMORY,
+            budget: BUDGET,
+            server: ServerConfig::default(),
+        };
+        let file = self.config.clone().or_else(|| Path::new(CONFIG_FILE).exists().then(|| CONFIG_FILE.into()));
+        if let Some(file) = file {
+            Settings::read(&file)?.apply(&mut config);
+        }
+        self.apply(&mut config);
+        if let Some(rackup) = config.rackup.as_deref().filter(|rackup| !rackup.is_file()) {
+            anyhow::bail!("{}: there is no such rackup file", rackup.display());
+        }
+        if config.server.binds.is_empty() {
+            config.server.binds = vec![Bind::Tcp(crate::config::DEFAULT_BIND.to_owned())];
+        }
+        if config.rackup.is_none() {
+            // The demonstration shows itself.
+            config.server.pages.metrics.get_or_insert_with(|| "/metrics".to_owned());
+            config.server.pages.info.get_or_insert_with(|| "/info".to_owned());
+        }
+        Ok(config)
+    }
+
+    fn apply(self, config: &mut Config) {
+        let mode = self.mode.map(|mode| match mode {
+            ModeArg::SharedNothing => Mode::SharedNothing,
+            ModeArg::Prefork => Mode::Prefork,
+        });
+        let settings = Settings {
+            rackup: self.rackup,
+            bind: self.bind,
+            mode: if self.fresh { Some(Mode::Fresh) } else { mode },
+            env: self.env,
+            threads: self.threads,
+            io_threads: self.io_threads,
+            queue: self.queue,
+            queue_time: self.queue_time,
+            memory: self.memory,
+            budget: self.budget,
+            drain: self.drain,
+            metrics: self.metrics,
+            info: self.info,
+            ready: self.ready,
+            routes: std::mem::take(&mut config.routes),
+            statics: std::mem::take(&mut config.server.statics),
+            limits: crate::config::LimitSettings { body: self.max_body, ..Default::default() },
+            tls: self.tls_cert.zip(self.tls_key).map(|(cert, key)| TlsFiles { cert, key }),
+            log: crate::config::LogSettings { access: self.access_log, target: self.log_file },
+            trusted: None,
+        };
+        settings.apply(config);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(args: &[&str]) -> Cli {
+        Cli::try_parse_from(std::iter::once(&"foolsgold").chain(args)).unwrap()
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed_and_its_help_fits_a_terminal() {
+        Cli::command().debug_assert();
+        let help = Cli::command().term_width(80).render_long_help().to_string();
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file_and_the_file_over_the_defaults() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f.toml");
+        std::fs::write(
+            &file,
+            "threads = 3\nqueue = 9\nmode = \"prefork\"\n[[route]]\npath = \"/a\"\nmode = \"fresh\"\n",
+        )
+        .unwrap();
+        let cli = parse(&["--config", file.to_str().unwrap(), "--threads", "5", "--max-body", "1KiB"]);
+        let config = cli.serve.into_config().unwrap();
+        assert_eq!((config.server.threads, config.server.queue), (5, 9));
+        assert_eq!((config.mode, config.memory, config.server.limits.body), (Mode::Prefork, MEMORY, 1024));
+        assert_eq!(config.routes.len(), 1);
+        assert_eq!(config.server.binds, [Bind::Tcp(crate::config::DEFAULT_BIND.into())]);
+    }
+
+    #[test]
+    fn pack_is_a_command_of_its_own() {
+        let Some(Command::Pack(pack)) = parse(&["pack", "app/", "-o", "server"]).command else { panic!("no pack") };
+        assert_eq!(pack, Pack { folder: "app/".into(), output: "server".into() });
+    }
+
+    #[test]
+    fn a_rackup_file_that_is_not_there_is_said() {
+        let error = parse(&["/nowhere/config.ru"]).serve.into_config().unwrap_err().to_string();
+        assert_eq!(error, "/nowhere/config.ru: there is no such rackup file");
+    }
+
+    #[test]
+    fn only_the_demonstration_shows_its_pages_unasked() {
+        let demonstration = parse(&[]).serve.into_config().unwrap();
+        assert_eq!(demonstration.server.pages.metrics.as_deref(), Some("/metrics"));
+        let folder = tempfile::tempdir().unwrap();
+        let rackup = folder.path().join("config.ru");
+        std::fs::write(&rackup, "").unwrap();
+        let own = parse(&[rackup.to_str().unwrap()]).serve.into_config().unwrap();
+        assert_eq!(own.server.pages, crate::config::Pages::default());
+    }
+}

@@ -1,0 +1,363 @@
+//! Interpreter threads and the bounded queue before them.
+//!
+//! Each thread makes its own worker and keeps it. A worker that panics is replaced. A reload is tried on a thread of its own
+//! first, so a broken application never takes the place of one that works; then the threads change over one after the
+//! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
+
+mod queue;
+mod watchdog;
+
+use crate::work::{Application, Effort, End, Job, Response, ResponseBody, Worker};
+use anyhow::Context;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use queue::{Queue, Taken};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use watchdog::{Watchdog, WatchedSlot};
+
+/// Of an interpreter thread: mruby's parser and Ruby code that recurses need far more than Rust's 2 MiB.
+const STACK: usize = 16 << 20;
+
+/// What a pool is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Interpreter threads, at least one.
+    pub threads: usize,
+    /// Requests that may wait.
+    pub queue: usize,
+    /// How long one may wait before it is refused with 503.
+    pub patience: Duration,
+}
+
+/// What the pool says of itself where nobody else can: a worker that died, a reload that failed.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The threads, as long as it lives.
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    watchdog: Mutex<Option<JoinHandle<()>>>,
+    /// One reload at a time.
+    reloading: Mutex<()>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("threads", &self.shared.options.threads).finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    options: Options,
+    queue: Queue,
+    watchdog: Arc<Watchdog>,
+    /// The application in force, and how many there were before it.
+    current: Mutex<Current>,
+    /// Told whenever a thread has a worker, or will never have one.
+    changed: Condvar,
+    generation: AtomicU64,
+    /// Held by the thread that makes its worker anew, so that the others serve meanwhile.
+    turn: Mutex<()>,
+    busy: AtomicUsize,
+    died: AtomicU64,
+    report: Report,
+}
+
+struct Current {
+    application: Arc<dyn Application>,
+    /// Threads that have a worker of the application in force.
+    ready: usize,
+    /// Why the first thread has none.
+    failure: Option<anyhow::Error>,
+}
+
+/// Figures for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Threads that have a worker of the application in force.
+    pub ready: usize,
+    /// Threads at work now.
+    pub busy: usize,
+    /// Requests that wait.
+    pub queued: usize,
+    /// Workers that panicked and were replaced.
+    pub died: u64,
+    /// Requests that waited too long.
+    pub expired: u64,
+    /// How often the application was replaced.
+    pub reloads: u64,
+}
+
+impl Pool {
+    /// Starts the threads and waits until the first has its worker; the others make theirs one after the other meanwhile.
+    ///
+    /// # Errors
+    /// Where the application cannot be loaded, or the system gives no thread.
+    pub fn start(options: Options, application: Arc<dyn Application>, report: Report) -> anyhow::Result<Pool> {
+        let shared = Arc::new(Shared {
+            options,
+            queue: Queue::new(options.queue),
+            watchdog: Arc::default(),
+            current: Mutex::new(Current { application, ready: 0, failure: None }),
+            changed: Condvar::new(),
+            generation: AtomicU64::new(0),
+            turn: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            died: AtomicU64::new(0),
+            report,
+        });
+        let watched = Arc::clone(&shared);
+        let watchdog = spawn("watchdog", 256 << 10, move || {
+            watched.watchdog.run(&watched.queue, watched.options.patience, refuse_late);
+        })?;
+        let pool = Pool {
+            shared,
+            threads: Mutex::default(),
+            watchdog: Mutex::new(Some(watchdog)),
+            reloading: Mutex::default(),
+        };
+        for number in 0..options.threads.max(1) {
+            let shared = Arc::clone(&pool.shared);
+            let thread = spawn(&format!("ruby-{number}"), STACK, move || serve(&shared))?;
+            lock(&pool.threads).push(thread);
+        }
+        pool.await_first()?;
+        Ok(pool)
+    }
+
+    fn await_first(&self) -> anyhow::Result<()> {
+        let mut current = lock(&self.shared.current);
+        while current.ready == 0 {
+            if let Some(failure) = current.failure.take() {
+                return Err(failure);
+            }
+            current = self.shared.changed.wait(current).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// Queues a job.
+    ///
+    /// # Errors
+    /// The job itself where the queue is full or the pool is closed.
+    pub fn submit(&self, job: Job) -> Result<(), Box<Job>> {
+        let queued = job.queued;
+        let all_busy = self.shared.queue.push(job)?;
+        if all_busy {
+            self.shared.watchdog.nudge(queued + self.shared.options.patience);
+        }
+        Ok(())
+    }
+
+    /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then
+    /// each interpreter thread changes over. Returns when all have.
+    ///
+    /// # Errors
+    /// Where the new application cannot be loaded: the old one goes on serving.
+    pub fn reload(&self, application: Arc<dyn Application>) -> anyhow::Result<()> {
+        let _one = lock(&self.reloading);
+        let trial = Arc::clone(&application);
+        let slot = self.shared.watchdog.slot();
+        let trial = spawn("reload", STACK, move || trial.worker(slot).map(drop))?;
+        trial.join().map_err(|_| anyhow::anyhow!("the new application panicked while it was loaded"))??;
+        let mut current = lock(&self.shared.current);
+        current.application = application;
+        current.ready = 0;
+        self.shared.generation.fetch_add(1, Ordering::Release);
+        drop(current);
+        self.shared.queue.wake_all();
+        let mut current = lock(&self.shared.current);
+        while current.ready < self.shared.options.threads.max(1) && !self.shared.queue.is_closed() {
+            current = self.shared.changed.wait(current).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// The figures of now.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats {
+            ready: lock(&self.shared.current).ready,
+            busy: self.shared.busy.load(Ordering::Relaxed),
+            queued: self.shared.queue.len(),
+            died: self.shared.died.load(Ordering::Relaxed),
+            expired: self.shared.watchdog.expired(),
+            reloads: self.shared.generation.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Takes no more jobs; what is queued is still done. Waits for the threads until `deadline`, and returns whether all
+    /// of them ended.
+    pub fn close(&self, deadline: Instant) -> bool {
+        self.shared.queue.close();
+        let mut threads = std::mem::take(&mut *lock(&self.threads));
+        while !threads.is_empty() && Instant::now() < deadline {
+            let (ended, running) = threads.into_iter().partition(JoinHandle::is_finished);
+            threads = running;
+            let _: Vec<_> = Vec::into_iter(ended).map(JoinHandle::join).collect();
+            if !threads.is_empty() {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.shared.watchdog.close();
+        if let Some(watchdog) = lock(&self.watchdog).take() {
+            let _ = watchdog.join();
+        }
+        threads.is_empty()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        self.shared.watchdog.close();
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    name: &str,
+    stack: usize,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> anyhow::Result<JoinHandle<T>> {
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(stack);
+    builder.spawn(run).with_context(|| format!("the system gives no thread for `{name}`"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A worker and the generation of the application that it belongs to.
+struct Crew {
+    worker: Box<dyn Worker>,
+    generation: u64,
+}
+
+/// The life of one interpreter thread.
+fn serve(shared: &Shared) {
+    let slot = shared.watchdog.slot();
+    let Some(mut crew) = first_worker(shared, &slot) else { return };
+    loop {
+        match shared.queue.take(|| shared.generation.load(Ordering::Acquire) != crew.generation) {
+            Taken::Closed => return,
+            Taken::Interrupted => change_over(shared, &slot, &mut crew),
+            Taken::Job(job) => {
+                if !work(shared, &slot, &mut crew, *job) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The worker that a thread starts with. None where the application cannot be loaded or the pool is closed.
+fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
+    let _turn = lock(&shared.turn);
+    if shared.queue.is_closed() || lock(&shared.current).failure.is_some() {
+        return None;
+    }
+    match make(shared, slot) {
+        Ok(crew) => Some(crew),
+        Err(failure) => {
+            let mut current = lock(&shared.current);
+            if current.ready > 0 {
+                (shared.report)(&format!("an interpreter thread could not load the application: {failure:#}"));
+            } else {
+                current.failure = Some(failure);
+            }
+            drop(current);
+            shared.changed.notify_all();
+            None
+        }
+    }
+}
+
+fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<Crew> {
+    let (application, generation) = {
+        let current = lock(&shared.current);
+        (Arc::clone(&current.application), shared.generation.load(Ordering::Acquire))
+    };
+    let slot = Arc::clone(slot);
+    let worker = catch_unwind(AssertUnwindSafe(|| application.worker(slot)))
+        .unwrap_or_else(|_| Err(anyhow::anyhow!("the application panicked while it was loaded")))?;
+    let mut current = lock(&shared.current);
+    if shared.generation.load(Ordering::Acquire) == generation {
+        current.ready += 1;
+    }
+    drop(current);
+    shared.changed.notify_all();
+    Ok(Crew { worker, generation })
+}
+
+/// The new application in the place of the old one. It was tried before, so a failure here is a rare one (no memory): the
+/// old one goes on, and counts as changed over.
+fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
+    let _turn = lock(&shared.turn);
+    match make(shared, slot) {
+        Ok(new) => *crew = new,
+        Err(failure) => {
+            (shared.report)(&format!("an interpreter thread keeps the old application: {failure:#}"));
+            crew.generation = shared.generation.load(Ordering::Acquire);
+            lock(&shared.current).ready += 1;
+            shared.changed.notify_all();
+        }
+    }
+}
+
+/// One job. Returns whether the thread can go on.
+fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Job) -> bool {
+    if job.reply.is_closed() {
+        return true;
+    }
+    shared.busy.fetch_add(1, Ordering::Relaxed);
+    let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(job)));
+    shared.busy.fetch_sub(1, Ordering::Relaxed);
+    done.is_ok() || replace(shared, slot, crew)
+}
+
+/// A new worker for one that panicked, however often it takes.
+fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) -> bool {
+    shared.died.fetch_add(1, Ordering::Relaxed);
+    (shared.report)("a worker panicked and is replaced");
+    slot.clear();
+    {
+        let mut current = lock(&shared.current);
+        if shared.generation.load(Ordering::Acquire) == crew.generation {
+            current.ready = current.ready.saturating_sub(1);
+        }
+    }
+    let mut pause = Duration::from_millis(10);
+    while !shared.queue.is_closed() {
+        match make(shared, slot) {
+            Ok(new) => {
+                let old = std::mem::replace(crew, new);
+                // What is left of it may be broken enough to panic again.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+                return true;
+            }
+            Err(failure) => (shared.report)(&format!("no new worker, trying again: {failure:#}")),
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+    false
+}
+
+/// The answer to a request that cannot be served now.
+#[must_use]
+pub fn busy() -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let body = Bytes::from_static(b"The server is busy. Try again in a moment.\n");
+    Response { status: StatusCode::SERVICE_UNAVAILABLE, headers, body: ResponseBody::Whole(body) }
+}
+
+fn refuse_late(job: Job) {
+    let effort = Effort { queued: job.queued.elapsed(), ruby: Duration::ZERO, end: End::Expired, mode: None };
+    let _ = job.reply.send((busy(), effort));
+}
