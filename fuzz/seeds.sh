@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite
+mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite corpus/pack
 
 cat >"$work/library.c" <<'C'
 #include <stdlib.h>
@@ -92,3 +92,9 @@ if [ -r /etc/ld.so.cache ]; then head -c 4096 /etc/ld.so.cache >corpus/ld_so_cac
 
 printf 'include /etc/ld.so.conf.d/*.conf\n' >corpus/ld_so_conf/include
 printf '# comment\n/usr/local/lib\n/opt/lib/ # more\n\nhwcap 1 x\n/lib=libc6\n  relative\n' >corpus/ld_so_conf/lines
+
+# Bytes of data (one byte), an index: its count, and for each file the length of the name, the name, kind, two lengths, sum.
+le64() { le32 "$1"; le32 0; }
+file() { printf "\\x$(printf %02x ${#1})\\0%s\\x$2" "$1"; le64 "$3"; le64 "$4"; printf '%032d' 0; }
+{ printf '\14'; le32 4; file a 00 5 0; file lib/b.rb 01 4 0; file lib/c.rb 02 2 1; file lib/d.rb 03 1 0; } >corpus/pack/every-kind
+{ printf '\0'; le32 0; } >corpus/pack/empty

@@ -11,10 +11,16 @@ fuzz_target!(|bytes: &[u8]| {
     // Whatever the file needs is renamed, so that mutated names count as well.
     let names = Names::read(bytes).unwrap_or_default();
     let all = names.needed.iter().chain(&names.version_files).take(8);
-    let renames: Vec<Rename> = all.map(|name| Rename { from: name.clone(), to: "/opt/lib/libbound.so.1".into() }).collect();
+    let renames: Vec<Rename> =
+        all.map(|name| Rename { from: name.clone(), to: "/opt/lib/libbound.so.1".into() }).collect();
     let many = (0..40).map(|at| format!("/opt/lib/lib{at}.so").as_str().into()).collect();
     let few = Edits { renames: renames.clone(), search_path: SearchPathEdit::Dead, ..Edits::default() };
-    let flat = Edits { renames, needed: Some(many), search_path: SearchPathEdit::Runpath("/opt/lib".into()), ..Edits::default() };
+    let flat = Edits {
+        renames,
+        needed: Some(many),
+        search_path: SearchPathEdit::Runpath("/opt/lib".into()),
+        ..Edits::default()
+    };
     let strategies = [Strategy::DeadStrings, Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment];
     for only in strategies.into_iter().map(Some).chain([None]) {
         for edits in [&few, &flat] {

@@ -9,6 +9,7 @@
 pub mod cli;
 pub mod config;
 pub mod metrics;
+pub mod pack;
 pub mod pool;
 pub mod vfs;
 pub mod work;

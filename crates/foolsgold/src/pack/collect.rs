@@ -1,0 +1,140 @@
+//! The files of an application's folder, as they will be packed.
+//!
+//! Links stay links where they lead to a file of the folder, so that one file is loaded once by whatever name; a link to a
+//! folder gives links to its files. Names that begin with a dot stay out, but for `.well-known`: they hold secrets and
+//! histories.
+
+use super::PackError;
+use super::format::fit;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// At most so many files.
+pub const MAX_FILES: usize = 100_000;
+/// At most so many bytes of files.
+pub const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+/// One file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// Here on disk.
+    File(PathBuf),
+    /// Another name of a file, by the name that it is packed under.
+    Link(String),
+}
+
+/// What is looked for, and what was found so far.
+pub struct Collection<'a> {
+    folder: PathBuf,
+    exclude: &'a [String],
+    /// The output, which may lie in the folder.
+    output: Option<PathBuf>,
+    bytes: u64,
+    /// What was found, by the name below the folder.
+    pub items: BTreeMap<String, Item>,
+    /// Names that begin with a dot and stay out.
+    pub hidden: usize,
+}
+
+/// Everything below a folder but `exclude` (names below the folder, of files or of whole folders) and the output.
+///
+/// # Errors
+/// At the first thing that cannot be packed.
+pub fn collect<'a>(folder: &Path, exclude: &'a [String], output: &Path) -> Result<Collection<'a>, PackError> {
+    let folder = folder.canonicalize().map_err(PackError::system("read", folder))?;
+    let output = output.canonicalize().ok();
+    let mut collection =
+        Collection { folder: folder.clone(), exclude, output, bytes: 0, items: BTreeMap::new(), hidden: 0 };
+    collection.walk(&folder, "", &mut vec![folder.clone()])?;
+    collection.links_to_files_left_out();
+    Ok(collection)
+}
+
+impl Collection<'_> {
+    /// `above` are the real folders that this one lies in, itself included.
+    fn walk(&mut self, folder: &Path, below: &str, above: &mut Vec<PathBuf>) -> Result<(), PackError> {
+        for entry in fs::read_dir(folder).map_err(PackError::system("read", folder))? {
+            let entry = entry.map_err(PackError::system("read", folder))?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_str().map(|name| format!("{below}{name}"));
+            let name = name.filter(|name| fit(name)).ok_or_else(|| PackError::Name(path.clone()))?;
+            if self.stays_out(&name, &path) {
+                continue;
+            }
+            let real = path.canonicalize().map_err(PackError::system("follow", &path))?;
+            if self.output.as_ref() == Some(&real) {
+                continue;
+            }
+            if !real.starts_with(&self.folder) {
+                return Err(PackError::Outside { link: path, folder: self.folder.clone() });
+            }
+            let metadata = fs::metadata(&real).map_err(PackError::system("read", &path))?;
+            if metadata.is_dir() {
+                if above.contains(&real) {
+                    return Err(PackError::Loop(path));
+                }
+                above.push(real.clone());
+                self.walk(&path, &format!("{name}/"), above)?;
+                above.pop();
+            } else if metadata.is_file() {
+                self.add(name, &path, real, metadata.len())?;
+            } else {
+                return Err(PackError::Special(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: String, path: &Path, real: PathBuf, length: u64) -> Result<(), PackError> {
+        let below = real.strip_prefix(&self.folder).ok().and_then(Path::to_str);
+        let below = below.ok_or_else(|| PackError::Name(path.to_owned()))?.to_owned();
+        let item = if below == name {
+            self.bytes += length;
+            Item::File(real)
+        } else {
+            Item::Link(below)
+        };
+        self.items.insert(name, item);
+        let what = if self.bytes > MAX_BYTES {
+            format!("{MAX_BYTES} bytes")
+        } else if self.items.len() > MAX_FILES {
+            format!("{MAX_FILES} files")
+        } else {
+            return Ok(());
+        };
+        Err(PackError::TooMuch { folder: self.folder.clone(), what })
+    }
+
+    fn stays_out(&mut self, name: &str, path: &Path) -> bool {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let hidden = last.starts_with('.') && last != ".well-known";
+        self.hidden += usize::from(hidden);
+        hidden
+            || self.exclude.iter().any(|one| one.trim_end_matches('/') == name)
+            || self.output.as_deref() == Some(path)
+    }
+
+    /// A link may name a file that stays out itself (a hidden one): it then becomes that file.
+    fn links_to_files_left_out(&mut self) {
+        let missing: Vec<(String, String)> = self
+            .items
+            .iter()
+            .filter_map(|(name, item)| match item {
+                Item::Link(target) if !self.items.contains_key(target) => Some((name.clone(), target.clone())),
+                _ => None,
+            })
+            .collect();
+        let mut first = BTreeMap::new();
+        for (name, target) in missing {
+            let item = match first.get(&target) {
+                Some(there) => Item::Link(String::clone(there)),
+                None => {
+                    first.insert(target.clone(), name.clone());
+                    Item::File(self.folder.join(&target))
+                }
+            };
+            self.items.insert(name, item);
+        }
+    }
+}

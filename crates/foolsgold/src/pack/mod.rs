@@ -1,0 +1,92 @@
+//! An application packed into the executable: `foolsgold pack app/ -o app-server`.
+//!
+//! The packed executable is this one's own bytes, then the files, then an index, then a trailer ([`format`]). Nothing is
+//! compressed: bytecode and templates are small beside the executable, and unpacking them would cost every start time
+//! and memory. The same folder and the same foolsgold give the same bytes. Compiling is passed in, so that this knows no
+//! interpreter.
+
+mod collect;
+mod elf;
+pub mod format;
+mod read;
+mod write;
+
+pub use collect::{MAX_BYTES, MAX_FILES};
+pub use read::{PACKED, Packed};
+pub use write::{Options, Report, pack};
+
+use crate::vfs::VPath;
+use std::path::PathBuf;
+
+/// Compiles one file: its path as Ruby will see it, and its source. The error is Ruby's own, with the line.
+pub type Compile<'a> = dyn Fn(&VPath, &[u8]) -> Result<Vec<u8>, String> + 'a;
+
+/// Why nothing was packed, or a pack cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// The operating system's reason.
+    #[error("cannot {doing} {}: {error}", path.display())]
+    System {
+        /// What was tried, as a verb.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// There is no application.
+    #[error("{} has no config.ru; name the folder of a Rack application", .0.display())]
+    NoConfig(PathBuf),
+    /// A name that Ruby could not write.
+    #[error("the name {} is not UTF-8 or is too long; rename the file or leave it out with --exclude", .0.display())]
+    Name(PathBuf),
+    /// A link that leads out of the application.
+    #[error("the link {} leads out of {}; copy what it names into the folder or leave it out with --exclude", link.display(), folder.display())]
+    Outside {
+        /// The link.
+        link: PathBuf,
+        /// The application's folder.
+        folder: PathBuf,
+    },
+    /// A link to a folder that it lies in.
+    #[error("the link {} leads to a folder that it lies in; leave it out with --exclude", .0.display())]
+    Loop(PathBuf),
+    /// A device, a socket, a FIFO.
+    #[error("{} is no file, folder or link; leave it out with --exclude", .0.display())]
+    Special(PathBuf),
+    /// More than [`MAX_BYTES`] or [`MAX_FILES`].
+    #[error("{} is too large to pack: more than {what}", folder.display())]
+    TooMuch {
+        /// The application's folder.
+        folder: PathBuf,
+        /// What there is too much of.
+        what: String,
+    },
+    /// Ruby does not take it.
+    #[error("{0}")]
+    Syntax(String),
+    /// The output would replace the running executable.
+    #[error("{} is the foolsgold that is running; name another output", .0.display())]
+    Itself(PathBuf),
+    /// The output is something else than a file.
+    #[error("{} is there and is no file; name another output", .0.display())]
+    Output(PathBuf),
+    /// The running executable cannot be packed.
+    #[error("{} is no ELF executable that a pack can stand behind", .0.display())]
+    Executable(PathBuf),
+    /// A pack that is not as it was written.
+    #[error("the application packed into {} cannot be used: {error}; pack it again or copy the file again", path.display())]
+    Damaged {
+        /// The executable.
+        path: PathBuf,
+        /// What is wrong.
+        error: format::FormatError,
+    },
+}
+
+impl PackError {
+    fn system(doing: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> PackError {
+        let path = path.to_owned();
+        move |error| PackError::System { doing, path, error }
+    }
+}

@@ -1,0 +1,146 @@
+//! The application in the executable that is running.
+//!
+//! Everything is checked once, at the start; after that files are read from the executable as they are wanted, so that
+//! what is not used costs no memory. Nobody can write to an executable while it runs.
+
+use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
+use super::{PackError, elf};
+use crate::vfs::{Content, FileError, Files, MAX_FILE, VPath};
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Where Ruby sees a packed application.
+pub const PACKED: &str = "/foolsgold/app";
+
+/// A packed application.
+#[derive(Debug)]
+pub struct Packed {
+    file: File,
+    /// First byte of the data.
+    start: u64,
+    index: Index,
+}
+
+impl Packed {
+    /// The application in the running executable; none where it was not packed.
+    ///
+    /// # Errors
+    /// Where the pack is damaged or was cut off.
+    pub fn own() -> Result<Option<Packed>, PackError> {
+        Packed::open(Path::new("/proc/self/exe"))
+    }
+
+    /// The same of any executable.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or its pack is damaged or was cut off.
+    pub fn open(path: &Path) -> Result<Option<Packed>, PackError> {
+        let file = File::open(path).map_err(PackError::system("read", path))?;
+        let Some(trailer) = trailer(&file, path)? else { return Ok(None) };
+        let mut index = vec![0; usize::try_from(trailer.index).unwrap_or(usize::MAX)];
+        file.read_exact_at(&mut index, trailer.start + trailer.data).map_err(PackError::system("read", path))?;
+        let damaged = |error| damaged(path, error);
+        if Sha256::digest(&index)[..] != trailer.sum {
+            return Err(damaged(FormatError::IndexSum));
+        }
+        let index = Index::parse(&index, trailer.data).map_err(damaged)?;
+        let packed = Packed { file, start: trailer.start, index };
+        match packed.first_damaged().map_err(PackError::system("read", path))? {
+            Some(name) => Err(damaged(FormatError::FileSum(name))),
+            None => Ok(Some(packed)),
+        }
+    }
+
+    /// All files by their names below [`PACKED`].
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.index.entries().iter().map(|entry| entry.name.as_str())
+    }
+
+    fn first_damaged(&self) -> io::Result<Option<String>> {
+        let mut buffer = vec![0; 64 * 1024];
+        for entry in self.index.entries() {
+            let (mut hash, mut at, end) = (Sha256::new(), entry.offset, entry.offset + entry.kind.length());
+            while at < end {
+                let length = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+                self.file.read_exact_at(&mut buffer[..length], self.start + at)?;
+                hash.update(&buffer[..length]);
+                at += length as u64;
+            }
+            if hash.finalize()[..] != entry.sum {
+                return Ok(Some(entry.name.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn bytes(&self, offset: u64, length: u64) -> io::Result<Bytes> {
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        self.file.read_exact_at(&mut bytes, self.start + offset)?;
+        Ok(Bytes::from(bytes))
+    }
+
+    fn content(&self, offset: u64, kind: Kind) -> io::Result<Option<Content>> {
+        Ok(match kind {
+            Kind::Plain { length } => Some(Content::Plain(self.bytes(offset, length)?)),
+            Kind::Ruby { bytecode, source } => Some(Content::Compiled {
+                bytecode: self.bytes(offset, bytecode)?,
+                source: source.map(|length| self.bytes(offset + bytecode, length)).transpose()?,
+            }),
+            Kind::Link { .. } => None,
+        })
+    }
+}
+
+impl Files for Packed {
+    fn read(&self, path: &VPath) -> Result<Option<Content>, FileError> {
+        let Some(entry) = name(path).and_then(|name| self.index.find(name)) else { return Ok(None) };
+        let size = entry.kind.length();
+        if size > MAX_FILE {
+            return Err(FileError::TooLarge { path: path.clone(), size });
+        }
+        self.content(entry.offset, entry.kind).map_err(|error| FileError::Read { path: path.clone(), error })
+    }
+
+    fn identity(&self, path: &VPath) -> Option<VPath> {
+        let entry = self.index.find(name(path)?)?;
+        VPath::new(PACKED)?.join(&entry.name)
+    }
+}
+
+/// A path's name in the index.
+fn name(path: &VPath) -> Option<&str> {
+    path.as_str().strip_prefix(PACKED)?.strip_prefix('/')
+}
+
+/// The trailer of an executable; none where nothing stands behind its own end.
+pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackError> {
+    let failed = || PackError::system("read", path);
+    let size = file.metadata().map_err(failed())?.len();
+    let mut header = [0; elf::HEADER];
+    if size >= header.len() as u64 {
+        file.read_exact_at(&mut header, 0).map_err(failed())?;
+    }
+    let end = elf::end(&header);
+    if size >= TRAILER as u64 {
+        let mut last = [0; TRAILER];
+        file.read_exact_at(&mut last, size - TRAILER as u64).map_err(failed())?;
+        if let Some(trailer) = Trailer::parse(&last, size).map_err(|error| damaged(path, error))? {
+            return Ok(Some(trailer));
+        }
+    }
+    match end {
+        Some(end) if end < size => Err(damaged(path, FormatError::NoTrailer(size - end))),
+        Some(end) if end > size => Err(damaged(path, FormatError::Short(end - size))),
+        _ => Ok(None),
+    }
+}
+
+fn damaged(path: &Path, error: FormatError) -> PackError {
+    let path = if path == Path::new("/proc/self/exe") { path.read_link().ok() } else { None }
+        .unwrap_or_else(|| path.to_owned());
+    PackError::Damaged { path, error }
+}
