@@ -11,5 +11,6 @@ pub mod config;
 pub mod metrics;
 pub mod pack;
 pub mod pool;
+pub mod stdlib;
 pub mod vfs;
 pub mod work;

@@ -1,0 +1,11 @@
+//! What Ruby applications expect and mruby lacks: regular expressions, JSON, times as text, digests, Base64, URI, random
+//! numbers of the system, encodings.
+//!
+//! Each part is plain Rust over bytes, with CRuby as the judge of its tests, and knows nothing of an interpreter.
+//! Nothing here keeps state that one request could leave to the next: what a call makes lives in Ruby's heap (which is
+//! restored after each request), and what a thread caches is immutable and follows from its key alone.
+
+pub mod regexp;
+
+#[cfg(test)]
+mod oracle;

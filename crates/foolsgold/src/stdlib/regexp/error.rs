@@ -1,0 +1,115 @@
+//! Why a pattern cannot be compiled, in Onigmo's words, since programs and people know those.
+
+use super::translate::Options;
+use thiserror::Error;
+
+/// What is wrong with a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Reason {
+    /// `(a`
+    #[error("end pattern with unmatched parenthesis")]
+    UnmatchedOpen,
+    /// `a)`
+    #[error("unmatched close parenthesis")]
+    UnmatchedClose,
+    /// `(?`
+    #[error("end pattern in group")]
+    EndInGroup,
+    /// `(?q)`
+    #[error("undefined group option")]
+    UndefinedOption,
+    /// `(?<>a)`
+    #[error("group name is empty")]
+    EmptyName,
+    /// `(?<1a>a)`
+    #[error("invalid group name <{0}>")]
+    InvalidName(String),
+    /// `[a`
+    #[error("premature end of char-class")]
+    EndInClass,
+    /// `[]`
+    #[error("empty char-class")]
+    EmptyClass,
+    /// `[b-a]`
+    #[error("empty range in char class")]
+    EmptyRange,
+    /// A single backslash.
+    #[error("too short escape sequence")]
+    EndInEscape,
+    /// `\c`
+    #[error("too short control sequence")]
+    TooShortControl,
+    /// `\xg`
+    #[error("invalid hex escape")]
+    InvalidHex,
+    /// `\u12`
+    #[error("invalid Unicode escape")]
+    InvalidUnicode,
+    /// `\xFF` in a pattern of characters.
+    #[error("invalid multibyte escape")]
+    InvalidMultibyte,
+    /// `\777`
+    #[error("too big number")]
+    TooBigNumber,
+    /// `a{100001}`
+    #[error("too big number for repeat range")]
+    TooBigRepeat,
+    /// `*a`
+    #[error("target of repeat operator is not specified")]
+    NothingToRepeat,
+    /// `\k<9>`
+    #[error("invalid backref number/name")]
+    InvalidBackref,
+    /// `\p{Nonsense}`
+    #[error("invalid character property name {{{0}}}")]
+    InvalidProperty(String),
+    /// Nesting beyond what is allowed here.
+    #[error("too deeply nested")]
+    TooDeep,
+    /// The pattern is not valid UTF-8.
+    #[error("invalid multibyte character")]
+    InvalidText,
+    /// What the crate beneath refuses.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// A pattern that cannot be compiled: Ruby's `RegexpError`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{reason}: /{source_text}/{letters}")]
+pub struct PatternError {
+    /// What is wrong.
+    pub reason: Reason,
+    source_text: String,
+    letters: String,
+}
+
+impl PatternError {
+    /// An error for a pattern.
+    #[must_use]
+    pub fn new(reason: Reason, source: &str, options: Options) -> Self {
+        Self { reason, source_text: source.to_owned(), letters: options.letters() }
+    }
+}
+
+/// Why a search ended without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SearchError {
+    /// Backtracking beyond the limit: Ruby 3.2's `Regexp::TimeoutError`.
+    #[error("regexp match timeout")]
+    Timeout,
+    /// Backtracking beyond the memory for it.
+    #[error("Stack overflow in regexp matcher")]
+    Stack,
+}
+
+/// Why a replacement cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TemplateError {
+    /// `\k<name>` where no group is called so: IndexError.
+    #[error("undefined group name reference: {0}")]
+    Undefined(String),
+    /// `\k<name`: RuntimeError.
+    #[error("invalid group name reference format")]
+    Format,
+}
