@@ -5,7 +5,11 @@
 //! Nothing here keeps state that one request could leave to the next: what a call makes lives in Ruby's heap (which is
 //! restored after each request), and what a thread caches is immutable and follows from its key alone.
 
+pub mod digest;
+pub mod escape;
+pub mod random;
 pub mod regexp;
+pub mod time;
 
 #[cfg(test)]
 mod oracle;

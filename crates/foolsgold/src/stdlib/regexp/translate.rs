@@ -193,15 +193,12 @@ impl Translator<'_> {
     /// `^`: Onigmo's does not match at the very end after a last newline. Where a character must follow, that makes no difference and
     /// the plain anchor is much faster.
     fn line_start(&mut self) {
-        let must_follow = {
-            let mut chars = self.rest.chars();
-            match chars.next() {
-                Some(c) if c.is_alphanumeric() || " <>=\"'/,;:!@%&~`_-".contains(c) => {
-                    !(self.frame.extended && c == ' ') && !matches!(chars.next(), Some('*' | '?' | '{'))
-                }
-                _ => false,
-            }
-        };
+        let mut chars = self.rest.chars();
+        let character = chars.next().is_some_and(|c| {
+            let blank = self.frame.extended && c == ' ';
+            !blank && (c.is_alphanumeric() || " <>=\"'/,;:!@%&~`_-".contains(c))
+        });
+        let must_follow = character && !matches!(chars.next(), Some('*' | '?' | '{'));
         self.assertion(if must_follow { "(?m:^)" } else { r"(?:(?m:^)(?!(?<=\n)\z))" });
     }
 

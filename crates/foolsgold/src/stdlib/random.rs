@@ -1,0 +1,111 @@
+//! Random numbers of the operating system. Nothing is kept between two calls, so nothing repeats when an interpreter's heap is restored.
+
+use thiserror::Error;
+
+/// The system gave no random bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the system gave no random bytes")]
+pub struct NoRandom;
+
+/// Random bytes.
+///
+/// # Errors
+/// Where the system has none.
+pub fn bytes(count: usize) -> Result<Vec<u8>, NoRandom> {
+    let mut bytes = vec![0; count];
+    getrandom::fill(&mut bytes).map_err(|_| NoRandom)?;
+    Ok(bytes)
+}
+
+/// A number below `limit`, each as likely as any other; 0 where the limit is 0.
+///
+/// # Errors
+/// Where the system has no random bytes.
+pub fn below(limit: u64) -> Result<u64, NoRandom> {
+    if limit == 0 {
+        return Ok(0);
+    }
+    // Numbers above the last whole multiple of the limit would make the small results likelier.
+    let last = u64::MAX - (u64::MAX % limit + 1) % limit;
+    loop {
+        let number = getrandom::u64().map_err(|_| NoRandom)?;
+        if number <= last {
+            return Ok(number % limit);
+        }
+    }
+}
+
+/// A float in `0.0...1.0`.
+///
+/// # Errors
+/// Where the system has no random bytes.
+pub fn float() -> Result<f64, NoRandom> {
+    const STEPS: u64 = 1 << 53;
+    #[expect(clippy::cast_precision_loss, reason = "below 2 to the 53rd every integer is a float")]
+    Ok(below(STEPS)? as f64 / STEPS as f64)
+}
+
+/// A UUID of version 4.
+///
+/// # Errors
+/// Where the system has no random bytes.
+pub fn uuid() -> Result<String, NoRandom> {
+    let mut bytes = bytes(16)?;
+    bytes[6] = bytes[6] & 0x0F | 0x40;
+    bytes[8] = bytes[8] & 0x3F | 0x80;
+    let digits = super::digest::hex(&bytes);
+    Ok([&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-"))
+}
+
+/// Letters and digits.
+///
+/// # Errors
+/// Where the system has no random bytes.
+pub fn alphanumeric(count: usize) -> Result<String, NoRandom> {
+    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut text = String::with_capacity(count);
+    while text.len() < count {
+        // Two bits of each byte are unused, and the two numbers beyond the letters are thrown away.
+        let more = bytes(count - text.len())?;
+        text.extend(
+            more.into_iter().filter_map(|byte| LETTERS.get(usize::from(byte >> 2))).map(|letter| char::from(*letter)),
+        );
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_uuid_has_version_four_and_does_not_repeat() {
+        let uuids: HashSet<_> = (0..1000).map(|_| uuid().unwrap()).collect();
+        assert_eq!(uuids.len(), 1000);
+        for uuid in uuids {
+            assert_eq!(uuid.len(), 36);
+            assert_eq!(uuid.as_bytes()[14], b'4');
+            assert!(b"89ab".contains(&uuid.as_bytes()[19]));
+        }
+    }
+
+    #[test]
+    fn numbers_stay_below_their_limit_and_reach_all_of_it() {
+        let seen: HashSet<_> = (0..1000).map(|_| below(7).unwrap()).collect();
+        assert_eq!(seen, (0..7).collect());
+        assert_eq!(below(1), Ok(0));
+        assert_eq!(below(0), Ok(0));
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&float().unwrap())));
+    }
+
+    #[test]
+    fn texts_have_the_length_asked_for_and_only_letters_and_digits() {
+        for count in [0, 1, 10, 1000] {
+            let text = alphanumeric(count).unwrap();
+            assert_eq!(text.len(), count);
+            assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        }
+        assert_eq!(bytes(33).unwrap().len(), 33);
+    }
+}
