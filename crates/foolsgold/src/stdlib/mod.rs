@@ -6,10 +6,13 @@
 //! restored after each request), and what a thread caches is immutable and follows from its key alone.
 
 pub mod digest;
+pub mod encoding;
 pub mod escape;
+pub mod json;
 pub mod random;
 pub mod regexp;
 pub mod time;
+pub mod uri;
 
 #[cfg(test)]
 mod oracle;

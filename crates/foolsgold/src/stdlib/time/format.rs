@@ -91,7 +91,8 @@ fn directive(time: &Civil, letter: u8, spec: Spec) -> Option<String> {
     let text = |text: &str| Some(words(text, spec));
     let composed = |format: &str| {
         let plain = strftime(time, format.as_bytes()).ok()?;
-        text(&String::from_utf8_lossy(&plain))
+        let pad = spec.pad.filter(|pad| *pad != Pad::None);
+        Some(words(&String::from_utf8_lossy(&plain), Spec { swap: false, pad, ..spec }))
     };
     let half = time.hour % 12;
     let hour = i64::from(if half == 0 { 12 } else { half });
@@ -126,12 +127,15 @@ fn directive(time: &Civil, letter: u8, spec: Spec) -> Option<String> {
         b'b' | b'h' => text(&MONTHS[usize::from(time.month - 1)][..3]),
         b'A' => text(WEEKDAYS[usize::from(time.weekday)]),
         b'a' => text(&WEEKDAYS[usize::from(time.weekday)][..3]),
-        b'p' => {
-            let name = if time.hour < 12 { "AM" } else { "PM" };
-            text(&if spec.swap { name.to_ascii_lowercase() } else { name.to_owned() })
+        b'Z' if time.abbreviation.is_empty() => Some(String::new()),
+        // `#` makes these two small and all others large.
+        b'p' | b'Z' => {
+            let half = if time.hour < 12 { "AM" } else { "PM" };
+            let name = if letter == b'p' { half } else { &time.abbreviation };
+            let small = spec.swap.then(|| name.to_ascii_lowercase());
+            Some(words(small.as_deref().unwrap_or(name), Spec { swap: false, ..spec }))
         }
         b'P' => text(if time.hour < 12 { "am" } else { "pm" }),
-        b'Z' => text(&if spec.swap { time.abbreviation.to_ascii_lowercase() } else { time.abbreviation.clone() }),
         b'z' => zone(time, spec),
         b'n' => text("\n"),
         b't' => text("\t"),
@@ -143,7 +147,6 @@ fn directive(time: &Civil, letter: u8, spec: Spec) -> Option<String> {
         b'X' | b'T' => composed("%H:%M:%S"),
         b'r' => composed("%I:%M:%S %p"),
         b'R' => composed("%H:%M"),
-        b'+' => composed("%a %b %e %H:%M:%S %Z %Y"),
         _ => None,
     }
 }
@@ -160,10 +163,7 @@ fn number(value: i64, width: usize, pad: Pad, spec: Spec) -> String {
 
 fn words(text: &str, spec: Spec) -> String {
     let mut text = text.to_owned();
-    // `%#p` and `%#Z` have been made small already.
-    if spec.upper
-        || (spec.swap && text.chars().any(|c| c.is_ascii_uppercase()) && text.chars().any(|c| c.is_ascii_lowercase()))
-    {
+    if spec.upper || spec.swap {
         text.make_ascii_uppercase();
     }
     let width = if spec.pad == Some(Pad::None) { 0 } else { spec.width.unwrap_or(0) };
@@ -200,14 +200,15 @@ fn zone(time: &Civil, spec: Spec) -> Option<String> {
         _ => return None,
     };
     written.ok()?;
-    let sign = if time.offset < 0 { '-' } else { '+' };
+    // `-` marks UTC as `-0000`: an offset that nobody knows (RFC 3339, 4.3).
+    let unknown = spec.pad == Some(Pad::None) && time.offset == 0 && time.abbreviation == "UTC";
+    let sign = if time.offset < 0 || unknown { '-' } else { '+' };
     let room = spec.width.unwrap_or(0).saturating_sub(tail.len() + 1);
     Some(match spec.pad {
         Some(Pad::Blank) => {
             let signed = format!("{sign}{hours}");
             format!("{signed:>width$}{tail}", width = room.max(2) + 1)
         }
-        Some(Pad::None) => format!("{sign}{hours}{tail}"),
         _ => format!("{sign}{hours:0width$}{tail}", width = room.max(2)),
     })
 }

@@ -17,7 +17,6 @@ pub enum Kind {
 }
 
 const ISO: &str = r"\A\s*(-?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d(?::?\d\d)?)?\s*\z";
-const ISO_DATE: &str = r"\A\s*(-?\d+)-(\d\d)-(\d\d)(Z|[+-]\d\d(?::?\d\d)?)?\s*\z";
 const HTTP: &str = r"\A\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\x20(\d{2})\x20([A-Z][a-z]{2})\x20(\d{4})\x20(\d{2}):(\d{2}):(\d{2})\x20GMT\s*\z";
 const HTTP_850: &str = r"\A\s*(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,\x20(\d\d)-([A-Z][a-z]{2})-(\d\d)\x20(\d\d):(\d\d):(\d\d)\x20GMT\s*\z";
 const HTTP_C: &str =
@@ -95,25 +94,16 @@ pub fn parse(text: &[u8], kind: Kind, now: i64) -> Result<Instant, TimeError> {
 }
 
 fn iso(text: &str) -> Option<Parts> {
-    if let Some(found) = Groups::of(ISO, Options::IGNORE_CASE, text) {
-        return Some(Parts {
-            year: found.number(1),
-            month: found.number(2),
-            day: found.number(3),
-            hour: found.number(4),
-            minute: found.number(5),
-            second: found.number(6),
-            nanos: found.nanos(7),
-            offset: found.text(8).and_then(zone_named),
-            ..Parts::default()
-        });
-    }
-    let found = Groups::of(ISO_DATE, Options::IGNORE_CASE, text)?;
+    let found = Groups::of(ISO, Options::IGNORE_CASE, text)?;
     Some(Parts {
         year: found.number(1),
         month: found.number(2),
         day: found.number(3),
-        offset: found.text(4).and_then(zone_named),
+        hour: found.number(4),
+        minute: found.number(5),
+        second: found.number(6),
+        nanos: found.nanos(7),
+        offset: found.text(8).and_then(zone_named),
         ..Parts::default()
     })
 }

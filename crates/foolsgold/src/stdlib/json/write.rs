@@ -1,0 +1,91 @@
+//! Pieces of written JSON: strings and floats.
+
+use thiserror::Error;
+
+/// Why a value cannot be written: `JSON::GeneratorError`.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum Unwritable {
+    /// A string that is not UTF-8.
+    #[error("source sequence is illegal/malformed utf-8")]
+    NotText,
+    /// `NaN` or an infinity.
+    #[error("{} not allowed in JSON", float_text(*.0))]
+    NotFinite(f64),
+}
+
+/// Writes a string with its quotes. `script_safe` also escapes `/` and the two line separators that JavaScript takes for
+/// ends of lines.
+///
+/// # Errors
+/// Where the string is not UTF-8.
+pub fn write_string(text: &[u8], script_safe: bool, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+    if std::str::from_utf8(text).is_err() {
+        return Err(Unwritable::NotText);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut plain = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        let escape: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            8 => b"\\b",
+            12 => b"\\f",
+            0..=0x1F => b"",
+            b'/' if script_safe => b"\\/",
+            0xE2 if script_safe && matches!(text[at..], [0xE2, 0x80, 0xA8 | 0xA9, ..]) => b"",
+            _ => continue,
+        };
+        if at < plain {
+            continue;
+        }
+        out.extend_from_slice(&text[plain..at]);
+        out.extend_from_slice(escape);
+        plain = at + 1;
+        if escape.is_empty() {
+            let point = if byte == 0xE2 { 0x2000 | u32::from(text[at + 2] & 0x3F) } else { u32::from(byte) };
+            out.extend_from_slice(format!("\\u{point:04x}").as_bytes());
+            plain = at + if byte == 0xE2 { 3 } else { 1 };
+        }
+    }
+    out.extend_from_slice(&text[plain..]);
+    out.push(b'"');
+    Ok(())
+}
+
+/// Writes a float as CRuby's `Float#to_s`.
+///
+/// # Errors
+/// Where it is not finite and that is not allowed.
+pub fn write_float(value: f64, allow_nan: bool, out: &mut Vec<u8>) -> Result<(), Unwritable> {
+    if !value.is_finite() && !allow_nan {
+        return Err(Unwritable::NotFinite(value));
+    }
+    out.extend_from_slice(float_text(value).as_bytes());
+    Ok(())
+}
+
+/// CRuby's `Float#to_s`: the fewest digits that are read back as the same float, with an exponent below 0.0001 and from
+/// 1,000,000,000,000,000 on.
+#[must_use]
+pub fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    let magnitude = value.abs();
+    if value == 0.0 || (1e-4..1e15).contains(&magnitude) {
+        let text = value.to_string();
+        return if text.contains('.') { text } else { text + ".0" };
+    }
+    let text = format!("{value:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    let point = if digits.contains('.') { "" } else { ".0" };
+    format!("{digits}{point}e{sign}{exponent:0>2}")
+}
