@@ -33,7 +33,7 @@ const PACKAGES: [(&str, &[&str]); 11] = [
         ],
     ),
     ("a look at the HTML pages", &["chromium", "chromium-driver"]),
-    ("workloads", &["puma", "ruby-rack", "nodejs"]),
+    ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),
     ("servers to load, and other load generators", &["nginx-light", "wrk", "apache2-utils"]),
     ("a slow file system", &["fuse3"]),
 ];

@@ -1,0 +1,17 @@
+# FoolsGold for applications: the context of a request, metrics that all interpreters share, and the routes of config.ru.
+
+require "foolsgold/core"
+require "foolsgold/metrics"
+require "foolsgold/context"
+
+module FoolsGold
+  # [path prefix, mode] as config.ru said with `mode`; the server chooses the interpreter of a request by the longest
+  # prefix, before any Ruby runs.
+  def self.routes
+    @routes ||= []
+  end
+
+  def self.routes=(routes)
+    @routes = routes
+  end
+end

@@ -1,0 +1,111 @@
+# An interpreter has one thread. What protects shared state is there and has nothing to wait for; what would start a
+# second thread says so.
+
+class Thread
+  @main = nil
+
+  class << self
+    def current
+      @main ||= allocate
+    end
+
+    def main = current
+    def list = [current]
+    def pass = nil
+
+    def new(*_args)
+      raise NotImplementedError, "threads are not available: an interpreter has one; the server runs several interpreters"
+    end
+
+    def start(*args) = new(*args)
+    def fork(*args) = new(*args)
+
+    def handle_interrupt(*_args)
+      yield
+    end
+  end
+
+  # Values of the thread and of its fiber are the same here.
+  def [](name)
+    locals[name.to_sym]
+  end
+
+  def []=(name, value)
+    locals[name.to_sym] = value
+  end
+
+  def key?(name)
+    locals.key?(name.to_sym)
+  end
+
+  def fetch(name, *default, &block)
+    locals.fetch(name.to_sym, *default, &block)
+  end
+
+  def keys = locals.keys
+  def thread_variable_get(name) = self[name]
+  def thread_variable_set(name, value) = self[name] = value
+  def thread_variable?(name) = key?(name)
+  def alive? = true
+  def name = "main"
+  def status = "run"
+  def priority = 0
+  attr_accessor :report_on_exception, :abort_on_exception
+
+  private
+
+  def locals
+    @locals ||= {}
+  end
+
+  # Owned or not; to lock it twice is the mistake that it is in CRuby.
+  class Mutex
+    def initialize
+      @locked = false
+    end
+
+    def synchronize
+      lock
+      begin
+        yield
+      ensure
+        unlock
+      end
+    end
+
+    def lock
+      raise ThreadError, "deadlock; recursive locking" if @locked
+      @locked = true
+      self
+    end
+
+    def try_lock
+      return false if @locked
+      @locked = true
+    end
+
+    def unlock
+      raise ThreadError, "Attempt to unlock a mutex which is not locked" unless @locked
+      @locked = false
+      self
+    end
+
+    def locked? = @locked
+    def owned? = @locked
+  end
+
+  # Nobody else could signal it, so waiting would last for ever.
+  class ConditionVariable
+    def wait(_mutex, timeout = nil)
+      raise ThreadError, "no other thread could end this wait" unless timeout
+      Kernel.sleep(timeout)
+      self
+    end
+
+    def signal = self
+    def broadcast = self
+  end
+end
+
+Mutex = Thread::Mutex unless Object.const_defined?(:Mutex)
+ConditionVariable = Thread::ConditionVariable unless Object.const_defined?(:ConditionVariable)
