@@ -8,6 +8,7 @@ mod bench;
 mod docs;
 mod run;
 mod setup;
+mod statics;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +35,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Build foolsgold as one static file for each processor, below target/foolsgold/
+    Static {
+        /// Only for this one; may be repeated
+        #[arg(long, value_enum)]
+        target: Vec<statics::Processor>,
+    },
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -56,6 +63,7 @@ fn main() -> anyhow::Result<()> {
             test::all(installed.as_ref())
         }
         Chore::Docs { check } => docs::generate(check),
+        Chore::Static { target } => statics::all(&target),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

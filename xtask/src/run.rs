@@ -49,8 +49,12 @@ pub fn debug_binary() -> anyhow::Result<PathBuf> {
 fn build(package: &str, profile: &[&str], folder: &str) -> anyhow::Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     must(&cargo, &[&["build", "--quiet", "--package", package, "--bin", package], profile].concat())?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
-    Ok(target.join(folder).join(package))
+    Ok(target().join(folder).join(package))
+}
+
+/// Where cargo builds.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
 /// An empty folder for one chore, below the temporary folder.

@@ -1,6 +1,7 @@
 //! Benchmarks of underpin against its peers: interleaved runs, medians with intervals, one table per benchmark.
 
 mod aa;
+mod foolsgold;
 mod generators;
 mod hyperfine;
 mod load;
@@ -47,6 +48,12 @@ pub enum Name {
     Python,
     /// The same of Node
     Node,
+    /// foolsgold beside Thin, Puma and h2o, as the seed compares them
+    Foolsgold,
+    /// foolsgold on glibc and musl with each allocator
+    FoolsgoldAllocators,
+    /// foolsgold over a million requests in each mode, and among hostile ones; rounds: of 25,000 requests
+    FoolsgoldSoak,
 }
 
 impl Name {
@@ -55,6 +62,7 @@ impl Name {
         match self {
             Name::Aa => 25,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
+            Name::Foolsgold | Name::FoolsgoldAllocators => 8,
             Name::Ruby | Name::Python | Name::Node => 5,
             _ => 40,
         }
@@ -79,6 +87,9 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Load => ("load", generators::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
+        Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
+        Name::FoolsgoldAllocators => ("foolsgold-allocators", foolsgold::allocators(rounds)?),
+        Name::FoolsgoldSoak => ("foolsgold-soak", foolsgold::soak(rounds)?),
         Name::Node => ("node", workload::run(workload::NODE, rounds)?),
     };
     println!("{text}");

@@ -93,9 +93,23 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// xorshift64*: the same resamples every time, so a table can be computed again from the same times.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
+    /// Each seed, not 0, has numbers of its own.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The numbers below `count` in an order drawn anew.
+    pub fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for at in (1..count).rev() {
+            order.swap(at, self.below(at + 1));
+        }
+        order
+    }
+
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

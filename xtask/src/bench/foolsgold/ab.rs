@@ -1,0 +1,109 @@
+//! `ab`, as the seed calls it: no connection is kept alive.
+
+use anyhow::{Context, bail};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What one run of ab told; times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Requests in a second.
+    pub rate: f64,
+    /// Nine of ten answers took no longer.
+    pub p90: f64,
+    /// 99 of 100 answers took no longer.
+    pub p99: f64,
+}
+
+/// Runs `ab -c CONNECTIONS -n REQUESTS -l`.
+///
+/// # Errors
+/// Where ab is missing, or a single request fails or is answered with anything but 2xx.
+pub fn run(port: u16, path: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
+    wait_for_ports();
+    call(&[], port, path, connections, requests, folder)
+}
+
+/// The same with `-k`: connections are kept alive.
+///
+/// # Errors
+/// As [`run`].
+pub fn kept_alive(port: u16, path: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
+    call(&["-k"], port, path, connections, requests, folder)
+}
+
+fn call(
+    options: &[&str],
+    port: u16,
+    path: &str,
+    connections: u32,
+    requests: u32,
+    folder: &Path,
+) -> anyhow::Result<Figures> {
+    let csv = folder.join("ab.csv");
+    let mut command = Command::new("ab");
+    command
+        .args(options)
+        .args(["-q", "-l", "-c", &connections.to_string(), "-n", &requests.to_string(), "-e"])
+        .arg(&csv);
+    command.arg(format!("http://127.0.0.1:{port}{path}")).stdin(Stdio::null());
+    let output = command.output().context("cannot start ab (package apache2-utils)")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let failed = number(&text, "Failed requests:")? + number(&text, "Non-2xx responses:").unwrap_or(0.0);
+    let complete = number(&text, "Complete requests:")?;
+    if failed > 0.0 || complete < f64::from(requests) {
+        bail!("{command:?}: of {requests} requests {complete} were answered, {failed} wrongly");
+    }
+    let shares = fs::read_to_string(csv)?;
+    let rate = number(&text, "Requests per second:")?;
+    Ok(Figures { rate, p90: share(&shares, "90")?, p99: share(&shares, "99")? })
+}
+
+/// A percentile in seconds; the file has thousandths of milliseconds, the text whole ones.
+fn share(csv: &str, percent: &str) -> anyhow::Result<f64> {
+    let line = csv.lines().find_map(|line| line.strip_prefix(percent)?.strip_prefix(','));
+    line.and_then(|text| text.parse::<f64>().ok()).map(|ms| ms / 1e3).context("ab wrote no percentiles")
+}
+
+/// The first number behind a label.
+fn number(text: &str, label: &str) -> anyhow::Result<f64> {
+    let rest = text.lines().find_map(|line| line.trim().strip_prefix(label));
+    let word = rest.and_then(|rest| rest.split_whitespace().next());
+    word.and_then(|word| word.parse().ok()).with_context(|| format!("no {label:?} in the output of ab"))
+}
+
+/// Waits while so many closed connections linger (TIME_WAIT, 60 s) that the next run could find no port. Each server has
+/// a port of its own and Linux reuses lingering ones on the loopback (tcp_tw_reuse=2), so below that they do not matter.
+fn wait_for_ports() {
+    let room = f64::from(64_000 - 10_000);
+    let deadline = Instant::now() + Duration::from_secs(70);
+    while lingering() > room && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn lingering() -> f64 {
+    let text = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("TCP:")).unwrap_or_default();
+    let mut words = line.split(' ').skip_while(|word| *word != "tw").skip(1);
+    words.next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_as_ab_writes_them() {
+        let text = "Complete requests:      1000\nFailed requests:        0\n\
+                    Requests per second:    5123.45 [#/sec] (mean)\n";
+        assert_eq!(number(text, "Requests per second:").unwrap(), 5123.45);
+        assert!(number(text, "Non-2xx responses:").is_err());
+        assert_eq!(share("Percentage served,Time in ms\n0,0.1\n90,2.345\n99,4.5\n", "90").unwrap(), 0.002345);
+    }
+}

@@ -1,0 +1,160 @@
+//! foolsgold as one static file: musl linked in, for x86-64 by musl-gcc, for aarch64 by zig from PyPI.
+//!
+//! zig is a whole C compiler with musl for every processor in one Python package; it is fetched into target/ and used for
+//! the C sources only. What it compiles is linked by the linker that comes with Rust.
+
+use crate::run;
+use anyhow::{Context, bail};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The release of zig that was tried.
+const ZIG: &str = "0.15.2";
+
+/// A processor that foolsgold is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Processor {
+    /// Intel and AMD, 64 bits
+    #[value(name = "x86_64")]
+    X86_64,
+    /// 64-bit ARM
+    Aarch64,
+}
+
+/// What serves memory to everything but the interpreters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocator {
+    /// The C library's.
+    System,
+    /// jemalloc.
+    Jemalloc,
+    /// mimalloc.
+    Mimalloc,
+}
+
+impl Allocator {
+    /// Its name, which is its feature's too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Allocator::System => "system",
+            Allocator::Jemalloc => "jemalloc",
+            Allocator::Mimalloc => "mimalloc",
+        }
+    }
+}
+
+/// The C library of a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linkage {
+    /// This machine's, shared.
+    Glibc,
+    /// musl, linked in.
+    Musl(Processor),
+}
+
+/// Builds the static files and says where they are.
+///
+/// # Errors
+/// Where a target or a compiler is missing, or the build fails.
+pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
+    let processors = if processors.is_empty() { &[Processor::X86_64, Processor::Aarch64] } else { processors };
+    for processor in processors {
+        let file = foolsgold(Linkage::Musl(*processor), Allocator::Mimalloc)?;
+        println!("{} ({:.1} MB)", file.display(), fs::metadata(&file)?.len() as f64 / 1e6);
+    }
+    Ok(())
+}
+
+/// Builds foolsgold as a user would get it, and says where it is: each kind has a place of its own.
+///
+/// # Errors
+/// As [`all`].
+pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathBuf> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "foolsgold",
+        "--bin",
+        "foolsgold",
+        "--no-default-features",
+    ]);
+    if allocator != Allocator::System {
+        command.args(["--features", allocator.name()]);
+    }
+    let target = run::target();
+    let mut folder = target.clone();
+    if let Linkage::Musl(processor) = linkage {
+        let triple = processor.triple();
+        command.args(["--target", triple]);
+        folder.push(triple);
+        if processor == Processor::Aarch64 {
+            with_zig(&mut command)?;
+        }
+    }
+    println!("+ {command:?}");
+    let status = command.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("foolsgold does not build ({status})");
+    }
+    // The next build of another kind would replace it.
+    let place = target.join("foolsgold").join(linkage.name()).join(allocator.name());
+    fs::create_dir_all(&place)?;
+    let file = place.join("foolsgold");
+    // A running one cannot be written to.
+    if file.exists() {
+        fs::remove_file(&file)?;
+    }
+    fs::copy(folder.join("release/foolsgold"), &file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}
+
+impl Linkage {
+    fn name(self) -> &'static str {
+        match self {
+            Linkage::Glibc => "glibc",
+            Linkage::Musl(processor) => processor.triple(),
+        }
+    }
+}
+
+impl Processor {
+    /// Rust's name of the static target.
+    pub fn triple(self) -> &'static str {
+        match self {
+            Processor::X86_64 => "x86_64-unknown-linux-musl",
+            Processor::Aarch64 => "aarch64-unknown-linux-musl",
+        }
+    }
+}
+
+/// Lets a build for aarch64 compile C with zig and link with Rust's own linker.
+fn with_zig(command: &mut Command) -> anyhow::Result<()> {
+    let folder = run::target().join("zig");
+    let zig = folder.join("ziglang/zig");
+    let version = Command::new(&zig).arg("version").output().map(|output| output.stdout).unwrap_or_default();
+    if String::from_utf8_lossy(&version).trim() != ZIG {
+        let (package, place) = (format!("ziglang=={ZIG}"), folder.display().to_string());
+        let quiet = ["-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", &place, &package];
+        run::must("python3", &quiet).context("zig comes from PyPI by pip (package python3-pip)")?;
+    }
+    // cc passes clang's name of the target, which zig does not know.
+    let compiler = "for word do shift; case $word in --target=*) ;; *) set -- \"$@\" \"$word\" ;; esac; done\n\
+                    exec ZIG cc -target aarch64-linux-musl \"$@\"";
+    for (name, variable, line) in [
+        ("cc", "CC_aarch64_unknown_linux_musl", compiler),
+        ("ar", "AR_aarch64_unknown_linux_musl", "exec ZIG ar \"$@\""),
+    ] {
+        let script = folder.join(name);
+        let text = format!("#!/bin/sh\n{}\n", line.replace("ZIG", &format!("'{}'", zig.display())));
+        fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        command.env(variable, script);
+    }
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
+    Ok(())
+}
