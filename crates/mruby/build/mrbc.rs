@@ -1,0 +1,43 @@
+//! mruby's own compiler, for the machine that builds.
+
+use crate::{Failure, Place, files, run, variable};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program.
+pub struct Compiler(PathBuf);
+
+/// Builds it: mruby's core without parts, its parser and its code generator.
+pub fn build(place: &Place) -> Result<Compiler, Failure> {
+    let host = variable("HOST")?;
+    let parser = place.mruby.join("mrbgems/mruby-compiler/core");
+    let mut build = cc::Build::new();
+    // No optimisation: it compiles a hundred kilobytes of Ruby once, and takes longer to build than to run.
+    build.target(&host).host(&host).opt_level(0).debug(false).warnings(false).cargo_metadata(false);
+    build.flag_if_supported("-w").out_dir(place.out.join("host"));
+    build.include(place.mruby.join("include")).include(&parser);
+    for define in ["MRB_NO_PRESYM", "MRB_NO_GEMS", "MRB_UTF8_STRING"] {
+        build.define(define, None);
+    }
+    build.files(files(&place.mruby.join("src"), "c"));
+    build.files([parser.join("codegen.c"), parser.join("y.tab.c")]);
+    build.files(files(&place.mruby.join("mrbgems/mruby-bin-mrbc/tools/mrbc"), "c"));
+    let objects = build.try_compile_intermediates()?;
+    let program = place.out.join("host/mrbc");
+    let mut link = build.try_get_compiler()?.to_command();
+    run(link.args(&objects).arg("-o").arg(&program).arg("-lm"))?;
+    Ok(Compiler(program))
+}
+
+impl Compiler {
+    /// Ruby files as C structures that need no loading, under a name.
+    pub fn to_c(&self, ruby: &[PathBuf], name: &str) -> Result<String, Failure> {
+        let mut command = Command::new(&self.0);
+        command
+            .arg(format!("-B{name}"))
+            .args(["-S", "-s", "-o-"])
+            .args(ruby.iter().map(|path| path as &dyn AsRef<Path>).map(AsRef::as_ref));
+        let text = run(&mut command)?;
+        String::from_utf8(text).map_err(|_| Failure(format!("mrbc wrote something else than text for {name}")))
+    }
+}

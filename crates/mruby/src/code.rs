@@ -1,0 +1,73 @@
+//! Ruby's text and bytecode.
+
+use crate::error::{Outcome, Raise};
+use crate::ruby::Ruby;
+use crate::sys;
+use crate::value::Value;
+use std::ffi::CString;
+
+impl<'r> Ruby<'r> {
+    /// Runs a text at the top level and gives its last value.
+    ///
+    /// # Errors
+    /// `SyntaxError`, its message beginning with file and line; or what it raises.
+    pub fn eval(self, text: &str, file: &str, line: u32) -> Outcome<'r> {
+        self.check_quiet();
+        let file = file_name(file)?;
+        let mut source = source(text.as_bytes(), &file, line);
+        let mut result = 0;
+        // SAFETY: text and name are there for the call.
+        let status = unsafe { sys::fg_eval(self.fg(), &raw mut source, &raw mut result) };
+        self.outcome(status, result)
+    }
+
+    /// Compiles a text to bytecode, with what backtraces need. It is good for this version of mruby only.
+    ///
+    /// # Errors
+    /// `SyntaxError`, its message beginning with file and line.
+    pub fn compile(self, text: &str, file: &str) -> Outcome<'r, Vec<u8>> {
+        self.check_quiet();
+        let file = file_name(file)?;
+        let mut source = source(text.as_bytes(), &file, 1);
+        let mut result = 0;
+        // SAFETY: text and name are there for the call.
+        let status = unsafe { sys::fg_compile(self.fg(), &raw mut source, &raw mut result) };
+        self.outcome(status, result)?;
+        // SAFETY: what was compiled lies in the arena until it is freed here.
+        unsafe {
+            let bytecode = std::slice::from_raw_parts(source.bytecode, source.size).to_vec();
+            sys::fg_free_bytecode(self.fg(), &raw mut source);
+            Ok(bytecode)
+        }
+    }
+
+    /// Runs bytecode at the top level. It must come from [`Ruby::compile`]: mruby trusts it.
+    ///
+    /// # Errors
+    /// `ScriptError` where it is none of this version; or what it raises.
+    pub fn load(self, bytecode: &[u8]) -> Outcome<'r> {
+        self.check_quiet();
+        let mut source = source(bytecode, c"", 1);
+        let mut result = 0;
+        // SAFETY: the bytes are there for the call, and copied where they are kept.
+        let status = unsafe { sys::fg_load(self.fg(), &raw mut source, &raw mut result) };
+        self.outcome(status, result)
+    }
+
+    /// A local name for `eval` at line 1, for tests and small things.
+    ///
+    /// # Errors
+    /// As [`Ruby::eval`].
+    pub fn run(self, text: &str) -> Outcome<'r, Value<'r>> {
+        self.eval(text, "(eval)", 1)
+    }
+}
+
+fn file_name<'r>(file: &str) -> Outcome<'r, CString> {
+    CString::new(file).map_err(|_| Raise::new("ArgumentError", "a file name has a zero byte"))
+}
+
+fn source(text: &[u8], file: &std::ffi::CStr, line: u32) -> sys::Source {
+    let (text, length) = (text.as_ptr().cast(), text.len());
+    sys::Source { text, length, file: file.as_ptr(), line, bytecode: std::ptr::null_mut(), size: 0 }
+}

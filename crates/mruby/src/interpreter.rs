@@ -1,0 +1,209 @@
+//! An interpreter, from outside.
+
+use crate::error::{Error, Outcome};
+use crate::host::Host;
+use crate::region::{Region, stack_of_thread};
+use crate::ruby::Ruby;
+use crate::stop::{Stopper, Stopping};
+use crate::sys;
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+/// What an interpreter may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory, all told; also the most that [`Interpreter::limit_memory`] can give later. It costs address space
+    /// only.
+    pub memory: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { memory: 256 << 20 }
+    }
+}
+
+/// Bytes of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// In use now, garbage included.
+    pub used: usize,
+    /// The most that ever was in use (since the snapshot, where one is restored).
+    pub used_peak: usize,
+    /// What the interpreter stretches over now.
+    pub extent: usize,
+    /// The most it stretched over since the last restore.
+    pub extent_peak: usize,
+    /// What it may stretch over.
+    pub limit: usize,
+}
+
+/// One mruby interpreter. It stays on its thread.
+pub struct Interpreter {
+    stopping: Stopping,
+    host: Box<Host>,
+    region: Region,
+    not_send: PhantomData<*mut ()>,
+}
+
+/// Beyond the limit, for putting an exception into words.
+const RESERVE: usize = 1 << 20;
+/// What stays of the stack for C and Rust below Ruby.
+const STACK_RESERVE: usize = 1 << 20;
+
+impl Interpreter {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// Where there is no address space for it, or the limit is less than an empty interpreter needs (about half a megabyte).
+    pub fn new(limits: Limits) -> Result<Interpreter, Error> {
+        let size = limits.memory.saturating_add(RESERVE);
+        let region = Region::new(size).map_err(|error| Error::Create(error.to_string()))?;
+        let host = Box::new(Host::new());
+        let stack = stack_of_thread().map_or(0, |(end, size)| end + STACK_RESERVE.min(size / 4));
+        let callbacks = Host::callbacks();
+        let address: *const Host = &raw const *host;
+        // SAFETY: the region is ours and outlives the interpreter; so does the host, whose address stays.
+        let fg = unsafe {
+            let host = address.cast_mut().cast();
+            sys::fg_open(region.base().cast(), region.size(), stack as *const _, host, &raw const callbacks)
+        };
+        if fg.is_null() {
+            return Err(Error::Create(format!("{} bytes of memory are too few", limits.memory)));
+        }
+        host.fg.set(fg);
+        host.arena.set(region.base().cast());
+        let mut interpreter = Interpreter { stopping: Stopping::new(fg), host, region, not_send: PhantomData };
+        interpreter.limit_memory(limits.memory);
+        Ok(interpreter)
+    }
+
+    fn fg(&self) -> *mut sys::Fg {
+        self.host.fg.get()
+    }
+
+    /// Whether it can be used: not after a run was stopped midway or a native panicked, until it is restored.
+    #[must_use]
+    pub fn usable(&self) -> bool {
+        // SAFETY: reads a flag.
+        let interrupted = unsafe { sys::fg_was_interrupted(self.fg()) } != 0;
+        !interrupted && self.host.panic.borrow().is_none()
+    }
+
+    /// What a native said when it panicked, since the last restore.
+    #[must_use]
+    pub fn panic(&self) -> Option<String> {
+        self.host.panic.borrow().clone()
+    }
+
+    /// Everything with Ruby's values happens in here.
+    ///
+    /// # Errors
+    /// What the body lets out, in words.
+    pub fn enter<T>(&mut self, body: impl for<'r> FnOnce(Ruby<'r>) -> Outcome<'r, T>) -> Result<T, Error> {
+        if !self.usable() {
+            return Err(Error::Unusable);
+        }
+        let _frame = Frame::new(self.fg());
+        let ruby = Ruby::new(&self.host);
+        let result = body(ruby).map_err(|raise| ruby.error(raise));
+        // SAFETY: clears two pointers.
+        unsafe { sys::fg_forget_traces(self.fg()) };
+        result
+    }
+
+    /// Sets how much memory it may use from now on. A snapshot keeps the limit with which it was taken.
+    pub fn limit_memory(&mut self, bytes: usize) {
+        let most = self.region.size() - RESERVE.min(self.region.size());
+        let limit = self.region.base().wrapping_add(bytes.min(most));
+        // SAFETY: the head of the arena; nothing runs.
+        unsafe {
+            let arena = self.host.arena.get();
+            ((*arena).limit, (*arena).soft) = (limit, limit);
+        }
+    }
+
+    /// How much memory it uses.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        // SAFETY: the head of the arena; nothing runs.
+        let arena = unsafe { &*self.host.arena.get() };
+        let extent = |end: *mut u8| end as usize - self.region.base() as usize;
+        Memory {
+            used: arena.used,
+            used_peak: arena.used_peak,
+            extent: extent(arena.top),
+            extent_peak: extent(arena.peak),
+            limit: extent(arena.limit),
+        }
+    }
+
+    /// Switches the collector on or off. Where memory becomes short it is switched on again.
+    pub fn enable_gc(&mut self, on: bool) {
+        // SAFETY: sets a flag; nothing runs.
+        unsafe { sys::fg_set_gc(self.fg(), on.into()) };
+    }
+
+    /// Collects all garbage, also where the collector is off.
+    pub fn full_gc(&mut self) {
+        // SAFETY: nothing runs; what raises stays inside.
+        unsafe {
+            let on = sys::fg_gc_is_on(self.fg());
+            sys::fg_set_gc(self.fg(), 1);
+            sys::fg_full_gc(self.fg());
+            sys::fg_set_gc(self.fg(), on);
+        }
+    }
+
+    /// Stops the run that comes next (or, from another thread, goes on). Stoppers that were given out before do nothing from
+    /// now on.
+    #[must_use]
+    pub fn stopper(&mut self) -> Stopper {
+        self.stopping.next_run();
+        self.stopping.stopper()
+    }
+
+    /// Something that natives find by its type: [`Ruby::data`]. One of each type; a later one takes the place of an earlier.
+    pub fn insert_data<T: 'static>(&mut self, item: T) {
+        let item: Rc<dyn Any> = Rc::new(item);
+        self.host.data.borrow_mut().insert(TypeId::of::<T>(), item);
+    }
+}
+
+impl Drop for Interpreter {
+    fn drop(&mut self) {
+        self.stopping.close();
+        // With each block an allocation of its own, each must be freed; else the region's end is the end of all.
+        let all = cfg!(mruby_sanitize);
+        // SAFETY: the last use.
+        unsafe { sys::fg_close(self.fg(), all.into()) };
+    }
+}
+
+impl fmt::Debug for Interpreter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interpreter").field("memory", &self.memory()).finish_non_exhaustive()
+    }
+}
+
+/// Values of an entry end with it, also when it panics.
+struct Frame {
+    fg: *mut sys::Fg,
+    level: i32,
+}
+
+impl Frame {
+    fn new(fg: *mut sys::Fg) -> Frame {
+        // SAFETY: reads a count.
+        Frame { fg, level: unsafe { sys::fg_arena_level(fg) } }
+    }
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        // SAFETY: the interpreter is alive; it is borrowed by the entry.
+        unsafe { sys::fg_arena_back_to(self.fg, self.level) };
+    }
+}
