@@ -109,7 +109,7 @@ fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Res
 }
 
 /// Whether rustup has a target now.
-fn add_target(target: &str, instead: &str) -> bool {
+pub fn add_target(target: &str, instead: &str) -> bool {
     let added = run::must("rustup", &["target", "add", target]);
     if let Err(error) = &added {
         println!("{error:#}: {instead}");

@@ -3,11 +3,12 @@
 //! zig is a whole C compiler with musl for every processor in one Python package; it is fetched into target/ and used for
 //! the C sources only. What it compiles is linked by the linker that comes with Rust.
 
-use crate::run;
+use crate::bench::{Running, free_port, get};
+use crate::{run, setup};
 use anyhow::{Context, bail};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The release of zig that was tried.
@@ -54,17 +55,58 @@ pub enum Linkage {
     Musl(Processor),
 }
 
-/// Builds the static files and says where they are.
+/// Builds the static files, proves that they are static and serve, and says where they are. Without a processor named,
+/// one whose core library rustup cannot fetch is left out, with a sentence.
 ///
 /// # Errors
-/// Where a target or a compiler is missing, or the build fails.
+/// Where a compiler is missing, a build fails, or a file is not as it should be.
 pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
-    let processors = if processors.is_empty() { &[Processor::X86_64, Processor::Aarch64] } else { processors };
-    for processor in processors {
+    let every = [Processor::X86_64, Processor::Aarch64];
+    for processor in if processors.is_empty() { &every } else { processors } {
+        let there = setup::add_target(processor.triple(), "no static foolsgold for it");
+        if !there && processors.is_empty() {
+            continue;
+        }
         let file = foolsgold(Linkage::Musl(*processor), Allocator::Mimalloc)?;
-        println!("{} ({:.1} MB)", file.display(), fs::metadata(&file)?.len() as f64 / 1e6);
+        is_static(&file)?;
+        serves(*processor, &file)?;
+        let megabytes = fs::metadata(&file)?.len() as f64 / 1e6;
+        println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
     }
     Ok(())
+}
+
+/// No loader is asked for and no library: all that a static file must not do.
+fn is_static(file: &Path) -> anyhow::Result<()> {
+    let output = Command::new("readelf").args(["-lWd"]).arg(file).output().context("cannot start readelf")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || !text.contains("LOAD") {
+        bail!("readelf cannot read {}", file.display());
+    }
+    match text.lines().find(|line| line.contains("INTERP") || line.contains("(NEEDED)")) {
+        Some(line) => bail!("{} is not static: {}", file.display(), line.trim()),
+        None => Ok(()),
+    }
+}
+
+/// It answers a request, on an emulated processor where it is for another one.
+fn serves(processor: Processor, file: &Path) -> anyhow::Result<()> {
+    let port = free_port()?;
+    let mut command = match processor {
+        Processor::Aarch64 if std::env::consts::ARCH != "aarch64" => {
+            let mut command = Command::new("qemu-aarch64");
+            command.arg(file);
+            command
+        }
+        _ => Command::new(file),
+    };
+    command.args(["--bind", &format!("127.0.0.1:{port}")]);
+    let folder = run::scratch("static")?;
+    let running = Running::spawn(&file.display().to_string(), command, port, "/fools-gold", &folder)?;
+    let again = get(running.port, "/fools-gold/prefork")?;
+    drop(running);
+    fs::remove_dir_all(&folder)?;
+    if again == 200 { Ok(()) } else { bail!("{}: /fools-gold/prefork is answered with {again}", file.display()) }
 }
 
 /// Builds foolsgold as a user would get it, and says where it is: each kind has a place of its own.

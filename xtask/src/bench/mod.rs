@@ -18,6 +18,8 @@ mod tree;
 mod underpin_bench;
 mod workload;
 
+pub use foolsgold::{Running, free_port, get};
+
 use anyhow::Context;
 use std::fs;
 

@@ -12,13 +12,13 @@ mod server;
 mod soak;
 
 pub use allocators::run as allocators;
+pub use server::{Running, free_port, get};
 pub use soak::run as soak;
 
 use super::stats::{Random, Sample};
 use crate::run;
 use ab::Figures;
 use contender::{ALL, Contender, Server};
-use server::Running;
 use std::path::{Path, PathBuf};
 
 /// Connections, as the seed has them.
