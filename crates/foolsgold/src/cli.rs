@@ -1,6 +1,7 @@
-//! The command line. It becomes a [`Config`] or a [`Pack`] and knows nothing of what is done with them.
+//! The command line. It becomes a [`Config`] or [`pack::Options`] and knows nothing of what is done with them.
 
 use crate::config::{AccessFormat, Bind, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles};
+use crate::pack;
 use crate::work::Mode;
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -34,17 +35,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Put an application into a copy of this program: one file that serves it
-    Pack(Pack),
-}
-
-/// `foolsgold pack`.
-#[derive(Debug, Args, PartialEq, Eq)]
-pub struct Pack {
-    /// The application's folder, with its config.ru
-    pub folder: PathBuf,
-    /// The program to write
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    Pack(pack::Options),
 }
 
 /// How to serve.
@@ -239,8 +230,11 @@ mod tests {
 
     #[test]
     fn pack_is_a_command_of_its_own() {
-        let Some(Command::Pack(pack)) = parse(&["pack", "app/", "-o", "server"]).command else { panic!("no pack") };
-        assert_eq!(pack, Pack { folder: "app/".into(), output: "server".into() });
+        let Some(Command::Pack(pack)) = parse(&["pack", "app/", "-o", "server", "--exclude", "spec"]).command else {
+            panic!("no pack")
+        };
+        assert_eq!((pack.app, pack.output), ("app/".into(), "server".into()));
+        assert_eq!((pack.with_source, pack.exclude), (false, vec!["spec".to_owned()]));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     let program = place.out.join("host/mrbc");
     let mut link = build.try_get_compiler()?.to_command();
     run(link.args(&objects).arg("-o").arg(&program).arg("-lm"))?;
+    println!("cargo::metadata=mrbc={}", program.display());
     Ok(Compiler(program))
 }
 

@@ -2,16 +2,18 @@
 //!
 //! The packed executable is this one's own bytes, then the files, then an index, then a trailer ([`format`]). Nothing is
 //! compressed: bytecode and templates are small beside the executable, and unpacking them would cost every start time
-//! and memory. The same folder and the same foolsgold give the same bytes. Compiling is passed in, so that this knows no
-//! interpreter.
+//! and memory. The same folder and the same foolsgold give the same bytes. Only [`compile`] knows an interpreter; [`pack`]
+//! is given it.
 
 mod collect;
+mod compile;
 mod elf;
 pub mod format;
 mod read;
 mod write;
 
 pub use collect::{MAX_BYTES, MAX_FILES};
+pub use compile::compile;
 pub use read::{PACKED, Packed};
 pub use write::{Options, Report, pack};
 
