@@ -4,6 +4,7 @@ use crate::error::{Error, Outcome};
 use crate::host::Host;
 use crate::region::{Region, stack_of_thread};
 use crate::ruby::Ruby;
+use crate::snapshot::Snapshot;
 use crate::stop::{Stopper, Stopping};
 use crate::sys;
 use std::any::{Any, TypeId};
@@ -44,6 +45,7 @@ pub struct Memory {
 pub struct Interpreter {
     stopping: Stopping,
     host: Box<Host>,
+    pub(crate) kept: Option<Snapshot>,
     region: Region,
     not_send: PhantomData<*mut ()>,
 }
@@ -75,13 +77,26 @@ impl Interpreter {
         }
         host.fg.set(fg);
         host.arena.set(region.base().cast());
-        let mut interpreter = Interpreter { stopping: Stopping::new(fg), host, region, not_send: PhantomData };
+        let mut interpreter =
+            Interpreter { stopping: Stopping::new(fg), host, kept: None, region, not_send: PhantomData };
         interpreter.limit_memory(limits.memory);
         Ok(interpreter)
     }
 
-    fn fg(&self) -> *mut sys::Fg {
+    pub(crate) fn fg(&self) -> *mut sys::Fg {
         self.host.fg.get()
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    pub(crate) fn stopping(&self) -> &Stopping {
+        &self.stopping
     }
 
     /// Whether it can be used: not after a run was stopped midway or a native panicked, until it is restored.

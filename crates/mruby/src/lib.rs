@@ -19,8 +19,10 @@ mod native;
 mod objects;
 mod region;
 mod ruby;
+mod snapshot;
 mod stop;
 mod sys;
+mod track;
 mod value;
 
 pub use bulk::Field;
@@ -30,6 +32,7 @@ pub use name::{Name, Sym};
 pub use native::Args;
 pub use objects::Kept;
 pub use ruby::{Bytes, Ruby};
+pub use snapshot::{Method, Restored};
 pub use stop::Stopper;
 pub use value::{Kind, Value};
 

@@ -1,0 +1,291 @@
+//! Keeping the state of an interpreter, and going back to it.
+//!
+//! A snapshot holds the bytes of the arena up to its top, which is everything that Ruby can change. What is made later lies
+//! above and is forgotten by setting the top back, which happens by itself: the arena's head is among the bytes. Going back
+//! costs as much as the pages of the snapshot that were written meanwhile, where the system can tell them.
+//!
+//! What must not be the same after each restore: the default generator of random numbers is given new state each time, and
+//! numbers of objects (`object_id`) that came after the snapshot are never given twice. Time goes on by itself.
+
+use crate::error::Error;
+use crate::interpreter::Interpreter;
+use crate::region::PAGE;
+use crate::sys;
+use crate::track::{Run, Tracker};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+/// How an interpreter goes back to its snapshot. All give the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// All bytes are copied: best for less than a megabyte.
+    Copy,
+    /// The pages that were written are copied; the kernel tells which (Linux 6.7 and later).
+    Scan,
+    /// The pages that were written are thrown away and come back from a file in memory. Works anywhere; each page costs a
+    /// fault.
+    Remap,
+}
+
+/// What a restore did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// How.
+    pub method: Method,
+    /// Bytes that were copied, or thrown away to be mapped anew.
+    pub bytes: usize,
+    /// Time that it took.
+    pub time: Duration,
+}
+
+/// Below this, a copy of everything is cheaper than asking which pages were written.
+const COPY_BELOW: usize = 128 << 10;
+/// A request may leave so much memory above the snapshot resident for the next one.
+const KEEP_RESIDENT: usize = 512 << 10;
+/// With the collector off, a request may make so much before it is switched on.
+const COLLECT_AFTER: usize = 8 << 20;
+/// After so many restores, pages that were written once and then no more are let go.
+const FORGET_AFTER: u32 = 512;
+
+/// The kept bytes.
+pub(crate) struct Snapshot {
+    way: Way,
+    /// Whole pages from the base of the region.
+    span: usize,
+    /// A bit for each 16 bytes: whether an object begins there. C reads it.
+    born: Box<[u64]>,
+}
+
+enum Way {
+    Copy { image: Box<[u8]> },
+    Scan { image: Box<[u8]>, tracker: Tracker, rounds: u32 },
+    Remap { file: std::fs::File },
+}
+
+impl Way {
+    fn method(&self) -> Method {
+        match self {
+            Way::Copy { .. } => Method::Copy,
+            Way::Scan { .. } => Method::Scan,
+            Way::Remap { .. } => Method::Remap,
+        }
+    }
+}
+
+impl Interpreter {
+    /// Keeps the state as it is now, after collecting garbage; it takes the place of an earlier snapshot. The collector is off
+    /// from now on, and switched on again where a request makes more than eight megabytes. Without a method, the best one
+    /// for the size that this system has is taken.
+    ///
+    /// # Errors
+    /// Where a run was interrupted, or the system does not have the method.
+    pub fn snapshot(&mut self, method: Option<Method>) -> Result<(), Error> {
+        if cfg!(mruby_sanitize) {
+            return Err(Error::Snapshot("built for the sanitizer, without an arena".to_owned()));
+        }
+        if !self.usable() {
+            return Err(Error::Unusable);
+        }
+        // SAFETY: reads whether anything runs.
+        if unsafe { sys::fg_is_idle(self.fg()) } == 0 {
+            return Err(Error::Busy);
+        }
+        self.drop_snapshot();
+        self.stopping().next_run();
+        self.enable_gc(true);
+        self.full_gc();
+        let span = self.set_apart()?;
+        self.enable_gc(false);
+        let born = self.born(span)?;
+        self.host().kept();
+        let failed = |error: io::Error| Error::Snapshot(error.to_string());
+        let way = match method {
+            Some(method) => self.way(method, span).map_err(failed)?,
+            None if span < COPY_BELOW => self.way(Method::Copy, span).map_err(failed)?,
+            None => self.way(Method::Scan, span).or_else(|_| self.way(Method::Remap, span)).map_err(failed)?,
+        };
+        // SAFETY: the bits stay where they are until the snapshot is dropped.
+        unsafe { sys::fg_set_born(self.fg(), born.as_ptr(), born.len() * 64) };
+        self.kept = Some(Snapshot { way, span, born });
+        Ok(())
+    }
+
+    /// The method of the snapshot, where there is one.
+    #[must_use]
+    pub fn snapshot_method(&self) -> Option<Method> {
+        self.kept.as_ref().map(|kept| kept.way.method())
+    }
+
+    /// The size of the snapshot in bytes.
+    #[must_use]
+    pub fn snapshot_size(&self) -> usize {
+        self.kept.as_ref().map_or(0, |kept| kept.span)
+    }
+
+    fn drop_snapshot(&mut self) {
+        // SAFETY: C forgets the bits before they go.
+        unsafe { sys::fg_set_born(self.fg(), ptr::null(), 0) };
+        self.kept = None;
+    }
+
+    /// Lets the memory of requests begin on a page of its own.
+    fn set_apart(&mut self) -> Result<usize, Error> {
+        // SAFETY: nothing runs.
+        if unsafe { sys::fg_set_apart(self.fg()) } != sys::OK {
+            return Err(Error::OutOfMemory);
+        }
+        let base = self.region().base();
+        // SAFETY: the head of the arena; nothing runs. Blocks begin eight bytes before a multiple of sixteen.
+        unsafe {
+            let arena = self.host().arena.get();
+            let span = ((*arena).top as usize - base as usize).next_multiple_of(PAGE);
+            let top = base.wrapping_add(span + 8);
+            if top > (*arena).limit {
+                return Err(Error::OutOfMemory);
+            }
+            ((*arena).top, (*arena).peak, (*arena).keep) = (top, top, top);
+            (*arena).used_peak = (*arena).used;
+            (*arena).soft = top.wrapping_add(COLLECT_AFTER).min((*arena).limit);
+            Ok(span)
+        }
+    }
+
+    fn born(&mut self, span: usize) -> Result<Box<[u64]>, Error> {
+        let mut born = vec![0_u64; span.div_ceil(16 * 64)].into_boxed_slice();
+        // SAFETY: there is a bit for each place of the arena where an object can be.
+        if unsafe { sys::fg_mark_born(self.fg(), born.as_mut_ptr()) } != sys::OK {
+            return Err(Error::OutOfMemory);
+        }
+        Ok(born)
+    }
+
+    fn bytes(&self, span: usize) -> &[u8] {
+        // SAFETY: the first pages of the region, all mapped; nothing runs.
+        unsafe { std::slice::from_raw_parts(self.region().base(), span) }
+    }
+
+    fn way(&self, method: Method, span: usize) -> io::Result<Way> {
+        let base = self.region().base();
+        match method {
+            Method::Copy => Ok(Way::Copy { image: self.bytes(span).into() }),
+            Method::Scan => {
+                let tracker = Tracker::new(base, span)?;
+                Ok(Way::Scan { image: self.bytes(span).into(), tracker, rounds: 0 })
+            }
+            Method::Remap => {
+                // SAFETY: a call with a name.
+                let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), libc::MFD_CLOEXEC) };
+                if fd < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                // SAFETY: a descriptor that was just made.
+                let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+                file.write_all_at(self.bytes(span), 0)?;
+                let (flags, access) = (libc::MAP_PRIVATE | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
+                // SAFETY: takes the place of pages of ours that have the same bytes.
+                let mapped = unsafe { libc::mmap(base.cast(), span, access, flags, file.as_raw_fd(), 0) };
+                if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Way::Remap { file }) }
+            }
+        }
+    }
+
+    /// Goes back to the snapshot, also after a stop or a panic. Whatever Rust still has of values made meanwhile is void;
+    /// what their objects held of Rust's is dropped. Stoppers given out before do nothing any more.
+    ///
+    /// # Errors
+    /// Where there is no snapshot, or the system refuses; then the interpreter must be dropped.
+    pub fn restore(&mut self) -> Result<Restored, Error> {
+        let begun = Instant::now();
+        let Some(mut kept) = self.kept.take() else {
+            return Err(Error::Snapshot("there is none".to_owned()));
+        };
+        self.stopping().next_run();
+        let base = self.region().base();
+        // SAFETY: the head of the arena; nothing runs.
+        let peak = unsafe { (*self.host().arena.get()).peak } as usize - base as usize;
+        let restored = kept.write_back(base);
+        let method = kept.way.method();
+        let span = kept.span;
+        self.kept = Some(kept);
+        // SAFETY: sets a flag.
+        unsafe { sys::fg_forget_interruption(self.fg()) };
+        let bytes = match restored {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                *self.host().panic.borrow_mut() = Some(error.to_string());
+                return Err(Error::Snapshot(error.to_string()));
+            }
+        };
+        if peak > span + KEEP_RESIDENT {
+            let from = span + KEEP_RESIDENT;
+            let len = peak.next_multiple_of(PAGE).min(self.region().size()) - from;
+            // SAFETY: pages of ours above the snapshot, in which nothing is left.
+            unsafe { libc::madvise(base.wrapping_add(from).cast(), len, libc::MADV_DONTNEED) };
+        }
+        self.host().restored();
+        // SAFETY: the generator is an object of the snapshot.
+        unsafe { sys::fg_randomise(self.fg()) };
+        Ok(Restored { method, bytes, time: begun.elapsed() })
+    }
+
+    /// Where the state differs from the snapshot, as an offset; apart from the random generator's state, which is meant to.
+    /// For tests.
+    #[must_use]
+    pub fn differs_from_snapshot(&self) -> Option<usize> {
+        let kept = self.kept.as_ref()?;
+        let mut image = match &kept.way {
+            Way::Copy { image } | Way::Scan { image, .. } => image.to_vec(),
+            Way::Remap { file } => {
+                let mut image = vec![0; kept.span];
+                file.read_exact_at(&mut image, 0).ok()?;
+                image
+            }
+        };
+        // SAFETY: asks for an address.
+        let random = unsafe { sys::fg_random_of(self.fg()) } as usize - self.region().base() as usize;
+        let now = self.bytes(kept.span);
+        image[random..random + 16].copy_from_slice(&now[random..random + 16]);
+        if *now == image[..] { None } else { now.iter().zip(&image).position(|(now, then)| now != then) }
+    }
+}
+
+impl Snapshot {
+    /// Gives how many bytes it took.
+    fn write_back(&mut self, base: *mut u8) -> io::Result<usize> {
+        let span = self.span;
+        debug_assert!(self.born.len() * 1024 >= span);
+        match &mut self.way {
+            Way::Copy { image } => {
+                // SAFETY: both are as long, and apart.
+                unsafe { ptr::copy_nonoverlapping(image.as_ptr(), base, span) };
+                Ok(span)
+            }
+            Way::Scan { image, tracker, rounds } => {
+                let mut bytes = 0;
+                tracker.written(|Run { start, end, .. }| {
+                    let (from, len) = (start as usize - base as usize, (end - start) as usize);
+                    // SAFETY: pages within the span, which both have.
+                    unsafe { ptr::copy_nonoverlapping(image.as_ptr().add(from), base.add(from), len) };
+                    bytes += len;
+                })?;
+                *rounds += 1;
+                // Pages that each request writes are left as they are: to copy one costs less than to fault on it.
+                if *rounds >= FORGET_AFTER {
+                    *rounds = 0;
+                    tracker.forget()?;
+                }
+                Ok(bytes)
+            }
+            Way::Remap { .. } => {
+                // SAFETY: pages of a private mapping of ours, in which nothing is left.
+                if unsafe { libc::madvise(base.cast(), span, libc::MADV_DONTNEED) } != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(span)
+            }
+        }
+    }
+}
