@@ -133,6 +133,8 @@ class ERB
     def flush
       return if @text.empty?
       quoted = @text.split("\\", -1).join("\\\\").split("'", -1).join("\\'")
+      # A source's carriage returns are not kept.
+      quoted = quoted.split("\r", -1).join("' \"\\r\" '") if quoted.include?("\r")
       @source << "#{@out}.<<('" << quoted << "'); "
       @text = +""
     end

@@ -109,6 +109,7 @@ class StringIO
   end
 
   def each_byte
+    return to_enum(:each_byte) unless block_given?
     while (byte = getbyte)
       yield byte
     end
@@ -130,6 +131,7 @@ class StringIO
   end
 
   def each_char
+    return to_enum(:each_char) unless block_given?
     while (char = getc)
       yield char
     end

@@ -3,6 +3,7 @@
 require "rack/constants"
 require "rack/utils"
 require "rack/mock_response"
+require "rack/multipart"
 require "stringio"
 
 module Rack
@@ -127,7 +128,7 @@ module Rack
         type = "application/x-www-form-urlencoded"
         if params.is_a?(Hash)
           if upload?(params)
-            @input = Multipart.build_multipart(params)
+            @input = Rack::Multipart.build_multipart(params)
             type = "multipart/form-data; boundary=AaB03x"
           else
             @input = Utils.build_nested_query(params)
@@ -140,7 +141,7 @@ module Rack
         case value
         when Hash then value.values.any? { |one| upload?(one) }
         when Array then value.any? { |one| upload?(one) }
-        else Multipart::UploadedFile === value
+        else Rack::Multipart::UploadedFile === value
         end
       end
 

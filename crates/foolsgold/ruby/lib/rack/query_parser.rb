@@ -108,10 +108,9 @@ module Rack
     def decode(text, unescaper)
       return unescaper.call(text) if unescaper
       Utils.unescape(text)
-    rescue InvalidParameterError
-      raise
-    rescue ArgumentError => e
-      raise InvalidParameterError, e.message
+    rescue ArgumentError => error
+      raise error if error.is_a?(InvalidParameterError)
+      raise InvalidParameterError, error.message
     end
 
     def put(params, name, value, depth)

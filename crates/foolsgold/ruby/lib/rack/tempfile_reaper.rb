@@ -12,9 +12,9 @@ module Rack
       env["rack.tempfiles"] ||= []
       status, headers, body = @app.call(env)
       [status, headers, BodyProxy.new(body) { reap(env) }]
-    rescue Exception
+    rescue Exception => error
       reap(env)
-      raise
+      raise error
     end
 
     private

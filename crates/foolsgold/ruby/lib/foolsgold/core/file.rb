@@ -76,13 +76,15 @@ class File
       slash = path.rindex("/")
       return "." unless slash
       folder = bare(path[0, slash])
+      # Slashes at the start are one.
+      folder = folder[1, folder.size] while folder.start_with?("//")
       folder.empty? ? "/" : folder
     end
 
     def extname(path)
       name = basename(path)
       dot = name.rindex(".")
-      dot && dot > 0 && dot < name.size - 1 ? name[dot, name.size] : ""
+      dot && dot > 0 ? name[dot, name.size] : ""
     end
 
     def split(path) = [dirname(path), basename(path)]

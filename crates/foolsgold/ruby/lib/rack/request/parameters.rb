@@ -28,7 +28,8 @@ module Rack
           set_header("rack.request.form_hash", form)
         rescue => error
           set_header("rack.request.form_error", error)
-          raise
+          # mruby has no `raise` without an exception.
+          raise error
         end
       end
 

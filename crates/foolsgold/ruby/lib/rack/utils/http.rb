@@ -42,7 +42,11 @@ module Rack
                 DAYS[at.wday], at.day, MONTHS[at.month - 1], at.year, at.hour, at.min, at.sec)
       end
 
-      alias rfc2822 httpdate
+      # The same in the words of mail.
+      def rfc2822(time)
+        text = httpdate(time)
+        "#{text[0, text.size - 3]}-0000"
+      end
 
       # Seconds since 1970 of such a date, or nil. Only the form that HTTP says to send.
       def parse_httpdate(text)

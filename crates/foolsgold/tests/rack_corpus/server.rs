@@ -1,0 +1,119 @@
+//! The servers that run the corpus, each with all applications at once; a field of the request chooses one.
+
+use crate::spec::Case;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use underpin_test_support::Fixture;
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Debian's Thin, with CRuby and Rack 2.
+    Thin,
+    /// Debian's Puma, the same.
+    Puma,
+    /// foolsgold, restoring the interpreter after each request.
+    SharedNothing,
+    /// foolsgold with warm interpreters.
+    Prefork,
+    /// foolsgold with a new interpreter for each request.
+    Fresh,
+}
+
+/// A server that runs; gone when it is dropped.
+pub struct Server {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+    _folder: Fixture,
+}
+
+/// Long enough for a slow machine; only a server that does not start takes it.
+const START: Duration = Duration::from_secs(60);
+
+impl Server {
+    /// Starts one that serves these applications.
+    pub fn start(kind: Kind, cases: &[Case]) -> Server {
+        let folder = Fixture::new();
+        folder.write("config.ru", &dispatcher(cases));
+        // Between this and the server's start someone else could take the port; then the server says so and the test
+        // fails, rather than asking a stranger.
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a free port");
+        let rackup = folder.join("config.ru");
+        let mut command = command(kind, address, &rackup);
+        command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        let log = std::fs::File::create(folder.join("log")).expect("a log");
+        let child = command.stderr(log).spawn().unwrap_or_else(|error| panic!("{kind:?} does not start: {error}"));
+        let mut server = Server { child, address, _folder: folder };
+        server.wait(kind);
+        server
+    }
+
+    fn wait(&mut self, kind: Kind) {
+        let end = Instant::now() + START;
+        while TcpStream::connect(self.address).is_err() {
+            let ended = self.child.try_wait().expect("the state of a child");
+            let log = || std::fs::read_to_string(self._folder.join("log")).unwrap_or_default();
+            assert!(ended.is_none(), "{kind:?} ended with {ended:?}: {}", log());
+            assert!(Instant::now() < end, "{kind:?} does not listen: {}", log());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
+    let ruby = concat!(env!("CARGO_MANIFEST_DIR"), "/ruby/cruby");
+    let rackup = rackup.to_str().expect("a path in UTF-8");
+    let mut command;
+    match kind {
+        Kind::Thin => {
+            command = Command::new("thin");
+            command.args(["--threaded", "-q", "-e", "none", "-a", &host, "-p", &port, "-R", rackup, "start"]);
+            command.env("RUBYLIB", ruby);
+        }
+        Kind::Puma => {
+            command = Command::new("puma");
+            command.args(["-q", "-C", "-", "-e", "none", "-t", "1:4", "-b", &format!("tcp://{address}"), rackup]);
+            command.env("RUBYLIB", ruby);
+        }
+        Kind::SharedNothing | Kind::Prefork | Kind::Fresh => {
+            command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
+            command.args([rackup, "--bind", &address.to_string(), "--threads", "2"]);
+            command.args(match kind {
+                Kind::Prefork => &["--mode", "prefork"][..],
+                Kind::Fresh => &["--fresh"],
+                _ => &["--mode", "shared-nothing"],
+            });
+        }
+    }
+    command
+}
+
+/// A config.ru that loads all of them.
+fn dispatcher(cases: &[Case]) -> String {
+    let mut text = "require \"rack\"\nrequire \"foolsgold\"\ncorpus = {}\n".to_owned();
+    for case in cases {
+        text.push_str(&format!(
+            "corpus[{:?}] = Rack::Builder.parse_file({:?})\n",
+            case.name,
+            case.path.display().to_string()
+        ));
+    }
+    text.push_str(
+        "# Rack 2 gives options beside the application.\n\
+         corpus.each { |name, app| corpus[name] = app[0] if app.is_a?(Array) }\n\
+         run lambda { |env| corpus.fetch(env.delete(\"HTTP_X_CORPUS\")).call(env) }\n",
+    );
+    text
+}
