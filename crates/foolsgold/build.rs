@@ -1,27 +1,52 @@
-//! Embeds the Ruby library of `ruby/lib` in the executable.
+//! Embeds the Ruby library (`ruby/lib`) and the demonstration (`ruby/demo`) in the executable, compiled ahead where the
+//! file is Ruby.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("ruby/lib");
-    // A folder is looked at with all that lies in it.
-    println!("cargo:rerun-if-changed={}", folder.display());
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("ruby");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     println!("cargo:rerun-if-changed=build.rs");
     let mut names = Vec::new();
-    if folder.is_dir() {
-        collect(&folder, "", &mut names)?;
+    for part in ["lib", "demo"] {
+        // A folder is looked at with all that lies in it.
+        println!("cargo:rerun-if-changed={}", folder.join(part).display());
+        collect(&folder.join(part), &format!("{part}/"), &mut names)?;
     }
     names.sort();
     let mut text = format!("static LIBRARY: [Embedded; {}] = [\n", names.len());
-    for name in &names {
+    for (number, name) in names.iter().enumerate() {
         let file = folder.join(name);
+        let compiled = match env::var_os("DEP_MRUBY_MRBC") {
+            Some(mrbc) if is_ruby(name) => {
+                let compiled = out.join(format!("{number}.mrb"));
+                compile(Path::new(&mrbc), &folder, name, &compiled)?;
+                format!("Some(include_bytes!({:?}))", compiled.display().to_string())
+            }
+            _ => "None".to_owned(),
+        };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "    ({name:?}, include_bytes!({:?}), None),", file.display().to_string());
+        let _ = writeln!(text, "    ({name:?}, include_bytes!({:?}), {compiled}),", file.display().to_string());
     }
     text.push_str("];\n");
-    fs::write(Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join("library.rs"), text)
+    fs::write(out.join("library.rs"), text)
+}
+
+fn is_ruby(name: &str) -> bool {
+    [".rb", ".ru"].iter().any(|end| name.ends_with(end))
+}
+
+/// Compiles a file under the name that applications see, which backtraces and `__FILE__` then have. mrbc takes that from
+/// the name it is given, so it works in a folder that looks like `/foolsgold`.
+fn compile(mrbc: &Path, folder: &Path, name: &str, to: &Path) -> io::Result<()> {
+    let output = Command::new(mrbc).current_dir(folder).arg("-g").arg("-o").arg(to).arg(name).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
 /// Names of the files below a folder.

@@ -11,6 +11,7 @@ pub mod config;
 pub mod metrics;
 pub mod pack;
 pub mod pool;
+pub mod runtime;
 pub mod stdlib;
 pub mod vfs;
 pub mod work;

@@ -3,13 +3,19 @@
 use super::{Content, FileError, Files, VPath};
 use bytes::Bytes;
 
-/// Where applications see it: the last entry of `$LOAD_PATH`.
+/// Where all of it is: the library and the demonstration.
+const ROOT: &str = "/foolsgold";
+
+/// Where applications see the library: the last entry of `$LOAD_PATH`.
 pub const BUILTIN: &str = "/foolsgold/lib";
 
-/// One embedded file: its name below [`BUILTIN`], its source, and its bytecode where the build could compile it.
+/// The rackup file of the demonstration.
+pub const DEMONSTRATION: &str = "/foolsgold/demo/config.ru";
+
+/// One embedded file: its name below `/foolsgold`, its source, and its bytecode where the build could compile it.
 pub(crate) type Embedded = (&'static str, &'static [u8], Option<&'static [u8]>);
 
-// `LIBRARY`, sorted by name: build.rs writes it from `ruby/lib`.
+// `LIBRARY`, sorted by name: build.rs writes it from `ruby/lib` and `ruby/demo`.
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The built-in library.
@@ -17,13 +23,13 @@ include!(concat!(env!("OUT_DIR"), "/library.rs"));
 pub struct Builtin;
 
 impl Builtin {
-    /// Names below [`BUILTIN`], sorted.
+    /// Names below `/foolsgold`, sorted.
     pub fn names() -> impl Iterator<Item = &'static str> {
         LIBRARY.iter().map(|(name, ..)| *name)
     }
 
     fn find(path: &VPath) -> Option<&'static Embedded> {
-        let name = path.as_str().strip_prefix(BUILTIN)?.strip_prefix('/')?;
+        let name = path.as_str().strip_prefix(ROOT)?.strip_prefix('/')?;
         LIBRARY.binary_search_by(|(one, ..)| (*one).cmp(name)).ok().map(|at| &LIBRARY[at])
     }
 }
@@ -51,7 +57,7 @@ mod tests {
     fn every_embedded_file_is_found_under_its_name() {
         assert!(LIBRARY.is_sorted_by(|(a, ..), (b, ..)| a < b));
         for name in Builtin::names() {
-            let path = VPath::new(&format!("{BUILTIN}/{name}")).unwrap();
+            let path = VPath::new(&format!("{ROOT}/{name}")).unwrap();
             assert!(Builtin.read(&path).unwrap().is_some(), "{name}");
             assert_eq!(Builtin.identity(&path), Some(path));
         }

@@ -7,7 +7,7 @@ use super::{Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files below one folder, under their own paths.
 #[derive(Debug)]
@@ -66,6 +66,10 @@ impl Files for Disk {
         let real = Path::new(path.as_str()).canonicalize().ok().and_then(|real| VPath::from_disk(&real));
         // Elsewhere than below the root it could not be read.
         real.filter(|real| *real == self.root || real.below(&self.root).is_some()).unwrap_or_else(|| path.clone())
+    }
+
+    fn on_disk(&self, path: &VPath) -> Option<PathBuf> {
+        (*path == self.root || path.below(&self.root).is_some()).then(|| PathBuf::from(path.as_str()))
     }
 }
 

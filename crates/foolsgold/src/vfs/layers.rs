@@ -1,6 +1,7 @@
 //! Several sets of files as one.
 
 use super::{Content, FileError, Files, VPath};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Asks each set in turn; the first that has a file answers. The sets that are used lie below different roots.
@@ -31,5 +32,9 @@ impl Files for Layers {
 
     fn real_folder(&self, path: &VPath) -> VPath {
         self.0.iter().map(|files| files.real_folder(path)).find(|real| real != path).unwrap_or_else(|| path.clone())
+    }
+
+    fn on_disk(&self, path: &VPath) -> Option<PathBuf> {
+        self.0.iter().find_map(|files| files.on_disk(path))
     }
 }

@@ -10,14 +10,15 @@ mod layers;
 mod path;
 mod require;
 
-pub use builtin::{BUILTIN, Builtin};
+pub use builtin::{BUILTIN, Builtin, DEMONSTRATION};
 pub use disk::Disk;
 pub use layers::Layers;
 pub use path::VPath;
-pub use require::{Features, Found, RequireError};
+pub use require::{Features, Found, Mark, RequireError};
 
 use bytes::Bytes;
 use std::fmt::Debug;
+use std::path::PathBuf;
 
 /// The largest file that is read whole: a source, a template or a static file answered through Ruby.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -83,5 +84,10 @@ pub trait Files: Debug + Send + Sync {
     /// A folder's path once links are followed; as it is where the set has no links of folders, or no such folder.
     fn real_folder(&self, path: &VPath) -> VPath {
         path.clone()
+    }
+
+    /// Where the file or folder of that path is, or would be, on the disk; none where the set is not the disk's.
+    fn on_disk(&self, _path: &VPath) -> Option<PathBuf> {
+        None
     }
 }

@@ -1,0 +1,43 @@
+//! What became of a request that Ruby could not answer: the lines of the log, and the answer to the client.
+
+use crate::work::{Response, ResponseBody};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use mruby::{Error, Exception};
+use std::fmt::Write;
+
+/// `file:line: message (Class)` and the calls that led there, as Ruby prints an exception.
+pub(super) fn ruby_words(exception: &Exception) -> String {
+    let mut calls = exception.backtrace.iter();
+    let mut text = match calls.next() {
+        Some(place) => format!("{place}: {} ({})", exception.message, exception.class),
+        None => format!("{} ({})", exception.message, exception.class),
+    };
+    for call in calls {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n\tfrom {call}");
+    }
+    text
+}
+
+/// The same for everything else that ends a run.
+pub(super) fn words(error: &Error) -> String {
+    match error {
+        Error::Raised(exception) => ruby_words(exception),
+        other => other.to_string(),
+    }
+}
+
+/// The answer to the client: the reason only in development.
+pub(super) fn answer(status: StatusCode, reason: Option<&str>) -> Response {
+    let mut text = format!("{}\n", status.canonical_reason().unwrap_or("Error"));
+    if let Some(reason) = reason {
+        let _ = writeln!(text, "\n{reason}");
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    Response { status, headers, body: ResponseBody::Whole(Bytes::from(text)) }
+}

@@ -1,0 +1,211 @@
+//! `FoolsGold::Native`: what the Ruby library gets from Rust.
+
+use super::app::Level;
+use super::boot::State;
+use super::{input, stream};
+use crate::metrics::{MetricError, SECONDS};
+use crate::vfs::VPath;
+use crate::work::Mode;
+use mruby::{Args, Outcome, Raise, Ruby, Value};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Defines the module and what else is native of this server.
+pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
+    let outer = ruby.define_module("FoolsGold")?;
+    let native = ruby.define_module_under(outer, "Native")?;
+    ruby.define_singleton_method(native, "counter_get", counter_get)?;
+    ruby.define_singleton_method(native, "counter_add", counter_add)?;
+    ruby.define_singleton_method(native, "gauge_get", gauge_get)?;
+    ruby.define_singleton_method(native, "gauge_set", gauge_set)?;
+    ruby.define_singleton_method(native, "gauge_add", gauge_add)?;
+    ruby.define_singleton_method(native, "histogram_observe", histogram_observe)?;
+    ruby.define_singleton_method(native, "uuid", |ruby, _| ruby.str(uuid()?))?;
+    ruby.define_singleton_method(native, "log", log)?;
+    ruby.define_singleton_method(native, "write_error", write_error)?;
+    ruby.define_singleton_method(native, "read_file", read_file)?;
+    ruby.define_singleton_method(native, "stat_file", stat_file)?;
+    ruby.define_singleton_method(native, "list_folder", list_folder)?;
+    ruby.define_singleton_method(native, "folder", |ruby, _| ruby.str(State::of(ruby)?.folder.as_str()))?;
+    ruby.define_singleton_method(native, "monotonic", |ruby, _| ruby.float(monotonic().as_secs_f64()))?;
+    ruby.define_singleton_method(native, "pid", |ruby, _| ruby.int(i64::from(std::process::id())))?;
+    ruby.define_singleton_method(native, "output_write", stream::write)?;
+    ruby.define_singleton_method(native, "output_close", stream::close)?;
+    ruby.define_singleton_method(native, "sleep", sleep)?;
+    ruby.define_singleton_method(native, "mode", mode)?;
+    ruby.define_singleton_method(native, "input_read", input::read)
+}
+
+/// A metric by its name: found before, or asked for.
+fn metric<'r, T>(
+    cache: &RefCell<HashMap<Vec<u8>, Arc<T>>>,
+    name: &[u8],
+    make: impl FnOnce(&str) -> Result<Arc<T>, MetricError>,
+) -> Outcome<'r, Arc<T>> {
+    if let Some(found) = cache.borrow().get(name) {
+        return Ok(Arc::clone(found));
+    }
+    let made = make(&String::from_utf8_lossy(name)).map_err(|error| Raise::new("ArgumentError", error.to_string()))?;
+    cache.borrow_mut().insert(name.to_vec(), Arc::clone(&made));
+    Ok(made)
+}
+
+/// Words for metrics that an application made.
+const HELP: &str = "Kept by the application.";
+
+fn counter_get<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let state = State::of(ruby)?;
+    let make = |name: &str| state.registry.counter(name, HELP, &[]);
+    let counter = metric(&state.counters, &ruby.bytes(args.required(0)?)?, make)?;
+    ruby.int(i64::try_from(counter.get()).unwrap_or(i64::MAX))
+}
+
+fn counter_add<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let state = State::of(ruby)?;
+    let make = |name: &str| state.registry.counter(name, HELP, &[]);
+    let counter = metric(&state.counters, &ruby.bytes(args.required(0)?)?, make)?;
+    let change = u64::try_from(args.int(1)?).map_err(|_| Raise::new("ArgumentError", "a counter only grows"))?;
+    counter.add(change);
+    ruby.int(i64::try_from(counter.get()).unwrap_or(i64::MAX))
+}
+
+fn gauge<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r, Arc<crate::metrics::Gauge>> {
+    let state = State::of(ruby)?;
+    metric(&state.gauges, &ruby.bytes(args.required(0)?)?, |name| state.registry.gauge(name, HELP, &[]))
+}
+
+fn gauge_get<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    ruby.float(gauge(ruby, args)?.get())
+}
+
+fn gauge_set<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    gauge(ruby, args)?.set(float(args.required(1)?)?);
+    args.required(1)
+}
+
+fn gauge_add<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let gauge = gauge(ruby, args)?;
+    gauge.add(float(args.required(1)?)?);
+    ruby.float(gauge.get())
+}
+
+fn histogram_observe<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let state = State::of(ruby)?;
+    let make = |name: &str| state.registry.histogram(name, HELP, &[], &SECONDS);
+    metric(&state.histograms, &ruby.bytes(args.required(0)?)?, make)?.observe(float(args.required(1)?)?);
+    Ok(Value::NIL)
+}
+
+/// A random UUID (RFC 9562, version 4).
+fn uuid<'r>() -> Outcome<'r, String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Raise::new("RuntimeError", format!("no randomness: {error}")))?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let value = u128::from_be_bytes(bytes);
+    let part = |shift: u32, digits: u32| value >> shift & ((1 << (4 * digits)) - 1);
+    Ok(format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 8), part(80, 4), part(64, 4), part(48, 4), part(0, 12)))
+}
+
+/// A number of either kind.
+fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
+    let number = value.as_float().or_else(|| value.as_int().map(|whole| whole as f64));
+    number.ok_or_else(|| Raise::new("TypeError", "a number is wanted here"))
+}
+
+/// `log(level, text)`: the level as Logger names it.
+fn log<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let level = match args.string(0)?.as_str() {
+        "debug" | "info" => Level::Info,
+        "warn" => Level::Warning,
+        _ => Level::Error,
+    };
+    (State::of(ruby)?.journal)(level, ruby.string(args.required(1)?)?.trim_end_matches('\n'));
+    Ok(Value::NIL)
+}
+
+/// What `rack.errors` is given.
+fn write_error<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    (State::of(ruby)?.journal)(Level::Error, ruby.string(args.required(0)?)?.trim_end_matches('\n'));
+    Ok(Value::NIL)
+}
+
+fn place<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r, VPath> {
+    let name = ruby.string(args.required(0)?)?;
+    let path = State::of(ruby)?.folder.join(&name);
+    path.ok_or_else(|| Raise::new("ArgumentError", format!("`{name}` is no path")))
+}
+
+/// A file of the application, or nil where there is none.
+fn read_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let content = State::of(ruby)?.files.read(&place(ruby, args)?);
+    match content.map_err(|error| Raise::new("IOError", error.to_string()))? {
+        Some(content) => content.text().map_or(Ok(Value::NIL), |text| ruby.str(text)),
+        None => Ok(Value::NIL),
+    }
+}
+
+/// `[:file, bytes, seconds since 1970]` of a file, or nil; a folder of the disk is `:directory`.
+fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let (state, path) = (State::of(ruby)?, place(ruby, args)?);
+    let disk = state.files.on_disk(&path).and_then(|path| std::fs::metadata(path).ok());
+    let (kind, size, changed) = match disk {
+        Some(found) => {
+            let changed = found.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            let kind = if found.is_dir() { "directory" } else { "file" };
+            (kind, found.len(), changed.unwrap_or_default().as_secs())
+        }
+        None => match state.files.read(&path).map_err(|error| Raise::new("IOError", error.to_string()))? {
+            Some(content) => ("file", content.text().map_or(0, bytes::Bytes::len) as u64, 0),
+            None => return Ok(Value::NIL),
+        },
+    };
+    let number = |number: u64| ruby.int(i64::try_from(number).unwrap_or(i64::MAX));
+    ruby.array(&[ruby.symbol(kind)?, number(size)?, number(changed)?])
+}
+
+/// Names in a folder of the disk, sorted, or nil.
+fn list_folder<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let (state, path) = (State::of(ruby)?, place(ruby, args)?);
+    let entries = state.files.on_disk(&path).and_then(|path| std::fs::read_dir(path).ok());
+    let Some(entries) = entries else { return Ok(Value::NIL) };
+    let mut names: Vec<_> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    let names = names.iter().map(|name| ruby.str(name)).collect::<Result<Vec<_>, _>>()?;
+    ruby.array(&names)
+}
+
+/// Since some moment before the first request.
+fn monotonic() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
+
+/// Sleeps on this thread; it counts as Ruby's time, for nobody else can use the interpreter. In steps, between which a
+/// stop is seen.
+fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    const STEP: Duration = Duration::from_millis(20);
+    let seconds = float(args.required(0)?)?;
+    let whole = Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Raise::new("ArgumentError", "time interval must not be negative"))?;
+    let end = Instant::now() + whole;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Value::from_bool(true));
+        }
+        std::thread::sleep(left.min(STEP));
+        ruby.send(ruby.top_self(), "nil?", &[])?;
+    }
+}
+
+fn mode<'r>(ruby: Ruby<'r>, _: Args<'r>) -> Outcome<'r> {
+    let name = match State::of(ruby)?.mode {
+        Mode::SharedNothing => "shared-nothing",
+        Mode::Prefork => "prefork",
+        Mode::Fresh => "fresh",
+    };
+    ruby.str(name)
+}

@@ -1,0 +1,218 @@
+//! The worker of an interpreter thread: it has an interpreter for each mode that its requests asked for so far.
+
+use super::answer::{Answer, Body};
+use super::app::{App, Level};
+use super::boot::{Booted, State};
+use super::failure;
+use super::stream::{self, Reply, Sink};
+use crate::work::{BodyError, Effort, End, Job, Mode, Request, Response, ResponseBody, Slot, Worker};
+use anyhow::Context;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use mruby::{Error, Kind, Outcome, Ruby, Value};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One thread's worker.
+pub(super) struct RackWorker {
+    app: Arc<App>,
+    slot: Arc<dyn Slot>,
+    shared_nothing: Option<Booted>,
+    prefork: Option<Booted>,
+    /// What the rackup file says of modes.
+    routes: Vec<(String, Mode)>,
+}
+
+impl RackWorker {
+    /// Loads the application once, so that what is wrong with it is known before the first request.
+    pub(super) fn new(app: Arc<App>, slot: Arc<dyn Slot>) -> anyhow::Result<RackWorker> {
+        let mode = app.settings().mode;
+        let mut worker = RackWorker { app, slot, shared_nothing: None, prefork: None, routes: Vec::new() };
+        let booted = worker.boot(mode).map_err(|error| anyhow::anyhow!(failure::words(&error)));
+        let booted = booted.with_context(|| format!("cannot load {}", worker.app.settings().rackup))?;
+        worker.routes.clone_from(&booted.routes);
+        worker.put(mode, booted);
+        Ok(worker)
+    }
+
+    fn boot(&self, mode: Mode) -> Result<Booted, Error> {
+        Booted::new(&self.app, mode, &self.slot)
+    }
+
+    /// The interpreter of a mode, out of its place; made where there is none.
+    fn take(&mut self, mode: Mode) -> Result<Booted, Error> {
+        let kept = match mode {
+            Mode::SharedNothing => self.shared_nothing.take(),
+            Mode::Prefork => self.prefork.take(),
+            Mode::Fresh => None,
+        };
+        kept.map_or_else(|| self.boot(mode), Ok)
+    }
+
+    /// Puts it back for the next request; a fresh one is dropped.
+    fn put(&mut self, mode: Mode, booted: Booted) {
+        match mode {
+            Mode::SharedNothing => self.shared_nothing = Some(booted),
+            Mode::Prefork => self.prefork = Some(booted),
+            Mode::Fresh => {}
+        }
+    }
+
+    /// Makes an interpreter as the next request must find it. One that cannot be is not kept.
+    fn renew(&mut self, mode: Mode, booted: Booted, end: End) {
+        booted.state.forget();
+        match mode {
+            Mode::SharedNothing => return,
+            Mode::Prefork if end == End::OutOfMemory || !booted.interpreter.usable() => return,
+            Mode::Prefork | Mode::Fresh => {}
+        }
+        self.put(mode, booted);
+    }
+
+    fn note(&self, text: &str) {
+        (self.app.settings().journal)(Level::Error, text);
+    }
+
+    /// What a request that Ruby could not answer is answered with, and how it ended.
+    fn failed(&self, what: &str, error: &Error, body: Option<BodyError>) -> (Response, End) {
+        let words = failure::words(error);
+        if body.is_none() {
+            self.note(&format!("{what}: {words}"));
+        }
+        let (status, end) = match (error, body) {
+            (_, Some(BodyError::TooLarge)) => (StatusCode::PAYLOAD_TOO_LARGE, End::Raised),
+            (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, End::Raised),
+            (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, End::Raised),
+            (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, End::OutOfTime),
+            (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::OutOfMemory),
+            (_, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::Raised),
+        };
+        let shown = self.app.settings().development.then_some(words.as_str());
+        (failure::answer(status, shown), end)
+    }
+}
+
+impl Worker for RackWorker {
+    fn work(&mut self, job: Job) {
+        let Job { mut request, reply, queued } = job;
+        let began = Instant::now();
+        let mode = self.app.mode(request.uri.path(), &self.routes);
+        let effort = Effort { queued: began - queued, mode: Some(mode), ..Effort::default() };
+        let mut reply = Some(Reply { sender: reply, effort, began });
+        let mut booted = match self.take(mode) {
+            Ok(booted) => booted,
+            Err(error) => {
+                let (response, end) = self.failed("loading the application", &error, None);
+                finish(reply, response, end);
+                return;
+            }
+        };
+        let stopper = booted.interpreter.stopper();
+        self.slot.begin(
+            self.app.settings().budget,
+            Arc::new(move || {
+                stopper.stop();
+            }),
+        );
+        let result = serve(&mut booted, &mut request, &mut reply);
+        self.slot.end();
+        let mut end = End::Answered;
+        if let Err(error) = result {
+            let what = format!("{} {}", request.method, request.uri.path());
+            let body = booted.state.input.borrow().failure();
+            let (response, how) = self.failed(&what, &error, body);
+            finish(reply, response, how);
+            end = how;
+        }
+        self.renew(mode, booted, end);
+    }
+}
+
+fn finish(reply: Option<Reply>, response: Response, end: End) {
+    if let Some(mut reply) = reply {
+        reply.effort.end = end;
+        reply.send(response);
+    }
+}
+
+/// Calls the application and sends its answer. What is left in `reply` was not answered.
+fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) -> Result<(), Error> {
+    let Booted { interpreter, state, call, env, .. } = booted;
+    let result = interpreter.enter(|ruby| {
+        let environment = env.build(ruby, state, request)?;
+        let returned = ruby.send(ruby.kept(*call), "call", &[environment])?;
+        let answer = Answer::of(ruby, returned)?;
+        let (status, object) = (answer.status, answer.object);
+        let sent = send(ruby, state, answer, request, reply);
+        let closed = close(ruby, object);
+        let finished = env.finished(ruby, environment)?;
+        if ruby.array_len(finished) > 0 {
+            announce(ruby, finished, environment, status)?;
+        }
+        sent.and(closed)
+    });
+    if result.is_err()
+        && let Some(mut sink) = state.sink.borrow_mut().take()
+        && let Some(unanswered) = sink.abort()
+    {
+        *reply = Some(unanswered);
+    }
+    result
+}
+
+/// The answer on its way; a body that is written by and by is written here.
+fn send<'r>(
+    ruby: Ruby<'r>,
+    state: &State,
+    answer: Answer<'r>,
+    request: &Request,
+    reply: &mut Option<Reply>,
+) -> Outcome<'r, ()> {
+    let Answer { status, headers, object, body } = answer;
+    let Some(to) = reply.take() else { return Ok(()) };
+    let bodiless =
+        request.method == Method::HEAD || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status);
+    let body = match body {
+        Body::Whole(bytes) => ResponseBody::Whole(Bytes::from(bytes)),
+        Body::File(path) => ResponseBody::File(path),
+        Body::Each | Body::Call(_) if bodiless => ResponseBody::Whole(Bytes::new()),
+        Body::Each => {
+            *state.sink.borrow_mut() = Some(Sink::new(to, status, headers));
+            ruby.send_with_block(object, "each", &[], stream::each_block(ruby)?)?;
+            complete(state);
+            return Ok(());
+        }
+        Body::Call(callable) => {
+            *state.sink.borrow_mut() = Some(Sink::new(to, status, headers));
+            let stream = ruby.send(ruby.class("FoolsGold::Stream")?, "new", &[])?;
+            ruby.send(callable, "call", &[stream])?;
+            complete(state);
+            return Ok(());
+        }
+    };
+    to.send(Response { status, headers, body });
+    Ok(())
+}
+
+fn complete(state: &State) {
+    if let Some(mut sink) = state.sink.borrow_mut().take() {
+        sink.finish();
+    }
+}
+
+/// Closes the body where it can be closed: always, and once.
+fn close<'r>(ruby: Ruby<'r>, body: Value<'r>) -> Outcome<'r, ()> {
+    if body.kind() != Kind::Array && ruby.respond_to(body, "close")? {
+        ruby.send(body, "close", &[])?;
+    }
+    Ok(())
+}
+
+/// Rack 3's `rack.response_finished`: the last one first, each with env, status, headers and the exception.
+fn announce<'r>(ruby: Ruby<'r>, list: Value<'r>, env: Value<'r>, status: StatusCode) -> Outcome<'r, ()> {
+    let status = Value::from_small_int(i32::from(status.as_u16()));
+    for callable in ruby.array_values(list)?.into_iter().rev() {
+        ruby.send(callable, "call", &[env, status, ruby.hash()?, Value::NIL])?;
+    }
+    Ok(())
+}
