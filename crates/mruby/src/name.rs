@@ -57,6 +57,13 @@ impl<'r> Ruby<'r> {
         self.symbol_of(value).ok_or_else(|| Raise::new("TypeError", "a name is no symbol"))
     }
 
+    /// Whether code or data of this interpreter has such a name: a variable without one is read by nobody.
+    #[must_use]
+    pub fn is_interned(self, name: &str) -> bool {
+        // SAFETY: looks up bytes that are there for the call.
+        unsafe { sys::fg_intern_check(self.fg(), name.as_ptr().cast(), name.len()) != 0 }
+    }
+
     /// The name of a Symbol.
     #[must_use]
     pub fn symbol_of(self, value: Value<'r>) -> Option<Sym> {

@@ -9,10 +9,13 @@ pub mod digest;
 pub mod encoding;
 pub mod escape;
 pub mod json;
+mod native;
 pub mod random;
 pub mod regexp;
 pub mod time;
 pub mod uri;
+
+pub use native::{Environment, FEATURES, define, define_with};
 
 #[cfg(test)]
 mod oracle;

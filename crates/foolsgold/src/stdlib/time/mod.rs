@@ -73,7 +73,7 @@ pub enum TimeError {
     #[error("no time information in {0:?}")]
     NoTime(String),
     /// `Time.iso8601`.
-    #[error("invalid xmlschema date: {0:?}")]
+    #[error("invalid xmlschema format: {0:?}")]
     NotIso(String),
     /// `Time.httpdate`.
     #[error("not RFC 2616 compliant date: {0:?}")]

@@ -1,0 +1,182 @@
+//! The parts of this folder as methods inside of an interpreter, and the Ruby that is the thin rest of them.
+//!
+//! Natives hold names and places of classes, nothing of a request. What a match, a digest or a parsed text leaves behind are
+//! Ruby's own objects, so a restored heap has none of it.
+
+mod json;
+mod regexp;
+mod search;
+mod string;
+mod time;
+mod web;
+
+use mruby::{Args, Kept, Outcome, Raise, Ruby, Sym, Value};
+use std::sync::{Mutex, OnceLock};
+
+/// Which variables of the process's environment an application sees in `ENV`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Environment {
+    /// All.
+    #[default]
+    All,
+    /// Those with these names.
+    Only(Vec<String>),
+}
+
+impl Environment {
+    fn shows(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|one| one == name),
+        }
+    }
+}
+
+/// Names for `require` that are here from the start: to require them does nothing.
+pub const FEATURES: &[&str] = &[
+    "base64",
+    "cgi",
+    "cgi/escape",
+    "cgi/util",
+    "digest",
+    "digest/md5",
+    "digest/sha1",
+    "digest/sha2",
+    "json",
+    "json/ext",
+    "json/generic_object",
+    "openssl",
+    "securerandom",
+    "strscan",
+    "time",
+    "uri",
+    "zlib",
+];
+
+/// The Ruby on top, in the order of loading.
+const SOURCES: &[(&str, &str)] = &[
+    ("/foolsgold/stdlib/regexp.rb", include_str!("../../../ruby/stdlib_native/regexp.rb")),
+    ("/foolsgold/stdlib/string.rb", include_str!("../../../ruby/stdlib_native/string.rb")),
+    ("/foolsgold/stdlib/json.rb", include_str!("../../../ruby/stdlib_native/json.rb")),
+    ("/foolsgold/stdlib/time.rb", include_str!("../../../ruby/stdlib_native/time.rb")),
+    ("/foolsgold/stdlib/digest.rb", include_str!("../../../ruby/stdlib_native/digest.rb")),
+    ("/foolsgold/stdlib/uri.rb", include_str!("../../../ruby/stdlib_native/uri.rb")),
+    ("/foolsgold/stdlib/env.rb", include_str!("../../../ruby/stdlib_native/env.rb")),
+    ("/foolsgold/stdlib/strscan.rb", include_str!("../../../ruby/stdlib_native/strscan.rb")),
+];
+
+/// Where the classes are, and names that are used for each call.
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    regexp: Kept,
+    match_data: Kept,
+    source: Sym,
+    options: Sym,
+    data: Sym,
+    last_match: Sym,
+    new: Sym,
+    dup: Sym,
+    to_s: Sym,
+}
+
+/// Defines everything in a new interpreter, with all of the environment.
+///
+/// # Errors
+/// Where Ruby raises: only for want of memory.
+pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
+    define_with(ruby, &Environment::All)
+}
+
+/// Defines everything in a new interpreter.
+///
+/// # Errors
+/// Where Ruby raises: only for want of memory.
+pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r, ()> {
+    let object = ruby.object_class();
+    let regexp = ruby.define_class("Regexp", object)?;
+    let match_data = ruby.define_class("MatchData", object)?;
+    let foolsgold = ruby.define_module("FoolsGold")?;
+    let native = ruby.define_module_under(foolsgold, "Native")?;
+    let core = Core {
+        regexp: ruby.keep(regexp)?,
+        match_data: ruby.keep(match_data)?,
+        source: ruby.intern("@source")?,
+        options: ruby.intern("@options")?,
+        data: ruby.intern("@data")?,
+        last_match: ruby.intern("$~")?,
+        new: ruby.intern("new")?,
+        dup: ruby.intern("dup")?,
+        to_s: ruby.intern("to_s")?,
+    };
+    define_errors(ruby, regexp)?;
+    regexp::define(ruby, core)?;
+    string::define(ruby, core)?;
+    web::define(ruby, native)?;
+    json::define(ruby)?;
+    time::define(ruby, native)?;
+    let variables = ruby.hash()?;
+    for (name, value) in std::env::vars_os() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+            && environment.shows(name)
+        {
+            let (name, value) = (ruby.str(name)?, ruby.str(value)?);
+            ruby.hash_set(variables, ruby.freeze(name), ruby.freeze(value))?;
+        }
+    }
+    ruby.const_set(native, "ENVIRONMENT", variables)?;
+    load_sources(ruby)
+}
+
+fn define_errors<'r>(ruby: Ruby<'r>, regexp: Value<'r>) -> Outcome<'r, ()> {
+    let standard = ruby.class("StandardError")?;
+    let error = ruby.define_class("RegexpError", standard)?;
+    ruby.define_class_under(regexp, "TimeoutError", error)?;
+    let json = ruby.define_module("JSON")?;
+    let error = ruby.define_class_under(json, "JSONError", standard)?;
+    let parser = ruby.define_class_under(json, "ParserError", error)?;
+    ruby.define_class_under(json, "NestingError", parser)?;
+    ruby.define_class_under(json, "GeneratorError", error)?;
+    Ok(())
+}
+
+/// Loads the Ruby on top. It is compiled once for the process: bytecode follows from the sources alone.
+fn load_sources(ruby: Ruby<'_>) -> Outcome<'_, ()> {
+    static COMPILED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    static COMPILING: Mutex<()> = Mutex::new(());
+    if COMPILED.get().is_none() {
+        let _alone = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if COMPILED.get().is_none() {
+            let compiled =
+                SOURCES.iter().map(|(name, source)| ruby.compile(source, name)).collect::<Outcome<'_, Vec<_>>>()?;
+            COMPILED.get_or_init(|| compiled);
+        }
+    }
+    for bytecode in COMPILED.get().into_iter().flatten() {
+        ruby.load(bytecode)?;
+    }
+    Ok(())
+}
+
+fn raise<'r>(class: &'static str, message: impl std::fmt::Display) -> Raise<'r> {
+    Raise::new(class, message.to_string())
+}
+
+/// The bytes of an argument that must be a String; copied, since Ruby may change it while they are used.
+fn text<'r>(ruby: Ruby<'r>, args: &Args<'r>, index: usize) -> Outcome<'r, Vec<u8>> {
+    ruby.to_vec(args.required(index)?)
+}
+
+/// A count that is not negative, for what is made as large as asked; it stays below what an interpreter can hold.
+fn count<'r>(args: &Args<'r>, index: usize, default: usize) -> Outcome<'r, usize> {
+    match args.get(index) {
+        value if value.is_nil() => Ok(default),
+        value => match value.as_int().map(usize::try_from) {
+            Some(Ok(count)) if count <= 64 << 20 => Ok(count),
+            Some(_) => Err(raise("ArgumentError", "negative or too large a size")),
+            None => Err(raise("TypeError", "no implicit conversion into Integer")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

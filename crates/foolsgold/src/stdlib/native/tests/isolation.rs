@@ -1,0 +1,49 @@
+//! Nothing of one request is there in the next, and nothing comes twice that must not.
+
+use super::{evaluate, interpreter};
+
+#[test]
+fn two_interpreters_of_one_thread_share_nothing_but_compiled_patterns() {
+    let (mut one, mut other) = (interpreter(), interpreter());
+    assert_eq!(evaluate(&mut one, "'abc' =~ /b(.)/; ENV['ONE'] = '1'; $1"), "\"c\"");
+    assert_eq!(evaluate(&mut other, "[$~, $1, ENV['ONE']]"), "[nil, nil, nil]");
+    assert_eq!(evaluate(&mut other, "'abd' =~ /b(.)/; $1"), "\"d\"");
+    assert_eq!(evaluate(&mut one, "$1"), "\"c\"");
+}
+
+#[test]
+fn a_pattern_that_backtracks_for_ever_raises() {
+    let mut interpreter = interpreter();
+    let snippet = "/\\A(?=(a+)+$)(a|aa)+\\1b/ =~ 'a' * 5000";
+    assert_eq!(evaluate(&mut interpreter, snippet), "\"Regexp::TimeoutError: regexp match timeout\"");
+    assert_eq!(evaluate(&mut interpreter, "Regexp::TimeoutError.superclass"), "RegexpError");
+}
+
+#[test]
+fn the_environment_can_be_limited_to_names() {
+    let mut interpreter = mruby::Interpreter::new(mruby::Limits::default()).unwrap();
+    let only = crate::stdlib::Environment::Only(vec!["PATH".to_owned()]);
+    interpreter.enter(|ruby| crate::stdlib::define_with(ruby, &only)).unwrap();
+    assert_eq!(evaluate(&mut interpreter, "[ENV.keys, ENV['HOME']]"), "[[\"PATH\"], nil]");
+}
+
+#[test]
+fn a_hostile_text_ends_in_an_exception_and_no_more() {
+    let mut interpreter = interpreter();
+    for snippet in [
+        "JSON.parse('[' * 100_000)",
+        "JSON.parse('[' * 100_000, max_nesting: false)",
+        "a = []; 100_000.times { a = [a] }; JSON.generate(a, max_nesting: 0)",
+        "Regexp.new('(' * 100_000)",
+        "Regexp.new('(?:a{1000}){1000}{1000}')",
+        "SecureRandom.hex(1 << 60)",
+        "Time.at(0).strftime('%9999999999d' * 10).size > 0 ? raise('long') : 0",
+        "'x'.encode('UTF-8', 'nonsense')",
+        "MatchData.new[0]",
+        "Regexp.allocate =~ 'x'",
+    ] {
+        let shown = evaluate(&mut interpreter, snippet);
+        assert!(shown.contains("Error: ") || shown.contains("long"), "{snippet}: {shown}");
+    }
+    assert_eq!(evaluate(&mut interpreter, "'still' =~ /l/"), "3");
+}

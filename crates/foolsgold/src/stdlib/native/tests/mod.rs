@@ -1,0 +1,25 @@
+//! The same snippets in an interpreter and in CRuby; what they give is compared as `inspect` shows it.
+
+mod isolation;
+mod snippets;
+
+use super::define;
+use mruby::{Interpreter, Limits};
+
+/// A new interpreter with everything of this folder.
+fn interpreter() -> Interpreter {
+    let mut interpreter = Interpreter::new(Limits::default()).unwrap();
+    interpreter.enter(define).unwrap_or_else(|error| panic!("{error}"));
+    interpreter
+}
+
+/// What a snippet gives, or how it fails.
+fn evaluate(interpreter: &mut Interpreter, snippet: &str) -> String {
+    let whole = format!(
+        "begin\n{snippet}\nrescue StandardError, ScriptError, NoMemoryError => error\n\"#{{error.class}}: #{{error.message}}\"\nend.inspect"
+    );
+    match interpreter.enter(|ruby| ruby.string(ruby.eval(&whole, "snippet.rb", 0)?)) {
+        Ok(shown) => shown,
+        Err(error) => format!("{error}"),
+    }
+}

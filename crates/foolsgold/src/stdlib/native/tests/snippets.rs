@@ -1,0 +1,488 @@
+//! Tables of snippets, by class.
+
+use super::{evaluate, interpreter};
+use crate::stdlib::oracle::ruby;
+use serde_json::json;
+use underpin_test_support::need;
+
+/// Evaluates each in both, and tells all that differ.
+fn compare(snippets: &[&str]) {
+    let theirs = ruby(
+        "INPUT.map { |snippet| begin; eval(\"proc do\\n#{snippet}\\nend\").call; rescue StandardError, ScriptError => error; \"#{error.class}: #{error.message}\"; end.inspect }",
+        &json!(snippets),
+    );
+    let mut interpreter = interpreter();
+    let mut wrong = Vec::new();
+    for (snippet, expected) in snippets.iter().zip(theirs.as_array().unwrap()) {
+        let ours = evaluate(&mut interpreter, snippet);
+        if json!(ours) != *expected {
+            wrong.push(format!("{snippet}\n    CRuby {}\n    ours  {ours}", expected.as_str().unwrap()));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), snippets.len(), wrong.join("\n"));
+}
+
+#[test]
+fn regexp() {
+    need!("ruby");
+    compare(&[
+        "/a(.)c/ =~ 'xabc'",
+        "'xabc' =~ /a(.)c/; [$~[0], $1, $2, $~.pre_match, $~.post_match]",
+        "'xabc' =~ /a(.)c/; [$&, $`, $', $+]",
+        "'éxabc' =~ /a(.)c/",
+        "'x' =~ /y/; [$~, $1]",
+        "/a/.match('b')",
+        "/(?<year>\\d+)-(?<mon>\\d+)/.match('on 2026-11')",
+        "m = /(?<year>\\d+)-(?<mon>\\d+)/.match('on 2026-11'); [m[:year], m['mon'], m[0], m[1], m.names, m.captures, m.named_captures, m.begin(:mon), m.offset(1), m.end(0)]",
+        "m = /(.)(.)(x)?/.match('éab'); [m.to_a, m.begin(2), m.end(2), m.offset(3), m.pre_match, m.post_match, m.size, m.values_at(0, 2, -1), m.string, m.regexp]",
+        "/(.)/.match('abc', 1)[0]",
+        "/(.)/.match('abc', -1)[0]",
+        "/(.)/.match('abc', 9)",
+        "/b/.match('abc') { |m| m[0] * 2 }",
+        "/b/.match?('abc')",
+        "/b/.match?(nil)",
+        "/B/i.match?('abc')",
+        "'abc' =~ /b/; /x/.match?('y'); $~[0]",
+        "/b/ === 'abc'",
+        "/b/ === nil",
+        "/b/ === :abc",
+        "/b/ === 3",
+        "case 'hello 42' when /(\\d+)/ then $1 else 0 end",
+        "%w[apple bob cat].grep(/b/)",
+        "%w[apple bob cat].grep(/(.)b/) { $1 }",
+        "%w[apple bob cat].grep_v(/b/)",
+        "Regexp.escape('a.b*c [x] \\n-')",
+        "Regexp.union",
+        "Regexp.union('a.b', /c/i)",
+        "Regexp.union(['x', 'y'])",
+        "Regexp.union(/z/)",
+        "Regexp.new('a/b').inspect",
+        "Regexp.new('a b', Regexp::EXTENDED | Regexp::IGNORECASE).to_s",
+        "Regexp.new('a', true).options",
+        "Regexp.new(/x/m).options",
+        "/a/mix.options",
+        "/a/mix.source",
+        "/#{'a.b'}c/.source",
+        "/x#{/y/i}/.source",
+        "/a/ == /a/",
+        "/a/ == /a/i",
+        "/a/.eql?(/a/)",
+        "/a/.hash == /a/.hash",
+        "{ /a/ => 1 }[/a/]",
+        "/(?<a>.)(?<b>.)/.names",
+        "/(?<a>.)(?<a>.)/.named_captures",
+        "Regexp.new('(')",
+        "Regexp.new('[b-a]')",
+        "Regexp.new(3)",
+        "/a/ =~ 3",
+        "'ab' =~ 'a'",
+        "'ab'.match('b')[0]",
+        "'ab'.match('(')",
+        "'ab'.match?('b')",
+        "'ab'.match(/x/)",
+        "Regexp.last_match",
+        "'abc'.match(/b(.)/); [Regexp.last_match(0), Regexp.last_match(1)]",
+        ":abc =~ /c/",
+        ":abc.match?(/c/)",
+        "nil =~ /x/",
+        "/\\A[[:space:]]*\\z/.match?(\" \\n\")",
+        "/日(.)/.match('日本語').begin(1)",
+        "/x/.match('x').inspect",
+        "/(x)(y)?/.match('x').inspect",
+        "/(x)/.match('x') == /(x)/.match('x')",
+        "case { a: 1 } when Hash then 'h' end",
+        "if /(?<n>\\d+)/ =~ 'a12' then $~[:n] end",
+        "'foo.bar'.match(/(?<a>\\w+)\\.(?<b>\\w+)/)[:c]",
+        "'foo'.match(/o/)[5]",
+        "'foo'.match(/o/).begin(5)",
+        "/a/.frozen?",
+    ]);
+}
+
+#[test]
+fn strings_with_patterns() {
+    need!("ruby");
+    compare(&[
+        "'hello world'.scan(/o/)",
+        "'hello world'.scan(/(l)(.)/)",
+        "'hello'.scan('l')",
+        "out = []; 'a1b2'.scan(/([a-z])(\\d)/) { |a, b| out << [a, b, $~[0]] }; out",
+        "'été'.scan(/./)",
+        "'ab'.scan(//)",
+        "'hello'.sub('l', 'L')",
+        "'hello'.sub(/l/) { |m| m.upcase }",
+        "'hello'.gsub(/l/, 'L')",
+        "'hello'.gsub('l') { 'L' }",
+        "'hello'.gsub(/[el]/, 'e' => '3', 'l' => 1)",
+        "'hello'.gsub(/(l)(o)?/, '<\\\\1|\\\\2>')",
+        "'hello'.gsub(/(?<x>l)/, '[\\\\k<x>]')",
+        "'hello'.gsub(/l/, '\\\\0\\\\0')",
+        "'hello'.gsub(/l/, '\\\\\\\\')",
+        "'hello'.gsub(/x/, 'y')",
+        "'hello'.gsub(/(.)/) { $1.ord.to_s + ' ' }",
+        "'hello'.gsub(//, '-')",
+        "'hello'.gsub('', '-')",
+        "'été'.gsub(/t/, 'é')",
+        "'a.b.c'.gsub('.', '-')",
+        "'a+b'.sub('+', '\\\\0\\\\0')",
+        "'hello'.gsub(/l/).with_index.map { |m, i| \"#{m}#{i}\" }",
+        "s = +'hello'; [s.sub!(/l/, 'L'), s]",
+        "s = +'hello'; [s.gsub!(/l/, 'L'), s]",
+        "s = +'hello'; [s.gsub!(/x/, 'L'), s]",
+        "'hello'.gsub(/l/) { break 'out' }",
+        "'hello'.gsub(/l/) { raise ArgumentError, 'in a block' }",
+        "begin; 'hello'.freeze.gsub!(/l/, 'x'); rescue FrozenError => e; e.class; end",
+        "'hello'.gsub",
+        "'hello'.gsub(3, 'x')",
+        "'a,b;c'.split(/[,;]/)",
+        "'a1b2c3'.split(/(\\d)/)",
+        "'abc'.split(//)",
+        "'abc'.split('')",
+        "'été'.split('')",
+        "' a  b c '.split",
+        "' a  b c '.split(' ')",
+        "' a  b c '.split(/ /)",
+        "'a,b,c'.split(',')",
+        "'a,b,c'.split(',', 2)",
+        "'a,b,c,,'.split(',')",
+        "'a,b,c,,'.split(',', -1)",
+        "'a,b,c'.split(/,/, 2)",
+        "'a,b,c,,'.split(/,/, -1)",
+        "',a'.split(/,/)",
+        "''.split(/,/)",
+        "''.split(',')",
+        "'abc'.split(/b/, 1)",
+        "'ab'.split(//, -1)",
+        "'a b'.split(/\\s*/)",
+        "'aXbXc'.split('X') { |x| x }",
+        "'a  b'.split('  ')",
+        "'hello'[/l+/]",
+        "'hello'[/(h)(e)/, 2]",
+        "'hello'[/(?<v>[aeiou])/, 'v']",
+        "'hello'[/x/]",
+        "'hello'[1]",
+        "'hello'[1, 3]",
+        "'hello'[1..]",
+        "'hello'['ell']",
+        "'hello'.slice(/l+/)",
+        "'hello'.slice(1, 2)",
+        "s = +'hello'; s[/l+/] = 'L'; s",
+        "s = +'hello'; s[/(h)(e)/, 2] = 'E'; s",
+        "s = +'hello'; s[/x/] = 'L'",
+        "s = +'hello'; s[0] = 'J'; s",
+        "s = +'hello'; s[1, 2] = ''; s",
+        "s = +'hello'; [s.slice!(/l+/), s]",
+        "s = +'hello'; [s.slice!(0), s]",
+        "'hello'.index(/l/)",
+        "'hello'.index(/l/, 3)",
+        "'hello'.index('l', -2)",
+        "'hello'.index(/x/)",
+        "'étéa'.index(/a/)",
+        "'hello'.rindex(/l/)",
+        "'hello'.rindex(/l/, 2)",
+        "'hello'.rindex('l')",
+        "'hello'.rindex(/l+/)",
+        "'hello'.start_with?(/h(.)/)",
+        "'hello'.start_with?(/e/)",
+        "'hello'.start_with?('he', 'x')",
+        "'hello'.start_with?('x')",
+        "'hello'.start_with?(3)",
+        "'hello'.partition(/l+/)",
+        "'hello'.partition('l')",
+        "'hello'.partition(/x/)",
+        "'hello'.rpartition(/l/)",
+        "'hello'.rpartition('l')",
+        "'hello'.rpartition(/x/)",
+        "'a-b_c'.tr('-_', '  ')",
+        "\"a\\nb\\n\".each_line.to_a",
+        "'Hello World'.gsub(/[A-Z]/) { |c| '_' + c.downcase }",
+        "'hello_world'.gsub(/_(.)/) { $1.upcase }",
+        "'2026-11-21'.match(/(\\d+)-(\\d+)-(\\d+)/).captures.map(&:to_i)",
+        "'a=1&b=2'.split('&').map { |p| p.split('=', 2) }",
+        "'%41%42'.gsub(/%(\\h\\h)/) { $1.hex.chr }",
+        "'  lead'.sub(/\\A\\s+/, '')",
+        "\"a\\n\".gsub(/^/, '> ')",
+        "\"a\\nb\\n\".gsub(/^/, '> ')",
+        "\"a\\nb\".gsub(/$/, '!')",
+        "'1234567'.gsub(/(\\d)(?=(\\d{3})+$)/, '\\\\1,')",
+        "'CamelCaseString'.gsub(/([a-z])([A-Z])/, '\\\\1_\\\\2').downcase",
+    ]);
+}
+
+#[test]
+fn encodings() {
+    need!("ruby");
+    compare(&[
+        "'é'.encoding.to_s",
+        "'é'.encoding == Encoding::UTF_8",
+        "'é'.valid_encoding?",
+        "\"\\xff\".valid_encoding?",
+        "\"a\\xffb\".scrub",
+        "\"a\\xffb\".scrub('?')",
+        "\"a\\xffb\".scrub { |bytes| '<' + bytes.unpack1('H*') + '>' }",
+        "'é'.encode('ISO-8859-1').bytes",
+        "'é日'.encode('ISO-8859-1', undef: :replace).bytes",
+        "'é'.encode('US-ASCII', undef: :replace, replace: '!')",
+        "'日'.encode('ISO-8859-1')",
+        "begin; \"\\xff\".encode('UTF-16LE'); rescue Encoding::InvalidByteSequenceError => e; e.class; end",
+        "'é'.encode('UTF-16BE').bytes",
+        "\"caf\\xe9\".encode('UTF-8', 'ISO-8859-1')",
+        "\"caf\\xe9\".force_encoding('ISO-8859-1').is_a?(String)",
+        "'x'.force_encoding('nonsense')",
+        "Encoding::UTF_8.name",
+        "Encoding.default_external.name",
+        "Encoding.find('utf-8').name",
+        "'<a>'.encode(xml: :text)",
+        "'<\"a\">'.encode(xml: :attr)",
+        "'abc'.unpack1('H*')",
+        "'é'.b.bytes",
+        "'é'.bytesize",
+        "'abc'.ascii_only?",
+        "'é'.ascii_only?",
+    ]);
+}
+
+#[test]
+fn json() {
+    need!("ruby");
+    compare(&[
+        "JSON.parse('{\"a\":[1,2.5,null,true,\"x\"]}')",
+        "JSON.parse('{\"a\":{\"b\":1}}', symbolize_names: true)",
+        "JSON.parse('{\"a\":1}', { symbolize_names: true })",
+        "JSON.parse('[NaN]', allow_nan: true).first.nan?",
+        "JSON.parse('[[[1]]]', max_nesting: 2)",
+        "JSON.parse('9223372036854775807')",
+        "begin; JSON.parse('{'); rescue JSON::ParserError => e; e.class; end",
+        "JSON::ParserError.ancestors.include?(JSON::JSONError)",
+        "JSON::NestingError.superclass",
+        "JSON.parse('2')",
+        "begin; JSON.parse(nil); rescue TypeError => e; e.class; end",
+        "JSON.generate({ 'a' => [1, 2.5, nil, true, 'x'], b: :sym, 3 => {} })",
+        "JSON.generate([])",
+        "JSON.generate('é\"\\n')",
+        "JSON.generate(nil)",
+        "JSON.generate(1.0)",
+        "JSON.generate(1e20)",
+        "begin; JSON.generate(Float::NAN); rescue JSON::GeneratorError => e; e.class; end",
+        "begin; JSON.generate(-Float::INFINITY); rescue JSON::GeneratorError => e; e.class; end",
+        "JSON.generate([Float::NAN], allow_nan: true)",
+        "begin; JSON.generate(\"\\xff\"); rescue JSON::GeneratorError => e; e.class; end",
+        "JSON.pretty_generate({ 'a' => [1, { 'b' => [nil] }], 'c' => { 'd' => '' } })",
+        "JSON.generate([1, 2], array_nl: \"\\n\")",
+        "JSON.generate({ 'a' => 1 }, space: ' ', object_nl: ' ')",
+        "{ 'a' => 1 }.to_json",
+        "[1, 'x', nil].to_json",
+        "'x'.to_json",
+        ":x.to_json",
+        "nil.to_json",
+        "1.5.to_json",
+        "c = Class.new { def to_json(*a) = { 'own' => 1 }.to_json(*a) }; JSON.generate([c.new])",
+        "c = Class.new { def to_json(*a) = { 'own' => [1] }.to_json(*a) }; JSON.pretty_generate({ 'x' => c.new })",
+        "c = Class.new { def to_s = 'text' }; JSON.generate([c.new])",
+        "c = Class.new { def to_h = { a: 1 } }; JSON.generate(c.new.to_h)",
+        "JSON.generate({ 1 => 2, nil => 3, :a => 4 })",
+        "a = []; a << a; begin; JSON.generate(a); rescue JSON::NestingError => e; e.message; end",
+        "JSON.dump({ 'a' => nil })",
+        "JSON.load('[1]')",
+        "JSON.load(nil)",
+        "JSON.load('')",
+        "JSON['[1]']",
+        "JSON[[1]]",
+        "JSON.generate('</script>', escape_slash: true)",
+        "JSON.parse(JSON.generate({ 'k' => ['é', 1, -2.5e-10, nil, false] }))",
+        "JSON.generate(1..3)",
+        "Struct.new(:a).new(1).to_json.class",
+        "h = { 'b' => 1, 'a' => 2 }; JSON.generate(h)",
+        "begin; JSON.generate({ \"\\xff\" => 1 }); rescue => e; e.class; end",
+    ]);
+}
+
+#[test]
+fn times() {
+    need!("ruby");
+    compare(&[
+        "Time.at(1763766123, 123456).utc.strftime('%Y-%m-%d %H:%M:%S.%L %z %A %-d %e %j')",
+        "Time.at(0).utc.iso8601",
+        "Time.at(0, 123456).utc.iso8601(3)",
+        "Time.at(0).utc.xmlschema",
+        "Time.at(1763766123).httpdate",
+        "Time.at(1763766123).utc.rfc2822",
+        "Time.at(0).utc.to_s",
+        "Time.at(0).utc.inspect",
+        "Time.at(0, 120000).utc.inspect",
+        "Time.at(0).utc.ctime",
+        "Time.at(0).utc.strftime('%')",
+        "Time.parse('2026-11-21 12:34:56 UTC').to_i",
+        "Time.parse('2026-11-21T12:34:56+09:00').to_i",
+        "Time.iso8601('2026-11-21T12:34:56Z').to_i",
+        "Time.iso8601('2026-11-21T12:34:56.25Z').usec",
+        "Time.httpdate('Sat, 21 Nov 2026 12:34:56 GMT').to_i",
+        "Time.rfc2822('Sat, 21 Nov 2026 12:34:56 +0900').to_i",
+        "begin; Time.httpdate('x'); rescue ArgumentError => e; e.message; end",
+        "begin; Time.iso8601('x'); rescue ArgumentError => e; e.message; end",
+        "begin; Time.parse('x'); rescue ArgumentError => e; e.message; end",
+        "Time.strptime('21/Nov/2026:12:34:56 +0000', '%d/%b/%Y:%H:%M:%S %z').to_i",
+        "begin; Time.strptime('x', '%Y'); rescue ArgumentError => e; e.class; end",
+        "Time.utc(2026, 11, 21, 1, 2, 3).strftime('%F %T')",
+        "Time.utc(2026, 11, 21).utc_offset",
+        "Time.at(0, 999999).utc.round.to_i",
+        "Time.utc(2026, 1, 1) < Time.utc(2026, 1, 2)",
+        "(Time.utc(2026, 1, 2) - Time.utc(2026, 1, 1)).to_i",
+        "Time.utc(2026, 1, 2).monday?",
+        "Time.utc(2026, 1, 2).yday",
+        "Time.at(1.5).utc.usec",
+        "Time.utc(2026, 1, 2).nsec",
+        "Time.gm(2000).to_i",
+        "Time.utc(2026, 1, 2).to_json",
+    ]);
+}
+
+#[test]
+fn digests_and_base64() {
+    need!("ruby");
+    compare(&[
+        "Digest::SHA256.hexdigest('abc')",
+        "Digest::MD5.hexdigest('')",
+        "Digest::SHA1.base64digest('abc')",
+        "Digest::SHA384.digest('abc').bytesize",
+        "Digest::SHA512.new.update('a').update('bc').hexdigest == Digest::SHA512.hexdigest('abc')",
+        "d = Digest::SHA256.new; d << 'a' << 'bc'; d.to_s",
+        "d = Digest::SHA256.new; d << 'a'; [d.hexdigest, d.reset.hexdigest]",
+        "d = Digest::SHA256.new << 'a'; e = d.dup; e << 'b'; [d.hexdigest, e.hexdigest]",
+        "Digest::SHA2.new(512).hexdigest('abc')",
+        "Digest::SHA256.new.digest_length",
+        "Digest::SHA256.new.block_length",
+        "Digest::MD5.new.inspect",
+        "OpenSSL::HMAC.hexdigest('SHA256', 'key', 'text')",
+        "OpenSSL::HMAC.hexdigest(OpenSSL::Digest.new('sha1'), 'key', 'text')",
+        "OpenSSL::HMAC.digest('SHA512', 'k' * 200, 'text').bytesize",
+        "OpenSSL::HMAC.base64digest('SHA256', 'key', 'text')",
+        "h = OpenSSL::HMAC.new('key', 'SHA256'); h << 'te' << 'xt'; h.hexdigest",
+        "OpenSSL::Digest::SHA256.hexdigest('abc')",
+        "OpenSSL::Digest.new('SHA256').update('abc').hexdigest",
+        "begin; OpenSSL::Digest.new('nonsense'); rescue StandardError => e; e.class; end",
+        "OpenSSL.fixed_length_secure_compare('a', 'a')",
+        "OpenSSL.fixed_length_secure_compare('a', 'b')",
+        "OpenSSL.fixed_length_secure_compare('a', 'bc')",
+        "OpenSSL.secure_compare('a', 'bc')",
+        "Base64.encode64('a' * 50)",
+        "Base64.strict_encode64('é')",
+        "Base64.urlsafe_encode64('é?>', padding: false)",
+        "Base64.decode64('w6k=').bytes",
+        "Base64.strict_decode64('w6k')",
+        "Base64.urlsafe_decode64('w6k_Pg').bytes",
+        "SecureRandom.hex.size",
+        "SecureRandom.hex(4).size",
+        "SecureRandom.uuid =~ /\\A\\h{8}-\\h{4}-4\\h{3}-[89ab]\\h{3}-\\h{12}\\z/",
+        "SecureRandom.random_bytes(5).bytesize",
+        "SecureRandom.base64(3).size",
+        "SecureRandom.urlsafe_base64.match?(/\\A[-\\w]+\\z/)",
+        "SecureRandom.alphanumeric(12).match?(/\\A[a-zA-Z0-9]{12}\\z/)",
+        "(0...10).cover?(SecureRandom.random_number(10))",
+        "(5..6).cover?(SecureRandom.random_number(5..6))",
+        "SecureRandom.random_number.class",
+        "SecureRandom.hex(-1) rescue 'refused'",
+    ]);
+}
+
+#[test]
+fn uris_and_escapes() {
+    need!("ruby");
+    compare(&[
+        "u = URI.parse('http://user:pw@example.com:8080/a?b=c#d'); [u.class, u.scheme, u.user, u.password, u.host, u.port, u.path, u.query, u.fragment, u.request_uri, u.to_s]",
+        "URI.parse('https://example.com').port",
+        "URI.parse('https://example.com').request_uri",
+        "URI.parse('HTTP://example.com/').scheme",
+        "URI('http://example.com/').host",
+        "URI.parse('/a/b?c').path",
+        "URI.parse('mailto:a@b.c').class",
+        "URI.parse('mailto:a@b.c').opaque",
+        "URI.parse('urn:isbn:1').opaque",
+        "URI.parse('http://[::1]:3000/').hostname",
+        "begin; URI.parse('http://a b'); rescue URI::InvalidURIError => e; e.class; end",
+        "URI.join('http://a/b/c', '../d', 'e?f').to_s",
+        "(URI.parse('http://a/b/') + 'c').to_s",
+        "URI.parse('http://a:80/').to_s",
+        "URI.parse('http://a:81/').to_s",
+        "URI.parse('http://a') == URI.parse('http://a/')",
+        "u = URI.parse('http://a/b'); u.path = '/c'; u.query = 'd=e'; u.to_s",
+        "URI::HTTP.build(host: 'a', path: '/b', query: 'c').to_s",
+        "URI.encode_www_form(a: 1, b: [2, 3], c: nil, 'd e' => 'é&')",
+        "URI.encode_www_form([['a', 1], ['a', 2]])",
+        "URI.decode_www_form('a=1&b=%20+&c')",
+        "URI.encode_www_form_component('a b*~é')",
+        "URI.decode_www_form_component('a+b%C3%A9')",
+        "URI.decode_www_form_component('%zz')",
+        "URI::DEFAULT_PARSER.escape('/a b/é')",
+        "URI::DEFAULT_PARSER.unescape('%20+')",
+        "URI.extract('see http://a.b/c and mailto:x@y ok')",
+        "CGI.escape('a b*~é/')",
+        "CGI.unescape('a+b%C3%A9%zz')",
+        "CGI.escapeHTML(%q(<a href=\"x\">'&</a>))",
+        "CGI.unescapeHTML('&lt;&amp;&quot;&#39;&#x41;&nbsp;')",
+        "CGI.escape_html('<')",
+    ]);
+}
+
+#[test]
+fn env() {
+    need!("ruby");
+    compare(&[
+        "ENV['PATH'] == ENV.fetch('PATH')",
+        "ENV['SURELY_NOT_SET']",
+        "ENV.fetch('SURELY_NOT_SET', 'x')",
+        "ENV.fetch('SURELY_NOT_SET') { |name| name }",
+        "begin; ENV.fetch('SURELY_NOT_SET'); rescue KeyError => e; e.message; end",
+        "ENV.key?('PATH')",
+        "ENV['A_NEW_ONE'] = 'x'; ENV['A_NEW_ONE']",
+        "ENV['A_NEW_ONE'] ||= 'y'",
+        "ENV.delete('A_NEW_ONE')",
+        "ENV['A_NEW_ONE'] = 3",
+        "ENV[:sym]",
+        "ENV.to_h.class",
+        "ENV['PATH'].frozen?",
+    ]);
+}
+
+#[test]
+fn a_scanner_walks_over_a_text() {
+    need!("ruby");
+    let head = "require 'strscan' rescue nil\ns = StringScanner.new('test string 42')\n";
+    let snippets = [
+        "[s.scan(/\\w+/), s.scan(/\\w+/), s.scan(/\\s+/), s.pos, s.rest, s.eos?]",
+        "[s.check(/\\w+/), s.pos, s.match?(/\\w+/), s.skip(/\\w+/), s.pos]",
+        "[s.scan_until(/str/), s.pos, s.pre_match, s.matched, s.post_match]",
+        "[s.skip_until(/ /), s.getch, s.peek(3), s.bol?]",
+        "[s.exist?(/s/), s.check_until(/r/), s.pos]",
+        "s.scan(/(?<a>t)(e)/); [s[0], s[:a], s.matched_size]",
+        "s.scan(/test/); s.unscan; s.pos",
+        "s.terminate; [s.eos?, s.rest]",
+        "s.pos = 5; s.scan(/\\Astr/)",
+    ]
+    .map(|snippet| format!("{head}{snippet}"));
+    // Without `require` in the interpreter alone; it is the runtime's.
+    let mut interpreter = interpreter();
+    let theirs = ruby("INPUT.map { |snippet| eval(snippet).inspect }", &json!(snippets));
+    for (snippet, expected) in snippets.iter().zip(theirs.as_array().unwrap()) {
+        let ours = evaluate(&mut interpreter, &snippet.replace("require 'strscan' rescue nil\n", ""));
+        assert_eq!(json!(ours), *expected, "{snippet}");
+    }
+}
+
+#[test]
+fn floats_are_shown_with_the_fewest_digits() {
+    need!("ruby");
+    compare(&[
+        "0.1 + 0.2",
+        "1e20",
+        "1e-5",
+        "100.0",
+        "1.0 / 3",
+        "-0.0",
+        "1e15",
+        "\"#{0.5}\"",
+        "0.1.to_s",
+        "Float::INFINITY",
+        "[1.5]",
+    ]);
+}
