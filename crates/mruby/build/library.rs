@@ -2,7 +2,7 @@
 
 use crate::gems::Gem;
 use crate::mrbc::Compiler;
-use crate::{Failure, Place, files, presym};
+use crate::{Failure, Place, files, presym, repairs};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -82,7 +82,9 @@ pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(),
     sources.extend(gems.iter().flat_map(|gem| gem.c.iter().cloned()));
     sources.extend(generated.iter().cloned());
     sources.extend(files(&place.native, "c"));
+    let sources = repairs::apply(place, &sources)?;
     let mut build = settings(place, gems);
+    build.includes(repairs::folders(place));
     presym::write(place, &build.try_get_compiler()?, &sources)?;
     build.files(sources);
     build.try_compile("foolsgold_mruby")?;

@@ -10,6 +10,7 @@ mod gems;
 mod library;
 mod mrbc;
 mod presym;
+mod repairs;
 mod sources;
 
 use std::fmt;

@@ -1,0 +1,83 @@
+//! Mistakes of mruby 3.2.0 put right in copies of its files.
+//!
+//! Each change is a text that must stand in the file exactly once, so another version of mruby cannot be changed by
+//! mistake: the build stops and says which one did not fit.
+
+use crate::{Failure, Place};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+struct Repair {
+    /// Below the source tree.
+    file: &'static str,
+    old: &'static str,
+    new: &'static str,
+}
+
+const REPAIRS: &[Repair] = &[
+    // `def m(hash)` called as `m(key: 1)` raised ArgumentError: the short way for methods with plain parameters only did
+    // not look for keywords. The long way takes them as a Hash.
+    Repair {
+        file: "src/vm.c",
+        old: "if ((a & ~0x7c0001) == 0 && argc < 15 && MRB_PROC_STRICT_P(proc)) {",
+        new: "if ((a & ~0x7c0001) == 0 && argc < 15 && ci->nk == 0 && MRB_PROC_STRICT_P(proc)) {",
+    },
+    // `$!`, and with it `raise` without arguments, which raised an empty RuntimeError.
+    Repair {
+        file: "src/vm.c",
+        old: "        mrb->exc = NULL;\n      }\n      regs[a] = exc;\n",
+        new: "        mrb->exc = NULL;\n        if (mrb_exception_p(exc)) mrb_gv_set(mrb, mrb_intern_lit(mrb, \"$!\"), exc);\n      }\n      regs[a] = exc;\n",
+    },
+    Repair {
+        file: "src/vm.c",
+        old: "#include \"value_array.h\"\n",
+        new: "#include <mruby/variable.h>\n#include \"value_array.h\"\n",
+    },
+    Repair {
+        file: "src/kernel.c",
+        old: "    mrb_raise(mrb, E_RUNTIME_ERROR, \"\");\n    break;\n",
+        new: "    exc = mrb_gv_get(mrb, mrb_intern_lit(mrb, \"$!\"));\n    if (mrb_exception_p(exc)) mrb_exc_raise(mrb, exc);\n    mrb_raise(mrb, E_RUNTIME_ERROR, \"unhandled exception\");\n    break;\n",
+    },
+    // A method or class in a text for `eval` took the caller's local variables for its own.
+    Repair {
+        file: "mrbgems/mruby-compiler/core/y.tab.c",
+        old: "  node *prev = p->locals;\n\n  p->locals = cons(0, 0);\n  return prev;\n",
+        new: "  node *prev = cons(p->locals, (node*)p->upper);\n\n  p->locals = cons(0, 0);\n  p->upper = NULL;\n  return prev;\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/y.tab.c",
+        old: "  p->locals = prev;\n",
+        new: "  p->locals = prev->car;\n  p->upper = (const struct RProc*)prev->cdr;\n",
+    },
+];
+
+/// The sources with repaired copies in the place of those that needed it. What these include lies in [`folders`].
+pub fn apply(place: &Place, sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    sources.iter().map(|source| repaired(place, source)).collect()
+}
+
+/// Where the copies' own includes are found.
+pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
+    REPAIRS.iter().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder))
+}
+
+fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
+    let Ok(name) = source.strip_prefix(&place.mruby) else { return Ok(source.to_owned()) };
+    let mut wanted = REPAIRS.iter().filter(|repair| Path::new(repair.file) == name).peekable();
+    if wanted.peek().is_none() {
+        return Ok(source.to_owned());
+    }
+    let mut text = fs::read_to_string(source).map_err(|error| Failure(format!("{}: {error}", source.display())))?;
+    for repair in wanted {
+        let found = text.matches(repair.old).count();
+        if found != 1 {
+            return Err(Failure(format!(
+                "{} is not the one of mruby 3.2.0: {:?} stands in it {found} times",
+                source.display(),
+                repair.old
+            )));
+        }
+        text = text.replace(repair.old, repair.new);
+    }
+    place.write(&format!("repaired/{}", name.display()), &text)
+}

@@ -1,0 +1,42 @@
+//! What build/repairs.rs changes in mruby 3.2.0.
+
+use mruby::{Interpreter, Limits};
+
+/// The result of a text, as `inspect` has it.
+fn inspect(text: &str) -> String {
+    let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+    interpreter.enter(|ruby| ruby.inspect(ruby.run(text)?)).expect("no exception")
+}
+
+#[test]
+fn keywords_become_a_hash_where_a_method_has_none() {
+    assert_eq!(inspect("def one(h) h end; one(a: 1, \"b\" => 2)"), r#"{:a=>1, "b"=>2}"#);
+    assert_eq!(inspect("def two(n, h) [n, h] end; two(5, a: 1)"), "[5, {:a=>1}]");
+    assert_eq!(inspect("def with_block(n, h) yield n, h end; with_block(5, a: 1) { |n, h| [h, n] }"), "[{:a=>1}, 5]");
+    assert_eq!(inspect("def none(n) n end; none(3, **{})"), "3");
+    assert_eq!(inspect("def locals(h) x = nil; [h, x] end; locals(a: 1)"), "[{:a=>1}, nil]");
+    assert_eq!(inspect("lambda { |h| h }.call(a: 1)"), "{:a=>1}");
+    let refused = "def strict(a) a end; begin; strict(1, b: 2); rescue ArgumentError => e; e.message end";
+    assert!(inspect(refused).contains("wrong number of arguments"));
+}
+
+#[test]
+fn raise_without_arguments_raises_what_was_rescued() {
+    let text = "begin; begin; raise KeyError, 'first'; rescue => e; raise; end; rescue => e; [e.class, e.message]; end";
+    assert_eq!(inspect(text), r#"[KeyError, "first"]"#);
+    assert_eq!(inspect("begin; raise 'x'; rescue; $!.message; end"), r#""x""#);
+    assert_eq!(
+        inspect("begin; raise; rescue => e; [e.class, e.message]; end"),
+        r#"[RuntimeError, "unhandled exception"]"#
+    );
+    // An ensure on the way of a break is no exception.
+    assert_eq!(inspect("[1].each { begin; break; ensure; 1; end }; $!"), "nil");
+}
+
+#[test]
+fn methods_in_a_text_have_local_variables_of_their_own() {
+    let text = "name = 'outer'; eval('def change; name = 1; name end; class Inside; name = 2; end'); [change, name]";
+    assert_eq!(inspect(text), r#"[1, "outer"]"#);
+    assert_eq!(inspect("name = 'outer'; eval('name = name + \"!\"'); name"), r#""outer!""#);
+    assert_eq!(inspect("n = 1; eval('def a; 1; end; n += 1; [2].each { |i| n += i }'); n"), "4");
+}
