@@ -78,7 +78,8 @@ fn part(gem: &Gem, compiler: &Compiler) -> Result<String, Failure> {
 pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(), Failure> {
     let parser = place.mruby.join("mrbgems/mruby-compiler/core");
     let mut sources = files(&place.mruby.join("src"), "c");
-    sources.extend([parser.join("codegen.c"), parser.join("y.tab.c")]);
+    // The code generator is included by native/generate.c.
+    sources.push(parser.join("y.tab.c"));
     sources.extend(gems.iter().flat_map(|gem| gem.c.iter().cloned()));
     sources.extend(generated.iter().cloned());
     sources.extend(files(&place.native, "c"));

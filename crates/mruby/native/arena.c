@@ -36,14 +36,14 @@ header_of(void *p)
 }
 
 void
-fg_arena_init(struct fg_arena *arena, size_t size)
+fg_arena_init(struct fg_arena *arena, size_t size, size_t limit)
 {
   memset(arena, 0, sizeof *arena);
   /* Blocks begin eight bytes before a multiple of sixteen. */
   uintptr_t first = ((uintptr_t)(arena + 1) + HEADER + 15) & ~(uintptr_t)15;
   arena->top = arena->peak = (char*)first - HEADER;
   arena->end = (char*)arena + size;
-  arena->soft = arena->limit = arena->end;
+  arena->soft = arena->limit = (char*)arena + limit;
   arena->keep = arena->top;
 }
 

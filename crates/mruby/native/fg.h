@@ -31,7 +31,7 @@ struct fg_arena {
   void *free[FG_CLASSES];      /* blocks to use again, by size class */
 };
 
-void fg_arena_init(struct fg_arena *arena, size_t size);
+void fg_arena_init(struct fg_arena *arena, size_t size, size_t limit);
 void *fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena);
 
 /* ---- shim.c */

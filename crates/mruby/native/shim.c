@@ -276,14 +276,14 @@ complete(struct fg *s, void *data)
 /* ---- making and dropping */
 
 struct fg*
-fg_open(void *region, size_t size, const char *stack_limit, void *host, const struct fg_callbacks *callbacks)
+fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *host, const struct fg_callbacks *callbacks)
 {
   struct fg *s = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->arena = region;
   s->host = host;
   s->call = *callbacks;
-  fg_arena_init(s->arena, size);
+  fg_arena_init(s->arena, size, limit);
   s->mrb = mrb_open_allocf(fg_alloc, s->arena);
   if (!s->mrb) {
     free(s);

@@ -59,7 +59,7 @@ impl Interpreter {
     /// Makes one.
     ///
     /// # Errors
-    /// Where there is no address space for it, or the limit is less than an empty interpreter needs (about half a megabyte).
+    /// Where there is no address space for it, or the limit is less than an empty interpreter needs (about 300 kB).
     pub fn new(limits: Limits) -> Result<Interpreter, Error> {
         let size = limits.memory.saturating_add(RESERVE);
         let region = Region::new(size).map_err(|error| Error::Create(error.to_string()))?;
@@ -70,7 +70,14 @@ impl Interpreter {
         // SAFETY: the region is ours and outlives the interpreter; so does the host, whose address stays.
         let fg = unsafe {
             let host = address.cast_mut().cast();
-            sys::fg_open(region.base().cast(), region.size(), stack as *const _, host, &raw const callbacks)
+            sys::fg_open(
+                region.base().cast(),
+                region.size(),
+                limits.memory,
+                stack as *const _,
+                host,
+                &raw const callbacks,
+            )
         };
         if fg.is_null() {
             return Err(Error::Create(format!("{} bytes of memory are too few", limits.memory)));

@@ -132,6 +132,7 @@ unsafe extern "C" {
     pub fn fg_open(
         region: *mut c_void,
         size: usize,
+        limit: usize,
         stack_limit: *const c_char,
         host: *mut c_void,
         callbacks: *const Callbacks,
