@@ -126,7 +126,9 @@ resize(struct fg_arena *arena, void *p, size_t size)
   unsigned old = (unsigned)*header_of(p), new = class_of(size + HEADER);
   if (new == old) return p;
   size_t old_size = size_of(old), new_size = size_of(new);
-  if (block + old_size == arena->top) {
+  /* Not in place where a block of the new size waits to be used again: else what always grows at the top and is freed below
+   * it would never be used again, and the top would rise for ever. */
+  if (block + old_size == arena->top && !(new > old && arena->free[new])) {
     char *top = block + new_size;
     if (top > arena->soft && beyond(arena, top)) return NULL;
     arena->top = top;
