@@ -9,6 +9,7 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("ruby");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let compiler = PathBuf::from(env::var_os("DEP_MRUBY_NAMED").unwrap_or_default());
     println!("cargo:rerun-if-changed=build.rs");
     let mut names = Vec::new();
     for part in ["lib", "demo"] {
@@ -20,13 +21,12 @@ fn main() -> io::Result<()> {
     let mut text = format!("static LIBRARY: [Embedded; {}] = [\n", names.len());
     for (number, name) in names.iter().enumerate() {
         let file = folder.join(name);
-        let compiled = match env::var_os("DEP_MRUBY_MRBC") {
-            Some(mrbc) if is_ruby(name) => {
-                let compiled = out.join(format!("{number}.mrb"));
-                compile(Path::new(&mrbc), &folder, name, &compiled)?;
-                format!("Some(include_bytes!({:?}))", compiled.display().to_string())
-            }
-            _ => "None".to_owned(),
+        let compiled = if is_ruby(name) {
+            let compiled = out.join(format!("{number}.mrb"));
+            compile(&compiler, name, &file, &compiled)?;
+            format!("Some(include_bytes!({:?}))", compiled.display().to_string())
+        } else {
+            "None".to_owned()
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "    ({name:?}, include_bytes!({:?}), {compiled}),", file.display().to_string());
@@ -39,10 +39,9 @@ fn is_ruby(name: &str) -> bool {
     [".rb", ".ru"].iter().any(|end| name.ends_with(end))
 }
 
-/// Compiles a file under the name that applications see, which backtraces and `__FILE__` then have. mrbc takes that from
-/// the name it is given, so it works in a folder that looks like `/foolsgold`.
-fn compile(mrbc: &Path, folder: &Path, name: &str, to: &Path) -> io::Result<()> {
-    let output = Command::new(mrbc).current_dir(folder).arg("-g").arg("-o").arg(to).arg(name).output()?;
+/// Compiles a file under the name that applications see, which backtraces and `__FILE__` then have.
+fn compile(compiler: &Path, name: &str, file: &Path, to: &Path) -> io::Result<()> {
+    let output = Command::new(compiler).arg(format!("/foolsgold/{name}")).args([file, to]).output()?;
     if output.status.success() {
         return Ok(());
     }

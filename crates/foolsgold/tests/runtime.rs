@@ -169,3 +169,10 @@ fn what_is_wrong_with_a_rackup_file_is_said_with_its_place() {
         assert!(refusal.contains(said), "{rackup}: {refusal}");
     }
 }
+
+#[test]
+fn what_is_embedded_has_the_name_under_which_applications_see_it() {
+    let mut stage = Stage::new("run lambda { |_| Rack::Utils.parse_query(5) }");
+    assert_eq!(stage.ask(get("/")).status, 500);
+    assert!(stage.log().contains("/foolsgold/lib/rack/"), "{}", stage.log());
+}

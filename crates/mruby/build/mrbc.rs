@@ -22,12 +22,18 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     build.files(files(&place.mruby.join("src"), "c"));
     build.files([parser.join("codegen.c"), parser.join("y.tab.c")]);
     build.files(files(&place.mruby.join("mrbgems/mruby-bin-mrbc/tools/mrbc"), "c"));
+    build.file(place.native.join("host/named.c"));
     let objects = build.try_compile_intermediates()?;
-    let program = place.out.join("host/mrbc");
-    let mut link = build.try_get_compiler()?.to_command();
-    run(link.args(&objects).arg("-o").arg(&program).arg("-lm"))?;
-    println!("cargo::metadata=mrbc={}", program.display());
-    Ok(Compiler(program))
+    // Two programs of the same objects: mruby's own, and ours, which names what it compiles.
+    let link = |name: &str, without: &str| -> Result<PathBuf, Failure> {
+        let program = place.out.join("host").join(name);
+        let mut link = build.try_get_compiler()?.to_command();
+        let objects = objects.iter().filter(|object| !object.to_string_lossy().ends_with(without));
+        run(link.args(objects).arg("-o").arg(&program).arg("-lm"))?;
+        Ok(program)
+    };
+    println!("cargo::metadata=named={}", link("named", "-mrbc.o")?.display());
+    Ok(Compiler(link("mrbc", "-named.o")?))
 }
 
 impl Compiler {
