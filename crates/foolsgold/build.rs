@@ -1,4 +1,4 @@
-//! Embeds the Ruby library (`ruby/lib`) and the demonstration (`ruby/demo`) in the executable, compiled ahead where the
+//! Embeds the Ruby library (`ruby/lib`, `ruby/stdlib`) and the demonstration (`ruby/demo`) in the executable, compiled ahead where the
 //! file is Ruby.
 
 use std::fmt::Write;
@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
     let compiler = PathBuf::from(env::var_os("DEP_MRUBY_NAMED").unwrap_or_default());
     println!("cargo:rerun-if-changed=build.rs");
     let mut names = Vec::new();
-    for part in ["lib", "demo"] {
+    for part in ["lib", "stdlib", "demo"] {
         // A folder is looked at with all that lies in it.
         println!("cargo:rerun-if-changed={}", folder.join(part).display());
         collect(&folder.join(part), &format!("{part}/"), &mut names)?;

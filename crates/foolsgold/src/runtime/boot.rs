@@ -6,6 +6,7 @@ use super::input::Incoming;
 use super::stream::Sink;
 use super::{loading, natives};
 use crate::metrics::{Counter, Gauge, Histogram, Registry};
+use crate::stdlib;
 use crate::vfs::{Features, Files, Mark, VPath};
 use crate::work::{Mode, Slot};
 use mruby::{Error, Interpreter, Kept, Limits, Outcome, Raise, Ruby, Value};
@@ -86,7 +87,7 @@ impl Booted {
         interpreter.insert_data(State {
             files: Arc::clone(&settings.files),
             folder: settings.rackup.parent(),
-            features: RefCell::new(Features::default()),
+            features: RefCell::new(Features::with_native(stdlib::FEATURES.iter().copied())),
             loading: RefCell::default(),
             journal: Arc::clone(&settings.journal),
             registry: Arc::clone(&settings.metrics),
@@ -103,6 +104,7 @@ impl Booted {
             let state = State::of(ruby)?;
             loading::define(ruby, &settings.load_path)?;
             natives::define(ruby)?;
+            stdlib::define(ruby)?;
             for feature in ["foolsgold", "foolsgold/input", "foolsgold/stream", "foolsgold/logger"] {
                 require(ruby, feature)?;
             }

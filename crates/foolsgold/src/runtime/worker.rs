@@ -36,7 +36,11 @@ impl RackWorker {
     }
 
     fn boot(&self, mode: Mode) -> Result<Booted, Error> {
-        Booted::new(&self.app, mode, &self.slot)
+        let mut booted = Booted::new(&self.app, mode, &self.slot)?;
+        if mode == Mode::SharedNothing {
+            booted.interpreter.snapshot(None)?;
+        }
+        Ok(booted)
     }
 
     /// The interpreter of a mode, out of its place; made where there is none.
@@ -59,10 +63,15 @@ impl RackWorker {
     }
 
     /// Makes an interpreter as the next request must find it. One that cannot be is not kept.
-    fn renew(&mut self, mode: Mode, booted: Booted, end: End) {
+    fn renew(&mut self, mode: Mode, mut booted: Booted, end: End) {
         booted.state.forget();
         match mode {
-            Mode::SharedNothing => return,
+            Mode::SharedNothing => {
+                if let Err(error) = booted.interpreter.restore() {
+                    self.note(&format!("an interpreter could not be restored and is replaced: {error}"));
+                    return;
+                }
+            }
             Mode::Prefork if end == End::OutOfMemory || !booted.interpreter.usable() => return,
             Mode::Prefork | Mode::Fresh => {}
         }

@@ -15,7 +15,7 @@ pub const DEMONSTRATION: &str = "/foolsgold/demo/config.ru";
 /// One embedded file: its name below `/foolsgold`, its source, and its bytecode where the build could compile it.
 pub(crate) type Embedded = (&'static str, &'static [u8], Option<&'static [u8]>);
 
-// `LIBRARY`, sorted by name: build.rs writes it from `ruby/lib` and `ruby/demo`.
+// `LIBRARY`, sorted by name: build.rs writes it from `ruby/lib`, `ruby/stdlib` and `ruby/demo`.
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The built-in library.
@@ -26,6 +26,11 @@ impl Builtin {
     /// Names below `/foolsgold`, sorted.
     pub fn names() -> impl Iterator<Item = &'static str> {
         LIBRARY.iter().map(|(name, ..)| *name)
+    }
+
+    /// The compiled form of a Ruby file, by its name below `/foolsgold`.
+    pub(crate) fn bytecode(name: &str) -> Option<&'static [u8]> {
+        Builtin::find(&VPath::new(&format!("{ROOT}/{name}"))?)?.2
     }
 
     fn find(path: &VPath) -> Option<&'static Embedded> {

@@ -10,8 +10,8 @@ mod string;
 mod time;
 mod web;
 
+use crate::vfs::Builtin;
 use mruby::{Args, Kept, Outcome, Raise, Ruby, Sym, Value};
-use std::sync::{Mutex, OnceLock};
 
 /// Which variables of the process's environment an application sees in `ENV`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,16 +54,7 @@ pub const FEATURES: &[&str] = &[
 ];
 
 /// The Ruby on top, in the order of loading.
-const SOURCES: &[(&str, &str)] = &[
-    ("/foolsgold/stdlib/regexp.rb", include_str!("../../../ruby/stdlib_native/regexp.rb")),
-    ("/foolsgold/stdlib/string.rb", include_str!("../../../ruby/stdlib_native/string.rb")),
-    ("/foolsgold/stdlib/json.rb", include_str!("../../../ruby/stdlib_native/json.rb")),
-    ("/foolsgold/stdlib/time.rb", include_str!("../../../ruby/stdlib_native/time.rb")),
-    ("/foolsgold/stdlib/digest.rb", include_str!("../../../ruby/stdlib_native/digest.rb")),
-    ("/foolsgold/stdlib/uri.rb", include_str!("../../../ruby/stdlib_native/uri.rb")),
-    ("/foolsgold/stdlib/env.rb", include_str!("../../../ruby/stdlib_native/env.rb")),
-    ("/foolsgold/stdlib/strscan.rb", include_str!("../../../ruby/stdlib_native/strscan.rb")),
-];
+const SOURCES: [&str; 8] = ["regexp", "string", "json", "time", "digest", "uri", "env", "strscan"];
 
 /// Where the classes are, and names that are used for each call.
 #[derive(Clone, Copy, Debug)]
@@ -139,19 +130,11 @@ fn define_errors<'r>(ruby: Ruby<'r>, regexp: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-/// Loads the Ruby on top. It is compiled once for the process: bytecode follows from the sources alone.
+/// Loads the Ruby on top.
 fn load_sources(ruby: Ruby<'_>) -> Outcome<'_, ()> {
-    static COMPILED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
-    static COMPILING: Mutex<()> = Mutex::new(());
-    if COMPILED.get().is_none() {
-        let _alone = COMPILING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if COMPILED.get().is_none() {
-            let compiled =
-                SOURCES.iter().map(|(name, source)| ruby.compile(source, name)).collect::<Outcome<'_, Vec<_>>>()?;
-            COMPILED.get_or_init(|| compiled);
-        }
-    }
-    for bytecode in COMPILED.get().into_iter().flatten() {
+    for name in SOURCES {
+        let bytecode = Builtin::bytecode(&format!("stdlib/{name}.rb"));
+        let bytecode = bytecode.ok_or_else(|| raise("LoadError", format!("{name} is not in this build")))?;
         ruby.load(bytecode)?;
     }
     Ok(())
