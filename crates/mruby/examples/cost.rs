@@ -139,7 +139,7 @@ fn main() -> Result<(), mruby::Error> {
     println!("an empty interpreter: {open:.0} µs");
     println!("| heap | warm call | warm call, no collector | restore + call | ratio | restore | copied |");
     println!("|---:|---:|---:|---|---:|---:|---:|");
-    for ballast in [0, 500, 2500, 10_000, 30_000] {
+    for ballast in [0, 200, 800, 3000, 10_000, 40_000] {
         let mut application = Application::new(ballast)?;
         let mut failed = None;
         let mut serve = |application: &mut Application| {
