@@ -156,11 +156,6 @@ impl Serve {
         if config.server.binds.is_empty() {
             config.server.binds = vec![Bind::Tcp(crate::config::DEFAULT_BIND.to_owned())];
         }
-        if config.rackup.is_none() {
-            // The demonstration shows itself.
-            config.server.pages.metrics.get_or_insert_with(|| "/metrics".to_owned());
-            config.server.pages.info.get_or_insert_with(|| "/info".to_owned());
-        }
         Ok(config)
     }
 
@@ -241,16 +236,5 @@ mod tests {
     fn a_rackup_file_that_is_not_there_is_said() {
         let error = parse(&["/nowhere/config.ru"]).serve.into_config().unwrap_err().to_string();
         assert_eq!(error, "/nowhere/config.ru: there is no such rackup file");
-    }
-
-    #[test]
-    fn only_the_demonstration_shows_its_pages_unasked() {
-        let demonstration = parse(&[]).serve.into_config().unwrap();
-        assert_eq!(demonstration.server.pages.metrics.as_deref(), Some("/metrics"));
-        let folder = tempfile::tempdir().unwrap();
-        let rackup = folder.path().join("config.ru");
-        std::fs::write(&rackup, "").unwrap();
-        let own = parse(&[rackup.to_str().unwrap()]).serve.into_config().unwrap();
-        assert_eq!(own.server.pages, crate::config::Pages::default());
     }
 }

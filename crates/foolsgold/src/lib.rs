@@ -7,11 +7,14 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod compose;
 pub mod config;
+pub mod log;
 pub mod metrics;
 pub mod pack;
 pub mod pool;
 pub mod runtime;
+pub mod server;
 pub mod stdlib;
 pub mod vfs;
 pub mod work;

@@ -1,3 +1,69 @@
 //! The command `foolsgold`: arguments become a configuration, the configuration a server.
 
-fn main() {}
+use clap::Parser;
+use foolsgold::cli::{Cli, Command, Serve};
+use foolsgold::log::say;
+use foolsgold::server::Ending;
+use foolsgold::{compose, pack};
+use std::io::Write;
+use std::process::ExitCode;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[cfg(all(feature = "jemalloc", not(feature = "mimalloc")))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// The allocator of everything but the interpreters, as `/info` names it.
+const ALLOCATOR_NAME: &str = match (cfg!(feature = "mimalloc"), cfg!(feature = "jemalloc")) {
+    (true, _) => "mimalloc",
+    (false, true) => "jemalloc",
+    (false, false) => "system",
+};
+
+/// Something that was asked for cannot be done.
+const REFUSED: u8 = 2;
+
+/// Requests were cut off at the end.
+const CUT_OFF: u8 = 1;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Some(Command::Pack(options)) => pack_application(&options),
+        None => serve(cli.serve),
+    };
+    done.unwrap_or_else(|error| {
+        // Nobody is left to be told where this fails.
+        let _ = writeln!(anstream::stderr(), "foolsgold: {error:#}");
+        ExitCode::from(REFUSED)
+    })
+}
+
+/// Serves until it is told to end: 0 where every request was answered.
+fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
+    let config = serve.into_config()?;
+    let patience = config.server.drain;
+    let server = compose::start(config, ALLOCATOR_NAME)?;
+    server.places().for_each(|place| say(&format!("serves at {place}")));
+    match server.until_told(patience)? {
+        Ending::Drained => Ok(ExitCode::SUCCESS),
+        Ending::CutOff(connections) => {
+            say(&format!("ended with {connections} connections cut off"));
+            Ok(ExitCode::from(CUT_OFF))
+        }
+    }
+}
+
+fn pack_application(options: &pack::Options) -> anyhow::Result<ExitCode> {
+    let report = pack::pack(options, &pack::compile)?;
+    let (output, mebibytes) = (options.output.display(), report.bytes as f64 / f64::from(1 << 20));
+    let files = format!("{} files, {} of them compiled", report.files, report.compiled);
+    writeln!(anstream::stdout(), "{output}: {files}; {mebibytes:.1} MiB")?;
+    if report.hidden > 0 {
+        writeln!(anstream::stdout(), "{} names that begin with a dot were left out", report.hidden)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -25,6 +25,18 @@ pub enum Mode {
     Fresh,
 }
 
+impl Mode {
+    /// As it is written in configurations and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::SharedNothing => "shared-nothing",
+            Mode::Prefork => "prefork",
+            Mode::Fresh => "fresh",
+        }
+    }
+}
+
 /// One request, as the server has checked it.
 #[derive(Debug)]
 pub struct Request {

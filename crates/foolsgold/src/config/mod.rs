@@ -181,6 +181,14 @@ pub struct Pages {
     pub ready: Option<String>,
 }
 
+impl Pages {
+    /// Metrics and facts at their usual paths, where they have none: the demonstration shows itself.
+    pub fn show(&mut self) {
+        self.metrics.get_or_insert_with(|| "/metrics".to_owned());
+        self.info.get_or_insert_with(|| "/info".to_owned());
+    }
+}
+
 /// How requests are logged, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessLog {

@@ -140,17 +140,19 @@ impl Pool {
         Ok(())
     }
 
-    /// Queues a job.
+    /// Queues a job. No thread is woken for it before [`Pool::rouse`]: whoever has several queues them all first.
     ///
     /// # Errors
     /// The job itself where the queue is full or the pool is closed.
     pub fn submit(&self, job: Job) -> Result<(), Box<Job>> {
-        let queued = job.queued;
-        let all_busy = self.shared.queue.push(job)?;
-        if all_busy {
-            self.shared.watchdog.nudge(queued + self.shared.options.patience);
+        self.shared.queue.push(job)
+    }
+
+    /// Sees to it that somebody works on what was queued.
+    pub fn rouse(&self) {
+        if self.shared.queue.rouse() {
+            self.shared.watchdog.nudge(Instant::now() + self.shared.options.patience);
         }
-        Ok(())
     }
 
     /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then

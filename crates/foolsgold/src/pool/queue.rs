@@ -2,7 +2,8 @@
 //!
 //! A thread that finds nothing to do sleeps; the one that went to sleep last is woken first, since its interpreter is the
 //! warmest in the caches. Waking costs a system call, so only one thread is on its way up at any time: whoever takes a job
-//! and leaves others behind wakes the next. While all threads are busy, queueing is a push under a lock.
+//! and leaves others behind wakes the next. Whoever queues says when to wake ([`Queue::rouse`]), so that several jobs cost one
+//! call; while all threads are busy, queueing is a push under a lock.
 
 use crate::work::Job;
 use std::collections::VecDeque;
@@ -56,8 +57,8 @@ impl Queue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a job and returns whether no thread was free for it. Gives it back where there is no room.
-    pub(super) fn push(&self, job: Job) -> Result<bool, Box<Job>> {
+    /// Appends a job and wakes nobody. Gives it back where there is no room.
+    pub(super) fn push(&self, job: Job) -> Result<(), Box<Job>> {
         let mut inner = self.lock();
         // A job for a thread that sleeps or is on its way up does not wait.
         let free = inner.sleeping.len() + usize::from(inner.waking);
@@ -65,13 +66,19 @@ impl Queue {
             return Err(Box::new(job));
         }
         inner.jobs.push_back(job);
+        Ok(())
+    }
+
+    /// Wakes a thread where jobs wait and none is on its way. Returns whether jobs wait with no thread to wake.
+    pub(super) fn rouse(&self) -> bool {
+        let mut inner = self.lock();
         let next = inner.next_up();
-        let all_busy = next.is_none() && !inner.waking;
+        let all_busy = next.is_none() && !inner.waking && !inner.jobs.is_empty();
         drop(inner);
         if let Some(thread) = next {
             thread.unpark();
         }
-        Ok(all_busy)
+        all_busy
     }
 
     /// The next job; waits for one. `interrupted` is asked before each job and each sleep.

@@ -1,0 +1,61 @@
+//! Serves the same bytes for every request, through everything but Ruby: what the server itself costs.
+//!
+//! `cargo run --release -p foolsgold --example constant -- [options of foolsgold]`
+
+use bytes::Bytes;
+use clap::Parser;
+use foolsgold::cli::Cli;
+use foolsgold::log::say;
+use foolsgold::metrics::Registry;
+use foolsgold::server::{Facts, Parts, Server};
+use foolsgold::work::{Application, Effort, Job, Mode, Response, ResponseBody, Slot, Worker};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use std::sync::Arc;
+use std::time::Instant;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+struct Constant;
+
+impl Application for Constant {
+    fn worker(self: Arc<Self>, slot: Arc<dyn Slot>) -> anyhow::Result<Box<dyn Worker>> {
+        Ok(Box::new(ConstantWorker { slot, stop: Arc::new(|| ()) }))
+    }
+}
+
+struct ConstantWorker {
+    slot: Arc<dyn Slot>,
+    stop: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Worker for ConstantWorker {
+    fn work(&mut self, job: Job) {
+        let begun = Instant::now();
+        self.slot.begin(std::time::Duration::from_secs(10), Arc::clone(&self.stop));
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        let body = ResponseBody::Whole(Bytes::from_static(&[b'x'; 500]));
+        let response = Response { status: StatusCode::OK, headers, body };
+        self.slot.end();
+        let queued = begun.duration_since(job.queued);
+        let effort = Effort { queued, ruby: begun.elapsed(), mode: Some(Mode::Prefork), ..Effort::default() };
+        let _ = job.reply.send((response, effort));
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let config = Cli::parse().serve.into_config()?;
+    let drain = config.server.drain;
+    let parts = Parts {
+        load: Box::new(|| Ok(Arc::new(Constant))),
+        registry: Arc::new(Registry::new(1000)),
+        facts: Facts::default(),
+        report: Arc::new(say),
+    };
+    let server = Server::start(config.server, parts)?;
+    server.places().for_each(|place| say(&format!("listening at {place}")));
+    server.until_told(drain)?;
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! The parts put together: where an application's files come from, and the server that serves them.
+
+use crate::config::Config;
+use crate::log::say;
+use crate::metrics::Registry;
+use crate::pack::{PACKED, Packed};
+use crate::runtime::{App, Settings, interpreter_version};
+use crate::server::{Facts, Parts, Server};
+use crate::vfs::{BUILTIN, Builtin, DEMONSTRATION, Disk, Files, Layers, VPath};
+use crate::work::Application;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Metrics that there may be, those of the application included.
+const METRICS: usize = 1000;
+
+/// Where an application's files are.
+#[derive(Debug)]
+enum Source {
+    /// On disk, with this rackup file.
+    Disk(PathBuf),
+    /// In this executable.
+    Packed(Arc<Packed>),
+    /// In this executable as well: the demonstration.
+    Demonstration,
+}
+
+impl Source {
+    /// What was asked for, then what was packed, then the demonstration.
+    fn find(rackup: Option<&Path>) -> anyhow::Result<Source> {
+        if let Some(rackup) = rackup {
+            return Ok(Source::Disk(rackup.to_owned()));
+        }
+        Ok(Packed::own()?.map_or(Source::Demonstration, |packed| Source::Packed(Arc::new(packed))))
+    }
+
+    /// The files as they are now, and the rackup file among them.
+    fn open(&self) -> anyhow::Result<(Arc<dyn Files>, VPath)> {
+        let over_library = |files: Arc<dyn Files>| Arc::new(Layers::new(vec![files, Arc::new(Builtin)]));
+        Ok(match self {
+            Source::Disk(rackup) => {
+                let unreadable = || format!("{}: the application cannot be read", rackup.display());
+                let whole = rackup.canonicalize().with_context(unreadable)?;
+                let folder = whole.parent().unwrap_or(Path::new("/"));
+                let disk = Disk::new(folder).with_context(unreadable)?;
+                let name = whole.file_name().and_then(|name| name.to_str());
+                let rackup = name.and_then(|name| disk.root().join(name)).with_context(unreadable)?;
+                (over_library(Arc::new(disk)), rackup)
+            }
+            Source::Packed(packed) => {
+                let rackup = VPath::new(PACKED).and_then(|folder| folder.join("config.ru"));
+                let files: Arc<dyn Files> = Arc::clone(packed) as Arc<dyn Files>;
+                (over_library(files), rackup.context("the packed application has no config.ru")?)
+            }
+            Source::Demonstration => {
+                (Arc::new(Builtin), VPath::new(DEMONSTRATION).context("there is no demonstration")?)
+            }
+        })
+    }
+}
+
+/// Starts the server of a configuration.
+///
+/// # Errors
+/// Where an address is taken, a file cannot be read or the application cannot be loaded.
+pub fn start(mut config: Config, allocator: &str) -> anyhow::Result<Server> {
+    let source = Source::find(config.rackup.as_deref())?;
+    if matches!(source, Source::Demonstration) {
+        config.server.pages.show();
+    }
+    let registry = Arc::new(Registry::new(METRICS));
+    let facts = Facts {
+        interpreter: interpreter_version(),
+        mode: config.mode.name().to_owned(),
+        allocator: allocator.to_owned(),
+    };
+    let server = config.server.clone();
+    let metrics = Arc::clone(&registry);
+    let load = move || -> anyhow::Result<Arc<dyn Application>> {
+        let (files, rackup) = source.open()?;
+        Ok(Arc::new(App::new(settings(&config, files, rackup, &metrics))))
+    };
+    Server::start(server, Parts { load: Box::new(load), registry, facts, report: Arc::new(say) })
+}
+
+fn settings(config: &Config, files: Arc<dyn Files>, rackup: VPath, metrics: &Arc<Registry>) -> Settings {
+    Settings {
+        files,
+        rackup,
+        load_path: vec![BUILTIN.to_owned()],
+        mode: config.mode,
+        routes: config.routes.iter().map(|route| (route.path.clone(), route.mode)).collect(),
+        development: config.environment == crate::config::Environment::Development,
+        memory: usize::try_from(config.memory.0).unwrap_or(usize::MAX),
+        budget: config.budget,
+        metrics: Arc::clone(metrics),
+        journal: Arc::new(|_, line| say(line)),
+    }
+}

@@ -1,0 +1,298 @@
+//! What a connection does and since when, in a few atomics.
+//!
+//! The connection only notes times here. One task for each thread of connections looks through all of them a few times a
+//! second and ends what took too long, so no request arms or disarms a timer.
+
+use crate::config::Limits;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Why a connection is ended before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Cut {
+    /// The head of a request took too long.
+    SlowHead = 1,
+    /// The client takes no bytes.
+    SlowReader = 2,
+    /// The whole request took too long.
+    SlowRequest = 3,
+    /// The server ends.
+    Shutdown = 4,
+}
+
+const PHASES: u64 = 4;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Phase {
+    /// Nothing to do.
+    Idle = 0,
+    /// A head is on its way.
+    Head = 1,
+    /// Requests are being answered.
+    Busy = 2,
+}
+
+/// The times of one connection, in milliseconds since its thread began.
+#[derive(Debug)]
+pub(super) struct Clock {
+    base: Instant,
+    /// Phase and since when, in one number.
+    phase: AtomicU64,
+    /// Since when a write waits for the client; 0 for none.
+    stalled: AtomicU64,
+    /// When bytes were last taken by the client.
+    written: AtomicU64,
+    /// Requests being answered.
+    in_flight: AtomicU32,
+    /// Answers that have bytes left, and how many of them wait for the application.
+    bodies: AtomicU32,
+    waiting: AtomicU32,
+    cut: AtomicU8,
+    retire: AtomicBool,
+    waker: OnceLock<Waker>,
+}
+
+impl Clock {
+    fn new(base: Instant) -> Clock {
+        let clock = Clock {
+            base,
+            phase: AtomicU64::new(0),
+            stalled: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            in_flight: AtomicU32::new(0),
+            bodies: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            cut: AtomicU8::new(0),
+            retire: AtomicBool::new(false),
+            waker: OnceLock::new(),
+        };
+        clock.enter(Phase::Head);
+        clock
+    }
+
+    fn now(&self) -> u64 {
+        // Never 0, which means none.
+        self.base.elapsed().as_millis() as u64 + 1
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.store(self.now() * PHASES + phase as u64, Ordering::Relaxed);
+    }
+
+    fn phase(&self) -> (u64, u64) {
+        let phase = self.phase.load(Ordering::Relaxed);
+        (phase % PHASES, phase / PHASES)
+    }
+
+    /// Bytes came.
+    pub(super) fn read(&self) {
+        if self.phase().0 == Phase::Idle as u64 {
+            self.enter(Phase::Head);
+        }
+    }
+
+    /// The client takes no bytes for now.
+    pub(super) fn write_waits(&self) {
+        if self.stalled.load(Ordering::Relaxed) == 0 {
+            self.stalled.store(self.now(), Ordering::Relaxed);
+        }
+    }
+
+    /// The client took bytes.
+    pub(super) fn wrote(&self) {
+        if self.stalled.load(Ordering::Relaxed) != 0 {
+            self.stalled.store(0, Ordering::Relaxed);
+        }
+        if self.bodies.load(Ordering::Relaxed) != 0 {
+            self.written.store(self.now(), Ordering::Relaxed);
+        }
+    }
+
+    /// A request begins to be answered.
+    pub(super) fn begin(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.enter(Phase::Busy);
+    }
+
+    /// A request is answered.
+    pub(super) fn end(&self) {
+        if self.in_flight.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// An answer has bytes to send over time.
+    pub(super) fn body_begins(&self) {
+        self.written.store(self.now(), Ordering::Relaxed);
+        self.bodies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has none left.
+    pub(super) fn body_ends(&self, waits: bool) {
+        self.bodies.fetch_sub(1, Ordering::Relaxed);
+        if waits {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// An answer begins or ceases to wait for the application.
+    pub(super) fn body_waits(&self, waits: bool) {
+        if waits {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.written.store(self.now(), Ordering::Relaxed);
+        }
+    }
+
+    /// Where the sweeper reaches the connection's task.
+    pub(super) fn set_waker(&self, waker: &Waker) {
+        let _ = self.waker.set(waker.clone());
+    }
+
+    pub(super) fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Ends the connection.
+    pub(super) fn cut(&self, why: Cut) {
+        self.cut.store(why as u8, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Why the connection is to end at once.
+    pub(super) fn why_cut(&self) -> Option<Cut> {
+        match self.cut.load(Ordering::Relaxed) {
+            1 => Some(Cut::SlowHead),
+            2 => Some(Cut::SlowReader),
+            3 => Some(Cut::SlowRequest),
+            4 => Some(Cut::Shutdown),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection is to end once it has nothing to do.
+    pub(super) fn is_retired(&self) -> bool {
+        self.retire.load(Ordering::Relaxed)
+    }
+
+    /// What the limits say at this moment.
+    fn check(&self, limits: &Limits) {
+        let now = self.now();
+        let over = |since: u64, limit: Duration| u128::from(now.saturating_sub(since)) > limit.as_millis();
+        let stalled = self.stalled.load(Ordering::Relaxed);
+        if stalled != 0 && over(stalled, limits.write_time) {
+            return self.cut(Cut::SlowReader);
+        }
+        // HTTP/2 holds bytes back without a write that waits.
+        let sending = self.bodies.load(Ordering::Relaxed) > self.waiting.load(Ordering::Relaxed);
+        if sending && over(self.written.load(Ordering::Relaxed), limits.write_time) {
+            return self.cut(Cut::SlowReader);
+        }
+        let (phase, since) = self.phase();
+        if phase == Phase::Head as u64 && over(since, limits.head_time) {
+            self.cut(Cut::SlowHead);
+        } else if phase == Phase::Busy as u64 && over(since, limits.whole) {
+            self.cut(Cut::SlowRequest);
+        } else if phase == Phase::Idle as u64 && over(since, limits.idle) && !self.retire.swap(true, Ordering::Relaxed)
+        {
+            self.wake();
+        }
+    }
+}
+
+/// The connections of one thread.
+#[derive(Debug)]
+pub(super) struct Roll {
+    base: Instant,
+    entries: Mutex<Entries>,
+    /// The sweeper sleeps until there is a connection.
+    asleep: AtomicBool,
+    first: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    clocks: Vec<Option<Arc<Clock>>>,
+    free: Vec<usize>,
+}
+
+/// A connection on the roll, until dropped.
+#[derive(Debug)]
+pub(super) struct Enrolled {
+    roll: Arc<Roll>,
+    clock: Arc<Clock>,
+    index: usize,
+}
+
+impl Roll {
+    pub(super) fn new() -> Roll {
+        Roll { base: Instant::now(), entries: Mutex::default(), asleep: AtomicBool::new(false), first: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn enrol(self: &Arc<Self>) -> Enrolled {
+        let clock = Arc::new(Clock::new(self.base));
+        let mut entries = self.lock();
+        let index = entries.free.pop().unwrap_or_else(|| {
+            entries.clocks.push(None);
+            entries.clocks.len() - 1
+        });
+        entries.clocks[index] = Some(Arc::clone(&clock));
+        drop(entries);
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
+            self.first.notify_one();
+        }
+        Enrolled { roll: Arc::clone(self), clock, index }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let entries = self.lock();
+        entries.clocks.len() - entries.free.len()
+    }
+
+    pub(super) fn each(&self, what: impl Fn(&Clock)) {
+        // Waking runs code of tokio's: not under the lock.
+        let clocks: Vec<_> = self.lock().clocks.iter().flatten().map(Arc::clone).collect();
+        clocks.iter().for_each(|clock| what(clock));
+    }
+
+    /// Looks through the connections from time to time, for ever.
+    pub(super) async fn sweep(self: Arc<Self>, limits: Limits) {
+        let times = [limits.head_time, limits.idle, limits.write_time, limits.whole];
+        let shortest = times.into_iter().min().unwrap_or_default();
+        let tick = (shortest / 4).clamp(Duration::from_millis(10), Duration::from_millis(250));
+        loop {
+            tokio::time::sleep(tick).await;
+            self.each(|clock| clock.check(&limits));
+            if self.len() == 0 {
+                self.asleep.store(true, Ordering::Relaxed);
+                self.first.notified().await;
+            }
+        }
+    }
+}
+
+impl Enrolled {
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+}
+
+impl Drop for Enrolled {
+    fn drop(&mut self) {
+        let mut entries = self.roll.lock();
+        entries.clocks[self.index] = None;
+        entries.free.push(self.index);
+    }
+}

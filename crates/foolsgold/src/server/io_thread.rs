@@ -1,0 +1,222 @@
+//! A thread of connections: a runtime of its own, which accepts and serves.
+//!
+//! Each has a copy of every listening socket, so a connection stays on the thread that accepted it and nothing is passed
+//! between them.
+
+use super::Shared;
+use super::clock::Roll;
+use super::connection::{Connection, http1, http2};
+use super::doorbell::Doorbell;
+use super::host::Hosts;
+use super::listen::Kind;
+use super::stream::{Peer, Stream};
+use anyhow::Context;
+use hyper_util::rt::TokioExecutor;
+use std::future::poll_fn;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::task::{self, Poll};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+/// So many requests are queued before an interpreter thread is woken while there is more to read.
+const TOGETHER: usize = 4;
+
+/// What a thread of connections and its connections share.
+pub(super) struct IoThread {
+    pub(super) shared: Arc<Shared>,
+    pub(super) roll: Arc<Roll>,
+    pub(super) doorbell: Arc<Doorbell>,
+    pub(super) hosts: Hosts,
+    /// Requests queued since an interpreter thread was last woken.
+    quiet: AtomicUsize,
+    pub(super) http1: hyper::server::conn::http1::Builder,
+    pub(super) http2: hyper::server::conn::http2::Builder<TokioExecutor>,
+}
+
+impl std::fmt::Debug for IoThread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IoThread").finish_non_exhaustive()
+    }
+}
+
+/// How far the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// It serves.
+    Open,
+    /// It accepts nothing more.
+    Draining,
+    /// It is over.
+    Over,
+}
+
+/// A listening socket and the host and port that stand for it.
+pub(super) type Place = (Kind, (Arc<str>, u16));
+
+impl IoThread {
+    /// Starts it.
+    pub(super) fn start(
+        number: usize,
+        shared: &Arc<Shared>,
+        places: Vec<Place>,
+        stage: watch::Receiver<Stage>,
+    ) -> anyhow::Result<(Arc<IoThread>, JoinHandle<()>)> {
+        let limits = shared.config.limits;
+        let thread = Arc::new(IoThread {
+            shared: Arc::clone(shared),
+            roll: Arc::new(Roll::new()),
+            doorbell: Arc::default(),
+            hosts: Hosts::default(),
+            quiet: AtomicUsize::new(0),
+            http1: http1(&limits),
+            http2: http2(&limits),
+        });
+        let (before, after) = (Arc::clone(&thread), Arc::clone(&thread.doorbell));
+        let runtime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(16)
+            .on_thread_park(move || before.before_sleep())
+            .on_thread_unpark(move || after.after_sleep())
+            .build()
+            .context("the system gives no event queue")?;
+        let this = Arc::clone(&thread);
+        let builder = std::thread::Builder::new().name(format!("http-{number}"));
+        let handle = builder
+            .spawn(move || this.run(&runtime, places, stage))
+            .context("the system gives no thread for connections")?;
+        Ok((thread, handle))
+    }
+
+    /// A request was queued. Waking is a system call, so an interpreter thread is woken for a few of them, or as soon as this
+    /// thread has nothing else to do.
+    pub(super) fn queued(&self) {
+        // Whatever interpreters have finished meanwhile goes out before more comes in.
+        self.doorbell.empty();
+        if self.quiet.fetch_add(1, Ordering::Relaxed) + 1 >= TOGETHER {
+            self.rouse();
+        }
+    }
+
+    fn rouse(&self) {
+        self.quiet.store(0, Ordering::Relaxed);
+        self.shared.pool.rouse();
+    }
+
+    fn before_sleep(&self) {
+        if self.quiet.load(Ordering::Relaxed) > 0 {
+            self.rouse();
+        }
+        self.doorbell.before_sleep();
+    }
+
+    fn run(self: Arc<Self>, runtime: &Runtime, places: Vec<Place>, mut stage: watch::Receiver<Stage>) {
+        runtime.block_on(async move {
+            tokio::spawn(Arc::clone(&self.doorbell).hang());
+            tokio::spawn(Arc::clone(&self.roll).sweep(self.shared.config.limits));
+            for place in places {
+                tokio::spawn(Arc::clone(&self).accept(place, stage.clone()));
+            }
+            // An error means that the server is gone altogether.
+            let _ = stage.wait_for(|stage| *stage == Stage::Over).await;
+        });
+    }
+
+    /// Accepts until the server drains. What the kernel has accepted by then is still served.
+    async fn accept(self: Arc<Self>, (kind, host): Place, mut stage: watch::Receiver<Stage>) {
+        let listener = match Listener::new(kind) {
+            Ok(listener) => listener,
+            Err(error) => return (self.shared.report)(&format!("cannot accept connections: {error}")),
+        };
+        while !self.shared.draining.load(Ordering::Relaxed) {
+            let full = self.shared.open.load(Ordering::Relaxed) >= self.shared.config.limits.connections;
+            if full {
+                tokio::select! {
+                    () = self.shared.room.notified() => continue,
+                    _ = stage.wait_for(|stage| *stage != Stage::Open) => break,
+                }
+            }
+            let accepted = tokio::select! {
+                biased;
+                accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
+                _ = stage.wait_for(|stage| *stage != Stage::Open) => break,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.welcome(stream, peer, &host),
+                Err(error) => self.trouble(&error).await,
+            }
+        }
+        poll_fn(|cx| {
+            while let Poll::Ready(Ok((stream, peer))) = listener.poll_accept(cx) {
+                self.welcome(stream, peer, &host);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// A failed accept. Where descriptors have run out, trying again at once would be a busy loop.
+    async fn trouble(&self, error: &io::Error) {
+        let of_client = matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+        );
+        if !of_client {
+            (self.shared.report)(&format!("a connection could not be accepted: {error}"));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    fn welcome(self: &Arc<Self>, stream: Stream, peer: Peer, host: &(Arc<str>, u16)) {
+        let tls = match &stream {
+            Stream::Tcp(_) => self.shared.tls.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            Stream::Unix(_) | Stream::Tls(_) => None,
+        };
+        self.shared.metrics.accepted.inc();
+        let connection = Arc::new(Connection::new(self, peer, tls.is_some(), host.clone()));
+        match (tls, stream) {
+            (Some(acceptor), Stream::Tcp(stream)) => {
+                let limit = self.shared.config.limits.head_time;
+                tokio::spawn(async move {
+                    // A handshake that fails or takes too long ends without a word.
+                    let Ok(Ok(stream)) = tokio::time::timeout(limit, acceptor.accept(stream)).await else { return };
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    connection.serve(Stream::Tls(Box::new(stream)), is_http2).await;
+                });
+            }
+            (_, stream) => {
+                tokio::spawn(connection.serve(stream, false));
+            }
+        }
+    }
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    fn new(kind: Kind) -> io::Result<Listener> {
+        match kind {
+            Kind::Tcp(listener) => TcpListener::from_std(listener).map(Listener::Tcp),
+            Kind::Unix(listener) => UnixListener::from_std(listener).map(Listener::Unix),
+        }
+    }
+
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<(Stream, Peer)>> {
+        match self {
+            Listener::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, address)| (Stream::Tcp(stream), Peer::Address(address.ip().to_canonical()))),
+            Listener::Unix(listener) => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| (Stream::Unix(stream), Peer::Local))
+            }
+        }
+    }
+}

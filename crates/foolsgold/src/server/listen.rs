@@ -1,0 +1,203 @@
+//! Sockets to listen at: bound by name, or inherited from whoever started the server (systemd's socket activation).
+
+use crate::config::Bind;
+use anyhow::{Context, bail};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Connections that the kernel keeps until they are accepted: bursts must not be dropped, for a client tries again only
+/// after a second.
+const BACKLOG: i32 = 4096;
+
+/// The first descriptor that is handed over (sd_listen_fds(3)).
+const FIRST_INHERITED: i32 = 3;
+
+/// A socket that listens, not yet served by anybody.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) kind: Kind,
+    /// To be removed at the end.
+    remove: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Socket {
+    pub(super) fn bind(place: &Bind) -> anyhow::Result<Socket> {
+        match place {
+            Bind::Tcp(address) => {
+                let listener = TcpListener::bind(address).map_err(|error| explain(address, &error))?;
+                Socket::tcp(listener).with_context(|| format!("cannot listen at {address}"))
+            }
+            Bind::Unix(path) => Socket::unix(path),
+        }
+    }
+
+    fn tcp(listener: TcpListener) -> anyhow::Result<Socket> {
+        rustix::net::listen(&listener, BACKLOG)?;
+        // Connections inherit this from the listener, so nobody has to set it for each: pieces of a streamed answer must not
+        // wait for the client's delayed acknowledgement.
+        rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
+        listener.set_nonblocking(true)?;
+        Ok(Socket { kind: Kind::Tcp(listener), remove: None })
+    }
+
+    fn unix(path: &Path) -> anyhow::Result<Socket> {
+        let shown = path.display();
+        match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                remove_stale(path)?;
+                let listener = UnixListener::bind(path).with_context(|| format!("cannot listen at unix:{shown}"))?;
+                Socket::of_path(listener, path)
+            }
+            bound => Socket::of_path(bound.with_context(|| format!("cannot listen at unix:{shown}"))?, path),
+        }
+    }
+
+    fn of_path(listener: UnixListener, path: &Path) -> anyhow::Result<Socket> {
+        rustix::net::listen(&listener, BACKLOG)?;
+        listener.set_nonblocking(true)?;
+        Ok(Socket { kind: Kind::Unix(listener), remove: Some(path.to_owned()) })
+    }
+
+    /// Sockets that were handed over, where `LISTEN_PID` names this process.
+    pub(super) fn inherited() -> anyhow::Result<Vec<Socket>> {
+        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
+        match (number("LISTEN_PID"), number("LISTEN_FDS")) {
+            (Some(pid), Some(count)) if u32::try_from(pid) == Ok(std::process::id()) => {
+                (FIRST_INHERITED..FIRST_INHERITED.saturating_add(count.min(1024))).map(Socket::inherit).collect()
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// A copy of an inherited descriptor, made by the kernel: there is no safe way to own a number.
+    fn inherit(number: i32) -> anyhow::Result<Socket> {
+        let named = || format!("the inherited descriptor {number}");
+        let this = pidfd_open(getpid(), PidfdFlags::empty()).with_context(named)?;
+        let copy: OwnedFd = pidfd_getfd(this, number, PidfdGetfdFlags::empty()).with_context(named)?;
+        Socket::adopt(copy).with_context(named)
+    }
+
+    /// A socket that listens already.
+    pub(super) fn adopt(descriptor: OwnedFd) -> anyhow::Result<Socket> {
+        if !rustix::net::sockopt::socket_acceptconn(descriptor.as_fd())? {
+            bail!("it is no socket that listens");
+        }
+        match rustix::net::sockopt::socket_domain(descriptor.as_fd())? {
+            rustix::net::AddressFamily::UNIX => {
+                let listener = UnixListener::from(descriptor);
+                listener.set_nonblocking(true)?;
+                Ok(Socket { kind: Kind::Unix(listener), remove: None })
+            }
+            _ => Socket::tcp(TcpListener::from(descriptor)),
+        }
+    }
+
+    /// A second one for another thread.
+    pub(super) fn again(&self) -> io::Result<Kind> {
+        match &self.kind {
+            Kind::Tcp(listener) => listener.try_clone().map(Kind::Tcp),
+            Kind::Unix(listener) => listener.try_clone().map(Kind::Unix),
+        }
+    }
+
+    /// Where it listens, for people.
+    pub(super) fn name(&self) -> String {
+        match &self.kind {
+            Kind::Tcp(listener) => listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string()),
+            Kind::Unix(listener) => {
+                let address = listener.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                format!("unix:{}", path.unwrap_or(Path::new("?")).display())
+            }
+        }
+    }
+
+    /// Its address, where it has one.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match &self.kind {
+            Kind::Tcp(listener) => listener.local_addr().ok(),
+            Kind::Unix(_) => None,
+        }
+    }
+
+    /// Host and port for requests that name none.
+    pub(super) fn host(&self) -> (Arc<str>, u16) {
+        match self.address() {
+            Some(address) if address.ip().is_unspecified() => ("localhost".into(), address.port()),
+            Some(address) => match address.ip() {
+                IpAddr::V4(ip) => (ip.to_string().into(), address.port()),
+                IpAddr::V6(ip) => (format!("[{ip}]").into(), address.port()),
+            },
+            None => ("localhost".into(), 80),
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if let Some(path) = &self.remove {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn explain(address: &str, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            anyhow::anyhow!("cannot listen at {address}: another program does; choose another port with --bind")
+        }
+        io::ErrorKind::PermissionDenied => {
+            anyhow::anyhow!("cannot listen at {address}: ports below 1024 are for root; choose another with --bind")
+        }
+        _ => anyhow::anyhow!("cannot listen at {address}: {error}"),
+    }
+}
+
+/// Removes a socket that nobody listens at any more; anything else stays.
+fn remove_stale(path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    let kind = fs::symlink_metadata(path).with_context(|| format!("cannot listen at unix:{shown}"))?.file_type();
+    if !kind.is_socket() {
+        bail!("cannot listen at unix:{shown}: there is a file that is no socket");
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).with_context(|| format!("cannot remove the old socket {shown}"))
+        }
+        _ => bail!("cannot listen at unix:{shown}: another program does"),
+    }
+}
+
+/// Tells systemd how the service is, where it asked (sd_notify(3)).
+pub(super) fn notify(state: &str) {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let Ok(place) = std::env::var("NOTIFY_SOCKET") else { return };
+    let address = match place.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&place),
+    };
+    // A manager that cannot be reached is no reason not to serve.
+    let _ = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+}
+
+/// Raises the number of descriptors that this process may have as far as it may itself.
+pub(super) fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,212 @@
+//! Between hyper and a client's connection: notes times, reads along for [`Strict`], finds out which protocol is spoken and
+//! ends what is to be ended.
+
+use super::clock::{Clock, Cut};
+use super::stream::Stream;
+use super::strict::Strict;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+
+/// What a client that speaks HTTP/2 sends first (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// How long, and for how many bytes, a client is listened to that has been refused while it was still sending. Without
+/// that the kernel would answer those bytes with a reset, and the client might never see why it was refused.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 1 << 20;
+
+/// A connection as hyper sees it.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: Stream,
+    clock: Arc<Clock>,
+    reading: Reading,
+    /// The bytes of a preface, which the next owner reads first.
+    again: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Reading {
+    /// Nothing came yet: HTTP/1, unless it begins like the preface.
+    First,
+    /// HTTP/1 it is.
+    Http1(Strict),
+    /// HTTP/2 it is, or will be.
+    Http2,
+    /// Something was wrong: these bytes are next, and then the end.
+    Refused(&'static [u8]),
+}
+
+impl Wire {
+    pub(super) fn new(stream: Stream, clock: Arc<Clock>, is_http2: bool) -> Wire {
+        let reading = if is_http2 { Reading::Http2 } else { Reading::First };
+        Wire { stream, clock, reading, again: Vec::new() }
+    }
+
+    /// Whether the client turned out to speak HTTP/2 while hyper waited for a request of HTTP/1.
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.reading, Reading::Http2)
+    }
+
+    /// Reads before it is known what is spoken.
+    fn poll_first(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let before = buf.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+            let came = &buf.filled()[before..];
+            if came.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            self.clock.read();
+            if !self.again.is_empty() || PREFACE.starts_with(&came[..came.len().min(PREFACE.len())]) {
+                self.again.extend_from_slice(came);
+                let seen = self.again.len().min(PREFACE.len());
+                buf.set_filled(before);
+                if self.again.starts_with(PREFACE) {
+                    self.reading = Reading::Http2;
+                    return Poll::Ready(Err(io::Error::other("the client speaks HTTP/2")));
+                }
+                if PREFACE.starts_with(&self.again[..seen]) {
+                    continue;
+                }
+                // It only began like the preface: at most 23 bytes and what came with the last of them.
+                let again = std::mem::take(&mut self.again);
+                if buf.remaining() < again.len() {
+                    return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+                }
+                buf.put_slice(&again);
+            }
+            self.reading = Reading::Http1(Strict::new());
+            self.check(buf, before);
+            return Poll::Ready(Ok(()));
+        }
+    }
+
+    /// Holds what came against the rules.
+    fn check(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
+        let Reading::Http1(strict) = &mut self.reading else { return };
+        if let Err(wrong) = strict.read(&buf.filled()[before..]) {
+            buf.set_filled(before + wrong.good);
+            self.reading = Reading::Refused(wrong.provoke);
+            self.refuse(buf);
+        }
+    }
+
+    fn refuse(&mut self, buf: &mut ReadBuf<'_>) {
+        if let Reading::Refused(provoke) = &mut self.reading {
+            let (now, later) = provoke.split_at(provoke.len().min(buf.remaining()));
+            buf.put_slice(now);
+            *provoke = later;
+        }
+    }
+
+    /// Says why, where the client can still be told, and closes.
+    pub(super) async fn close(mut self, why: Option<Cut>) {
+        let unread = match &self.reading {
+            Reading::Http1(strict) => !strict.is_between_messages(),
+            Reading::Refused(_) => true,
+            Reading::First | Reading::Http2 => false,
+        };
+        match why {
+            None if unread => self.linger().await,
+            Some(Cut::SlowHead) if unread => {
+                let answer = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+                // It has room for this unless the client is beyond help.
+                let _ = tokio::time::timeout(Duration::from_millis(100), self.stream.write_all(answer)).await;
+                let _ = tokio::time::timeout(Duration::from_millis(100), self.stream.shutdown()).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn linger(&mut self) {
+        let listen = async {
+            self.stream.shutdown().await?;
+            let mut scrap = vec![0; 16 << 10];
+            let mut seen = 0;
+            while seen < LINGER_BYTES {
+                match self.stream.read(&mut scrap).await? {
+                    0 => break,
+                    n => seen += n,
+                }
+            }
+            io::Result::Ok(())
+        };
+        let _ = tokio::time::timeout(LINGER, listen).await;
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        match &this.reading {
+            Reading::Refused(_) => {
+                this.refuse(buf);
+                Poll::Ready(Ok(()))
+            }
+            Reading::First => this.poll_first(cx, buf),
+            Reading::Http2 if !this.again.is_empty() => {
+                let now = this.again.len().min(buf.remaining());
+                buf.put_slice(&this.again[..now]);
+                this.again.drain(..now);
+                Poll::Ready(Ok(()))
+            }
+            _ => {
+                let before = buf.filled().len();
+                ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
+                if buf.filled().len() > before {
+                    this.clock.read();
+                    this.check(buf, before);
+                }
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+impl Wire {
+    fn note<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match &written {
+            Poll::Pending => self.clock.write_waits(),
+            Poll::Ready(_) => self.clock.wrote(),
+        }
+        written
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.note(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.note(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        self.note(flushed)
+    }
+
+    /// A plain connection ends with its descriptor, which needs no call of its own; TLS has a message for it.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &self.stream {
+            Stream::Tls(_) => Pin::new(&mut self.stream).poll_shutdown(cx),
+            Stream::Tcp(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
+        }
+    }
+}
