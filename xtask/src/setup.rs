@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 12] = [
+const PACKAGES: [(&str, &[&str]); 13] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
@@ -36,6 +36,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),
     ("servers to load, and other load generators", &["nginx-light", "h2o", "wrk", "apache2-utils"]),
     ("what brings a C compiler for static programs of aarch64", &["python3-pip"]),
+    ("a client of HTTP/2", &["curl"]),
     ("a slow file system", &["fuse3"]),
 ];
 

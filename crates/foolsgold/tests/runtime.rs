@@ -176,15 +176,3 @@ fn what_is_embedded_has_the_name_under_which_applications_see_it() {
     assert_eq!(stage.ask(get("/")).status, 500);
     assert!(stage.log().contains("/foolsgold/lib/rack/"), "{}", stage.log());
 }
-
-#[test]
-fn a_wrapper_of_a_body_says_itself_what_it_responds_to() {
-    let rackup = r#"
-        require "rack/lint"
-        use Rack::Lint
-        run lambda { |env| [200, { "content-type" => "text/plain" }, ["fine"]] }
-    "#;
-    let mut stage = Stage::new(rackup);
-    let answer = stage.ask(request("OPTIONS", "*", b""));
-    assert_eq!((answer.status, answer.text().as_str()), (200, "fine"), "{}", stage.log());
-}

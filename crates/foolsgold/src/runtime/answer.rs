@@ -55,17 +55,12 @@ fn wrong<'r>(message: String) -> Raise<'r> {
     Raise::new("TypeError", message)
 }
 
-/// Asked of the object itself: wrappers of bodies answer for what they wrap.
-fn responds<'r>(ruby: Ruby<'r>, object: Value<'r>, name: &str) -> Outcome<'r, bool> {
-    Ok(ruby.send(object, "respond_to?", &[ruby.symbol(name)?])?.truthy())
-}
-
 /// An Array, or what says that it is one.
 fn array<'r>(ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r, Option<Value<'r>>> {
     if value.kind() == Kind::Array {
         return Ok(Some(value));
     }
-    if matches!(value.kind(), Kind::Nil | Kind::String | Kind::Hash) || !responds(ruby, value, "to_ary")? {
+    if matches!(value.kind(), Kind::Nil | Kind::String | Kind::Hash) || !ruby.respond_to(value, "to_ary")? {
         return Ok(None);
     }
     let made = ruby.send(value, "to_ary", &[])?;
@@ -97,8 +92,8 @@ impl<'r> Fields<'r> {
         let headers = match headers.kind() {
             Kind::Hash => headers,
             Kind::Nil => return Ok(()),
-            _ if responds(ruby, headers, "to_hash")? => ruby.send(headers, "to_hash", &[])?,
-            _ if responds(ruby, headers, "to_h")? => ruby.send(headers, "to_h", &[])?,
+            _ if ruby.respond_to(headers, "to_hash")? => ruby.send(headers, "to_hash", &[])?,
+            _ if ruby.respond_to(headers, "to_h")? => ruby.send(headers, "to_h", &[])?,
             _ => return Err(wrong(format!("{} is no Hash of headers", ruby.inspect(headers)?))),
         };
         let mut bad = None;
@@ -159,7 +154,7 @@ fn body<'r>(ruby: Ruby<'r>, object: Value<'r>) -> Outcome<'r, Body<'r>> {
     if matches!(object.kind(), Kind::Nil | Kind::String | Kind::Hash | Kind::Integer | Kind::Symbol) {
         return Err(not_a_body(ruby, object)?);
     }
-    if responds(ruby, object, "to_path")?
+    if ruby.respond_to(object, "to_path")?
         && let Some(path) = path(ruby, object)?
     {
         return Ok(Body::File(path));
@@ -167,10 +162,10 @@ fn body<'r>(ruby: Ruby<'r>, object: Value<'r>) -> Outcome<'r, Body<'r>> {
     if let Some(array) = array(ruby, object)? {
         return whole(ruby, array);
     }
-    if responds(ruby, object, "each")? {
+    if ruby.respond_to(object, "each")? {
         return Ok(Body::Each);
     }
-    if responds(ruby, object, "call")? {
+    if ruby.respond_to(object, "call")? {
         return Ok(Body::Call(object));
     }
     Err(not_a_body(ruby, object)?)
