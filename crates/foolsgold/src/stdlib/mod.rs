@@ -15,7 +15,7 @@ pub mod regexp;
 pub mod time;
 pub mod uri;
 
-pub use native::{Environment, FEATURES, define, define_with};
+pub use native::{Environment, define, define_with, features, forget, require};
 
 #[cfg(test)]
 mod oracle;

@@ -8,7 +8,11 @@ use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
 const DEEPEST: usize = 500;
 
 pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
-    let json = ruby.class("JSON")?;
+    let json = ruby.define_module("JSON")?;
+    let error = ruby.define_class_under(json, "JSONError", ruby.class("StandardError")?)?;
+    let parser = ruby.define_class_under(json, "ParserError", error)?;
+    ruby.define_class_under(json, "NestingError", parser)?;
+    ruby.define_class_under(json, "GeneratorError", error)?;
     // __parse(text, max_nesting, allow_nan, symbolize_names)
     ruby.define_singleton_method(json, "__parse", |ruby, args: Args<'_>| {
         let text = ruby.to_vec(args.required(0)?)?;

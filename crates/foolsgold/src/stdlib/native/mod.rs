@@ -4,13 +4,15 @@
 //! Ruby's own objects, so a restored heap has none of it.
 
 mod json;
+mod parts;
 mod regexp;
 mod search;
 mod string;
 mod time;
 mod web;
 
-use crate::vfs::Builtin;
+pub use parts::{features, require};
+
 use mruby::{Args, Kept, Outcome, Raise, Ruby, Sym, Value};
 
 /// Which variables of the process's environment an application sees in `ENV`.
@@ -31,30 +33,6 @@ impl Environment {
         }
     }
 }
-
-/// Names for `require` that are here from the start: to require them does nothing.
-pub const FEATURES: &[&str] = &[
-    "base64",
-    "cgi",
-    "cgi/escape",
-    "cgi/util",
-    "digest",
-    "digest/md5",
-    "digest/sha1",
-    "digest/sha2",
-    "json",
-    "json/ext",
-    "json/generic_object",
-    "openssl",
-    "securerandom",
-    "strscan",
-    "time",
-    "uri",
-    "zlib",
-];
-
-/// The Ruby on top, in the order of loading.
-const SOURCES: [&str; 8] = ["regexp", "string", "json", "time", "digest", "uri", "env", "strscan"];
 
 /// Where the classes are, and names that are used for each call.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +81,6 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
     regexp::define(ruby, core)?;
     string::define(ruby, core)?;
     web::define(ruby, native)?;
-    json::define(ruby)?;
     time::define(ruby, native)?;
     let variables = ruby.hash()?;
     for (name, value) in std::env::vars_os() {
@@ -115,28 +92,29 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
         }
     }
     ruby.const_set(native, "ENVIRONMENT", variables)?;
-    load_sources(ruby)
+    parts::define(ruby, native)
+}
+
+/// Makes an interpreter forget the last match, as a request of its own would find it: for those that are not restored
+/// between two requests.
+///
+/// # Errors
+/// Where Ruby raises: only for want of memory.
+pub fn forget(ruby: Ruby<'_>) -> Outcome<'_, ()> {
+    const NAMES: [&str; 14] = ["$~", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$&", "$`", "$'", "$+"];
+    if ruby.gvar_get("$~")?.is_nil() {
+        return Ok(());
+    }
+    for name in NAMES.iter().filter(|name| ruby.is_interned(name)) {
+        ruby.gvar_set(*name, Value::NIL)?;
+    }
+    Ok(())
 }
 
 fn define_errors<'r>(ruby: Ruby<'r>, regexp: Value<'r>) -> Outcome<'r, ()> {
     let standard = ruby.class("StandardError")?;
     let error = ruby.define_class("RegexpError", standard)?;
     ruby.define_class_under(regexp, "TimeoutError", error)?;
-    let json = ruby.define_module("JSON")?;
-    let error = ruby.define_class_under(json, "JSONError", standard)?;
-    let parser = ruby.define_class_under(json, "ParserError", error)?;
-    ruby.define_class_under(json, "NestingError", parser)?;
-    ruby.define_class_under(json, "GeneratorError", error)?;
-    Ok(())
-}
-
-/// Loads the Ruby on top.
-fn load_sources(ruby: Ruby<'_>) -> Outcome<'_, ()> {
-    for name in SOURCES {
-        let bytecode = Builtin::bytecode(&format!("stdlib/{name}.rb"));
-        let bytecode = bytecode.ok_or_else(|| raise("LoadError", format!("{name} is not in this build")))?;
-        ruby.load(bytecode)?;
-    }
     Ok(())
 }
 

@@ -60,14 +60,13 @@ impl Core {
             set_numbered(ruby, before, text, &[])?;
             return Ok(Value::NIL);
         };
-        let data = ruby.array_with_capacity(BEFORE_SPANS + spans.len() * 2)?;
-        ruby.array_push(data, text)?;
-        ruby.array_push(data, regexp)?;
+        let mut data = Vec::with_capacity(BEFORE_SPANS + spans.len() * 2);
+        data.extend([text, regexp]);
         for span in spans {
             let (start, end) = span.map_or((-1, -1), |(start, end)| (to_int(start), to_int(end)));
-            ruby.array_push(data, ruby.int(start)?)?;
-            ruby.array_push(data, ruby.int(end)?)?;
+            data.extend([ruby.int(start)?, ruby.int(end)?]);
         }
+        let data = ruby.array(&data)?;
         let found = ruby.send(ruby.kept(self.match_data), self.new, &[])?;
         ruby.ivar_set(found, self.data, data)?;
         ruby.gvar_set(self.last_match, found)?;

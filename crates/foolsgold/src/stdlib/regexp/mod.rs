@@ -8,6 +8,7 @@
 
 mod class;
 mod error;
+mod quantifier;
 mod text;
 mod translate;
 

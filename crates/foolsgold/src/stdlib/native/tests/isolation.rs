@@ -1,6 +1,37 @@
 //! Nothing of one request is there in the next, and nothing comes twice that must not.
 
 use super::{evaluate, interpreter};
+use std::collections::HashSet;
+
+#[test]
+fn a_restored_interpreter_has_nothing_of_the_request_before() {
+    let mut interpreter = interpreter();
+    evaluate(&mut interpreter, "'seen' =~ /(ee)/; $1.nil?");
+    evaluate(&mut interpreter, "'x' =~ /y/");
+    interpreter.snapshot(None).unwrap();
+    let mut uuids = HashSet::new();
+    for request in 0..50 {
+        assert_eq!(
+            evaluate(
+                &mut interpreter,
+                "[$~, $1, ENV['SECRET'], JSON.respond_to?(:leak), /cached/.instance_variable_get(:@leak)]"
+            ),
+            "[nil, nil, nil, false, nil]"
+        );
+        assert!(uuids.insert(evaluate(
+            &mut interpreter,
+            "[SecureRandom.uuid, SecureRandom.hex, SecureRandom.random_number(1 << 60)]"
+        )));
+        let hostile = format!(
+            "ENV['SECRET'] = 'of {request}'; 'secret' =~ /(s.*)/; def JSON.leak = 1\nRegexp.class_eval {{ def ===(_other) = true }}\nclass String; def gsub(*) = 'broken'; end\n500.times {{ |n| Regexp.compile(\"a#{{n}}\") }}; /secret{request}/ =~ 'secret{request}'; $1"
+        );
+        evaluate(&mut interpreter, &hostile);
+        assert_eq!(evaluate(&mut interpreter, "'abc'.gsub(/b/, 'x')"), "\"broken\"");
+        interpreter.restore().unwrap();
+        assert_eq!(evaluate(&mut interpreter, "['abc'.gsub(/b/, 'x'), /b/ === 'x']"), "[\"axc\", false]");
+        interpreter.restore().unwrap();
+    }
+}
 
 #[test]
 fn two_interpreters_of_one_thread_share_nothing_but_compiled_patterns() {
@@ -46,4 +77,13 @@ fn a_hostile_text_ends_in_an_exception_and_no_more() {
         assert!(shown.contains("Error: ") || shown.contains("long"), "{snippet}: {shown}");
     }
     assert_eq!(evaluate(&mut interpreter, "'still' =~ /l/"), "3");
+}
+
+#[test]
+fn an_interpreter_that_is_not_restored_forgets_the_last_match() {
+    let mut interpreter = interpreter();
+    assert_eq!(evaluate(&mut interpreter, "'secret' =~ /s(.)(.)/; [$1, $2, $&, $']"), r#"["e", "c", "sec", "ret"]"#);
+    interpreter.enter(crate::stdlib::forget).unwrap();
+    assert_eq!(evaluate(&mut interpreter, "[$~, $1, $2, $&, $', Regexp.last_match]"), "[nil, nil, nil, nil, nil, nil]");
+    interpreter.enter(crate::stdlib::forget).unwrap();
 }

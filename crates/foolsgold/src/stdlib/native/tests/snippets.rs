@@ -12,6 +12,7 @@ fn compare(snippets: &[&str]) {
         &json!(snippets),
     );
     let mut interpreter = interpreter();
+    evaluate(&mut interpreter, "FoolsGold::Native.require_feature('json'); FoolsGold::Native.require_feature('uri')");
     let mut wrong = Vec::new();
     for (snippet, expected) in snippets.iter().zip(theirs.as_array().unwrap()) {
         let ours = evaluate(&mut interpreter, snippet);
@@ -485,4 +486,30 @@ fn floats_are_shown_with_the_fewest_digits() {
         "Float::INFINITY",
         "[1.5]",
     ]);
+}
+
+#[test]
+fn parts_are_loaded_when_they_are_required_or_missed() {
+    let mut interpreter = interpreter();
+    assert_eq!(
+        evaluate(&mut interpreter, "[Object.const_defined?(:JSON), Object.const_defined?(:URI)]"),
+        "[false, false]"
+    );
+    assert_eq!(
+        evaluate(
+            &mut interpreter,
+            "[FoolsGold::Native.require_feature('json'), FoolsGold::Native.require_feature('json.rb')]"
+        ),
+        "[true, false]"
+    );
+    assert_eq!(
+        evaluate(
+            &mut interpreter,
+            "[FoolsGold::Native.require_feature('time'), FoolsGold::Native.require_feature('none')]"
+        ),
+        "[false, nil]"
+    );
+    assert_eq!(evaluate(&mut interpreter, "module Inside; def self.x = URI.parse('/a').path; end; Inside.x"), "\"/a\"");
+    assert_eq!(evaluate(&mut interpreter, "Nowhere"), "\"NameError: uninitialized constant Nowhere\"");
+    assert!(crate::stdlib::features().any(|feature| feature == "digest/sha2"));
 }
