@@ -87,7 +87,7 @@ impl Booted {
         interpreter.insert_data(State {
             files: Arc::clone(&settings.files),
             folder: settings.rackup.parent(),
-            features: RefCell::new(Features::with_native(stdlib::FEATURES.iter().copied())),
+            features: RefCell::new(Features::with_native(stdlib::features())),
             loading: RefCell::default(),
             journal: Arc::clone(&settings.journal),
             registry: Arc::clone(&settings.metrics),

@@ -1,6 +1,7 @@
 //! `require`, `require_relative` and `load` of one interpreter, over the virtual file system.
 
 use super::boot::State;
+use crate::stdlib;
 use crate::vfs::{Content, Features, Found, RequireError, VPath};
 use mruby::{Args, Outcome, Raise, Ruby, Value};
 
@@ -27,6 +28,10 @@ fn require<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let name = ruby.string(args.required(0)?)?;
     let (state, path) = (State::of(ruby)?, load_path(ruby)?);
     let found = state.features.borrow_mut().require(&*state.files, &name, &path, &state.folder);
+    if matches!(found, Ok(Found::Already)) {
+        // Nothing for names of files that were loaded; the interpreter's own library may have a part for it.
+        return Ok(Value::from_bool(stdlib::require(ruby, &name)?.unwrap_or(false)));
+    }
     finish(ruby, found)
 }
 

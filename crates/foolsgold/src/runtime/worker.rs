@@ -5,6 +5,7 @@ use super::app::{App, Level};
 use super::boot::{Booted, State};
 use super::failure;
 use super::stream::{self, Reply, Sink};
+use crate::stdlib;
 use crate::work::{BodyError, Effort, End, Job, Mode, Request, Response, ResponseBody, Slot, Worker};
 use anyhow::Context;
 use bytes::Bytes;
@@ -73,7 +74,13 @@ impl RackWorker {
                 }
             }
             Mode::Prefork if end == End::OutOfMemory || !booted.interpreter.usable() => return,
-            Mode::Prefork | Mode::Fresh => {}
+            Mode::Prefork => {
+                if let Err(error) = booted.interpreter.enter(stdlib::forget) {
+                    self.note(&format!("an interpreter could not forget its request and is replaced: {error}"));
+                    return;
+                }
+            }
+            Mode::Fresh => {}
         }
         self.put(mode, booted);
     }

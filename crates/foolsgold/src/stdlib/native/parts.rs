@@ -50,12 +50,7 @@ static PARTS: [Part; 9] = [
         constants: &["URI", "CGI"],
         natives: None,
     },
-    Part {
-        file: "stdlib/strscan.rb",
-        features: &["strscan"],
-        constants: &["StringScanner"],
-        natives: None,
-    },
+    Part { file: "stdlib/strscan.rb", features: &["strscan"], constants: &["StringScanner"], natives: None },
 ];
 
 /// Features that are there from the start, under names that programs require.
