@@ -89,6 +89,8 @@ pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(),
     presym::write(place, &build.try_get_compiler()?, &sources)?;
     build.files(sources);
     build.try_compile("foolsgold_mruby")?;
+    // For the test that looks into it.
+    println!("cargo::rustc-env=MRUBY_LIBRARY={}", place.out.join("libfoolsgold_mruby.a").display());
     if place.sanitize {
         println!("cargo::rustc-cfg=mruby_sanitize");
         println!("cargo::rustc-link-arg=-fsanitize=address");

@@ -45,6 +45,9 @@ impl Compiler {
             .args(["-S", "-s", "-o-"])
             .args(ruby.iter().map(|path| path as &dyn AsRef<Path>).map(AsRef::as_ref));
         let text = run(&mut command)?;
-        String::from_utf8(text).map_err(|_| Failure(format!("mrbc wrote something else than text for {name}")))
+        let text = String::from_utf8(text);
+        let text = text.map_err(|_| Failure(format!("mrbc wrote something else than text for {name}")))?;
+        // Nothing writes these tables, so nothing should be able to.
+        Ok(text.replace("static const mrb_irep *", "static const mrb_irep *const "))
     }
 }

@@ -47,6 +47,15 @@ fg_arena_init(struct fg_arena *arena, size_t size, size_t limit)
   arena->keep = arena->top;
 }
 
+/* For tests: memory is refused the first time each time, so that mruby collects and asks again. */
+static inline int
+stressed(struct fg_arena *arena)
+{
+  if (__builtin_expect(!arena->stress, 1)) return 0;
+  arena->stress ^= 2;
+  return arena->stress & 2;
+}
+
 #ifndef FG_SANITIZE
 
 static void*
@@ -153,6 +162,7 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
     if (p) give(arena, p);
     return NULL;
   }
+  if (stressed(arena)) return NULL;
   return p ? resize(arena, p, size) : take(arena, size);
 }
 
@@ -173,6 +183,7 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *data)
     free(old);
     return NULL;
   }
+  if (stressed(arena)) return NULL;
   if (size > LARGEST || arena->used - before + size > (size_t)(arena->limit - (char*)arena)) {
     if (arena->mrb) arena->mrb->gc.disabled = 0;
     return NULL;

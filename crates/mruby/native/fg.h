@@ -28,6 +28,7 @@ struct fg_arena {
   size_t used;                 /* bytes in blocks that are in use */
   size_t used_peak;
   mrb_state *mrb;
+  uint64_t stress;             /* 1: collect whenever memory is asked for; see arena.c */
   void *free[FG_CLASSES];      /* blocks to use again, by size class */
 };
 

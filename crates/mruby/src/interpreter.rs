@@ -168,6 +168,13 @@ impl Interpreter {
         unsafe { sys::fg_set_gc(self.fg(), on.into()) };
     }
 
+    /// Collects garbage whenever memory is asked for, which is very slow: for tests, so that a value that nobody keeps alive
+    /// is found.
+    pub fn stress_gc(&mut self, on: bool) {
+        // SAFETY: the head of the arena; nothing runs.
+        unsafe { (*self.host.arena.get()).stress = on.into() };
+    }
+
     /// Collects all garbage, also where the collector is off.
     pub fn full_gc(&mut self) {
         // SAFETY: nothing runs; what raises stays inside.

@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 /// How an interpreter goes back to its snapshot. All give the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// All bytes are copied: best for less than a megabyte.
+    /// All bytes are copied: for less than a megabyte where there is no `Scan`.
     Copy,
-    /// The pages that were written are copied; the kernel tells which (Linux 6.7 and later).
+    /// The pages that were written are copied; the kernel tells which (Linux 6.7 and later). The best one at any size.
     Scan,
     /// The pages that were written are thrown away and come back from a file in memory. Works anywhere; each page costs a
     /// fault.
@@ -41,8 +41,8 @@ pub struct Restored {
     pub time: Duration,
 }
 
-/// Below this, a copy of everything is cheaper than asking which pages were written.
-const COPY_BELOW: usize = 128 << 10;
+/// Where the kernel does not tell which pages were written: below this, a copy of everything is cheaper than faults.
+const COPY_BELOW: usize = 1 << 20;
 /// A request may leave so much memory above the snapshot resident for the next one.
 const KEEP_RESIDENT: usize = 512 << 10;
 /// With the collector off, a request may make so much before it is switched on.
@@ -104,8 +104,10 @@ impl Interpreter {
         let failed = |error: io::Error| Error::Snapshot(error.to_string());
         let way = match method {
             Some(method) => self.way(method, span).map_err(failed)?,
-            None if span < COPY_BELOW => self.way(Method::Copy, span).map_err(failed)?,
-            None => self.way(Method::Scan, span).or_else(|_| self.way(Method::Remap, span)).map_err(failed)?,
+            None => {
+                let other = if span < COPY_BELOW { Method::Copy } else { Method::Remap };
+                self.way(Method::Scan, span).or_else(|_| self.way(other, span)).map_err(failed)?
+            }
         };
         // SAFETY: the bits stay where they are until the snapshot is dropped.
         unsafe { sys::fg_set_born(self.fg(), born.as_ptr(), born.len() * 64) };

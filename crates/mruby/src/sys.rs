@@ -28,6 +28,7 @@ pub struct Arena {
     pub used: usize,
     pub used_peak: usize,
     pub mrb: *mut c_void,
+    pub stress: u64,
     pub free: [*mut c_void; CLASSES],
 }
 
