@@ -22,6 +22,22 @@ const REPAIRS: &[Repair] = &[
         old: "if ((a & ~0x7c0001) == 0 && argc < 15 && MRB_PROC_STRICT_P(proc)) {",
         new: "if ((a & ~0x7c0001) == 0 && argc < 15 && ci->nk == 0 && MRB_PROC_STRICT_P(proc)) {",
     },
+    // `hash[key]`, `array[index]` and `string[index]` did not call the `[]` of a subclass.
+    Repair {
+        file: "src/vm.c",
+        old: "        if (!mrb_integer_p(vb)) goto getidx_fallback;\n        regs[a] = mrb_ary_entry",
+        new: "        if (!mrb_integer_p(vb) || mrb_obj_ptr(va)->c != mrb->array_class) goto getidx_fallback;\n        regs[a] = mrb_ary_entry",
+    },
+    Repair {
+        file: "src/vm.c",
+        old: "        va = mrb_hash_get(mrb, va, vb);\n        regs[a] = va;\n",
+        new: "        if (mrb_obj_ptr(va)->c != mrb->hash_class) goto getidx_fallback;\n        va = mrb_hash_get(mrb, va, vb);\n        regs[a] = va;\n",
+    },
+    Repair {
+        file: "src/vm.c",
+        old: "      case MRB_TT_STRING:\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
+        new: "      case MRB_TT_STRING:\n        if (mrb_obj_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
+    },
     // `$!`, and with it `raise` without arguments, which raised an empty RuntimeError.
     Repair {
         file: "src/vm.c",

@@ -6,6 +6,7 @@
 #include <mruby/error.h>
 #include <mruby/hash.h>
 #include <mruby/internal.h>
+#include <mruby/presym.h>
 #include <mruby/proc.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
@@ -119,6 +120,20 @@ backtrace(mrb_state *mrb, mrb_value exc)
   return mrb_exception_p(exc) ? mrb_exc_backtrace(mrb, exc) : mrb_nil_value();
 }
 
+/* As Ruby would answer: an object may have a `respond_to?` or `respond_to_missing?` of its own. */
+static mrb_bool
+responds(mrb_state *mrb, mrb_value object, mrb_sym name)
+{
+  struct RClass *owner = mrb_class(mrb, object);
+  mrb_method_t method = mrb_method_search_vm(mrb, &owner, MRB_SYM_Q(respond_to));
+  mrb_bool kernel = !MRB_METHOD_UNDEF_P(method) && owner->tt == MRB_TT_ICLASS && owner->c == mrb->kernel_module;
+  if (kernel) {
+    if (mrb_respond_to(mrb, object, name)) return TRUE;
+    if (!mrb_respond_to(mrb, object, MRB_SYM_Q(respond_to_missing))) return FALSE;
+  }
+  return mrb_test(mrb_funcall_id(mrb, object, MRB_SYM_Q(respond_to), 1, mrb_symbol_value(name)));
+}
+
 static mrb_value
 operate(struct fg *s, void *data)
 {
@@ -155,7 +170,7 @@ operate(struct fg *s, void *data)
     case FG_GVAR_GET: return mrb_gv_get(mrb, d->name);
     case FG_GVAR_SET: mrb_gv_set(mrb, d->name, d->b); return d->b;
     case FG_IS_A: return mrb_bool_value(mrb_obj_is_kind_of(mrb, d->a, as_class(mrb, d->b)));
-    case FG_RESPOND_TO: return mrb_bool_value(mrb_respond_to(mrb, d->a, d->name));
+    case FG_RESPOND_TO: return mrb_bool_value(responds(mrb, d->a, d->name));
     case FG_CLASS_NAME: return mrb_mod_to_s(mrb, mrb_obj_value(mrb_obj_class(mrb, d->a)));
     case FG_INSPECT: return mrb_inspect(mrb, d->a);
     case FG_TO_S: return mrb_obj_as_string(mrb, d->a);

@@ -40,3 +40,14 @@ fn methods_in_a_text_have_local_variables_of_their_own() {
     assert_eq!(inspect("name = 'outer'; eval('name = name + \"!\"'); name"), r#""outer!""#);
     assert_eq!(inspect("n = 1; eval('def a; 1; end; n += 1; [2].each { |i| n += i }'); n"), "4");
 }
+
+#[test]
+fn brackets_call_the_method_of_a_subclass() {
+    let classes = "class H < Hash; def [](k) = super(k.downcase); end; class A < Array; def [](i) = -i; end; \
+                   class S < String; def [](i) = 'own'; end; ";
+    assert_eq!(
+        inspect(&format!("{classes}h = H.new; h.store('a', 1); [h['A'], A.new[5], S.new('x')[0]]")),
+        r#"[1, -5, "own"]"#
+    );
+    assert_eq!(inspect("h = {1 => 2}; def h.[](k) = 7; [h[1], {1 => 2}[1], [3][0], 'x'[0]]"), r#"[7, 2, 3, "x"]"#);
+}

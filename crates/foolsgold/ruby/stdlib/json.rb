@@ -77,17 +77,17 @@ module JSON
       parse(source, { max_nesting: false, allow_nan: true }.merge(given.to_h).merge(options))
     end
 
-    def generate(object, given = nil, **options)
-      return __generate(object, nil) if given.nil? && options.empty?
-      return __generate(object, given) if given.is_a?(State)
-      __generate(object, State.new(given.to_h.merge(options)))
+    # Options are a Hash in the last place, so that an object without braces is the object.
+    def generate(object, options = nil)
+      return __generate(object, options) if options.nil? || options.is_a?(State)
+      __generate(object, State.new(options.to_h))
     end
     alias unparse generate
     alias fast_generate generate
 
-    def pretty_generate(object, given = nil, **options)
-      return __generate(object, given) if given.is_a?(State)
-      __generate(object, State.new(PRETTY.merge(given.to_h).merge(options)))
+    def pretty_generate(object, options = nil)
+      return __generate(object, options) if options.is_a?(State)
+      __generate(object, State.new(PRETTY.merge(options.to_h)))
     end
     alias pretty_unparse pretty_generate
 

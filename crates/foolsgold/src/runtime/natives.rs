@@ -38,16 +38,52 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     ruby.define_singleton_method(native, "input_read", input::read)
 }
 
+/// Labels of a metric and their values.
+type Labels<'a> = [(&'a str, &'a str)];
+
+/// `name{label="value",...}` apart, as `FoolsGold::Metrics` writes it: `\\`, `\"` and `\n` in values are escapes.
+fn labelled(full: &str) -> (&str, Vec<(&str, String)>) {
+    let Some((name, mut rest)) = full.strip_suffix('}').and_then(|full| full.split_once('{')) else {
+        return (full, Vec::new());
+    };
+    let mut labels = Vec::new();
+    while let Some((label, quoted)) = rest.split_once("=\"") {
+        let mut value = String::new();
+        let mut end = quoted.len();
+        let mut letters = quoted.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            match letter {
+                '"' => {
+                    end = at + 1;
+                    break;
+                }
+                '\\' => value.push(match letters.next() {
+                    Some((_, 'n')) => '\n',
+                    Some((_, other)) => other,
+                    None => '\\',
+                }),
+                other => value.push(other),
+            }
+        }
+        labels.push((label, value));
+        rest = quoted[end..].trim_start_matches(',');
+    }
+    (name, labels)
+}
+
 /// A metric by its name: found before, or asked for.
 fn metric<'r, T>(
     cache: &RefCell<HashMap<Vec<u8>, Arc<T>>>,
     name: &[u8],
-    make: impl FnOnce(&str) -> Result<Arc<T>, MetricError>,
+    make: impl FnOnce(&str, &Labels) -> Result<Arc<T>, MetricError>,
 ) -> Outcome<'r, Arc<T>> {
     if let Some(found) = cache.borrow().get(name) {
         return Ok(Arc::clone(found));
     }
-    let made = make(&String::from_utf8_lossy(name)).map_err(|error| Raise::new("ArgumentError", error.to_string()))?;
+    let text = String::from_utf8_lossy(name);
+    let (plain, labels) = labelled(&text);
+    let labels: Vec<(&str, &str)> = labels.iter().map(|(label, value)| (*label, value.as_str())).collect();
+    let made = make(plain, &labels).map_err(|error| Raise::new("ArgumentError", error.to_string()))?;
     cache.borrow_mut().insert(name.to_vec(), Arc::clone(&made));
     Ok(made)
 }
@@ -57,14 +93,14 @@ const HELP: &str = "Kept by the application.";
 
 fn counter_get<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let state = State::of(ruby)?;
-    let make = |name: &str| state.registry.counter(name, HELP, &[]);
+    let make = |name: &str, labels: &Labels| state.registry.counter(name, HELP, labels);
     let counter = metric(&state.counters, &ruby.bytes(args.required(0)?)?, make)?;
     ruby.int(i64::try_from(counter.get()).unwrap_or(i64::MAX))
 }
 
 fn counter_add<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let state = State::of(ruby)?;
-    let make = |name: &str| state.registry.counter(name, HELP, &[]);
+    let make = |name: &str, labels: &Labels| state.registry.counter(name, HELP, labels);
     let counter = metric(&state.counters, &ruby.bytes(args.required(0)?)?, make)?;
     let change = u64::try_from(args.int(1)?).map_err(|_| Raise::new("ArgumentError", "a counter only grows"))?;
     counter.add(change);
@@ -73,7 +109,7 @@ fn counter_add<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 
 fn gauge<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r, Arc<crate::metrics::Gauge>> {
     let state = State::of(ruby)?;
-    metric(&state.gauges, &ruby.bytes(args.required(0)?)?, |name| state.registry.gauge(name, HELP, &[]))
+    metric(&state.gauges, &ruby.bytes(args.required(0)?)?, |name, labels| state.registry.gauge(name, HELP, labels))
 }
 
 fn gauge_get<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
@@ -93,7 +129,7 @@ fn gauge_add<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 
 fn histogram_observe<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let state = State::of(ruby)?;
-    let make = |name: &str| state.registry.histogram(name, HELP, &[], &SECONDS);
+    let make = |name: &str, labels: &Labels| state.registry.histogram(name, HELP, labels, &SECONDS);
     metric(&state.histograms, &ruby.bytes(args.required(0)?)?, make)?.observe(float(args.required(1)?)?);
     Ok(Value::NIL)
 }
@@ -208,4 +244,17 @@ fn mode<'r>(ruby: Ruby<'r>, _: Args<'r>) -> Outcome<'r> {
         Mode::Fresh => "fresh",
     };
     ruby.str(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labelled;
+
+    #[test]
+    fn labels_are_taken_out_of_a_name() {
+        assert_eq!(labelled("plain"), ("plain", vec![]));
+        let labels = vec![("path", "/a,b=\"c\"".to_owned()), ("line", "x\ny\\".to_owned())];
+        assert_eq!(labelled("name{path=\"/a,b=\\\"c\\\"\",line=\"x\\ny\\\\\"}"), ("name", labels));
+        assert_eq!(labelled("broken{a=\"b}"), ("broken", vec![("a", "b".to_owned())]));
+    }
 }

@@ -159,7 +159,7 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
         let returned = ruby.send(ruby.kept(*call), "call", &[environment])?;
         let answer = Answer::of(ruby, returned)?;
         let (status, object) = (answer.status, answer.object);
-        let sent = send(ruby, state, answer, request, reply);
+        let sent = send(ruby, state, answer, environment, request, reply);
         let closed = close(ruby, object);
         let finished = env.finished(ruby, environment)?;
         if ruby.array_len(finished) > 0 {
@@ -181,6 +181,7 @@ fn send<'r>(
     ruby: Ruby<'r>,
     state: &State,
     answer: Answer<'r>,
+    environment: Value<'r>,
     request: &Request,
     reply: &mut Option<Reply>,
 ) -> Outcome<'r, ()> {
@@ -200,7 +201,9 @@ fn send<'r>(
         }
         Body::Call(callable) => {
             *state.sink.borrow_mut() = Some(Sink::new(to, status, headers));
-            let stream = ruby.send(ruby.class("FoolsGold::Stream")?, "new", &[])?;
+            // What is left of the request's body can be read from the stream.
+            let input = ruby.hash_get(environment, ruby.str("rack.input")?)?;
+            let stream = ruby.send(ruby.class("FoolsGold::Stream")?, "new", &[input])?;
             ruby.send(callable, "call", &[stream])?;
             complete(state);
             return Ok(());

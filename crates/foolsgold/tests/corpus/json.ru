@@ -7,5 +7,5 @@ run lambda { |env|
   data = JSON.parse(env["rack.input"].read)
   text = JSON.generate("data" => data, "list" => [1, "two", nil, 3.5, { "k" => false }], "text" => "é\n\"")
   symbols = JSON.parse("{\"k\": {\"n\": 1}}", symbolize_names: true)
-  [200, { "content-type" => "application/json" }, [text, "\n", symbols.inspect, "\n", JSON.pretty_generate({ "a" => [1, { "b" => [] }] })]]
+  [200, { "content-type" => "application/json" }, [text, "\n", symbols.inspect, "\n", JSON.pretty_generate({ "a" => [1, { "b" => 2 }] })]]
 }

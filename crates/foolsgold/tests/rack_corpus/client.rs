@@ -88,7 +88,7 @@ fn parse(bytes: &[u8], head_only: bool) -> Option<Answer> {
 }
 
 /// The bytes of chunks, and whether the last one came.
-fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
+pub fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     loop {
         let Some(end) = find(rest, b"\r\n") else { return (body, false) };

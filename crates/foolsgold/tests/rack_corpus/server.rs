@@ -1,6 +1,7 @@
 //! The servers that run the corpus, each with all applications at once; a field of the request chooses one.
 
 use crate::spec::Case;
+use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,12 +16,6 @@ pub enum Kind {
     Thin,
     /// Debian's Puma, the same.
     Puma,
-    /// foolsgold, restoring the interpreter after each request.
-    SharedNothing,
-    /// foolsgold with warm interpreters.
-    Prefork,
-    /// foolsgold with a new interpreter for each request.
-    Fresh,
 }
 
 /// A server that runs; gone when it is dropped.
@@ -38,14 +33,16 @@ impl Server {
     /// Starts one that serves these applications.
     pub fn start(kind: Kind, cases: &[Case]) -> Server {
         let folder = Fixture::new();
-        folder.write("config.ru", &dispatcher(cases));
+        for (name, content) in files(cases) {
+            folder.write(&name, &content);
+        }
         // Between this and the server's start someone else could take the port; then the server says so and the test
         // fails, rather than asking a stranger.
         let address = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a free port");
         let rackup = folder.join("config.ru");
         let mut command = command(kind, address, &rackup);
         command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
-        let log = std::fs::File::create(folder.join("log")).expect("a log");
+        let log = fs::File::create(folder.join("log")).expect("a log");
         let child = command.stderr(log).spawn().unwrap_or_else(|error| panic!("{kind:?} does not start: {error}"));
         let mut server = Server { child, address, _folder: folder };
         server.wait(kind);
@@ -56,7 +53,7 @@ impl Server {
         let end = Instant::now() + START;
         while TcpStream::connect(self.address).is_err() {
             let ended = self.child.try_wait().expect("the state of a child");
-            let log = || std::fs::read_to_string(self._folder.join("log")).unwrap_or_default();
+            let log = || fs::read_to_string(self._folder.join("log")).unwrap_or_default();
             assert!(ended.is_none(), "{kind:?} ended with {ended:?}: {}", log());
             assert!(Instant::now() < end, "{kind:?} does not listen: {}", log());
             thread::sleep(Duration::from_millis(20));
@@ -87,33 +84,33 @@ fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
             command.args(["-q", "-C", "-", "-e", "none", "-t", "1:4", "-b", &format!("tcp://{address}"), rackup]);
             command.env("RUBYLIB", ruby);
         }
-        Kind::SharedNothing | Kind::Prefork | Kind::Fresh => {
-            command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
-            command.args([rackup, "--bind", &address.to_string(), "--threads", "2"]);
-            command.args(match kind {
-                Kind::Prefork => &["--mode", "prefork"][..],
-                Kind::Fresh => &["--fresh"],
-                _ => &["--mode", "shared-nothing"],
-            });
-        }
     }
     command
 }
 
-/// A config.ru that loads all of them.
-fn dispatcher(cases: &[Case]) -> String {
+/// The files of an application that serves all of them: names below its folder, and contents. The cases lie beside its
+/// config.ru, with what they read.
+pub fn files(cases: &[Case]) -> Vec<(String, String)> {
     let mut text = "require \"rack\"\nrequire \"foolsgold\"\ncorpus = {}\n".to_owned();
+    text.push_str("here = File.dirname(File.expand_path(__FILE__))\n");
+    let mut all = Vec::new();
     for case in cases {
-        text.push_str(&format!(
-            "corpus[{:?}] = Rack::Builder.parse_file({:?})\n",
-            case.name,
-            case.path.display().to_string()
-        ));
+        let name = format!("{}.ru", case.name);
+        text.push_str(&format!("corpus[{:?}] = Rack::Builder.parse_file(File.join(here, {name:?}))\n", case.name));
+        all.push((name, fs::read_to_string(&case.path).expect("a file of the corpus")));
+        let beside = case.path.parent().expect("a folder").join("files");
+        for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
+            let name = format!("files/{}", entry.file_name().to_string_lossy());
+            if !all.iter().any(|(one, _)| *one == name) {
+                all.push((name, fs::read_to_string(entry.path()).expect("a file beside the corpus")));
+            }
+        }
     }
     text.push_str(
         "# Rack 2 gives options beside the application.\n\
          corpus.each { |name, app| corpus[name] = app[0] if app.is_a?(Array) }\n\
          run lambda { |env| corpus.fetch(env.delete(\"HTTP_X_CORPUS\")).call(env) }\n",
     );
-    text
+    all.push(("config.ru".to_owned(), text));
+    all
 }

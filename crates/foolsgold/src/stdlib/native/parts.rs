@@ -54,7 +54,7 @@ static PARTS: [Part; 9] = [
 ];
 
 /// Features that are there from the start, under names that programs require.
-const FROM_THE_START: &[&str] = &["time", "enumerator", "fiber", "rational", "complex", "thread", "etc"];
+const FROM_THE_START: &[&str] = &["time", "enumerator", "fiber", "rational", "complex", "thread", "etc", "set", "pp"];
 
 /// All names for `require` that [`require`] knows.
 pub fn features() -> impl Iterator<Item = &'static str> {

@@ -7,7 +7,8 @@
 #< 200
 #: 1
 #> GET /raise
-#< 0
+#< 200
+#: body
 #> GET /closed
 #+ X-Wanted: 2
 #< 200

@@ -129,7 +129,7 @@ module Rack
         end
 
         def respond_to?(name, include_all = false)
-          return @body.respond_to?(name, include_all) if name == :close || name == :to_path
+          return @body.respond_to?(name, include_all) if name == :to_path
           super
         end
 
