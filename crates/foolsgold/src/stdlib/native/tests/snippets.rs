@@ -2,6 +2,8 @@
 
 use super::{evaluate, interpreter};
 use crate::stdlib::oracle::ruby;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 use underpin_test_support::need;
 
@@ -512,4 +514,55 @@ fn parts_are_loaded_when_they_are_required_or_missed() {
     assert_eq!(evaluate(&mut interpreter, "module Inside; def self.x = URI.parse('/a').path; end; Inside.x"), "\"/a\"");
     assert_eq!(evaluate(&mut interpreter, "Nowhere"), "\"NameError: uninitialized constant Nowhere\"");
     assert!(crate::stdlib::features().any(|feature| feature == "digest/sha2"));
+}
+
+/// Methods of String over random patterns and texts.
+#[test]
+fn random_patterns_on_random_texts_do_what_they_do_in_cruby() {
+    need!("ruby");
+    let fragment = proptest::sample::select(vec![
+        "a", "b", "é", ".", "^", "$", "\\w", "\\s", "[ab]", "[^a]", "(a|b)", "(a)?", "(?=a)", "a*", "b+", "(?i:A)",
+        "b{2}", "\\A", "\\z", "|", ",", "\\b",
+    ]);
+    let pattern = proptest::collection::vec(fragment, 1..4).prop_map(|fragments| fragments.concat());
+    let text = proptest::collection::vec(proptest::sample::select(vec!["a", "b", "é", " ", "\\n", ",", "A"]), 0..8)
+        .prop_map(|parts| parts.concat());
+    let method = proptest::sample::select(vec![
+        "scan(re)",
+        "split(re)",
+        "split(re, -1)",
+        "split(re, 2)",
+        "gsub(re, '<\\\\0>')",
+        "gsub(re) { |m| m + '|' }",
+        "sub(re, '-')",
+        "gsub(re, '')",
+        "index(re)",
+        "index(re, 2)",
+        "index(re, -3)",
+        "rindex(re)",
+        "rindex(re, 2)",
+        "partition(re)",
+        "rpartition(re)",
+        "match(re).inspect",
+        "slice(re)",
+        "start_with?(re)",
+        "=~ re",
+        "match?(re)",
+        "gsub(re).to_a",
+    ]);
+    let mut runner = TestRunner::deterministic();
+    let snippets: Vec<String> = (0..2000)
+        .map(|_| (pattern.clone(), text.clone(), method.clone()).new_tree(&mut runner).unwrap().current())
+        .map(|(pattern, text, method)| {
+            let call = if method.starts_with('=') { format!(" {method}") } else { format!(".{method}") };
+            // CRuby leaves other matches behind after these.
+            let last = if ["split", "match?", "index", "rindex"].iter().any(|name| method.starts_with(name)) {
+                "0"
+            } else {
+                "$~.to_a"
+            };
+            format!("re = Regexp.new('{}'); [\"{text}\"{call}, {last}]", pattern.replace("\\\\", "\\"))
+        })
+        .collect();
+    compare(&snippets.iter().map(String::as_str).collect::<Vec<_>>());
 }
