@@ -26,7 +26,7 @@ fn the_application_gets_the_request_as_it_was_sent() {
 
 #[test]
 fn forms_that_servers_read_differently_are_refused() {
-    let server = start(|_| ());
+    let server = start(|config| config.pages = Pages { metrics: Some("/metrics".into()), ..Pages::default() });
     let post = |fields: &str, body: &str| format!("POST /echo HTTP/1.1\r\nHost: test\r\n{fields}\r\n{body}");
     let cases = [
         post("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
@@ -82,6 +82,7 @@ fn forms_that_servers_read_differently_are_refused() {
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "a second answer to {case:?}: {answer:?}");
     }
     assert_eq!(status(&server.raw(OK)), "200");
+    assert!(server.metric("foolsgold_malformed_total") > 30.0);
 }
 
 #[test]

@@ -120,11 +120,17 @@ impl Connection {
                 told = true;
                 Pin::new(&mut http1).graceful_shutdown();
             }
-            // What went wrong here is the client's doing; it was answered, or is gone.
-            Pin::new(&mut http1).poll(cx).map(drop)
+            Pin::new(&mut http1).poll(cx).map(|done| self.note(done.as_ref().err()))
         })
         .await;
         http1.into_parts().io.into_inner()
+    }
+
+    /// What goes wrong on a connection is the client's doing: it was answered by hyper, or the client is gone.
+    fn note(&self, error: Option<&hyper::Error>) {
+        if error.is_some_and(hyper::Error::is_parse) {
+            self.thread.shared.metrics.malformed.inc();
+        }
     }
 
     async fn serve_http2(self: &Arc<Self>, wire: Wire) {
@@ -140,7 +146,7 @@ impl Connection {
                 told = true;
                 http2.as_mut().graceful_shutdown();
             }
-            http2.as_mut().poll(cx).map(drop)
+            http2.as_mut().poll(cx).map(|done| self.note(done.as_ref().err()))
         })
         .await;
         self.thread.shared.metrics.cut(self.clock().why_cut());

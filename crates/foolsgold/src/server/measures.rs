@@ -28,6 +28,8 @@ pub(super) struct Measures {
     large_bodies: Arc<Counter>,
     /// Connections accepted.
     pub(super) accepted: Arc<Counter>,
+    /// Requests refused because they are malformed; they reach neither the application nor the access log.
+    pub(super) malformed: Arc<Counter>,
     /// Requests refused because the queue was full.
     pub(super) full: Arc<Counter>,
     /// Reloads that failed.
@@ -71,6 +73,7 @@ impl Measures {
             slow_bodies: timeout("body")?,
             large_bodies: registry.counter("foolsgold_large_bodies_total", "Bodies refused for their size.", &[])?,
             accepted: registry.counter("foolsgold_connections_total", "Connections accepted.", &[])?,
+            malformed: registry.counter("foolsgold_malformed_total", "Requests that were malformed.", &[])?,
             full: registry.counter("foolsgold_full_total", "Requests refused because the queue was full.", &[])?,
             failed_reloads: registry.counter("foolsgold_failed_reloads_total", "Reloads that failed.", &[])?,
         })
