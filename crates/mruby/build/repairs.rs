@@ -38,6 +38,15 @@ const REPAIRS: &[Repair] = &[
         old: "      case MRB_TT_STRING:\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
         new: "      case MRB_TT_STRING:\n        if (mrb_obj_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
     },
+    // `Module::Name` found a constant of the top level where the module has none, so its `const_missing` was not asked.
+    Repair {
+        file: "src/vm.c",
+        old: "      mrb_value v = mrb_const_get(mrb, regs[a], syms[b]);\n",
+        new: "      mrb_value v;\n      if (mrb_type(regs[a]) == MRB_TT_MODULE && !mrb_const_defined(mrb, regs[a], syms[b])) {\n        \
+              mrb_value name = mrb_symbol_value(syms[b]);\n        \
+              v = mrb_funcall_argv(mrb, regs[a], MRB_SYM(const_missing), 1, &name);\n      }\n      \
+              else v = mrb_const_get(mrb, regs[a], syms[b]);\n",
+    },
     // `$!`, and with it `raise` without arguments, which raised an empty RuntimeError.
     Repair {
         file: "src/vm.c",

@@ -51,3 +51,18 @@ fn brackets_call_the_method_of_a_subclass() {
     );
     assert_eq!(inspect("h = {1 => 2}; def h.[](k) = 7; [h[1], {1 => 2}[1], [3][0], 'x'[0]]"), r#"[7, 2, 3, "x"]"#);
 }
+
+#[test]
+fn a_module_does_not_give_constants_of_the_top_level_for_its_own() {
+    let module = "class Top; end; module Base; FROM = 1; end; \
+                  module Mod; include Base; IN = 2; def self.const_missing(name) = [:missing, name]; def self.inside = Top; end; ";
+    assert_eq!(
+        inspect(&format!("{module}[Mod::Top, Mod::IN, Mod::FROM, Mod.inside]")),
+        "[[:missing, :Top], 2, 1, Top]"
+    );
+    assert!(
+        inspect("module Plain; end; begin; Plain::String; rescue NameError => e; e.message; end")
+            .contains("Plain::String")
+    );
+    assert_eq!(inspect("class A; X = 1; end; class B < A; end; [B::X, Object::String]"), "[1, String]");
+}
