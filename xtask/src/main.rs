@@ -7,6 +7,7 @@
 mod bench;
 mod docs;
 mod run;
+mod sanitize;
 mod setup;
 mod statics;
 mod test;
@@ -34,6 +35,12 @@ enum Chore {
         /// Change nothing; fail where a page is out of date
         #[arg(long)]
         check: bool,
+    },
+    /// Run the tests of the Ruby binding under AddressSanitizer and LeakSanitizer and write their table to docs/
+    Sanitize {
+        /// Print the table only
+        #[arg(long)]
+        dry: bool,
     },
     /// Build foolsgold as one static file for each processor, below target/foolsgold/
     Static {
@@ -63,6 +70,7 @@ fn main() -> anyhow::Result<()> {
             test::all(installed.as_ref())
         }
         Chore::Docs { check } => docs::generate(check),
+        Chore::Sanitize { dry } => sanitize::run(dry),
         Chore::Static { target } => statics::all(&target),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }

@@ -93,7 +93,7 @@ pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(),
     println!("cargo::rustc-env=MRUBY_LIBRARY={}", place.out.join("libfoolsgold_mruby.a").display());
     if place.sanitize {
         println!("cargo::rustc-cfg=mruby_sanitize");
-        println!("cargo::rustc-link-arg=-fsanitize=address");
+        println!("cargo::rustc-link-arg=-lasan");
     }
     Ok(())
 }

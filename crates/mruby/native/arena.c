@@ -168,18 +168,33 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
 
 #else /* FG_SANITIZE */
 
-/* Each block is an allocation of its own, so that AddressSanitizer sees its bounds and its end. */
+/* Each block is an allocation of its own, so that AddressSanitizer sees its bounds and its end. They are linked, so that those
+ * of an interpreter that was interrupted can be freed without it. */
 #include <stdlib.h>
+
+struct block {
+  struct block *next, **link;
+  size_t size;
+  size_t padding;
+};
+
+static void
+unlink_block(struct block *block)
+{
+  *block->link = block->next;
+  if (block->next) block->next->link = block->link;
+}
 
 void*
 fg_alloc(mrb_state *mrb, void *p, size_t size, void *data)
 {
   (void)mrb;
   struct fg_arena *arena = data;
-  size_t *old = p ? (size_t*)p - 2 : NULL;
-  size_t before = old ? *old : 0;
+  struct block *old = p ? (struct block*)p - 1 : NULL;
+  size_t before = old ? old->size : 0;
   if (size == 0) {
     arena->used -= before;
+    if (old) unlink_block(old);
     free(old);
     return NULL;
   }
@@ -189,16 +204,25 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *data)
     return NULL;
   }
   /* Never in place: a pointer kept over a change of size is found. */
-  size_t *fresh = malloc(size + 2 * sizeof(size_t));
+  struct block *fresh = malloc(size + sizeof *fresh), **first = (struct block**)&arena->free[0];
   if (!fresh) return NULL;
-  *fresh = size;
+  *fresh = (struct block){ *first, first, size, 0 };
+  if (*first) (*first)->link = &fresh->next;
+  *first = fresh;
   if (old) {
-    memcpy(fresh + 2, p, before < size ? before : size);
+    memcpy(fresh + 1, p, before < size ? before : size);
+    unlink_block(old);
     free(old);
   }
   arena->used += size - before;
   if (arena->used > arena->used_peak) arena->used_peak = arena->used;
-  return fresh + 2;
+  return fresh + 1;
+}
+
+void
+fg_free_all(struct fg_arena *arena)
+{
+  while (arena->free[0]) fg_alloc(NULL, (struct block*)arena->free[0] + 1, 0, arena);
 }
 
 #endif

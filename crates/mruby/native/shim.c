@@ -275,6 +275,8 @@ complete(struct fg *s, void *data)
 
 /* ---- making and dropping */
 
+void fg_close(struct fg *s);
+
 struct fg*
 fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *host, const struct fg_callbacks *callbacks)
 {
@@ -294,22 +296,25 @@ fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *
   s->arena->mrb = s->mrb;
   mrb_value result;
   if (fg_protect(s, complete, NULL, &result) != FG_OK) {
-    free(s);
+    fg_close(s);
     return NULL;
   }
   mrb_gc_arena_restore(s->mrb, 0);
   return s;
 }
 
-/* Without `all`, the region is about to be unmapped, and nothing in it needs an end of its own. */
+/* The region is about to be unmapped, and nothing in it needs an end of its own; unless each block is an allocation of its own:
+ * then what mruby forgets to free is found. */
 void
-fg_close(struct fg *s, int all)
+fg_close(struct fg *s)
 {
-  if (all) {
-    s->arena->limit = s->arena->end;
-    fg_clear_stop(s);
-    mrb_close(s->mrb);
-  }
+#ifdef FG_SANITIZE
+  s->arena->limit = s->arena->end;
+  s->arena->stress = 0;
+  fg_clear_stop(s);
+  if (s->interrupted) fg_free_all(s->arena);
+  else mrb_close(s->mrb);
+#endif
   free(s);
 }
 

@@ -204,10 +204,8 @@ impl Interpreter {
 impl Drop for Interpreter {
     fn drop(&mut self) {
         self.stopping.close();
-        // With each block an allocation of its own, each must be freed; else the region's end is the end of all.
-        let all = cfg!(mruby_sanitize);
         // SAFETY: the last use.
-        unsafe { sys::fg_close(self.fg(), all.into()) };
+        unsafe { sys::fg_close(self.fg()) };
     }
 }
 

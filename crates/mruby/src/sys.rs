@@ -138,7 +138,7 @@ unsafe extern "C" {
         host: *mut c_void,
         callbacks: *const Callbacks,
     ) -> *mut Fg;
-    pub fn fg_close(s: *mut Fg, all: c_int);
+    pub fn fg_close(s: *mut Fg);
     pub fn fg_stop(s: *mut Fg);
     pub fn fg_clear_stop(s: *mut Fg);
     pub fn fg_was_interrupted(s: *mut Fg) -> c_int;
