@@ -22,13 +22,15 @@ pub(super) struct RackWorker {
     prefork: Option<Booted>,
     /// What the rackup file says of modes.
     routes: Vec<(String, Mode)>,
+    /// Whether an interpreter was made that stays: what that took need not.
+    made: bool,
 }
 
 impl RackWorker {
     /// Loads the application once, so that what is wrong with it is known before the first request.
     pub(super) fn new(app: Arc<App>, slot: Arc<dyn Slot>) -> anyhow::Result<RackWorker> {
         let mode = app.settings().mode;
-        let mut worker = RackWorker { app, slot, shared_nothing: None, prefork: None, routes: Vec::new() };
+        let mut worker = RackWorker { app, slot, shared_nothing: None, prefork: None, routes: Vec::new(), made: true };
         let booted = worker.boot(mode).map_err(|error| anyhow::anyhow!(failure::words(&error)));
         let booted = booted.with_context(|| format!("cannot load {}", worker.app.settings().rackup))?;
         worker.routes.clone_from(&booted.routes);
@@ -49,8 +51,9 @@ impl RackWorker {
         let kept = match mode {
             Mode::SharedNothing => self.shared_nothing.take(),
             Mode::Prefork => self.prefork.take(),
-            Mode::Fresh => None,
+            Mode::Fresh => return self.boot(mode),
         };
+        self.made |= kept.is_none();
         kept.map_or_else(|| self.boot(mode), Ok)
     }
 
@@ -141,6 +144,9 @@ impl Worker for RackWorker {
             end = how;
         }
         self.renew(mode, booted, end);
+        if std::mem::take(&mut self.made) {
+            mruby::give_back_code();
+        }
     }
 }
 

@@ -1,0 +1,70 @@
+//! Pages of this program that its start touched and that its work does not need.
+
+use std::path::Path;
+
+/// Gives back the pages of this executable that hold code and constants and are as they are in the file. Those still
+/// wanted come back from the page cache; those of the start (the compiler of Ruby, the command line) do not, which is half
+/// of a small server's memory. Where anything is unclear nothing is done.
+pub fn give_back_code() {
+    let (Ok(own), Ok(maps)) = (std::env::current_exe(), std::fs::read_to_string("/proc/self/smaps")) else { return };
+    for (start, length) in unchanged(&maps, &own) {
+        // SAFETY: a private mapping of the running executable, which nobody can write to, without a page of its own: what
+        // is dropped is read again from the file, byte for byte. It was not writable when that was looked up, and
+        // nothing here makes code writable.
+        unsafe { libc::madvise(start as *mut libc::c_void, length, libc::MADV_DONTNEED) };
+    }
+}
+
+/// Start and length of the mappings of a file that cannot be written to and have no page that differs from it.
+fn unchanged(smaps: &str, file: &Path) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut mapping = None;
+    for line in smaps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        if let Some((start, end)) = first.split_once('-') {
+            let (start, end) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16));
+            let fixed = matches!(words.next(), Some("r-xp" | "r--p"));
+            let named = line.find('/').is_some_and(|at| Path::new(&line[at..]) == file);
+            mapping = match (start, end) {
+                (Ok(start), Ok(end)) if fixed && named && end > start => Some((start, end - start)),
+                _ => None,
+            };
+        } else if first == "Anonymous:" && words.next() == Some("0") {
+            found.extend(mapping.take());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+7f00-8f00 r--p 00000000 fe:00 17                    /opt/a b/server
+Rss:                 100 kB
+Anonymous:             0 kB
+9000-a000 r-xp 00001000 fe:00 17                    /opt/a b/server
+Anonymous:             4 kB
+a000-b000 rw-p 00001000 fe:00 17                    /opt/a b/server
+Anonymous:             0 kB
+b000-c000 r-xp 00001000 fe:00 18                    /opt/a b/server.so
+Anonymous:             0 kB
+c000-d000 rw-p 00000000 00:00 0
+Anonymous:             0 kB
+";
+
+    #[test]
+    fn only_what_is_as_in_the_file_and_cannot_be_written_is_given_back() {
+        assert_eq!(unchanged(MAPS, Path::new("/opt/a b/server")), [(0x7f00, 0x1000)]);
+    }
+
+    #[test]
+    fn a_program_goes_on_without_its_pages() {
+        let text = || [1, 2, 3].iter().map(|number| format!("{number}")).collect::<String>();
+        let before = text();
+        give_back_code();
+        assert_eq!(text(), before);
+    }
+}
