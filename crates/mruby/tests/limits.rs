@@ -100,10 +100,10 @@ fn a_run_that_never_ends_is_stopped_whatever_it_rescues() {
             if !interpreter.usable() {
                 assert_eq!(request(&mut interpreter, "1"), Err(Error::Unusable));
             }
-            again(&mut interpreter, &make);
+            again(&mut interpreter, make);
             assert_eq!(interpreter.differs_from_snapshot(), None);
             assert_eq!(request(&mut interpreter, "[1, 2].map { |x| x * 2 }"), Ok("[2, 4]".to_owned()));
-            again(&mut interpreter, &make);
+            again(&mut interpreter, make);
         }
     }
 }
@@ -166,9 +166,9 @@ fn stops_that_come_at_any_moment_harm_no_other_run() {
             Err(Error::Stopped) => ended += 1,
             Err(other) => panic!("{other}"),
         }
-        again(&mut interpreter, &make);
+        again(&mut interpreter, make);
         assert_eq!(request(&mut interpreter, "'next'"), Ok("\"next\"".to_owned()));
-        again(&mut interpreter, &make);
+        again(&mut interpreter, make);
     }
     drop(send);
     watchdog.join().unwrap();
@@ -230,10 +230,10 @@ fn a_hundred_scripts_without_memory_end_and_the_next_request_is_well() {
             Err(Error::Raised(_) | Error::Stopped) | Ok(_) => {}
             Err(other) => panic!("{text}: {other}"),
         }
-        again(&mut interpreter, &make);
+        again(&mut interpreter, make);
         assert_eq!(interpreter.differs_from_snapshot(), None, "{text}");
         assert_eq!(request(&mut interpreter, "$list.last"), Ok("\"item 100\"".to_owned()), "after {text}: {result:?}");
-        again(&mut interpreter, &make);
+        again(&mut interpreter, make);
     }
     assert!(refused >= 60, "only {refused} of {} ran out of memory", all.len());
 }
@@ -334,13 +334,13 @@ fn recursion_without_end_is_an_exception_and_never_the_end_of_the_process() {
                 Err(Error::Raised(_) | Error::Stopped | Error::OutOfMemory) | Ok(_) => {}
                 Err(other) => panic!("{text}: {other}"),
             }
-            again(&mut interpreter, &make);
+            again(&mut interpreter, make);
             assert_eq!(
                 request(&mut interpreter, "def f(n) = n == 0 ? 'well' : f(n - 1); f(500)"),
                 Ok("\"well\"".to_owned()),
                 "{text}"
             );
-            again(&mut interpreter, &make);
+            again(&mut interpreter, make);
         }
         assert!(deep >= 20, "only {deep}");
     };
