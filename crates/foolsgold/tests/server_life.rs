@@ -142,6 +142,20 @@ fn no_request_is_lost_while_applications_are_replaced() {
 }
 
 #[test]
+fn a_long_request_holds_up_no_reload() {
+    let server = start(|config| config.threads = 2);
+    std::thread::scope(|scope| {
+        let long = scope.spawn(|| server.get("/held"));
+        server.control.wait_until("the long one", |control| control.held.load(Ordering::SeqCst) == 1);
+        *server.control.version.lock().unwrap() = "two".into();
+        server.server().reload().unwrap();
+        assert_eq!(payload(&server.get("/version")), "two");
+        server.control.open.store(true, Ordering::SeqCst);
+        assert_eq!(status(&long.join().unwrap()), "200");
+    });
+}
+
+#[test]
 fn an_application_that_cannot_be_loaded_changes_nothing() {
     let server = start(|config| config.pages = Pages { metrics: Some("/metrics".into()), ..Pages::default() });
     server.control.version.lock().unwrap().clear();
@@ -267,6 +281,7 @@ fn http_2_is_spoken_without_tls_to_who_begins_with_it() {
     let url = |path: &str| format!("http://{}{path}", server.address);
     let answer = curl(&["--http2-prior-knowledge", "--data", "abc", &url("/echo")]);
     assert!(answer.starts_with("POST /echo HTTP/2.0\nserver 127.0.0.1:"), "{answer}");
+    assert!(answer.contains(&format!("\nhost: {}\n", server.address)), "{answer}");
     let code = |path: &str| curl(&["--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_code}", &url(path)]);
     assert_eq!([code("/status?204"), code("/fail"), code("/fields"), code("/stream")], ["204", "500", "200", "200"]);
     let folder = tempfile::tempdir().unwrap();
@@ -275,6 +290,38 @@ fn http_2_is_spoken_without_tls_to_who_begins_with_it() {
     let data = format!("@{}", large.display());
     let code = ["--http2-prior-knowledge", "-o", "/dev/null", "-w", "%{http_code}", "--data-binary", &data];
     assert_eq!(curl(&[&code[..], &[&url("/echo")]].concat()), "413");
+}
+
+#[test]
+fn http_2_connections_are_idle_or_stalled_only_so_long() {
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let server = start(|config| {
+        config.limits.head_time = Duration::from_millis(100);
+        config.limits.idle = Duration::from_millis(600);
+        config.limits.write_time = Duration::from_millis(300);
+    });
+    let mut idle = server.connect();
+    idle.write_all(preface).unwrap();
+    // A PING now and then is no request, but the time for a head is not what ends it.
+    std::thread::sleep(Duration::from_millis(300));
+    idle.write_all(b"\0\0\x08\x06\0\0\0\0\0pingpong").unwrap();
+    assert!(read_until(&mut idle, "pingpong").contains("pingpong"));
+    rest(&mut idle);
+
+    // GET /large?9000000 with a window of 64 KiB that is never enlarged.
+    let mut stalled = server.connect();
+    stalled.write_all(preface).unwrap();
+    let target = b"/large?9000000";
+    let mut block = vec![0x82, 0x86, 0x41, 4];
+    block.extend_from_slice(b"test");
+    block.extend_from_slice(&[0x04, target.len() as u8]);
+    block.extend_from_slice(target);
+    let mut frame = vec![0, 0, block.len() as u8, 1, 5, 0, 0, 0, 1];
+    frame.extend_from_slice(&block);
+    stalled.write_all(&frame).unwrap();
+    let answer = rest(&mut stalled);
+    assert!((60_000..200_000).contains(&answer.len()), "{}", answer.len());
+    wait_until("the connections to go", || server.server().connections() == 0);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub struct LimitSettings {
     pub idle: Option<Span>,
     /// Time in which a client takes nothing.
     pub write_time: Option<Span>,
-    /// Time for all of a request.
+    /// Time from a request to its answer.
     pub whole: Option<Span>,
     /// Connections at the same time.
     pub connections: Option<usize>,

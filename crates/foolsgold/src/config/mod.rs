@@ -106,7 +106,7 @@ pub struct Limits {
     pub idle: Duration,
     /// How long a client may take no byte of an answer.
     pub write_time: Duration,
-    /// The longest that one request may take in all.
+    /// The longest from the head of a request to the beginning of its answer.
     pub whole: Duration,
     /// Connections at the same time; more wait to be accepted.
     pub connections: usize,

@@ -22,6 +22,9 @@ use watchdog::{Watchdog, WatchedSlot};
 /// Of an interpreter thread: mruby's parser and Ruby code that recurses need far more than Rust's 2 MiB.
 const STACK: usize = 16 << 20;
 
+/// How long a reload waits for threads to change over.
+const CHANGE_OVER: Duration = Duration::from_secs(2);
+
 /// What a pool is made with.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -156,7 +159,8 @@ impl Pool {
     }
 
     /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then
-    /// each interpreter thread changes over. Returns when all have.
+    /// each interpreter thread changes over. Returns when all have, or after a while: a thread that works on a long request
+    /// changes over when that is done.
     ///
     /// # Errors
     /// Where the new application cannot be loaded: the old one goes on serving.
@@ -172,9 +176,15 @@ impl Pool {
         self.shared.generation.fetch_add(1, Ordering::Release);
         drop(current);
         self.shared.queue.wake_all();
+        let deadline = Instant::now() + CHANGE_OVER;
         let mut current = lock(&self.shared.current);
-        while current.ready < self.shared.options.threads.max(1) && !self.shared.queue.is_closed() {
-            current = self.shared.changed.wait(current).unwrap_or_else(PoisonError::into_inner);
+        while current.ready < self.shared.options.threads.max(1) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.changed.wait_timeout(current, left);
+            current = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }

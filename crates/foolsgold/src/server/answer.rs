@@ -35,6 +35,11 @@ async fn respond(
         return Err(Answer::last(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
     }
     let server = connection.host(&head.uri, &head.headers).ok_or_else(bad_request)?;
+    if let Some(host) = head.uri.authority().and_then(|authority| authority.as_str().parse().ok()) {
+        // HTTP/2 names the host in the target only, and applications look for it here; elsewhere the target wins over the
+        // field (RFC 9112, section 3.2.2).
+        head.headers.insert(header::HOST, host);
+    }
     let uri = origin_form(head.uri, &head.method).ok_or_else(bad_request)?;
     drop_doubtful(&mut head.headers);
     let client = forwarded::client(&shared.config.trusted, connection, &mut head.headers);

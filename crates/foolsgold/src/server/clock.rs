@@ -33,8 +33,10 @@ enum Phase {
     Idle = 0,
     /// A head is on its way.
     Head = 1,
-    /// Requests are being answered.
+    /// A request is worked on.
     Busy = 2,
+    /// It is being answered: for as long as the client takes bytes.
+    Answering = 3,
 }
 
 /// The times of one connection, in milliseconds since its thread began.
@@ -89,7 +91,7 @@ impl Clock {
         (phase % PHASES, phase / PHASES)
     }
 
-    /// Bytes came.
+    /// Bytes of HTTP/1 came.
     pub(super) fn read(&self) {
         if self.phase().0 == Phase::Idle as u64 {
             self.enter(Phase::Head);
@@ -117,6 +119,16 @@ impl Clock {
     pub(super) fn begin(&self) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.enter(Phase::Busy);
+    }
+
+    /// The answer to a request begins.
+    pub(super) fn answers(&self) {
+        self.enter(Phase::Answering);
+    }
+
+    /// Nothing is expected of the client: with HTTP/2, bytes that come are no head.
+    pub(super) fn rest(&self) {
+        self.enter(Phase::Idle);
     }
 
     /// A request is answered.

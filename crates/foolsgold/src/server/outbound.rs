@@ -97,6 +97,7 @@ impl Answer {
             self.source = Source::Empty;
         }
         exchange.answered(self.status, &self.headers);
+        exchange.clock().answers();
         let counted = match &self.source {
             Source::Empty | Source::Whole(_) => None,
             Source::Coming(_) | Source::File(_) => Some(false),

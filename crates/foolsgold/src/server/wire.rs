@@ -44,6 +44,9 @@ enum Reading {
 impl Wire {
     pub(super) fn new(stream: Stream, clock: Arc<Clock>, is_http2: bool) -> Wire {
         let reading = if is_http2 { Reading::Http2 } else { Reading::First };
+        if is_http2 {
+            clock.rest();
+        }
         Wire { stream, clock, reading, again: Vec::new() }
     }
 
@@ -68,6 +71,7 @@ impl Wire {
                 buf.set_filled(before);
                 if self.again.starts_with(PREFACE) {
                     self.reading = Reading::Http2;
+                    self.clock.rest();
                     return Poll::Ready(Err(io::Error::other("the client speaks HTTP/2")));
                 }
                 if PREFACE.starts_with(&self.again[..seen]) {
@@ -158,7 +162,7 @@ impl AsyncRead for Wire {
             _ => {
                 let before = buf.filled().len();
                 ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
-                if buf.filled().len() > before {
+                if buf.filled().len() > before && !this.is_http2() {
                     this.clock.read();
                     this.check(buf, before);
                 }
