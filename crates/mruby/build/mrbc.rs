@@ -1,6 +1,6 @@
 //! mruby's own compiler, for the machine that builds.
 
-use crate::{Failure, Place, files, run, variable};
+use crate::{Failure, Place, files, repairs, run, variable};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,8 +19,11 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     for define in ["MRB_NO_PRESYM", "MRB_NO_GEMS", "MRB_UTF8_STRING"] {
         build.define(define, None);
     }
-    build.files(files(&place.mruby.join("src"), "c"));
-    build.files([parser.join("codegen.c"), parser.join("y.tab.c")]);
+    // Repaired like the library: numbers are read here.
+    let mut sources = files(&place.mruby.join("src"), "c");
+    sources.extend([parser.join("codegen.c"), parser.join("y.tab.c")]);
+    build.files(repairs::apply(place, &sources)?);
+    build.includes(repairs::folders(place));
     build.files(files(&place.mruby.join("mrbgems/mruby-bin-mrbc/tools/mrbc"), "c"));
     build.file(place.native.join("host/named.c"));
     let objects = build.try_compile_intermediates()?;

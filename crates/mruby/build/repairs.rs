@@ -74,6 +74,24 @@ const REPAIRS: &[Repair] = &[
         old: "  p->locals = prev;\n",
         new: "  p->locals = prev->car;\n  p->upper = (const struct RProc*)prev->cdr;\n",
     },
+    // `Enumerator#next`, `zip` and fibers raised FiberError in everything that Rust called. What lies below in the resuming context
+    // does not matter: a fiber comes back to the very place that resumed it.
+    Repair {
+        file: "mrbgems/mruby-fiber/src/fiber.c",
+        old: "  fiber_check_cfunc(mrb, mrb->c);\n  mrb_get_args(mrb, \"*!\", &a, &len);\n  if (mrb->c->ci->cci > 0) {\n",
+        new: "  mrb_get_args(mrb, \"*!\", &a, &len);\n  if (mrb->c->ci->cci > 0) {\n",
+    },
+    // `2.32` was 2.3200000000000003: the last digit of every fiftieth number was wrong. The extent is found as before, the
+    // value by the C library.
+    Repair {
+        file: "src/readfloat.c",
+        old: "#include <math.h>\n\nMRB_API mrb_bool\nmrb_read_float(const char *str, char **endp, double *fp)\n{\n",
+        new: "#include <math.h>\n#include <stdlib.h>\n\nstatic mrb_bool read_float_roughly(const char*, char**, double*);\n\n\
+              MRB_API mrb_bool\nmrb_read_float(const char *str, char **endp, double *fp)\n{\n  char *end = (char*)str;\n  char digits[512];\n  \
+              mrb_bool read = read_float_roughly(str, &end, fp);\n  if (endp) *endp = end;\n  if (read && end - str < (ptrdiff_t)sizeof(digits)) {\n    \
+              memcpy(digits, str, end - str);\n    digits[end - str] = '\\0';\n    *fp = strtod(digits, NULL);\n  }\n  return read;\n}\n\n\
+              static mrb_bool\nread_float_roughly(const char *str, char **endp, double *fp)\n{\n",
+    },
 ];
 
 /// The sources with repaired copies in the place of those that needed it. What these include lies in [`folders`].

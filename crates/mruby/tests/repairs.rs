@@ -66,3 +66,57 @@ fn a_module_does_not_give_constants_of_the_top_level_for_its_own() {
     );
     assert_eq!(inspect("class A; X = 1; end; class B < A; end; [B::X, Object::String]"), "[1, String]");
 }
+
+#[test]
+fn fibers_run_in_methods_that_rust_called() {
+    let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+    let text = "def self.walk\n  e = [1, 2].each\n  f = Fiber.new { |x| y = Fiber.yield(x + 1); raise KeyError, y.to_s }\n  out = [e.next, e.next, (e.next rescue $!.class), [1, 2].zip([3, 4]), f.resume(5)]\n  begin; f.resume(7); rescue KeyError => error; out << error.message; end\n  out << f.alive?\n  5.times { out << Fiber.new { [8].each { |x| Fiber.yield x } }.resume }\n  out\nend\nself";
+    for _ in 0..3 {
+        let shown = interpreter.enter(|ruby| {
+            let object = ruby.run(text)?;
+            ruby.inspect(ruby.send(object, "walk", &[])?)
+        });
+        assert_eq!(
+            shown.expect("no exception"),
+            "[1, 2, StopIteration, [[1, 3], [2, 4]], 6, \"7\", false, 8, 8, 8, 8, 8]"
+        );
+    }
+}
+
+#[test]
+fn a_fiber_still_cannot_yield_across_rust() {
+    let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+    let shown = interpreter.enter(|ruby| {
+        ruby.define_method(ruby.object_class(), "through_rust", |ruby, args| {
+            ruby.yield_block(args.required_block()?, &[])
+        })?;
+        ruby.inspect(ruby.run(
+            "begin; Fiber.new { through_rust { Fiber.yield 1 } }.resume; rescue FiberError => e; e.message; end",
+        )?)
+    });
+    assert_eq!(shown.expect("no exception"), "\"can't cross C function boundary\"");
+}
+
+#[test]
+fn decimal_numbers_are_the_nearest_floats() {
+    let numbers = [
+        "2.32",
+        "0.238",
+        "6.84186",
+        "4.534895",
+        "1.23456789012345e+25",
+        "9007199254740993.0",
+        "5e-324",
+        "1e400",
+        "179.99",
+        "-0.1",
+    ];
+    for number in numbers {
+        let nearest: f64 = number.parse().expect("a number");
+        let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+        let read = interpreter
+            .enter(|ruby| Ok([ruby.run(number)?.as_float(), ruby.run(&format!("'{number}x'.to_f"))?.as_float()]));
+        assert_eq!(read.expect("no exception"), [Some(nearest); 2], "{number}");
+    }
+    assert_eq!(inspect("['0x1f'.to_f, '1_5'.to_f, '.5'.to_f, '1e'.to_f, '-'.to_f].map(&:to_i)"), "[0, 15, 0, 1, 0]");
+}
