@@ -16,6 +16,12 @@ pub enum Kind {
     Thin,
     /// Debian's Puma, the same.
     Puma,
+    /// foolsgold, restoring the interpreter after each request.
+    SharedNothing,
+    /// foolsgold with warm interpreters.
+    Prefork,
+    /// foolsgold with a new interpreter for each request.
+    Fresh,
 }
 
 /// A server that runs; gone when it is dropped.
@@ -83,6 +89,15 @@ fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
             command = Command::new("puma");
             command.args(["-q", "-C", "-", "-e", "none", "-t", "1:4", "-b", &format!("tcp://{address}"), rackup]);
             command.env("RUBYLIB", ruby);
+        }
+        Kind::SharedNothing | Kind::Prefork | Kind::Fresh => {
+            command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
+            command.args([rackup, "--bind", &address.to_string(), "--threads", "2"]);
+            command.args(match kind {
+                Kind::Prefork => &["--mode", "prefork"][..],
+                Kind::Fresh => &["--fresh"],
+                _ => &["--mode", "shared-nothing"],
+            });
         }
     }
     command

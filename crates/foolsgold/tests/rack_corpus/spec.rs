@@ -1,7 +1,7 @@
 //! The files of the corpus: a Ruby application each, with its requests in comments at the head.
 //!
 //! `#> METHOD TARGET` is a request, `#+ Name: value` a field of it, `#= text` its body and `#* N text` a body of N times
-//! that text. In `rack3`, `#< STATUS`, `#- name: value` and `#: text` are the answer that the specification asks for.
+//! that text. In `rack3`, `#< STATUS` (or `#< broken`: cut off), `#- name: value` and `#: text` are the answer that the specification asks for.
 //! `#~` says what is not compared: `body`, `fields`, `field NAME`, `broken` (the first answer is cut off), `thin` (the
 //! server cannot be asked this). In texts `\r`, `\n`, `\\` and `\xNN` are escapes.
 
@@ -50,6 +50,8 @@ pub struct Request {
 /// What the specification asks for.
 #[derive(Debug, Default)]
 pub struct Expected {
+    /// The answer is cut off, wherever: nothing else of it is compared.
+    pub broken: bool,
     pub status: u16,
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -109,6 +111,7 @@ fn detail(request: &mut Request, mark: &str, rest: &str) {
             let (count, text) = rest.split_once(' ').expect("`#* N text`");
             request.body = Some(unescaped(text).repeat(count.parse().expect("a number")));
         }
+        "#< " if rest == "broken" => request.expected.get_or_insert_default().broken = true,
         "#< " => request.expected.get_or_insert_default().status = rest.parse().expect("a status"),
         "#- " => request.expected.get_or_insert_default().fields.push(field()),
         "#: " => request.expected.get_or_insert_default().body = unescaped(rest),

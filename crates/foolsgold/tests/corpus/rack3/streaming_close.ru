@@ -7,8 +7,7 @@
 #< 200
 #: 1
 #> GET /raise
-#< 200
-#: body
+#< broken
 #> GET /closed
 #+ X-Wanted: 2
 #< 200
