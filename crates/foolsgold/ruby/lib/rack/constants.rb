@@ -54,6 +54,12 @@ module Rack
   RACK_URL_SCHEME = "rack.url_scheme"
   RACK_HIJACK = "rack.hijack"
   RACK_IS_HIJACK = "rack.hijack?"
+  # Rack 2's.
+  RACK_HIJACK_IO = "rack.hijack_io"
+  RACK_MULTITHREAD = "rack.multithread"
+  RACK_MULTIPROCESS = "rack.multiprocess"
+  RACK_RUNONCE = "rack.run_once"
+  RACK_RECURSIVE_INCLUDE = "rack.recursive.include"
   RACK_PROTOCOL = "rack.protocol"
   RACK_RESPONSE_FINISHED = "rack.response_finished"
   RACK_MULTIPART_BUFFER_SIZE = "rack.multipart.buffer_size"

@@ -20,6 +20,12 @@ pub fn define(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
         if source.kind() != Kind::String || !matches!(letters.kind(), Kind::Nil | Kind::String) {
             return ruby.send(args.self_value(), core.new, &[source, letters]);
         }
+        // `/re/n`: mruby gives the letter of an encoding by itself.
+        let letters = match (letters.kind(), args.get(2).kind()) {
+            (_, Kind::Nil) => letters,
+            (Kind::Nil, _) => args.get(2),
+            _ => ruby.str([&*ruby.bytes(letters)?, &*ruby.bytes(args.get(2))?].concat())?,
+        };
         let literals = ruby.kept(literals);
         let mut known = ruby.hash_get(literals, letters)?;
         if known.is_nil() {
@@ -106,7 +112,11 @@ fn initialize<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>) -> Outcome<'r> {
             _ if second.truthy() => Options(Options::IGNORE_CASE),
             _ => Options(0),
         };
-        (given, options)
+        // The letter of an encoding comes from a literal: `/re/n`.
+        let letters = args.get(2);
+        let more =
+            if letters.kind() == Kind::String { Options::from_letters(&ruby.bytes(letters)?) } else { Options(0) };
+        (given, Options(options.0 | more.0))
     };
     Pattern::get(&ruby.bytes(source)?, options).map_err(pattern_error)?;
     let object = args.self_value();

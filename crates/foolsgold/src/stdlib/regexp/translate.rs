@@ -94,8 +94,10 @@ const DEEPEST: usize = 200;
 /// With Onigmo's reason where the pattern is malformed.
 pub fn translate(source: &str, options: Options) -> Result<Translated, PatternError> {
     let frame = Frame { extended: options.has(Options::EXTENDED), range: Range::Default, extra: 0, start: 0 };
+    // In a pattern of bytes, all that are not ASCII: the same texts have a character that is not.
+    let bytes = options.has(Options::NO_ENCODING).then(|| source.replace(r"\x80-\xff", r"\u{80}-\u{10ffff}"));
     let mut translator = Translator {
-        rest: source,
+        rest: bytes.as_deref().unwrap_or(source),
         out: String::with_capacity(source.len() + 16),
         frame,
         stack: Vec::new(),
