@@ -167,6 +167,8 @@ fn what_is_wrong_with_a_rackup_file_is_said_with_its_place() {
     ] {
         let refusal = Stage::refusal(rackup);
         assert!(refusal.contains(said), "{rackup}: {refusal}");
+        let first = refusal.lines().next().unwrap_or_default();
+        assert!(first.matches("config.ru:").count() <= 2, "the place is said once too often: {refusal}");
     }
 }
 

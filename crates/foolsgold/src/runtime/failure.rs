@@ -9,7 +9,9 @@ use std::fmt::Write;
 /// `file:line: message (Class)` and the calls that led there, as Ruby prints an exception.
 pub(super) fn ruby_words(exception: &Exception) -> String {
     let mut calls = exception.backtrace.iter();
-    let mut text = match calls.next() {
+    let first = calls.next();
+    // A syntax error's message begins with its place.
+    let mut text = match first.filter(|_| exception.class != "SyntaxError") {
         Some(place) => format!("{place}: {} ({})", exception.message, exception.class),
         None => format!("{} ({})", exception.message, exception.class),
     };
