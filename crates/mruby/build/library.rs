@@ -101,7 +101,7 @@ pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(),
 fn settings(place: &Place, gems: &[Gem]) -> cc::Build {
     let mut build = cc::Build::new();
     // Ruby must be fast in debug builds, too: tests and demonstrations run in them.
-    build.opt_level(2).warnings(false).flag_if_supported("-w");
+    build.opt_level(3).warnings(false).flag_if_supported("-w");
     // Our headers first: one of them stands in for mruby's (native/include/mruby/throw.h says why).
     build.include(place.native.join("include")).include(place.out.join("include"));
     build.include(place.mruby.join("include")).include(place.mruby.join("mrbgems/mruby-compiler/core"));

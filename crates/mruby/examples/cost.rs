@@ -135,6 +135,16 @@ fn main() -> Result<(), mruby::Error> {
         println!("collected: {:?}", application.interpreter.memory());
         return Ok(());
     }
+    if std::env::args().nth(1).as_deref() == Some("restore") {
+        let mut application = Application::new(800)?;
+        (0..1000).try_for_each(|_| application.serve().map(drop))?;
+        application.interpreter.snapshot(None)?;
+        for _ in 0..200_000 {
+            application.serve()?;
+            application.interpreter.restore()?;
+        }
+        return Ok(());
+    }
     let open = least(|| mean(20, || drop(Interpreter::new(Limits::default()))));
     println!("an empty interpreter: {open:.0} µs");
     println!("| heap | warm call | warm call, no collector | restore + call | ratio | restore | copied |");
