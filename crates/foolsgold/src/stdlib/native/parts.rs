@@ -26,10 +26,11 @@ impl Part {
     }
 }
 
-static PARTS: [Part; 9] = [
+static PARTS: [Part; 10] = [
     Part::from_the_start("stdlib/parts.rb"),
     Part::from_the_start("stdlib/regexp.rb"),
     Part::from_the_start("stdlib/string.rb"),
+    Part::from_the_start("stdlib/gaps.rb"),
     Part::from_the_start("stdlib/time.rb"),
     Part::from_the_start("stdlib/env.rb"),
     Part {

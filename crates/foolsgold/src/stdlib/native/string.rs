@@ -46,7 +46,55 @@ pub fn define(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
             if changed.is_nil() { Ok(changed) } else { ruby.send(args.self_value(), "replace", &[changed]) }
         })?;
     }
-    define_places(ruby, core, string)
+    define_places(ruby, core, string)?;
+    define_case(ruby, string)
+}
+
+/// Changes of case, for all letters and not only those of ASCII. Each letter is changed alone, as CRuby does.
+fn define_case<'r>(ruby: Ruby<'r>, string: Value<'r>) -> Outcome<'r, ()> {
+    type Change = fn(&str) -> String;
+    let changes: [(&str, &str, Change); 4] = [
+        ("upcase", "upcase!", |text| text.chars().flat_map(char::to_uppercase).collect()),
+        ("downcase", "downcase!", |text| text.chars().flat_map(char::to_lowercase).collect()),
+        ("swapcase", "swapcase!", |text| {
+            let mut out = String::with_capacity(text.len());
+            for c in text.chars() {
+                if c.is_uppercase() { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+            }
+            out
+        }),
+        ("capitalize", "capitalize!", |text| {
+            let mut chars = text.chars();
+            let first = chars.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(chars.flat_map(char::to_lowercase)).collect()
+        }),
+    ];
+    for (name, bang, change) in changes {
+        let changed = move |text: &[u8]| -> Vec<u8> {
+            match std::str::from_utf8(text) {
+                Ok(text) => change(text).into_bytes(),
+                // Byte by byte, where letters are those of ASCII.
+                Err(_) => text
+                    .utf8_chunks()
+                    .flat_map(|chunk| [change(chunk.valid()).into_bytes(), chunk.invalid().to_vec()].concat())
+                    .collect(),
+            }
+        };
+        ruby.define_method(string, name, move |ruby: Ruby<'_>, args: Args<'_>| {
+            let out = changed(&ruby.bytes(args.self_value())?);
+            ruby.str(out)
+        })?;
+        ruby.define_method(string, bang, move |ruby: Ruby<'_>, args: Args<'_>| {
+            let text = args.self_value();
+            let out = {
+                let bytes = ruby.bytes(text)?;
+                let out = changed(&bytes);
+                if out == *bytes { None } else { Some(out) }
+            };
+            out.map_or(Ok(Value::NIL), |out| ruby.send(text, "replace", &[ruby.str(out)?]))
+        })?;
+    }
+    Ok(())
 }
 
 /// Methods that mruby has for texts and places alone.
