@@ -72,6 +72,20 @@ fn an_exception_is_a_500_whose_reason_only_a_developer_sees() {
 }
 
 #[test]
+fn a_developer_sees_class_message_and_source_and_nothing_of_them_is_html() {
+    let rackup = "# first\nrun lambda { |_|\n  raise ArgumentError, 'a <b>'\n}";
+    let mut stage = Stage::of_a_developer(rackup);
+    let text = stage.ask(get("/"));
+    assert_eq!((text.status, text.header("content-type")), (500, Some("text/plain; charset=utf-8")));
+    assert!(text.text().contains("ArgumentError: a <b>") && text.text().contains("config.ru:3"), "{}", text.text());
+    let mut request = get("/");
+    request.headers.insert("accept", "text/html,*/*;q=0.8".parse().unwrap());
+    let page = stage.ask(request).text();
+    assert!(page.contains("a &lt;b&gt;") && !page.contains("a <b>"), "{page}");
+    assert!(page.contains("<li value=\"3\" class=\"here\">"), "{page}");
+}
+
+#[test]
 fn an_answer_that_is_none_is_a_500_that_says_what_it_is() {
     for (answer, said) in [
         ("nil", "nil in place of [status, headers, body]"),

@@ -108,7 +108,7 @@ impl Booted {
             for feature in ["foolsgold", "foolsgold/input", "foolsgold/stream", "foolsgold/logger"] {
                 require(ruby, feature)?;
             }
-            let (application, routes) = build(ruby, &settings.rackup)?;
+            let (application, routes) = build(ruby, &settings.rackup, settings.development)?;
             let env = EnvTemplate::new(ruby, app, mode)?;
             Ok((state, ruby.keep(application)?, env, routes))
         })?;
@@ -122,9 +122,10 @@ fn require<'r>(ruby: Ruby<'r>, name: &str) -> Outcome<'r, ()> {
 }
 
 /// The application of a rackup file, and its routes.
-fn build<'r>(ruby: Ruby<'r>, rackup: &VPath) -> Outcome<'r, (Value<'r>, Vec<(String, Mode)>)> {
+fn build<'r>(ruby: Ruby<'r>, rackup: &VPath, development: bool) -> Outcome<'r, (Value<'r>, Vec<(String, Mode)>)> {
     require(ruby, "foolsgold/rackup")?;
-    let application = ruby.send(ruby.class("FoolsGold::Rackup")?, "load", &[ruby.str(rackup.as_str())?])?;
+    let given = [ruby.str(rackup.as_str())?, Value::from_bool(development)];
+    let application = ruby.send(ruby.class("FoolsGold::Rackup")?, "load", &given)?;
     let list = ruby.send(ruby.class("FoolsGold")?, "routes", &[])?;
     let mut routes = Vec::new();
     for pair in ruby.array_values(list)? {

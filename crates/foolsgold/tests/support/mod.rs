@@ -73,11 +73,23 @@ impl Stage {
         }
     }
 
+    /// In development.
+    pub fn of_a_developer(rackup: &str) -> Stage {
+        let (folder, rackup) = Stage::laid_out(&[("config.ru", rackup)]);
+        Stage::load(folder, rackup, Mode::SharedNothing, true).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
     pub fn demonstration() -> Stage {
-        Stage::load(tempfile::tempdir().unwrap(), VPath::new(DEMONSTRATION).unwrap(), Mode::SharedNothing).unwrap()
+        Stage::load(tempfile::tempdir().unwrap(), VPath::new(DEMONSTRATION).unwrap(), Mode::SharedNothing, false)
+            .unwrap()
     }
 
     fn try_new(files: &[(&str, &str)], mode: Mode) -> Result<Stage, String> {
+        let (folder, rackup) = Stage::laid_out(files);
+        Stage::load(folder, rackup, mode, false)
+    }
+
+    fn laid_out(files: &[(&str, &str)]) -> (tempfile::TempDir, VPath) {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in files {
             let path = folder.path().join(name);
@@ -85,10 +97,10 @@ impl Stage {
             std::fs::write(path, content).unwrap();
         }
         let rackup = Disk::new(folder.path()).unwrap().root().join("config.ru").unwrap();
-        Stage::load(folder, rackup, mode)
+        (folder, rackup)
     }
 
-    fn load(folder: tempfile::TempDir, rackup: VPath, mode: Mode) -> Result<Stage, String> {
+    fn load(folder: tempfile::TempDir, rackup: VPath, mode: Mode, development: bool) -> Result<Stage, String> {
         let log = Arc::new(Mutex::new(String::new()));
         let lines = Arc::clone(&log);
         let journal: Journal = Arc::new(move |_, text| {
@@ -104,7 +116,7 @@ impl Stage {
             load_path: vec![BUILTIN.to_owned()],
             mode,
             routes: Vec::new(),
-            development: false,
+            development,
             memory: 32 << 20,
             budget: Duration::from_millis(500),
             metrics: Arc::clone(&metrics),

@@ -12,12 +12,14 @@ module FoolsGold
       # Evaluates a text as if it stood outside of everything.
       attr_accessor :evaluate
 
-      # The application of a config.ru, and `FoolsGold.routes`.
-      def load(path)
+      # The application of a config.ru, and `FoolsGold.routes`. In development what it raises is shown to the client.
+      def load(path, development = false)
         builder = build(path)
         app = builder.to_app
         FoolsGold.routes = builder.routes
-        app
+        return app unless development
+        require "rack/show_exceptions"
+        Rack::ShowExceptions.new(app)
       end
 
       # The builder that a file fills.
