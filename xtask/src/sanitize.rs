@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The tests that run with it, and what they do.
-const TESTS: [(&str, &str); 3] = [
+const TESTS: [(&str, &str); 4] = [
     ("interface", "everything that the binding lets Rust do with Ruby"),
+    ("repairs", "what is corrected in mruby's own C"),
     ("stress", "a collection before each piece of memory, so that what nobody keeps alive is used after its end"),
     (
         "limits",
@@ -28,6 +29,7 @@ const TABLE: &str = "docs/sanitize.md";
 /// Where something cannot be built, a test fails or a sanitizer reports something.
 pub fn run(dry: bool) -> anyhow::Result<()> {
     let runtime = runtime()?;
+    control(&runtime)?;
     let mut rows = String::new();
     let mut failed = Vec::new();
     for (name, what) in TESTS {
@@ -41,7 +43,8 @@ pub fn run(dry: bool) -> anyhow::Result<()> {
         "# Sanitizers over the Ruby binding\n\n\
          `cargo xtask sanitize`, with {}. mruby and the C beside it are compiled with `-fsanitize=address`; each block of \
          memory is an allocation of its own. Reports are what AddressSanitizer or LeakSanitizer found; leaks of mruby itself \
-         that are known and end with the interpreter stand in `crates/mruby/native/leaks.supp`.\n\n\
+         that are known and end with the interpreter stand in `crates/mruby/native/leaks.supp`. First, a deliberate use after the \
+         end has to be reported.\n\n\
          | test | what it does | tests passed | reports |\n|---|---|---:|---:|\n{rows}",
         compiler()?
     );
@@ -62,11 +65,35 @@ struct Outcome {
     well: bool,
 }
 
+/// A test that misuses memory has to be reported: else nothing is looked at.
+fn control(runtime: &str) -> anyhow::Result<()> {
+    let said = test(&["control", "--", "--ignored"], runtime)?.1;
+    if !said.contains("AddressSanitizer: heap-use-after-free") {
+        println!("{said}");
+        bail!("AddressSanitizer does not see a use after the end: the tests would prove nothing");
+    }
+    Ok(())
+}
+
 fn one(name: &str, runtime: &str) -> anyhow::Result<Outcome> {
+    let (success, said) = test(&[name], runtime)?;
+    let passed = said.lines().find_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse().ok());
+    let reports =
+        said.lines().filter(|line| line.contains("ERROR: AddressSanitizer") || line.contains("ERROR: LeakSanitizer"));
+    let (tests, reports) = (passed.unwrap_or(0), reports.count());
+    let well = success && tests > 0 && reports == 0;
+    if !well {
+        println!("{said}");
+    }
+    Ok(Outcome { tests, reports, well })
+}
+
+/// Builds and runs one test program under the sanitizers; whether it went well and what was said.
+fn test(arguments: &[&str], runtime: &str) -> anyhow::Result<(bool, String)> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    println!("+ cargo test -p mruby --test {name}");
+    println!("+ cargo test -p mruby --test {}", arguments.join(" "));
     let mut command = Command::new(cargo);
-    command.args(["test", "--package", "mruby", "--test", name]).env("MRUBY_SANITIZE", "address");
+    command.args(["test", "--package", "mruby", "--test"]).args(arguments).env("MRUBY_SANITIZE", "address");
     // Another build than the usual one, which it would push out each time.
     command.env("CARGO_TARGET_DIR", run::target().join("sanitize"));
     // Only the tests get the sanitizer's library, not the compiler that cargo runs.
@@ -76,15 +103,7 @@ fn one(name: &str, runtime: &str) -> anyhow::Result<Outcome> {
     command.env("LSAN_OPTIONS", format!("suppressions={}:print_suppressions=0", known.display()));
     let output = command.output().context("cannot start cargo")?;
     let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let passed = said.lines().find_map(|line| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse().ok());
-    let reports =
-        said.lines().filter(|line| line.contains("ERROR: AddressSanitizer") || line.contains("ERROR: LeakSanitizer"));
-    let outcome = Outcome { tests: passed.unwrap_or(0), reports: reports.count(), well: output.status.success() };
-    if !outcome.well || outcome.tests == 0 {
-        println!("{said}");
-    }
-    Ok(Outcome { well: outcome.well && outcome.tests > 0 && outcome.reports == 0, ..outcome })
+    Ok((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
 }
 
 /// GCC's runtime library, which has to be the first one in the process.

@@ -36,6 +36,7 @@ void fg_arena_init(struct fg_arena *arena, size_t size, size_t limit);
 void *fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena);
 #ifdef FG_SANITIZE
 void fg_free_all(struct fg_arena *arena);
+int fg_misuse(mrb_state *mrb);
 #endif
 
 /* ---- shim.c */

@@ -186,6 +186,13 @@ impl Interpreter {
         }
     }
 
+    /// Reads memory after its end, for the proof that the sanitizer looks.
+    #[cfg(mruby_sanitize)]
+    pub fn misuse_memory(&mut self) -> i32 {
+        // SAFETY: none; the sanitizer ends the process.
+        unsafe { sys::fg_misuse((*self.host.arena.get()).mrb) }
+    }
+
     /// Stops the run that comes next (or, from another thread, goes on). Stoppers that were given out before do nothing from
     /// now on.
     #[must_use]

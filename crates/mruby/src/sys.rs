@@ -189,4 +189,7 @@ unsafe extern "C" {
     pub fn fg_compile(s: *mut Fg, source: *mut Source, result: *mut usize) -> c_int;
     pub fn fg_free_bytecode(s: *mut Fg, source: *mut Source);
     pub fn fg_load(s: *mut Fg, source: *mut Source, result: *mut usize) -> c_int;
+
+    #[cfg(mruby_sanitize)]
+    pub fn fg_misuse(mrb: *mut c_void) -> c_int;
 }
