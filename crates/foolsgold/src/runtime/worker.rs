@@ -163,7 +163,16 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
     let result = interpreter.enter(|ruby| {
         let environment = env.build(ruby, state, request)?;
         let returned = ruby.send(ruby.kept(*call), "call", &[environment])?;
-        let answer = Answer::of(ruby, returned)?;
+        let answer = match Answer::of(ruby, returned) {
+            Ok(answer) => answer,
+            Err(raise) => {
+                // A body is closed also where its answer cannot be sent.
+                if returned.kind() == Kind::Array && ruby.array_len(returned) == 3 {
+                    close(ruby, ruby.array_get(returned, 2)?)?;
+                }
+                return Err(raise);
+            }
+        };
         let (status, object) = (answer.status, answer.object);
         let sent = send(ruby, state, answer, environment, request, reply);
         let closed = close(ruby, object);
