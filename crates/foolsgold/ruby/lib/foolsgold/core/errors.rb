@@ -1,5 +1,8 @@
 # Exceptions that CRuby has and mruby's chosen parts have not.
 
+# The place of the last exception is made now: when memory has run out, there is none to make it.
+$! = nil
+
 class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
 class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
 class IOError < StandardError; end unless Object.const_defined?(:IOError)
