@@ -1,10 +1,13 @@
 //! `ab`, as the seed calls it: no connection is kept alive.
+//!
+//! The seed waited a minute after each run for closed connections to vanish (TIME_WAIT). They stand on the server's side
+//! here, each server has a port of its own, and Linux takes a new connection from the port of a lingering one: nothing has to
+//! be waited for.
 
 use anyhow::{Context, bail};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// What one run of ab told; times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +25,6 @@ pub struct Figures {
 /// # Errors
 /// Where ab is missing, or a single request fails or is answered with anything but 2xx.
 pub fn run(port: u16, path: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
-    wait_for_ports();
     call(&[], port, path, connections, requests, folder)
 }
 
@@ -75,23 +77,6 @@ fn number(text: &str, label: &str) -> anyhow::Result<f64> {
     let rest = text.lines().find_map(|line| line.trim().strip_prefix(label));
     let word = rest.and_then(|rest| rest.split_whitespace().next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no {label:?} in the output of ab"))
-}
-
-/// Waits while so many closed connections linger (TIME_WAIT, 60 s) that the next run could find no port. Each server has
-/// a port of its own and Linux reuses lingering ones on the loopback (tcp_tw_reuse=2), so below that they do not matter.
-fn wait_for_ports() {
-    let room = f64::from(64_000 - 10_000);
-    let deadline = Instant::now() + Duration::from_secs(70);
-    while lingering() > room && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_secs(1));
-    }
-}
-
-fn lingering() -> f64 {
-    let text = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("TCP:")).unwrap_or_default();
-    let mut words = line.split(' ').skip_while(|word| *word != "tw").skip(1);
-    words.next().and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
 #[cfg(test)]
