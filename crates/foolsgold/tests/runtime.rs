@@ -192,3 +192,13 @@ fn what_is_embedded_has_the_name_under_which_applications_see_it() {
     assert_eq!(stage.ask(get("/")).status, 500);
     assert!(stage.log().contains("/foolsgold/lib/rack/"), "{}", stage.log());
 }
+
+#[test]
+fn who_asks_for_a_new_interpreter_each_time_gets_it_whatever_the_rackup_file_says() {
+    let rackup = "mode :prefork\nrun lambda { |_| $n = $n.to_i + 1; [200, {}, [$n.to_s]] }";
+    let mut stage = Stage::with_mode(rackup, Mode::Fresh);
+    for _ in 0..2 {
+        let answer = stage.ask(get("/"));
+        assert_eq!((answer.text().as_str(), answer.effort.mode), ("1", Some(Mode::Fresh)));
+    }
+}

@@ -69,8 +69,12 @@ impl App {
         &self.settings
     }
 
-    /// The mode of a path: the longest prefix among the configuration's routes, then among those of the rackup file.
+    /// The mode of a path: the longest prefix among the configuration's routes, then among those of the rackup file. Who
+    /// asks for a new interpreter each time gets it everywhere: it is what the others are compared with.
     pub(super) fn mode(&self, path: &str, own: &[(String, Mode)]) -> Mode {
+        if self.settings.mode == Mode::Fresh {
+            return Mode::Fresh;
+        }
         let longest = |routes: &[(String, Mode)]| {
             let matching = routes.iter().filter(|(prefix, _)| is_below(path, prefix));
             matching.max_by_key(|(prefix, _)| prefix.len()).map(|(_, mode)| *mode)
