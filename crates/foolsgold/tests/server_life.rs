@@ -78,6 +78,27 @@ fn a_stuck_worker_holds_up_nobody_else() {
 }
 
 #[test]
+fn what_is_queued_behind_a_long_request_is_served_by_another_thread() {
+    let server = start(|config| config.threads = 2);
+    for _ in 0..200 {
+        // From now on requests are known to be quick.
+        assert_eq!(status(&server.get("/version")), "200");
+    }
+    let mut together = server.connect();
+    let held = "GET /held HTTP/1.1\r\nHost: test\r\n\r\n";
+    let mut streams: Vec<TcpStream> = (0..20).map(|_| server.connect()).collect();
+    together.write_all(held.as_bytes()).unwrap();
+    for stream in &mut streams {
+        stream.write_all(VERSION).unwrap();
+    }
+    for stream in &mut streams {
+        assert!(read_until(stream, "one").starts_with("HTTP/1.1 200"));
+    }
+    server.control.open.store(true, Ordering::SeqCst);
+    assert!(read_until(&mut together, "held").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
 fn slow_clients_hold_no_interpreter() {
     let server = start(|config| config.threads = 1);
     let begun: Vec<TcpStream> = (0..50)

@@ -153,8 +153,8 @@ impl Pool {
 
     /// Sees to it that somebody works on what was queued.
     pub fn rouse(&self) {
-        if self.shared.queue.rouse() {
-            self.shared.watchdog.nudge(Instant::now() + self.shared.options.patience);
+        if let Some(at) = self.shared.queue.rouse(self.shared.options.patience) {
+            self.shared.watchdog.nudge(at);
         }
     }
 
@@ -253,11 +253,15 @@ struct Crew {
 fn serve(shared: &Shared) {
     let slot = shared.watchdog.slot();
     let Some(mut crew) = first_worker(shared, &slot) else { return };
+    let seat = shared.queue.seat();
     loop {
-        match shared.queue.take(|| shared.generation.load(Ordering::Acquire) != crew.generation) {
+        match shared.queue.take(seat, || shared.generation.load(Ordering::Acquire) != crew.generation) {
             Taken::Closed => return,
             Taken::Interrupted => change_over(shared, &slot, &mut crew),
-            Taken::Job(job) => {
+            Taken::Job(job, attention) => {
+                if let Some(at) = attention {
+                    shared.watchdog.nudge(at);
+                }
                 if !work(shared, &slot, &mut crew, *job) {
                     return;
                 }

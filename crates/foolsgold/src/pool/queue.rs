@@ -4,17 +4,28 @@
 //! warmest in the caches. Waking costs a system call, so only one thread is on its way up at any time: whoever takes a job
 //! and leaves others behind wakes the next. Whoever queues says when to wake ([`Queue::rouse`]), so that several jobs cost one
 //! call; while all threads are busy, queueing is a push under a lock.
+//!
+//! A thread that works quickly is soon through with what waits: another is woken only for what would wait longer than
+//! [`BRIEF`], by the mean time that jobs take. Two warm threads that take turns cost more than one that goes on. Where a
+//! job takes longer than was to be expected, the watchdog wakes another ([`Queue::rouse_late`]).
 
 use crate::work::Job;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What is not worth another thread.
+const BRIEF: Duration = Duration::from_micros(200);
+
+/// What a job may wait at most while a thread sleeps.
+pub(super) const LATE: Duration = Duration::from_millis(1);
 
 /// What a thread got.
 pub(super) enum Taken {
-    /// Something to do.
-    Job(Box<Job>),
+    /// Something to do, and when somebody has to look after what was left behind, where something was.
+    Job(Box<Job>, Option<Instant>),
     /// What the thread asked to be interrupted for.
     Interrupted,
     /// Nothing will come any more.
@@ -25,12 +36,20 @@ pub(super) enum Taken {
 pub(super) struct Queue {
     inner: Mutex<Inner>,
     limit: usize,
+    /// The mean time of the last jobs in nanoseconds. It begins high: nothing is quick before it has been seen to be.
+    mean: AtomicU64,
 }
+
+/// A thread's place at the queue.
+#[derive(Clone, Copy)]
+pub(super) struct Seat(usize);
 
 #[derive(Default)]
 struct Inner {
     jobs: VecDeque<Job>,
     sleeping: Vec<Thread>,
+    /// For each seat, since when its thread works.
+    working: Vec<Option<Instant>>,
     /// A thread was woken for a job and has not looked yet.
     waking: bool,
     closed: bool,
@@ -46,11 +65,19 @@ impl Inner {
         self.waking = thread.is_some();
         thread
     }
+
+    /// Whether those at work are through with what waits in no time.
+    fn is_brisk(&self, now: Instant, mean: Duration) -> bool {
+        let brisk = self.working.iter().flatten().filter(|since| now.saturating_duration_since(**since) < BRIEF);
+        let brisk = u32::try_from(brisk.count()).unwrap_or(u32::MAX);
+        let waiting = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
+        brisk > 0 && mean.saturating_mul(waiting) < BRIEF.saturating_mul(brisk)
+    }
 }
 
 impl Queue {
     pub(super) fn new(limit: usize) -> Queue {
-        Queue { inner: Mutex::default(), limit }
+        Queue { inner: Mutex::default(), limit, mean: AtomicU64::new(1_000_000) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -69,40 +96,74 @@ impl Queue {
         Ok(())
     }
 
-    /// Wakes a thread where jobs wait and none is on its way. Returns whether jobs wait with no thread to wake.
-    pub(super) fn rouse(&self) -> bool {
+    /// A place for a thread that takes jobs.
+    pub(super) fn seat(&self) -> Seat {
         let mut inner = self.lock();
+        inner.working.push(None);
+        Seat(inner.working.len() - 1)
+    }
+
+    fn mean(&self) -> Duration {
+        Duration::from_nanos(self.mean.load(Ordering::Relaxed))
+    }
+
+    /// Wakes a thread where that pays. Returns when somebody has to look after what waits, where it does.
+    pub(super) fn rouse(&self, patience: Duration) -> Option<Instant> {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        if inner.jobs.is_empty() || inner.waking {
+            return None;
+        }
+        if inner.is_brisk(now, self.mean()) && !inner.sleeping.is_empty() {
+            return Some(now + LATE);
+        }
         let next = inner.next_up();
-        let all_busy = next.is_none() && !inner.waking && !inner.jobs.is_empty();
+        drop(inner);
+        match next {
+            Some(thread) => {
+                thread.unpark();
+                None
+            }
+            None => Some(now + patience),
+        }
+    }
+
+    /// Wakes a thread where a job has waited too long for one that works.
+    pub(super) fn rouse_late(&self, now: Instant) {
+        let mut inner = self.lock();
+        let is_late = inner.jobs.front().is_some_and(|job| now.saturating_duration_since(job.queued) >= LATE);
+        let next = if is_late { inner.next_up() } else { None };
         drop(inner);
         if let Some(thread) = next {
             thread.unpark();
         }
-        all_busy
     }
 
     /// The next job; waits for one. `interrupted` is asked before each job and each sleep.
-    pub(super) fn take(&self, interrupted: impl Fn() -> bool) -> Taken {
+    pub(super) fn take(&self, seat: Seat, interrupted: impl Fn() -> bool) -> Taken {
         let me = thread::current();
         let mut inner = self.lock();
+        if let Some(since) = inner.working[seat.0].take() {
+            let took = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let mean = self.mean.load(Ordering::Relaxed);
+            self.mean.store(mean - mean / 8 + took / 8, Ordering::Relaxed);
+        }
         loop {
             if interrupted() && !inner.closed {
                 // Others are free to look for what this thread may have been woken for.
                 inner.waking = false;
-                let next = inner.next_up();
-                drop(inner);
-                if let Some(thread) = next {
-                    thread.unpark();
-                }
+                wake(inner.next_up(), inner);
                 return Taken::Interrupted;
             }
             if let Some(job) = inner.jobs.pop_front() {
-                let next = inner.next_up();
-                drop(inner);
-                if let Some(thread) = next {
-                    thread.unpark();
+                let now = Instant::now();
+                inner.working[seat.0] = Some(now);
+                if inner.is_brisk(now, self.mean()) {
+                    let left = !inner.jobs.is_empty() && !inner.sleeping.is_empty();
+                    return Taken::Job(Box::new(job), left.then(|| now + LATE));
                 }
-                return Taken::Job(Box::new(job));
+                wake(inner.next_up(), inner);
+                return Taken::Job(Box::new(job), None);
             }
             if inner.closed {
                 return Taken::Closed;
@@ -136,9 +197,11 @@ impl Queue {
         inner.jobs.drain(..old).collect()
     }
 
-    /// When the oldest job was queued.
-    pub(super) fn oldest(&self) -> Option<Instant> {
-        self.lock().jobs.front().map(|job| job.queued)
+    /// When the watchdog has to look again: soon where a thread sleeps while a job waits.
+    pub(super) fn attention(&self, patience: Duration) -> Option<Instant> {
+        let inner = self.lock();
+        let wait = if inner.sleeping.is_empty() { patience } else { LATE };
+        inner.jobs.front().map(|job| job.queued + wait)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -152,5 +215,13 @@ impl Queue {
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.wake_all();
+    }
+}
+
+/// Wakes a thread once the lock is free.
+fn wake(thread: Option<Thread>, inner: MutexGuard<'_, Inner>) {
+    drop(inner);
+    if let Some(thread) = thread {
+        thread.unpark();
     }
 }

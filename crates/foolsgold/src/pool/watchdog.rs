@@ -3,7 +3,7 @@
 //! It sleeps until the next deadline that it knows of. A worker that begins wakes it only where its own deadline is nearer,
 //! so a busy server pays one comparison for each request, and an idle one has no thread that wakes up.
 
-use super::queue::Queue;
+use super::queue::{LATE, Queue};
 use crate::work::{Job, Slot};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -12,9 +12,6 @@ use std::time::{Duration, Instant};
 
 /// How long it stays on guard after the last worker ended: then busy moments far apart wake it rarely.
 const LINGER: Duration = Duration::from_secs(1);
-
-/// How exact it is for requests that wait.
-const GRAIN: Duration = Duration::from_millis(10);
 
 pub(super) struct Watchdog {
     slots: Mutex<Vec<Weak<WatchedSlot>>>,
@@ -99,7 +96,8 @@ impl Watchdog {
             let late = now.checked_sub(patience).map(|limit| queue.take_older(limit)).unwrap_or_default();
             self.expired.fetch_add(late.len() as u64, Ordering::Relaxed);
             late.into_iter().for_each(&refuse);
-            let waiting = queue.oldest().map(|oldest| (oldest + patience).max(now + GRAIN));
+            queue.rouse_late(now);
+            let waiting = queue.attention(patience).map(|at| at.max(now + LATE));
             let next = nearest.into_iter().chain(waiting).min();
             if next.is_some() {
                 last_seen = now;
