@@ -3,6 +3,7 @@
 mod support;
 
 use foolsgold::work::{End, Mode};
+use std::time::Duration;
 use support::{Stage, get, request};
 
 #[test]
@@ -145,7 +146,7 @@ fn an_endless_loop_is_ended_whatever_it_rescues_and_the_next_request_is_served()
         [200, {}, ["ok"]]
     }"#;
     for mode in [Mode::SharedNothing, Mode::Prefork, Mode::Fresh] {
-        let mut stage = Stage::with_mode(rackup, mode);
+        let mut stage = Stage::with_budget(rackup, mode, Duration::from_secs(1));
         let answer = stage.ask(get("/loop"));
         assert_eq!((answer.status, answer.effort.end), (503, End::OutOfTime), "{mode:?}");
         assert_eq!(answer.header("retry-after"), Some("1"));

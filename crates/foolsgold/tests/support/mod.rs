@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Of a thread that runs Ruby.
 const STACK: usize = 16 << 20;
 
+/// Longer than anything takes that is not stuck, on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A worker on a thread of its own, as in the pool.
 pub struct Stage {
     jobs: mpsc::Sender<Job>,
@@ -61,13 +64,19 @@ impl Stage {
         Stage::with_files(&[("config.ru", rackup)], mode)
     }
 
+    /// One whose requests have only that much time.
+    pub fn with_budget(rackup: &str, mode: Mode, budget: Duration) -> Stage {
+        Stage::try_new(&[("config.ru", rackup)], mode, |settings| settings.budget = budget)
+            .unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
     pub fn with_files(files: &[(&str, &str)], mode: Mode) -> Stage {
-        Stage::try_new(files, mode).unwrap_or_else(|refusal| panic!("{refusal}"))
+        Stage::try_new(files, mode, |_| ()).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
     /// Why an application cannot be loaded.
     pub fn refusal(rackup: &str) -> String {
-        match Stage::try_new(&[("config.ru", rackup)], Mode::SharedNothing) {
+        match Stage::try_new(&[("config.ru", rackup)], Mode::SharedNothing, |_| ()) {
             Ok(_) => panic!("it was loaded: {rackup}"),
             Err(refusal) => refusal,
         }
@@ -76,17 +85,18 @@ impl Stage {
     /// In development.
     pub fn of_a_developer(rackup: &str) -> Stage {
         let (folder, rackup) = Stage::laid_out(&[("config.ru", rackup)]);
-        Stage::load(folder, rackup, Mode::SharedNothing, true).unwrap_or_else(|refusal| panic!("{refusal}"))
+        Stage::load(folder, rackup, Mode::SharedNothing, |settings| settings.development = true)
+            .unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
     pub fn demonstration() -> Stage {
-        Stage::load(tempfile::tempdir().unwrap(), VPath::new(DEMONSTRATION).unwrap(), Mode::SharedNothing, false)
+        Stage::load(tempfile::tempdir().unwrap(), VPath::new(DEMONSTRATION).unwrap(), Mode::SharedNothing, |_| ())
             .unwrap()
     }
 
-    fn try_new(files: &[(&str, &str)], mode: Mode) -> Result<Stage, String> {
+    fn try_new(files: &[(&str, &str)], mode: Mode, change: impl FnOnce(&mut Settings)) -> Result<Stage, String> {
         let (folder, rackup) = Stage::laid_out(files);
-        Stage::load(folder, rackup, mode, false)
+        Stage::load(folder, rackup, mode, change)
     }
 
     fn laid_out(files: &[(&str, &str)]) -> (tempfile::TempDir, VPath) {
@@ -100,7 +110,12 @@ impl Stage {
         (folder, rackup)
     }
 
-    fn load(folder: tempfile::TempDir, rackup: VPath, mode: Mode, development: bool) -> Result<Stage, String> {
+    fn load(
+        folder: tempfile::TempDir,
+        rackup: VPath,
+        mode: Mode,
+        change: impl FnOnce(&mut Settings),
+    ) -> Result<Stage, String> {
         let log = Arc::new(Mutex::new(String::new()));
         let lines = Arc::clone(&log);
         let journal: Journal = Arc::new(move |_, text| {
@@ -110,18 +125,19 @@ impl Stage {
         });
         let metrics = Arc::new(Registry::new(1000));
         let disk: Arc<dyn Files> = Arc::new(Disk::new(folder.path()).unwrap());
-        let settings = Settings {
+        let mut settings = Settings {
             files: Arc::new(Layers::new(vec![disk, Arc::new(Builtin)])),
             rackup,
             load_path: vec![BUILTIN.to_owned()],
             mode,
             routes: Vec::new(),
-            development,
+            development: false,
             memory: 32 << 20,
-            budget: Duration::from_millis(500),
+            budget: PATIENCE,
             metrics: Arc::clone(&metrics),
             journal,
         };
+        change(&mut settings);
         let app = Arc::new(App::new(settings));
         let (jobs, queue) = mpsc::channel::<Job>();
         let (told, ready) = mpsc::channel();
