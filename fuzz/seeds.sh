@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite corpus/pack
+mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite corpus/pack corpus/rack_env
 
 cat >"$work/library.c" <<'C'
 #include <stdlib.h>
@@ -98,3 +98,7 @@ le64() { le32 "$1"; le32 0; }
 file() { printf "\\x$(printf %02x ${#1})\\0%s\\x$2" "$1"; le64 "$3"; le64 "$4"; printf '%032d' 0; }
 { printf '\14'; le32 4; file a 00 5 0; file lib/b.rb 01 4 0; file lib/c.rb 02 2 1; file lib/d.rb 03 1 0; } >corpus/pack/every-kind
 { printf '\0'; le32 0; } >corpus/pack/empty
+
+printf 'GET /a%%20b/c?x=1&y\naccept: */*\nx-a: 1\nx-a: 2\ncookie: a=1\ncookie: b=2\n\n' >corpus/rack_env/get
+printf 'POST /\ncontent-type: application/x-www-form-urlencoded\nX_Y: 1\nproxy: evil\n\na=1&b=2' >corpus/rack_env/post
+printf 'OPTIONS *\n\n' >corpus/rack_env/options

@@ -1,11 +1,7 @@
 //! Any bytes as the index and the trailer of a packed application: refused, or every file lies within the data.
 #![no_main]
 
-#[path = "../../crates/foolsgold/src/pack/format.rs"]
-#[allow(dead_code, reason = "only reading is fuzzed")]
-mod format;
-
-use format::{Index, Kind, TRAILER, Trailer, fit};
+use foolsgold::pack::format::{Index, Kind, TRAILER, Trailer, fit};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -203,3 +203,15 @@ fn who_asks_for_a_new_interpreter_each_time_gets_it_whatever_the_rackup_file_say
         assert_eq!((answer.text().as_str(), answer.effort.mode), ("1", Some(Mode::Fresh)));
     }
 }
+
+#[test]
+fn a_wrapper_of_a_body_says_itself_what_it_responds_to() {
+    let rackup = r#"
+        require "rack/lint"
+        use Rack::Lint
+        run lambda { |env| [200, { "content-type" => "text/plain" }, ["fine"]] }
+    "#;
+    let mut stage = Stage::new(rackup);
+    let answer = stage.ask(request("OPTIONS", "*", b""));
+    assert_eq!((answer.status, answer.text().as_str()), (200, "fine"), "{}", stage.log());
+}
