@@ -36,6 +36,7 @@ int main(int count, char **words) {
   }
   mrb_state *mrb = mrb_open();
   int failed = mrb == NULL || compile(mrb, words[1], input, output);
+  if (mrb) mrb_close(mrb);
   fclose(input);
   return fclose(output) != 0 || failed;
 }
