@@ -6,7 +6,7 @@
 //! through a bounded channel, so a slow reader holds back the producer and not the server.
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,6 +92,19 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body.
     pub body: ResponseBody,
+}
+
+impl Response {
+    /// A few words for people. Where the server cannot serve now, they may try again in a second.
+    #[must_use]
+    pub fn words(status: StatusCode, words: impl Into<Bytes>) -> Response {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        Response { status, headers, body: ResponseBody::Whole(words.into()) }
+    }
 }
 
 /// The body of an answer.

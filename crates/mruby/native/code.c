@@ -37,6 +37,18 @@ syntax_error(mrb_state *mrb, struct source *source, struct mrb_parser_state *par
   mrb_exc_raise(mrb, error);
 }
 
+/* Raises what the parser or the code generator left behind, where it did. */
+static void
+raise_left(mrb_state *mrb, struct mrb_parser_state *parser, mrbc_context *context)
+{
+  if (!mrb->exc) return;
+  mrb_value exc = mrb_obj_value(mrb->exc);
+  mrb->exc = NULL;
+  mrb_parser_free(parser);
+  mrbc_context_free(mrb, context);
+  mrb_exc_raise(mrb, exc);
+}
+
 static struct RProc*
 parse(mrb_state *mrb, struct source *source)
 {
@@ -49,24 +61,12 @@ parse(mrb_state *mrb, struct source *source)
     mrbc_context_free(mrb, context);
     mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
   }
-  if (mrb->exc) {
-    mrb_value exc = mrb_obj_value(mrb->exc);
-    mrb->exc = NULL;
-    mrb_parser_free(parser);
-    mrbc_context_free(mrb, context);
-    mrb_exc_raise(mrb, exc);
-  }
+  raise_left(mrb, parser, context);
   if (!parser->tree || parser->nerr) syntax_error(mrb, source, parser, context);
   struct RProc *proc = mrb_generate_code(mrb, parser);
   /* "too complex expression" and the like are told while code is generated. */
   if (!proc) {
-    if (mrb->exc) {
-      mrb_value exc = mrb_obj_value(mrb->exc);
-      mrb->exc = NULL;
-      mrb_parser_free(parser);
-      mrbc_context_free(mrb, context);
-      mrb_exc_raise(mrb, exc);
-    }
+    raise_left(mrb, parser, context);
     syntax_error(mrb, source, parser, context);
   }
   mrb_parser_free(parser);

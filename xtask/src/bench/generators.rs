@@ -4,6 +4,7 @@
 //! those are held against each other. At the other it answers as fast as it can, which shows what each generator can take
 //! and what a request costs it. One round runs every generator once forwards and once backwards.
 
+use super::ab::{self, number};
 use super::stats::{Estimate, Sample};
 use super::table::{self, Goal, Limit};
 use super::underpin_bench::{self, Underpin};
@@ -18,7 +19,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// Connections of every generator.
-const CONNECTIONS: &str = "16";
+const CONNECTIONS: u32 = 16;
 /// Seconds of one run.
 const SECONDS: u32 = 3;
 /// What nginx lets pass in a second where it is held back.
@@ -103,7 +104,8 @@ impl Bench {
 
     fn underpin(&self, url: &str) -> anyhow::Result<Figures> {
         let (duration, load) = (format!("{SECONDS}s"), format!("GET {url}"));
-        let options = ["--load", &load, "--connections", CONNECTIONS, "--load-threads", "1", "--duration", &duration];
+        let connections = CONNECTIONS.to_string();
+        let options = ["--load", &load, "--connections", &connections, "--load-threads", "1", "--duration", &duration];
         let once = ["--warmup-load", "0s", "-r", "1", "--memory-runs", "0"];
         let document = self.underpin.measure(&[&options[..], &once].concat(), &[], &self.folder)?;
         let figure = |metric: &str| underpin_bench::median(&document, 0, metric);
@@ -114,21 +116,9 @@ impl Bench {
     }
 
     fn ab(&self, url: &str, requests: u32) -> anyhow::Result<Figures> {
-        let csv = self.folder.join("ab.csv");
-        let (file, count) = (csv.display().to_string(), requests.to_string());
-        let output = output("ab", &["-q", "-k", "-c", CONNECTIONS, "-n", &count, "-e", &file, url])?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if number(&text, "Failed requests:")? > 0.0 || text.contains("Non-2xx") {
-            bail!("ab: requests failed");
-        }
-        let shares = std::fs::read_to_string(csv)?;
-        let share = |percent: &str| {
-            let line = shares.lines().find_map(|line| line.strip_prefix(percent)?.strip_prefix(','));
-            line.and_then(|text| text.parse::<f64>().ok()).map(|ms| ms / 1e3).context("ab wrote no percentiles")
-        };
-        let rate = number(&text, "Requests per second:")?;
+        let ab::Figures { rate, p50, p90, p99 } = ab::run(&["-k"], url, CONNECTIONS, requests, &self.folder)?;
         // It is given requests, not a time.
-        Figures::new(rate, Some(f64::from(requests)), [share("50")?, share("90")?, share("99")?])
+        Figures::new(rate, Some(f64::from(requests)), [p50, p90, p99])
     }
 
     /// Our generator at a fixed rate: the rate that it kept, and the median answer time in seconds.
@@ -143,7 +133,8 @@ impl Bench {
 }
 
 fn wrk(url: &str) -> anyhow::Result<Figures> {
-    let output = output("wrk", &["-t", "1", "-c", CONNECTIONS, "-d", &format!("{SECONDS}s"), "--latency", url])?;
+    let output =
+        output("wrk", &["-t", "1", "-c", &CONNECTIONS.to_string(), "-d", &format!("{SECONDS}s"), "--latency", url])?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if text.contains("Non-2xx") || text.contains("Socket errors") {
         bail!("wrk: requests failed: {text}");
@@ -162,13 +153,6 @@ fn wrk_time(text: &str) -> Option<f64> {
         .into_iter()
         .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
     number.parse::<f64>().ok().map(|number| number * scale)
-}
-
-/// The first number behind a label.
-fn number(text: &str, label: &str) -> anyhow::Result<f64> {
-    let rest = text.lines().find_map(|line| line.trim().strip_prefix(label));
-    let word = rest.and_then(|rest| rest.split_whitespace().next());
-    word.and_then(|word| word.parse().ok()).with_context(|| format!("no {label:?} in the output"))
 }
 
 fn output(program: &str, args: &[&str]) -> anyhow::Result<Output> {

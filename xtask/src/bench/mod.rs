@@ -1,6 +1,7 @@
 //! Benchmarks of underpin against its peers: interleaved runs, medians with intervals, one table per benchmark.
 
 mod aa;
+mod ab;
 mod foolsgold;
 mod generators;
 mod hyperfine;

@@ -11,12 +11,6 @@ class Logger
   end
   include Severity
 
-  DEBUG = 0
-  INFO = 1
-  WARN = 2
-  ERROR = 3
-  FATAL = 4
-  UNKNOWN = 5
   NAMES = %w[DEBUG INFO WARN ERROR FATAL ANY].freeze
 
   # CRuby's format: "I, [2030-01-02T03:04:05.678901 #42]  INFO -- program: message".

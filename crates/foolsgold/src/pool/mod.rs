@@ -7,10 +7,9 @@
 mod queue;
 mod watchdog;
 
-use crate::work::{Application, Effort, End, Job, Response, ResponseBody, Worker};
+use crate::work::{Application, Effort, End, Job, Response, Worker};
 use anyhow::Context;
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::StatusCode;
 use queue::{Queue, Taken};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -366,11 +365,7 @@ fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) -> bool {
 /// The answer to a request that cannot be served now.
 #[must_use]
 pub fn busy() -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    let body = Bytes::from_static(b"The server is busy. Try again in a moment.\n");
-    Response { status: StatusCode::SERVICE_UNAVAILABLE, headers, body: ResponseBody::Whole(body) }
+    Response::words(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again in a moment.\n")
 }
 
 fn refuse_late(job: Job) {

@@ -33,8 +33,6 @@ pub(super) struct State {
     pub(super) input: RefCell<Incoming>,
     /// Where the body of the present answer goes, where it is written by and by.
     pub(super) sink: RefCell<Option<Sink>>,
-    /// The mode of this interpreter's requests.
-    pub(super) mode: Mode,
     /// The watch over Ruby's time.
     slot: Arc<dyn Slot>,
     /// What was loaded when the application was ready.
@@ -96,7 +94,6 @@ impl Booted {
             histograms: RefCell::default(),
             input: RefCell::default(),
             sink: RefCell::default(),
-            mode,
             slot: Arc::clone(slot),
             ready: Cell::new(None),
         });

@@ -210,12 +210,7 @@ fn constants<'r>(ruby: Ruby<'r>, app: &App, mode: Mode) -> Outcome<'r> {
     set("rack.hijack?", Value::from_bool(false))?;
     let environment = if app.settings().development { "development" } else { "production" };
     set("foolsgold.environment", ruby.freeze(ruby.str(environment)?))?;
-    let mode = match mode {
-        Mode::SharedNothing => "shared-nothing",
-        Mode::Prefork => "prefork",
-        Mode::Fresh => "fresh",
-    };
-    set("foolsgold.mode", ruby.freeze(ruby.str(mode)?))?;
+    set("foolsgold.mode", ruby.freeze(ruby.str(mode.name())?))?;
     Ok(env)
 }
 
@@ -230,7 +225,7 @@ fn cgi_name(name: &HeaderName) -> String {
 
 /// The values of names that came several times.
 fn joined(headers: &HeaderMap) -> HashMap<&HeaderName, Vec<u8>> {
-    if headers.len() == headers.keys().count() {
+    if headers.len() == headers.keys_len() {
         return HashMap::new();
     }
     let several = headers.keys().filter(|name| headers.get_all(*name).iter().count() > 1);

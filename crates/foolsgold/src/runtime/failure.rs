@@ -1,8 +1,7 @@
 //! What became of a request that Ruby could not answer: the lines of the log, and the answer to the client.
 
-use crate::work::{Response, ResponseBody};
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use crate::work::Response;
+use http::StatusCode;
 use mruby::{Error, Exception};
 use std::fmt::Write;
 
@@ -36,10 +35,5 @@ pub(super) fn answer(status: StatusCode, reason: Option<&str>) -> Response {
     if let Some(reason) = reason {
         let _ = writeln!(text, "\n{reason}");
     }
-    let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    Response { status, headers, body: ResponseBody::Whole(Bytes::from(text)) }
+    Response::words(status, text)
 }

@@ -5,7 +5,6 @@ use super::boot::State;
 use super::{input, stream};
 use crate::metrics::{MetricError, SECONDS};
 use crate::vfs::VPath;
-use crate::work::Mode;
 use mruby::{Args, Outcome, Raise, Ruby, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,7 +21,6 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     ruby.define_singleton_method(native, "gauge_set", gauge_set)?;
     ruby.define_singleton_method(native, "gauge_add", gauge_add)?;
     ruby.define_singleton_method(native, "histogram_observe", histogram_observe)?;
-    ruby.define_singleton_method(native, "uuid", |ruby, _| ruby.str(uuid()?))?;
     ruby.define_singleton_method(native, "log", log)?;
     ruby.define_singleton_method(native, "write_error", write_error)?;
     ruby.define_singleton_method(native, "read_file", read_file)?;
@@ -34,7 +32,6 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     ruby.define_singleton_method(native, "output_write", stream::write)?;
     ruby.define_singleton_method(native, "output_close", stream::close)?;
     ruby.define_singleton_method(native, "sleep", sleep)?;
-    ruby.define_singleton_method(native, "mode", mode)?;
     ruby.define_singleton_method(native, "input_read", input::read)
 }
 
@@ -134,17 +131,6 @@ fn histogram_observe<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     Ok(Value::NIL)
 }
 
-/// A random UUID (RFC 9562, version 4).
-fn uuid<'r>() -> Outcome<'r, String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Raise::new("RuntimeError", format!("no randomness: {error}")))?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let value = u128::from_be_bytes(bytes);
-    let part = |shift: u32, digits: u32| value >> shift & ((1 << (4 * digits)) - 1);
-    Ok(format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 8), part(80, 4), part(64, 4), part(48, 4), part(0, 12)))
-}
-
 /// A number of either kind.
 fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
     let number = value.as_float().or_else(|| value.as_int().map(|whole| whole as f64));
@@ -235,15 +221,6 @@ fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
         std::thread::sleep(left.min(STEP));
         ruby.send(ruby.top_self(), "nil?", &[])?;
     }
-}
-
-fn mode<'r>(ruby: Ruby<'r>, _: Args<'r>) -> Outcome<'r> {
-    let name = match State::of(ruby)?.mode {
-        Mode::SharedNothing => "shared-nothing",
-        Mode::Prefork => "prefork",
-        Mode::Fresh => "fresh",
-    };
-    ruby.str(name)
 }
 
 #[cfg(test)]

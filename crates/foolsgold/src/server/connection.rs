@@ -111,6 +111,12 @@ impl Connection {
     async fn serve_http1(self: &Arc<Self>, wire: Wire) -> Wire {
         let builder = &self.thread.http1;
         let mut http1 = builder.serve_connection(TokioIo::new(wire), self.service());
+        self.drive(Pin::new(&mut http1), |http1| http1.graceful_shutdown()).await;
+        http1.into_parts().io.into_inner()
+    }
+
+    /// Runs a connection of either version until it ends or is cut; once, it is told that the server ends.
+    async fn drive<C: Future<Output = hyper::Result<()>>>(&self, mut http: Pin<&mut C>, tell: impl Fn(Pin<&mut C>)) {
         let mut told = false;
         poll_fn(|cx| {
             if self.clock().why_cut().is_some() {
@@ -118,12 +124,11 @@ impl Connection {
             }
             if !told && self.is_ending() {
                 told = true;
-                Pin::new(&mut http1).graceful_shutdown();
+                tell(http.as_mut());
             }
-            Pin::new(&mut http1).poll(cx).map(|done| self.note(done.as_ref().err()))
+            http.as_mut().poll(cx).map(|done| self.note(done.as_ref().err()))
         })
         .await;
-        http1.into_parts().io.into_inner()
     }
 
     /// What goes wrong on a connection is the client's doing: it was answered by hyper, or the client is gone.
@@ -137,18 +142,7 @@ impl Connection {
         let builder = &self.thread.http2;
         let http2 = builder.serve_connection(TokioIo::new(wire), self.service());
         let mut http2 = std::pin::pin!(http2);
-        let mut told = false;
-        poll_fn(|cx| {
-            if self.clock().why_cut().is_some() {
-                return Poll::Ready(());
-            }
-            if !told && self.is_ending() {
-                told = true;
-                http2.as_mut().graceful_shutdown();
-            }
-            http2.as_mut().poll(cx).map(|done| self.note(done.as_ref().err()))
-        })
-        .await;
+        self.drive(http2.as_mut(), |http2| http2.graceful_shutdown()).await;
         self.thread.shared.metrics.cut(self.clock().why_cut());
     }
 }

@@ -1,10 +1,11 @@
 //! foolsgold on each C library with each allocator: requests, processor time, memory.
 
+use super::super::ab;
 use super::super::stats::Sample;
 use super::super::table;
 use super::contender::{Contender, Page, Server};
 use super::page::interval;
-use super::{CONNECTIONS, Series, Up, ab, loaded, port, programs};
+use super::{CONNECTIONS, Series, Up, loaded, port, programs, url};
 use crate::run;
 use crate::statics::{Allocator, Linkage, Processor};
 use std::fmt::Write;
@@ -29,7 +30,13 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
         up.push(Up { server, running: Running::start(server, program.as_deref(), "/fools-gold", &folder)? });
     }
     for contender in &contenders {
-        ab::run(port(&up, *contender), contender.path(), CONNECTIONS[0], contender.requests(), &folder)?;
+        ab::run(
+            ab::SEED,
+            &url(port(&up, *contender), contender.path()),
+            CONNECTIONS[0],
+            contender.requests(),
+            &folder,
+        )?;
     }
     let warm = up.iter().map(|up| up.running.memory()).collect::<anyhow::Result<Vec<_>>>()?;
     let series = loaded(&contenders, &up, rounds.max(2), &folder)?;

@@ -4,7 +4,6 @@
 //! then come rounds, each with every contender once in an order drawn anew, at 16 and at 64 connections. A single failed
 //! request ends the benchmark with an error.
 
-mod ab;
 mod allocators;
 mod contender;
 mod page;
@@ -15,9 +14,9 @@ pub use allocators::run as allocators;
 pub use server::{Running, free_port, get};
 pub use soak::run as soak;
 
+use super::ab::{self, Figures};
 use super::stats::{Random, Sample};
 use crate::run;
-use ab::Figures;
 use contender::{ALL, Contender, Server};
 use std::path::{Path, PathBuf};
 
@@ -68,7 +67,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     }
     for contender in &contenders {
         let port = port(&up, *contender);
-        ab::run(port, contender.path(), CONNECTIONS[0], contender.requests(), &folder)?;
+        ab::run(ab::SEED, &url(port, contender.path()), CONNECTIONS[0], contender.requests(), &folder)?;
     }
     let warm = up.iter().map(|up| up.running.memory()).collect::<anyhow::Result<Vec<_>>>()?;
     let series = loaded(&contenders, &up, rounds.max(2), &folder)?;
@@ -104,6 +103,11 @@ fn starts(programs: &[(Server, Option<PathBuf>)], folder: &Path) -> anyhow::Resu
     Ok(times.into_iter().map(Sample::new).collect())
 }
 
+/// Where a server on this machine has a page.
+fn url(port: u16, path: &str) -> String {
+    format!("http://127.0.0.1:{port}{path}")
+}
+
 fn port(up: &[Up], contender: Contender) -> u16 {
     up.iter().find(|up| up.server == contender.server).map_or(0, |up| up.running.port)
 }
@@ -119,7 +123,13 @@ fn loaded(contenders: &[Contender], up: &[Up], rounds: usize, folder: &Path) -> 
             let Some(up) = up.iter().find(|up| up.server == contender.server) else { continue };
             let before = up.running.processor()?;
             for (connections, load) in CONNECTIONS.iter().zip(&mut series.loads) {
-                load.push(ab::run(up.running.port, contender.path(), *connections, contender.requests(), folder)?);
+                load.push(ab::run(
+                    ab::SEED,
+                    &url(up.running.port, contender.path()),
+                    *connections,
+                    contender.requests(),
+                    folder,
+                )?);
             }
             let requests = f64::from(contender.requests()) * CONNECTIONS.len() as f64;
             series.processor.push((up.running.processor()? - before).as_secs_f64() / requests);

@@ -1,8 +1,8 @@
 //! The page of the comparison: the seed's tables, memory and starts, and the goals.
 
+use super::super::ab::Figures;
 use super::super::stats::{Estimate, Sample};
 use super::super::table::{self, Goal, Limit};
-use super::ab::Figures;
 use super::contender::{Contender, GLIBC, Page, STATIC, Server};
 use super::{CONNECTIONS, STARTS, Series, Weight};
 use std::fmt::Write;
@@ -190,7 +190,7 @@ mod tests {
 
     /// Each contender with its own rate and cost; answer times follow from the rate.
     fn series(rate: f64, cost: f64) -> Series {
-        let figures = Figures { rate, p90: 1.0 / rate, p99: 2.0 / rate };
+        let figures = Figures { rate, p50: 0.5 / rate, p90: 1.0 / rate, p99: 2.0 / rate };
         Series { loads: [vec![figures; 4], vec![figures; 4]], processor: vec![cost; 4] }
     }
 

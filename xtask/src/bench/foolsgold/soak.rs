@@ -3,12 +3,13 @@
 //! Memory is looked at between the runs of ab; the slope of a line through those looks, after the first tenth of the
 //! requests, is what tells growth. The hostile requests come while others are served, which must not notice.
 
+use super::super::ab;
 use super::super::stats::Estimate;
 use super::super::table::{self, Goal, Limit};
-use super::ab;
 use super::contender::{Contender, Page, STATIC};
 use super::page::interval;
 use super::server::{Running, free_port, get};
+use super::url;
 use crate::run;
 use anyhow::{Context, bail};
 use std::fmt::Write;
@@ -100,7 +101,7 @@ fn soak(name: &'static str, running: &Running, path: &str, chunks: usize, folder
     let mut looks = Looks { name, requests: Vec::new(), pss: Vec::new(), rss: Vec::new(), rate: 0.0 };
     let start = Instant::now();
     for chunk in 1..=chunks {
-        ab::kept_alive(running.port, path, CONNECTIONS, CHUNK, folder)?;
+        ab::run(ab::KEPT_ALIVE, &url(running.port, path), CONNECTIONS, CHUNK, folder)?;
         looks.requests.push(chunk as f64 * f64::from(CHUNK));
         looks.pss.push(running.memory()?);
         looks.rss.push(running.resident()?);
@@ -132,7 +133,7 @@ fn among_others(
         let load = scope.spawn(|| {
             let (mut rates, mut slowest) = (Vec::new(), Vec::new());
             while !done.load(Ordering::Relaxed) || rates.is_empty() {
-                let figures = ab::kept_alive(running.port, "/", 4, 2000, folder)?;
+                let figures = ab::run(ab::KEPT_ALIVE, &url(running.port, "/"), 4, 2000, folder)?;
                 rates.push(figures.rate);
                 slowest.push(figures.p99);
             }

@@ -167,13 +167,7 @@ pub fn match_operator<'r>(core: Core, ruby: Ruby<'r>, regexp: Value<'r>, value: 
     }
     let text = subject(core, ruby, value)?;
     let spans = core.pattern(ruby, regexp)?.search(&ruby.bytes(text)?, 0).map_err(search_error)?;
-    let Some(&Some((start, _))) = spans.as_ref().and_then(|spans| spans.first()) else {
-        return core.set_last(ruby, text, regexp, None);
-    };
-    let text = core.frozen(ruby, text)?;
-    core.set_last(ruby, text, regexp, spans.as_ref())?;
-    let at = characters(&ruby.bytes(text)?[..start]);
-    ruby.int(to_int(at))
+    core.place(ruby, text, regexp, spans.as_ref())
 }
 
 /// `regexp.match?(subject, position)`: leaves `$~` alone.

@@ -46,6 +46,17 @@ impl Core {
         Ok(ruby.freeze(copy))
     }
 
+    /// Keeps a search as the last match; where it began, in characters, or nil.
+    pub fn place<'r>(self, ruby: Ruby<'r>, text: Value<'r>, regexp: Value<'r>, spans: Option<&Spans>) -> Outcome<'r> {
+        let Some(&Some((start, _))) = spans.and_then(|spans| spans.first()) else {
+            return self.set_last(ruby, text, regexp, None);
+        };
+        let text = self.frozen(ruby, text)?;
+        self.set_last(ruby, text, regexp, spans)?;
+        let at = characters(&ruby.bytes(text)?[..start]);
+        ruby.int(to_int(at))
+    }
+
     /// Sets `$~` and `$1` to `$9` after a search, and gives the MatchData, or nil where nothing was found.
     pub fn set_last<'r>(
         self,

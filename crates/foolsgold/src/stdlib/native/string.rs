@@ -4,7 +4,7 @@
 //! Where a block runs, the text that is searched is a frozen copy, so the block may change the receiver.
 
 use super::regexp::{byte_position, find, group_of, is_match, match_operator};
-use super::search::{characters, position, search_error, template_error, to_int};
+use super::search::{position, search_error, template_error};
 use super::{Core, raise};
 use crate::stdlib::regexp::{Pattern, SearchError, Spans, template};
 use bstr::ByteSlice as _;
@@ -428,11 +428,5 @@ fn index<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>, back: bool) -> Outcome
             Some(from) => pattern.search(&bytes, from).map_err(search_error)?,
         }
     };
-    let Some(&Some((start, _))) = spans.as_ref().and_then(|spans| spans.first()) else {
-        return core.set_last(ruby, text, regexp, None);
-    };
-    let text = core.frozen(ruby, text)?;
-    core.set_last(ruby, text, regexp, spans.as_ref())?;
-    let at = characters(&ruby.bytes(text)?[..start]);
-    ruby.int(to_int(at))
+    core.place(ruby, text, regexp, spans.as_ref())
 }

@@ -1,4 +1,4 @@
-//! `ab`, as the seed calls it: no connection is kept alive.
+//! `ab`, and what it tells.
 //!
 //! The seed waited a minute after each run for closed connections to vanish (TIME_WAIT). They stand on the server's side
 //! here, each server has a port of its own, and Linux takes a new connection from the port of a lingering one: nothing has to
@@ -14,43 +14,28 @@ use std::process::{Command, Stdio};
 pub struct Figures {
     /// Requests in a second.
     pub rate: f64,
+    /// Half of the answers took no longer.
+    pub p50: f64,
     /// Nine of ten answers took no longer.
     pub p90: f64,
     /// 99 of 100 answers took no longer.
     pub p99: f64,
 }
 
-/// Runs `ab -c CONNECTIONS -n REQUESTS -l`.
+/// As the seed calls it: no connection is kept alive, answers may differ in length.
+pub const SEED: &[&str] = &["-l"];
+/// The same with connections that are kept alive.
+pub const KEPT_ALIVE: &[&str] = &["-k", "-l"];
+
+/// Runs `ab OPTIONS -c CONNECTIONS -n REQUESTS URL`.
 ///
 /// # Errors
 /// Where ab is missing, or a single request fails or is answered with anything but 2xx.
-pub fn run(port: u16, path: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
-    call(&[], port, path, connections, requests, folder)
-}
-
-/// The same with `-k`: connections are kept alive.
-///
-/// # Errors
-/// As [`run`].
-pub fn kept_alive(port: u16, path: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
-    call(&["-k"], port, path, connections, requests, folder)
-}
-
-fn call(
-    options: &[&str],
-    port: u16,
-    path: &str,
-    connections: u32,
-    requests: u32,
-    folder: &Path,
-) -> anyhow::Result<Figures> {
+pub fn run(options: &[&str], url: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
     let csv = folder.join("ab.csv");
     let mut command = Command::new("ab");
-    command
-        .args(options)
-        .args(["-q", "-l", "-c", &connections.to_string(), "-n", &requests.to_string(), "-e"])
-        .arg(&csv);
-    command.arg(format!("http://127.0.0.1:{port}{path}")).stdin(Stdio::null());
+    command.args(options).args(["-q", "-c", &connections.to_string(), "-n", &requests.to_string(), "-e"]).arg(&csv);
+    command.arg(url).stdin(Stdio::null());
     let output = command.output().context("cannot start ab (package apache2-utils)")?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
@@ -63,7 +48,7 @@ fn call(
     }
     let shares = fs::read_to_string(csv)?;
     let rate = number(&text, "Requests per second:")?;
-    Ok(Figures { rate, p90: share(&shares, "90")?, p99: share(&shares, "99")? })
+    Ok(Figures { rate, p50: share(&shares, "50")?, p90: share(&shares, "90")?, p99: share(&shares, "99")? })
 }
 
 /// A percentile in seconds; the file has thousandths of milliseconds, the text whole ones.
@@ -73,10 +58,13 @@ fn share(csv: &str, percent: &str) -> anyhow::Result<f64> {
 }
 
 /// The first number behind a label.
-fn number(text: &str, label: &str) -> anyhow::Result<f64> {
+///
+/// # Errors
+/// Where there is none.
+pub fn number(text: &str, label: &str) -> anyhow::Result<f64> {
     let rest = text.lines().find_map(|line| line.trim().strip_prefix(label));
     let word = rest.and_then(|rest| rest.split_whitespace().next());
-    word.and_then(|word| word.parse().ok()).with_context(|| format!("no {label:?} in the output of ab"))
+    word.and_then(|word| word.parse().ok()).with_context(|| format!("no {label:?} in the output"))
 }
 
 #[cfg(test)]
