@@ -54,8 +54,8 @@ fn main() -> anyhow::Result<()> {
         facts: Facts::default(),
         report: Arc::new(say),
     };
-    let server = Server::start(config.server, parts)?;
+    let server = Server::start(config.server, parts)?.catch_signals()?;
     server.places().for_each(|place| say(&format!("listening at {place}")));
-    server.until_told(drain)?;
+    let _ = server.until_told(drain);
     Ok(())
 }

@@ -46,9 +46,9 @@ fn main() -> ExitCode {
 fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     let config = serve.into_config()?;
     let patience = config.server.drain;
-    let server = compose::start(config, ALLOCATOR_NAME)?;
+    let server = compose::start(config, ALLOCATOR_NAME)?.catch_signals()?;
     server.places().for_each(|place| say(&format!("serves at {place}")));
-    match server.until_told(patience)? {
+    match server.until_told(patience) {
         Ending::Drained => Ok(ExitCode::SUCCESS),
         Ending::CutOff(connections) => {
             say(&format!("ended with {connections} connections cut off"));

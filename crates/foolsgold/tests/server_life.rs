@@ -516,6 +516,7 @@ fn serves_as_a_child() {
         config.limits.head_time = PATIENCE * 4;
     });
     let control = Arc::clone(&server.control);
+    let signalled = server.take().catch_signals().unwrap();
     println!("\nport {}", server.address.port());
     let watch = Arc::clone(&control);
     std::thread::spawn(move || {
@@ -525,7 +526,7 @@ fn serves_as_a_child() {
             std::thread::sleep(Duration::from_millis(1));
         }
     });
-    let ending = server.take().until_told(PATIENCE).unwrap();
+    let ending = signalled.until_told(PATIENCE);
     println!("\nending {ending:?}");
     // Whatever a test left in `/held` may go.
     control.open.store(true, Ordering::SeqCst);
@@ -562,9 +563,12 @@ impl OwnProcess {
 
     /// The rest of a line that begins like this.
     fn hear(&self, begin: &str) -> String {
-        let heard = || self.lines.lock().unwrap().iter().find_map(|line| line.strip_prefix(begin).map(str::to_owned));
-        wait_until(begin, || heard().is_some());
-        heard().unwrap()
+        wait_until(begin, || self.heard(begin).is_some());
+        self.heard(begin).unwrap()
+    }
+
+    fn heard(&self, begin: &str) -> Option<String> {
+        self.lines.lock().unwrap().iter().find_map(|line| line.strip_prefix(begin).map(str::to_owned))
     }
 
     fn signal(&self, signal: Signal) {
@@ -616,8 +620,11 @@ fn a_second_signal_ends_at_once() {
     wait_until("the request to be worked on", held);
     own.signal(Signal::TERM);
     wait_until("the port to close", || TcpStream::connect(("127.0.0.1", own.port)).is_err());
-    std::thread::sleep(Duration::from_millis(100));
-    own.signal(Signal::TERM);
+    // Those that come right after the first are the first.
+    wait_until("the end", || {
+        own.signal(Signal::TERM);
+        own.heard("ending ").is_some()
+    });
     assert_eq!(own.hear("ending "), "CutOff(1)");
 }
 

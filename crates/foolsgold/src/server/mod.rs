@@ -24,6 +24,7 @@ mod tls;
 mod wire;
 
 pub use pages::Facts;
+pub use signals::Signalled;
 
 use crate::config::ServerConfig;
 use crate::log::access::AccessWriter;
@@ -144,7 +145,6 @@ impl Server {
             let places = places.collect::<std::io::Result<_>>().context("a socket cannot be shared")?;
             server.threads.push(IoThread::start(number, &server.shared, places, watched.clone())?);
         }
-        listen::notify("READY=1");
         Ok(server)
     }
 

@@ -1,33 +1,56 @@
 //! The life of a server as signals tell it: SIGHUP, SIGUSR1, and the end.
 
+use super::listen::notify;
 use super::{Ending, Server};
 use anyhow::Context;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A second signal within this time after the first is the same one, sent to a whole group by a terminal.
+/// A second signal within this time after the first is the same one: `timeout` and terminals send it to a process and to
+/// its whole group.
 const SAME: Duration = Duration::from_millis(50);
 
+/// A server that does as the signals of its process tell.
+pub struct Signalled {
+    server: Server,
+    signals: Signals,
+    runtime: Runtime,
+}
+
 impl Server {
-    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once. SIGHUP loads the
-    /// application again, SIGUSR1 opens the access log again.
+    /// From now on SIGTERM and SIGINT end the server, SIGHUP loads the application again and SIGUSR1 opens the access
+    /// log again. Only then is a service manager told that the server is ready: whoever hears of it may send signals
+    /// at once, and without handlers each of them would kill the process.
     ///
     /// # Errors
     /// Where the system gives no signals.
-    pub fn until_told(self, patience: Duration) -> anyhow::Result<Ending> {
+    pub fn catch_signals(self) -> anyhow::Result<Signalled> {
         let runtime = Builder::new_current_thread().enable_all().build().context("the system gives no event queue")?;
-        let (server, mut signals) = runtime.block_on(async {
-            let mut signals = Signals::new().context("the system gives no signals")?;
-            let server = Arc::new(self);
-            signals.serve(&server).await;
-            anyhow::Ok((server, signals))
-        })?;
+        let entered = runtime.enter();
+        let signals = Signals::new().context("the system gives no signals")?;
+        drop(entered);
+        notify("READY=1");
+        Ok(Signalled { server: self, signals, runtime })
+    }
+}
+
+impl Signalled {
+    /// Where it listens, for people.
+    pub fn places(&self) -> impl Iterator<Item = String> {
+        self.server.places()
+    }
+
+    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once.
+    #[must_use]
+    pub fn until_told(self, patience: Duration) -> Ending {
+        let Signalled { server, mut signals, runtime } = self;
+        let mut server = Arc::new(server);
+        runtime.block_on(signals.serve(&server));
         // A reload that is under way holds it for a moment.
-        let mut server = server;
         let server = loop {
             match Arc::try_unwrap(server) {
                 Ok(server) => break server,
@@ -38,15 +61,14 @@ impl Server {
         let hurry = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&hurry);
         thread::spawn(move || {
-            runtime.block_on(async {
-                tokio::time::sleep(SAME).await;
-                signals.again().await;
-            });
+            runtime.block_on(signals.again());
             told.store(true, Ordering::Relaxed);
         });
-        Ok(server.stop(patience, || hurry.load(Ordering::Relaxed)))
+        server.stop(patience, || hurry.load(Ordering::Relaxed))
     }
+}
 
+impl Server {
     fn reload_and_say(&self) {
         match self.reload() {
             Ok(()) => (self.shared.report)("the application was loaded again"),
@@ -87,11 +109,21 @@ impl Signals {
         }
     }
 
-    /// Waits for another signal to end.
-    async fn again(&mut self) {
+    async fn end(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+    }
+
+    /// Waits for another signal to end.
+    async fn again(&mut self) {
+        let same = async {
+            loop {
+                self.end().await;
+            }
+        };
+        let _ = tokio::time::timeout(SAME, same).await;
+        self.end().await;
     }
 }
