@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The demonstration, and the same under servers of CRuby's.
-const DEMO: &str = "crates/foolsgold/ruby/demo";
+/// The Ruby of the demonstration, and how other servers run it.
+const RUBY: &str = "crates/foolsgold/ruby";
 /// Answered without Ruby.
 const READY: &str = "/ready";
 
@@ -22,8 +22,12 @@ pub enum Server {
     Thin,
     /// Puma with 16 threads.
     Puma,
-    /// h2o with the page in its mruby handler, 2 threads.
+    /// h2o with the same application in its mruby handler, 2 threads.
     H2o,
+    /// Ours with nothing but the page: no middleware, no map, a counter in Ruby.
+    Alone,
+    /// h2o with the same.
+    H2oAlone,
 }
 
 /// The static file that is shipped.
@@ -41,6 +45,8 @@ impl Server {
             Server::Thin => "Thin".to_owned(),
             Server::Puma => "Puma".to_owned(),
             Server::H2o => "h2o with mruby".to_owned(),
+            Server::Alone => "foolsgold, static musl, page alone".to_owned(),
+            Server::H2oAlone => "h2o with mruby, page alone".to_owned(),
         }
     }
 
@@ -51,8 +57,8 @@ impl Server {
     pub fn prepare(self) -> anyhow::Result<Option<PathBuf>> {
         match self {
             Server::Foolsgold(linkage, allocator) => crate::statics::foolsgold(linkage, allocator).map(Some),
-            Server::Fresh => STATIC.prepare(),
-            Server::Thin | Server::Puma | Server::H2o => Ok(None),
+            Server::Fresh | Server::Alone => STATIC.prepare(),
+            Server::Thin | Server::Puma | Server::H2o | Server::H2oAlone => Ok(None),
         }
     }
 
@@ -64,13 +70,14 @@ impl Server {
         let address = format!("127.0.0.1:{port}");
         let mut command = Command::new(program.unwrap_or(Path::new(match self {
             Server::Puma => "/usr/bin/puma",
-            Server::H2o => "/usr/bin/h2o",
+            Server::H2o | Server::H2oAlone => "/usr/bin/h2o",
             _ => "/usr/bin/thin",
         })));
-        let rackup = Path::new(DEMO).join("bench/config.ru");
+        let rackup = Path::new(RUBY).join("bench/config.ru");
         match self {
             Server::Foolsgold(..) => command.args(["--bind", &address, "--ready", READY]),
             Server::Fresh => command.args(["--bind", &address, "--fresh"]),
+            Server::Alone => command.args(["--bind", &address]).arg(Path::new(RUBY).join("bench/alone.ru")),
             Server::Thin => command
                 .args(["-a", "127.0.0.1", "-p", &port.to_string(), "-e", "production"])
                 .args(["--threaded", "--threadpool-size", "16", "-R"])
@@ -79,9 +86,9 @@ impl Server {
             Server::Puma => command
                 .args(["--quiet", "-e", "production", "-t", "16:16", "-b", &format!("tcp://{address}")])
                 .arg(rackup),
-            Server::H2o => {
+            Server::H2o | Server::H2oAlone => {
                 let file = folder.join(format!("h2o-{port}.conf"));
-                fs::write(&file, h2o_configuration(port)?)?;
+                fs::write(&file, self.h2o_configuration(port)?)?;
                 command.arg("-c").arg(file)
             }
         };
@@ -90,31 +97,26 @@ impl Server {
         }
         Ok(command)
     }
-}
 
-/// The same page in h2o's handler: its template as a Ruby string. Its counter is each thread's own, since interpreters
-/// of h2o share nothing.
-fn h2o_configuration(port: u16) -> anyhow::Result<String> {
-    let path = Path::new(DEMO).join("views/page.html.erb");
-    let template = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let page = template.replace("<%= ", "#{").replace(" %>", "}");
-    let handler = format!(
-        "$count = 0\n\
-         lambda do |env|\n\
-         \x20 id = Array.new(4) {{ rand(0x100000000).to_s(16).rjust(8, \"0\") }}.join(\"-\")\n\
-         \x20 mode, count = \"h2o\", $count\n\
-         \x20 body = <<HTML\n{page}HTML\n\
-         \x20 $count += 1\n\
-         \x20 [200, {{\"content-type\" => \"text/html; charset=utf-8\", \"content-length\" => body.bytesize.to_s}}, [body]]\n\
-         end\n"
-    );
-    let handler: String = handler.lines().map(|line| format!("          {line}\n")).collect();
-    let user = Command::new("id").arg("-un").output().map(|output| output.stdout).unwrap_or_default();
-    Ok(format!(
-        "user: {}\nnum-threads: 2\nlisten:\n  host: 127.0.0.1\n  port: {port}\nhosts:\n  default:\n    paths:\n      /:\n\
-         \x20       mruby.handler: |\n{handler}",
-        String::from_utf8_lossy(&user).trim()
-    ))
+    /// How h2o loads its application. Its counters are each thread's own, since interpreters of h2o share nothing.
+    fn h2o_configuration(self, port: u16) -> anyhow::Result<String> {
+        let ruby = fs::canonicalize(RUBY).with_context(|| format!("cannot find {RUBY}"))?;
+        let application = match self {
+            Server::H2oAlone => "DEMONSTRATION = RUBY + \"/demo\"\nrequire RUBY + \"/bench/alone\"\nALONE",
+            _ => "require \"application\"\napplication(RUBY + \"/demo/config.ru\")",
+        };
+        let handler = format!(
+            "RUBY = \"{}\"\n$LOAD_PATH.unshift(RUBY + \"/lib\").unshift(RUBY + \"/bench/h2o\")\n{application}",
+            ruby.display()
+        );
+        let handler: String = handler.lines().map(|line| format!("          {line}\n")).collect();
+        let user = Command::new("id").arg("-un").output().map(|output| output.stdout).unwrap_or_default();
+        Ok(format!(
+            "user: {}\nnum-threads: 2\nlisten:\n  host: 127.0.0.1\n  port: {port}\nhosts:\n  default:\n    paths:\n      /:\n\
+             \x20       mruby.handler: |\n{handler}",
+            String::from_utf8_lossy(&user).trim()
+        ))
+    }
 }
 
 /// A page of a server.
@@ -165,7 +167,7 @@ impl Contender {
 }
 
 /// All of the comparison.
-pub const ALL: [Contender; 9] = [
+pub const ALL: [Contender; 11] = [
     Contender { server: STATIC, page: Page::Prefork },
     Contender { server: STATIC, page: Page::Gold },
     Contender { server: GLIBC, page: Page::Prefork },
@@ -175,4 +177,6 @@ pub const ALL: [Contender; 9] = [
     Contender { server: Server::Thin, page: Page::Gold },
     Contender { server: Server::Puma, page: Page::Gold },
     Contender { server: Server::H2o, page: Page::Gold },
+    Contender { server: Server::Alone, page: Page::Gold },
+    Contender { server: Server::H2oAlone, page: Page::Gold },
 ];

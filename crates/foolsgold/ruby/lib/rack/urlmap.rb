@@ -48,7 +48,7 @@ module Rack
         Place.new(host, path.end_with?("/") ? path.chop : path, app)
       end
       # Hosts before none and long before short; the last criterion keeps the order given.
-      ranked = places.each_with_index.sort_by do |place, index|
+      ranked = places.each_with_index.to_a.sort_by do |place, index|
         [place.host ? -place.host.bytesize : 1, -place.size, index]
       end
       @places = ranked.map { |place, _| place }

@@ -1,6 +1,0 @@
-# The demonstration under Thin or Puma, for comparison:
-#
-#   thin --threaded --threadpool-size 16 -R demo/bench/config.ru start
-
-$LOAD_PATH.unshift(File.expand_path("../../cruby", __dir__))
-run Rack::Builder.parse_file(File.expand_path("../config.ru", __dir__)).first
