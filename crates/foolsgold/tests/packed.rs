@@ -3,16 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
 use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 const FOOLSGOLD: &str = env!("CARGO_BIN_EXE_foolsgold");
-/// Only a server that hangs takes so long.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn application() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -51,52 +48,60 @@ fn packed() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// A server that is ended at the end of the test.
-struct Server(Child, u16);
+struct Server {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
+    port: u16,
+}
 
 impl Server {
+    /// Starts one on a port that it chooses, and waits until it says which.
     fn start(program: &Path) -> Server {
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let mut command = Command::new(program);
-        command.args(["--bind", &format!("127.0.0.1:{port}")]).current_dir("/");
-        Server(command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap(), port)
+        command.args(["--bind", "127.0.0.1:0"]).current_dir("/").stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut server = Server { child, stderr, said: String::new(), port: 0 };
+        server.port = loop {
+            let begin = server.said.len();
+            assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
+            if let Some((_, port)) = server.said[begin..].trim_end().split_once("serves at 127.0.0.1:") {
+                break port.parse().unwrap();
+            }
+        };
+        server
     }
 
-    fn get(&self, path: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        let mut stream = loop {
-            match TcpStream::connect(("127.0.0.1", self.1)) {
-                Ok(stream) => break stream,
-                Err(error) => assert!(Instant::now() < deadline, "{error}"),
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
+    fn get(&mut self, path: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let read = stream.read_to_string(&mut answer);
+        assert!(read.is_ok(), "{read:?} after {answer:?}, {:?}: {}", self.child.try_wait(), self.end());
         answer
     }
 
     /// Ends it; what it said.
-    fn end(mut self) -> String {
-        self.0.kill().unwrap();
-        let mut said = String::new();
-        self.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        said
+    fn end(&mut self) -> String {
+        self.child.kill().unwrap();
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        std::mem::take(&mut self.said)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 #[test]
 fn a_packed_application_serves_without_its_folder_and_errors_have_file_and_line() {
     let (_folder, program) = packed();
-    let server = Server::start(&program);
+    let mut server = Server::start(&program);
     let answer = server.get("/");
     assert!(answer.starts_with("HTTP/1.") && answer.contains(" 200 "), "{answer}");
     assert!(answer.ends_with("\r\n\r\nfrom the pack: /foolsgold/app/config.ru"), "{answer}");

@@ -29,38 +29,61 @@ pub struct Server {
     child: Child,
     /// Where it listens.
     pub address: SocketAddr,
-    _folder: Fixture,
+    folder: Option<Fixture>,
 }
 
 /// Long enough for a slow machine; only a server that does not start takes it.
 const START: Duration = Duration::from_secs(60);
 
+/// Ports that are tried.
+const TRIES: usize = 3;
+
 impl Server {
     /// Starts one that serves these applications.
     pub fn start(kind: Kind, cases: &[Case]) -> Server {
-        let folder = Fixture::new();
+        let mut folder = Fixture::new();
         for (name, content) in files(cases) {
             folder.write(&name, &content);
         }
-        // Between this and the server's start someone else could take the port; then the server says so and the test
-        // fails, rather than asking a stranger.
+        // Between the choice of a port and the server's start someone else may take it; then the server ends, and another
+        // port is tried.
+        let mut failures = Vec::new();
+        while failures.len() < TRIES {
+            let mut server = Server::spawn(kind, folder);
+            match server.wait(kind) {
+                Ok(()) => return server,
+                Err(why) => failures.push(why),
+            }
+            folder = server.folder.take().expect("it was there");
+        }
+        panic!("{}", failures.join("\n"));
+    }
+
+    fn spawn(kind: Kind, folder: Fixture) -> Server {
         let address = TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a free port");
-        let rackup = folder.join("config.ru");
-        let mut command = command(kind, address, &rackup);
+        let mut command = command(kind, address, &folder.join("config.ru"));
         command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
         let log = fs::File::create(folder.join("log")).expect("a log");
         let child = command.stderr(log).spawn().unwrap_or_else(|error| panic!("{kind:?} does not start: {error}"));
-        let mut server = Server { child, address, _folder: folder };
-        server.wait(kind);
-        server
+        Server { child, address, folder: Some(folder) }
     }
 
-    fn wait(&mut self, kind: Kind) {
+    /// Waits until it listens; an error where it has ended.
+    fn wait(&mut self, kind: Kind) -> Result<(), String> {
         let end = Instant::now() + START;
-        while TcpStream::connect(self.address).is_err() {
-            let ended = self.child.try_wait().expect("the state of a child");
-            let log = || fs::read_to_string(self._folder.join("log")).unwrap_or_default();
-            assert!(ended.is_none(), "{kind:?} ended with {ended:?}: {}", log());
+        let log = || {
+            let log = self.folder.as_ref().map(|folder| fs::read_to_string(folder.join("log")));
+            log.and_then(Result::ok).unwrap_or_default()
+        };
+        loop {
+            // It has to live after somebody answered: else that was somebody else.
+            let answered = TcpStream::connect(self.address).is_ok();
+            if let Some(ended) = self.child.try_wait().expect("the state of a child") {
+                return Err(format!("{kind:?} ended with {ended:?}: {}", log()));
+            }
+            if answered {
+                return Ok(());
+            }
             assert!(Instant::now() < end, "{kind:?} does not listen: {}", log());
             thread::sleep(Duration::from_millis(20));
         }
