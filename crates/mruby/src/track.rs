@@ -88,16 +88,9 @@ const AT_ONCE: usize = 128;
 impl Tracker {
     /// Begins to watch; every page counts as not written.
     pub fn new(start: *mut u8, len: usize) -> io::Result<Tracker> {
-        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
-        // SAFETY: a system call without memory.
-        let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
-        let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-        // SAFETY: a descriptor that was just made.
-        let faults = unsafe { OwnedFd::from_raw_fd(fd) };
-        let features = UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_ASYNC;
-        control(&faults, UFFDIO_API, &mut Api { api: UFFD_API, features, ioctls: 0 })?;
+        let faults = open()?;
         let (start, len) = (start as u64, len as u64);
-        control(&faults, UFFDIO_REGISTER, &mut Register { start, len, mode: UFFDIO_REGISTER_MODE_WP, ioctls: 0 })?;
+        watch(&faults, start, len)?;
         let pages = File::open("/proc/self/pagemap")?;
         let mut tracker = Tracker { faults, pages, start, len, found: vec![Run::default(); AT_ONCE] };
         tracker.forget()?;
@@ -140,6 +133,24 @@ impl Tracker {
         }
         Ok(())
     }
+}
+
+/// A descriptor for watches; they end with it.
+pub(crate) fn open() -> io::Result<OwnedFd> {
+    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
+    // SAFETY: a system call without memory.
+    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: a descriptor that was just made.
+    let faults = unsafe { OwnedFd::from_raw_fd(fd) };
+    let features = UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_ASYNC;
+    control(&faults, UFFDIO_API, &mut Api { api: UFFD_API, features, ioctls: 0 })?;
+    Ok(faults)
+}
+
+/// Lets writes to mapped pages be watched; none is before it is asked for.
+pub(crate) fn watch(faults: &OwnedFd, start: u64, len: u64) -> io::Result<()> {
+    control(faults, UFFDIO_REGISTER, &mut Register { start, len, mode: UFFDIO_REGISTER_MODE_WP, ioctls: 0 })
 }
 
 fn control<T>(fd: &impl AsRawFd, request: u32, argument: &mut T) -> io::Result<()> {
