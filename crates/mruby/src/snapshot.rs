@@ -15,7 +15,7 @@ use crate::track::{Run, Tracker};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 /// How an interpreter goes back to its snapshot. All give the same bytes.
@@ -59,10 +59,44 @@ pub(crate) struct Snapshot {
     born: Box<[u64]>,
 }
 
+/// In the last two, the arena is a private mapping of a file in memory: a page that nothing is written to exists once and
+/// not twice, and most are such pages. The image of `Scan` is the same file, for reading.
 enum Way {
     Copy { image: Box<[u8]> },
-    Scan { image: Box<[u8]>, tracker: Tracker, rounds: u32 },
+    Scan { image: Image, tracker: Tracker, rounds: u32 },
     Remap { file: std::fs::File },
+}
+
+/// A file in memory, mapped for reading.
+struct Image {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+impl Image {
+    fn new(file: &std::fs::File, len: usize) -> io::Result<Image> {
+        // With its pages at once: a restore does not wait for them, and figures of memory show all of it.
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        let base = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ, flags, file.as_raw_fd(), 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Image { base, len })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: all of it is mapped, and nobody writes to the file any more.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
 }
 
 impl Way {
@@ -174,24 +208,29 @@ impl Interpreter {
         match method {
             Method::Copy => Ok(Way::Copy { image: self.bytes(span).into() }),
             Method::Scan => {
+                let file = self.lay_over(span)?;
+                let image = Image::new(&file, span)?;
                 let tracker = Tracker::new(base, span)?;
-                Ok(Way::Scan { image: self.bytes(span).into(), tracker, rounds: 0 })
+                Ok(Way::Scan { image, tracker, rounds: 0 })
             }
-            Method::Remap => {
-                // SAFETY: a call with a name.
-                let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), libc::MFD_CLOEXEC) };
-                if fd < 0 {
-                    return Err(io::Error::last_os_error());
-                }
-                // SAFETY: a descriptor that was just made.
-                let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
-                file.write_all_at(self.bytes(span), 0)?;
-                let (flags, access) = (libc::MAP_PRIVATE | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
-                // SAFETY: takes the place of pages of ours that have the same bytes.
-                let mapped = unsafe { libc::mmap(base.cast(), span, access, flags, file.as_raw_fd(), 0) };
-                if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Way::Remap { file }) }
-            }
+            Method::Remap => Ok(Way::Remap { file: self.lay_over(span)? }),
         }
+    }
+
+    /// Puts the bytes of the arena into a file in memory, and a private mapping of it in their place.
+    fn lay_over(&self, span: usize) -> io::Result<std::fs::File> {
+        // SAFETY: a call with a name.
+        let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor that was just made.
+        let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        file.write_all_at(self.bytes(span), 0)?;
+        let (flags, access) = (libc::MAP_PRIVATE | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: takes the place of pages of ours that have the same bytes.
+        let mapped = unsafe { libc::mmap(self.region().base().cast(), span, access, flags, file.as_raw_fd(), 0) };
+        if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(file) }
     }
 
     /// Goes back to the snapshot, also after a stop or a panic. Whatever Rust still has of values made meanwhile is void;
@@ -239,7 +278,8 @@ impl Interpreter {
     pub fn differs_from_snapshot(&self) -> Option<usize> {
         let kept = self.kept.as_ref()?;
         let mut image = match &kept.way {
-            Way::Copy { image } | Way::Scan { image, .. } => image.to_vec(),
+            Way::Copy { image } => image.to_vec(),
+            Way::Scan { image, .. } => image.bytes().to_vec(),
             Way::Remap { file } => {
                 let mut image = vec![0; kept.span];
                 file.read_exact_at(&mut image, 0).ok()?;
@@ -270,7 +310,7 @@ impl Snapshot {
                 tracker.written(|Run { start, end, .. }| {
                     let (from, len) = (start as usize - base as usize, (end - start) as usize);
                     // SAFETY: pages within the span, which both have.
-                    unsafe { ptr::copy_nonoverlapping(image.as_ptr().add(from), base.add(from), len) };
+                    unsafe { ptr::copy_nonoverlapping(image.bytes().as_ptr().add(from), base.add(from), len) };
                     bytes += len;
                 })?;
                 *rounds += 1;
