@@ -92,6 +92,13 @@ const REPAIRS: &[Repair] = &[
               memcpy(digits, str, end - str);\n    digits[end - str] = '\\0';\n    *fp = strtod(digits, NULL);\n  }\n  return read;\n}\n\n\
               static mrb_bool\nread_float_roughly(const char *str, char **endp, double *fp)\n{\n",
     },
+    // A full collection that came while an incremental one was sweeping freed what was in use: what had been marked stayed
+    // marked, so nothing below it was looked at again, and what the write barrier had noted was forgotten.
+    Repair {
+        file: "src/gc.c",
+        old: "    incremental_gc_finish(mrb, gc);\n  }\n  else {\n    /* Sweep the dead objects, then reset all the live objects\n",
+        new: "    incremental_gc_finish(mrb, gc);\n  }\n  {\n    /* Sweep the dead objects, then reset all the live objects\n",
+    },
 ];
 
 /// The sources with repaired copies in the place of those that needed it. What these include lies in [`folders`].

@@ -120,3 +120,23 @@ fn decimal_numbers_are_the_nearest_floats() {
     }
     assert_eq!(inspect("['0x1f'.to_f, '1_5'.to_f, '.5'.to_f, '1e'.to_f, '-'.to_f].map(&:to_i)"), "[0, 15, 0, 1, 0]");
 }
+
+#[test]
+fn a_full_collection_in_the_midst_of_another_keeps_what_is_in_use() {
+    // How far the first one has come depends on how much was made.
+    for made in (0..24_000).step_by(400) {
+        let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+        interpreter
+            .enter(|ruby| {
+                ruby.run(&format!("$kept = []; {made}.times {{ |i| $kept << [i, 'x'] if i % 3 == 0; [i] }}; nil"))
+                    .map(drop)
+            })
+            .expect("room");
+        interpreter.full_gc();
+        let whole = format!(
+            "500.times {{ [1] }}; $kept.each_with_index.all? {{ |one, i| one == [i * 3, 'x'] }} && $kept.size == ({made} + 2) / 3"
+        );
+        let whole = interpreter.enter(|ruby| ruby.inspect(ruby.run(&whole)?)).expect("nothing is lost");
+        assert_eq!(whole, "true", "after {made} objects");
+    }
+}
