@@ -17,7 +17,7 @@ module Rack
     MockRequest: "rack/mock_request", MockResponse: "rack/mock_response", Multipart: "rack/multipart",
     NullLogger: "rack/null_logger", QueryParser: "rack/query_parser", Request: "rack/request",
     Response: "rack/response", RewindableInput: "rack/rewindable_input", Runtime: "rack/runtime",
-    ShowExceptions: "rack/show_exceptions", Static: "rack/static",
+    Session: "rack/session", ShowExceptions: "rack/show_exceptions", Static: "rack/static",
     TempfileReaper: "rack/tempfile_reaper", URLMap: "rack/urlmap", Utils: "rack/utils"
   }
 

@@ -112,14 +112,35 @@ module OpenSSL
       def base64digest(name, text) = FoolsGold::Native.base64(digest(name, text))
     end
 
-    %w[MD5 SHA1 SHA256 SHA384 SHA512].each do |name|
-      type = Class.new(self) do
-        define_method(:initialize) { |text = nil| super(name, text) }
-        define_singleton_method(:digest) { |text| FoolsGold::Native.digest(name, text) }
-        define_singleton_method(:hexdigest) { |text| FoolsGold::Native.hexdigest(name, text) }
-        define_singleton_method(:base64digest) { |text| FoolsGold::Native.base64(FoolsGold::Native.digest(name, text)) }
+    # Those with a class of their own.
+    class Named < self
+      def initialize(text = nil) = super(self.class::ALGORITHM, text)
+
+      class << self
+        def digest(text) = FoolsGold::Native.digest(self::ALGORITHM, text)
+        def hexdigest(text) = FoolsGold::Native.hexdigest(self::ALGORITHM, text)
+        def base64digest(text) = FoolsGold::Native.base64(digest(text))
       end
-      const_set(name, type)
+    end
+
+    class MD5 < Named
+      ALGORITHM = "MD5"
+    end
+
+    class SHA1 < Named
+      ALGORITHM = "SHA1"
+    end
+
+    class SHA256 < Named
+      ALGORITHM = "SHA256"
+    end
+
+    class SHA384 < Named
+      ALGORITHM = "SHA384"
+    end
+
+    class SHA512 < Named
+      ALGORITHM = "SHA512"
     end
   end
 

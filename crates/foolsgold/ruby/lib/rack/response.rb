@@ -232,5 +232,34 @@ module Rack
       @length = (@length || 0) + chunk.bytesize if @buffered
       chunk
     end
+
+    # Status and fields of an answer that another made, without its body.
+    class Raw
+      include Helpers
+
+      attr_reader :status
+      attr_accessor :headers
+
+      def initialize(status, headers)
+        @status = status
+        @headers = headers
+      end
+
+      def has_header?(name)
+        headers.key?(name)
+      end
+
+      def get_header(name)
+        headers[name]
+      end
+
+      def set_header(name, value)
+        headers[name] = value
+      end
+
+      def delete_header(name)
+        headers.delete(name)
+      end
+    end
   end
 end

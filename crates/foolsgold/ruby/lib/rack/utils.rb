@@ -71,14 +71,7 @@ module Rack
 
       # Equal, in a time that depends on the length alone.
       def secure_compare(one, other)
-        return false unless one.bytesize == other.bytesize
-        difference = 0
-        at = 0
-        one.each_byte do |byte|
-          difference |= byte ^ other.getbyte(at)
-          at += 1
-        end
-        difference == 0
+        FoolsGold::Native.secure_compare(one, other)
       end
     end
 

@@ -364,6 +364,8 @@ fn digests_and_base64() {
         "OpenSSL::Digest::SHA256.hexdigest('abc')",
         "OpenSSL::Digest.new('SHA256').update('abc').hexdigest",
         "begin; OpenSSL::Digest.new('nonsense'); rescue StandardError => e; e.class; end",
+        "OpenSSL::HMAC.hexdigest(OpenSSL::Digest::SHA1.new, 'key', 'text')",
+        "[OpenSSL::Digest::SHA256.new('a').hexdigest, OpenSSL::Digest::SHA256.hexdigest('a'), OpenSSL::Digest::SHA512.new.name]",
         "OpenSSL.fixed_length_secure_compare('a', 'a')",
         "OpenSSL.fixed_length_secure_compare('a', 'b')",
         "OpenSSL.fixed_length_secure_compare('a', 'bc')",
