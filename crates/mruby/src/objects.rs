@@ -104,7 +104,16 @@ impl<'r> Ruby<'r> {
     /// # Errors
     /// `NoMemoryError`.
     pub fn hash(self) -> Outcome<'r> {
-        self.operate(Operation::Hash, |_| {})
+        self.hash_for(0)
+    }
+
+    /// An empty Hash with room for so many pairs, and copies of it have that room too: with more than 16 they are put in
+    /// their places once, where they would be put there again whenever the Hash outgrows its table.
+    ///
+    /// # Errors
+    /// `NoMemoryError`.
+    pub fn hash_for(self, pairs: usize) -> Outcome<'r> {
+        self.operate(Operation::Hash, |what| what.count = pairs)
     }
 
     /// How many pairs a Hash has; none where it is no Hash.

@@ -9,7 +9,7 @@ use crate::metrics::{Counter, Gauge, Histogram, Registry};
 use crate::stdlib;
 use crate::vfs::{Features, Files, Mark, VPath};
 use crate::work::{Mode, Slot};
-use mruby::{Error, Interpreter, Kept, Limits, Outcome, Raise, Ruby, Value};
+use mruby::{Error, Interpreter, Kept, Limits, Outcome, Raise, Ruby, Sym, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -68,7 +68,11 @@ impl State {
 pub(super) struct Booted {
     pub(super) interpreter: Interpreter,
     pub(super) state: Rc<State>,
-    pub(super) call: Kept,
+    /// The application.
+    pub(super) application: Kept,
+    /// Names that every request needs.
+    pub(super) call: Sym,
+    pub(super) last_match: Sym,
     pub(super) env: EnvTemplate,
     /// What the rackup file says of modes.
     pub(super) routes: Vec<(String, Mode)>,
@@ -97,7 +101,7 @@ impl Booted {
             slot: Arc::clone(slot),
             ready: Cell::new(None),
         });
-        let (state, call, env, routes) = interpreter.enter(|ruby| {
+        let (state, application, names, env, routes) = interpreter.enter(|ruby| {
             let state = State::of(ruby)?;
             loading::define(ruby, &settings.load_path)?;
             natives::define(ruby)?;
@@ -107,10 +111,12 @@ impl Booted {
             }
             let (application, routes) = build(ruby, &settings.rackup, settings.development)?;
             let env = EnvTemplate::new(ruby, app, mode)?;
-            Ok((state, ruby.keep(application)?, env, routes))
+            let names = (ruby.intern("call")?, stdlib::last_match(ruby)?);
+            Ok((state, ruby.keep(application)?, names, env, routes))
         })?;
         state.ready.set(Some(state.features.borrow().mark()));
-        Ok(Booted { interpreter, state, call, env, routes })
+        let (call, last_match) = names;
+        Ok(Booted { interpreter, state, application, call, last_match, env, routes })
     }
 }
 

@@ -10,7 +10,9 @@ use crate::work::{Mode, Request, RequestBody};
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Method, Version};
 use mruby::{Field, Kept, Outcome, Ruby, Value};
+use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 /// The keys whose values differ from request to request, in the order of [`EnvTemplate::fixed`].
 const FIXED: [&str; 9] = [
@@ -24,6 +26,10 @@ const FIXED: [&str; 9] = [
     "rack.url_scheme",
     "rack.input",
 ];
+
+/// Pairs that an environment has room for before its table has to grow: those of a browser's request, and some of
+/// middlewares.
+const PAIRS: usize = 48;
 
 /// Fields whose keys are made beforehand. Others work too, and cost a String each.
 const COMMON: [HeaderName; 36] = [
@@ -92,6 +98,26 @@ pub(super) struct EnvTemplate {
     input_class: Kept,
     stream_input: Kept,
     response_finished: Kept,
+    port: Last<u16>,
+    peer: Last<Option<IpAddr>>,
+}
+
+/// The text of the last value: the next is mostly the same.
+struct Last<T>(RefCell<(Option<T>, String)>);
+
+impl<T> Default for Last<T> {
+    fn default() -> Last<T> {
+        Last(RefCell::new((None, String::new())))
+    }
+}
+
+impl<T: Copy + PartialEq> Last<T> {
+    fn text(&self, value: T, show: impl FnOnce(T) -> String) -> Ref<'_, str> {
+        if self.0.borrow().0 != Some(value) {
+            *self.0.borrow_mut() = (Some(value), show(value));
+        }
+        Ref::map(self.0.borrow(), |last| last.1.as_str())
+    }
 }
 
 impl EnvTemplate {
@@ -126,14 +152,16 @@ impl EnvTemplate {
             input_class: ruby.keep(input_class)?,
             stream_input: ruby.keep(ruby.class("FoolsGold::StreamInput")?)?,
             response_finished: frozen("rack.response_finished")?,
+            port: Last::default(),
+            peer: Last::default(),
         })
     }
 
     /// The environment of one request. Its body is taken out of it.
     pub(super) fn build<'r>(&self, ruby: Ruby<'r>, state: &State, request: &mut Request) -> Outcome<'r> {
         let input = self.input(ruby, state, request)?;
-        let port = request.server.1.to_string();
-        let peer = request.peer.map_or_else(String::new, |peer| peer.to_string());
+        let port = self.port.text(request.server.1, |port| port.to_string());
+        let peer = self.peer.text(request.peer, |peer| peer.map_or_else(String::new, |peer| peer.to_string()));
         let joined = joined(&request.headers);
         let method = self.methods.iter().find(|(method, _)| *method == request.method);
         let protocol = self.protocols[match request.version {
@@ -194,7 +222,7 @@ impl EnvTemplate {
 
 /// What is the same for every request of an interpreter.
 fn constants<'r>(ruby: Ruby<'r>, app: &App, mode: Mode) -> Outcome<'r> {
-    let env = ruby.hash()?;
+    let env = ruby.hash_for(PAIRS)?;
     let set = |key: &str, value: Value<'r>| ruby.hash_set(env, ruby.freeze(ruby.str(key)?), value);
     let version = ruby.array(&[Value::from_small_int(3), Value::from_small_int(2)])?;
     set("SCRIPT_NAME", ruby.freeze(ruby.str("")?))?;

@@ -78,7 +78,7 @@ impl RackWorker {
             }
             Mode::Prefork if end == End::OutOfMemory || !booted.interpreter.usable() => return,
             Mode::Prefork => {
-                if let Err(error) = booted.interpreter.enter(stdlib::forget) {
+                if let Err(error) = booted.interpreter.enter(|ruby| stdlib::forget(ruby, booted.last_match)) {
                     self.note(&format!("an interpreter could not forget its request and is replaced: {error}"));
                     return;
                 }
@@ -159,10 +159,10 @@ fn finish(reply: Option<Reply>, response: Response, end: End) {
 
 /// Calls the application and sends its answer. What is left in `reply` was not answered.
 fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) -> Result<(), Error> {
-    let Booted { interpreter, state, call, env, .. } = booted;
+    let Booted { interpreter, state, application, call, env, .. } = booted;
     let result = interpreter.enter(|ruby| {
         let environment = env.build(ruby, state, request)?;
-        let returned = ruby.send(ruby.kept(*call), "call", &[environment])?;
+        let returned = ruby.send(ruby.kept(*application), *call, &[environment])?;
         let answer = match Answer::of(ruby, returned) {
             Ok(answer) => answer,
             Err(raise) => {

@@ -15,7 +15,7 @@ pub mod regexp;
 pub mod time;
 pub mod uri;
 
-pub use native::{Environment, define, define_with, features, forget, require};
+pub use native::{Environment, define, define_with, features, forget, last_match, require};
 
 #[cfg(test)]
 mod oracle;

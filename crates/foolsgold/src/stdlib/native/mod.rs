@@ -95,14 +95,22 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
     parts::define(ruby, native)
 }
 
+/// The name of what an interpreter has to [`forget`].
+///
+/// # Errors
+/// Where Ruby raises: only for want of memory.
+pub fn last_match(ruby: Ruby<'_>) -> Outcome<'_, Sym> {
+    ruby.intern("$~")
+}
+
 /// Makes an interpreter forget the last match, as a request of its own would find it: for those that are not restored
 /// between two requests.
 ///
 /// # Errors
 /// Where Ruby raises: only for want of memory.
-pub fn forget(ruby: Ruby<'_>) -> Outcome<'_, ()> {
+pub fn forget(ruby: Ruby<'_>, last_match: Sym) -> Outcome<'_, ()> {
     const NAMES: [&str; 14] = ["$~", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$&", "$`", "$'", "$+"];
-    if ruby.gvar_get("$~")?.is_nil() {
+    if ruby.gvar_get(last_match)?.is_nil() {
         return Ok(());
     }
     for name in NAMES.iter().filter(|name| ruby.is_interned(name)) {

@@ -83,7 +83,8 @@ fn a_hostile_text_ends_in_an_exception_and_no_more() {
 fn an_interpreter_that_is_not_restored_forgets_the_last_match() {
     let mut interpreter = interpreter();
     assert_eq!(evaluate(&mut interpreter, "'secret' =~ /s(.)(.)/; [$1, $2, $&, $']"), r#"["e", "c", "sec", "ret"]"#);
-    interpreter.enter(crate::stdlib::forget).unwrap();
+    let last_match = interpreter.enter(crate::stdlib::last_match).unwrap();
+    interpreter.enter(|ruby| crate::stdlib::forget(ruby, last_match)).unwrap();
     assert_eq!(evaluate(&mut interpreter, "[$~, $1, $2, $&, $', Regexp.last_match]"), "[nil, nil, nil, nil, nil, nil]");
-    interpreter.enter(crate::stdlib::forget).unwrap();
+    interpreter.enter(|ruby| crate::stdlib::forget(ruby, last_match)).unwrap();
 }
