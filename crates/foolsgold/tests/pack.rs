@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
 use foolsgold::pack::{Options, PACKED, PackError, Packed, pack};
-use foolsgold::vfs::{Content, Files, VPath};
+use foolsgold::vfs::{Bytecode, Content, Files, VPath};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn what_was_packed_is_read_back() {
     let packed = Packed::open(&output).unwrap().unwrap();
     let names: Vec<&str> = packed.names().collect();
     assert_eq!(names, ["config.ru", "lib/app.rb", "public/.well-known/security.txt", "views/page.erb"]);
-    let bytecode = "RITE /foolsgold/app/config.ru run App".into();
+    let bytecode = Bytecode::Read("RITE /foolsgold/app/config.ru run App".into());
     assert_eq!(read(&packed, "config.ru"), Some(Content::Compiled { bytecode, source: None }));
     assert_eq!(read(&packed, "views/page.erb"), Some(Content::Plain("<%= 1 %>".into())));
     assert_eq!(read(&packed, "views"), None);

@@ -1,4 +1,4 @@
-//! Mistakes of mruby 3.2.0 put right in copies of its files.
+//! Mistakes of mruby 3.2.0 put right in copies of its files, and one door opened.
 //!
 //! Each change is a text that must stand in the file exactly once, so another version of mruby cannot be changed by
 //! mistake: the build stops and says which one did not fit.
@@ -98,6 +98,14 @@ const REPAIRS: &[Repair] = &[
         file: "src/gc.c",
         old: "    incremental_gc_finish(mrb, gc);\n  }\n  else {\n    /* Sweep the dead objects, then reset all the live objects\n",
         new: "    incremental_gc_finish(mrb, gc);\n  }\n  {\n    /* Sweep the dead objects, then reset all the live objects\n",
+    },
+    // The reader of bytecode can leave instructions and strings where they are, but its functions never ask it to.
+    Repair {
+        file: "src/load.c",
+        old: "MRB_API mrb_value\nmrb_load_irep_buf_cxt(",
+        new: "mrb_value\nfg_load_irep_in_place(mrb_state *mrb, const void *buf, size_t bufsize, mrbc_context *c)\n{\n  \
+              return load_irep(mrb, read_irep(mrb, (const uint8_t *)buf, bufsize, FLAG_SRC_STATIC), c);\n}\n\n\
+              MRB_API mrb_value\nmrb_load_irep_buf_cxt(",
     },
 ];
 

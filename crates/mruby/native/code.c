@@ -19,7 +19,11 @@ struct source {
   uint32_t line;
   uint8_t *bytecode;           /* the result of compiling, in the arena */
   size_t size;
+  int stays;                   /* the text is there as long as the interpreter */
 };
+
+/* See build/repairs.rs. */
+mrb_value fg_load_irep_in_place(mrb_state *mrb, const void *bytecode, size_t size, mrbc_context *context);
 
 static mrb_noreturn void
 syntax_error(mrb_state *mrb, struct source *source, struct mrb_parser_state *parser, mrbc_context *context)
@@ -135,7 +139,9 @@ load(struct fg *s, void *data)
   mrb_state *mrb = s->mrb;
   mrbc_context *context = mrbc_context_new(mrb);
   context->no_exec = TRUE;
-  mrb_value proc = mrb_load_irep_buf_cxt(mrb, source->text, source->length, context);
+  mrb_value (*read)(mrb_state*, const void*, size_t, mrbc_context*) =
+    source->stays ? fg_load_irep_in_place : mrb_load_irep_buf_cxt;
+  mrb_value proc = read(mrb, source->text, source->length, context);
   mrbc_context_free(mrb, context);
   if (mrb->exc) {
     mrb_value exc = mrb_obj_value(mrb->exc);

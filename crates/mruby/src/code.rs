@@ -46,10 +46,21 @@ impl<'r> Ruby<'r> {
     /// # Errors
     /// `ScriptError` where it is none of this version; or what it raises.
     pub fn load(self, bytecode: &[u8]) -> Outcome<'r> {
+        self.load_source(source(bytecode, c"", 1))
+    }
+
+    /// The same with bytecode that stays: instructions and strings are not copied, so all interpreters share them.
+    ///
+    /// # Errors
+    /// As [`Ruby::load`].
+    pub fn load_in_place(self, bytecode: &'static [u8]) -> Outcome<'r> {
+        self.load_source(sys::Source { stays: 1, ..source(bytecode, c"", 1) })
+    }
+
+    fn load_source(self, mut source: sys::Source) -> Outcome<'r> {
         self.check_quiet();
-        let mut source = source(bytecode, c"", 1);
         let mut result = 0;
-        // SAFETY: the bytes are there for the call, and copied where they are kept.
+        // SAFETY: the bytes are there for the call, and copied where they are kept, unless they stay anyway.
         let status = unsafe { sys::fg_load(self.fg(), &raw mut source, &raw mut result) };
         self.outcome(status, result)
     }
@@ -69,5 +80,5 @@ fn file_name<'r>(file: &str) -> Outcome<'r, CString> {
 
 fn source(text: &[u8], file: &std::ffi::CStr, line: u32) -> sys::Source {
     let (text, length) = (text.as_ptr().cast(), text.len());
-    sys::Source { text, length, file: file.as_ptr(), line, bytecode: std::ptr::null_mut(), size: 0 }
+    sys::Source { text, length, file: file.as_ptr(), line, bytecode: std::ptr::null_mut(), size: 0, stays: 0 }
 }

@@ -117,6 +117,7 @@ pub struct Source {
     pub line: u32,
     pub bytecode: *mut u8,
     pub size: usize,
+    pub stays: c_int,
 }
 
 /// A key and its value for `fg_hash_dup_with`.

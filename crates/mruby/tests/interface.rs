@@ -261,6 +261,28 @@ fn bytecode_runs_as_its_text_with_its_lines() {
 }
 
 #[test]
+fn bytecode_in_place_is_shared_and_never_changed() {
+    let text = "def f(x)\n  raise 'low' if x < 0\n  text = 'a text long enough to be no part of its object'\n  text << ' indeed'\n  \
+                text.upcase!\n  { long_name_of_a_key: text }\nend\n[f(1), f(1)].inspect";
+    let code = interpreter().enter(|ruby| ruby.compile(text, "lib/f.rb")).unwrap();
+    let place: &'static [u8] = code.clone().leak();
+    let expected = interpreter().enter(|ruby| ruby.string(ruby.load(&code)?)).unwrap();
+    assert!(expected.contains("TO BE NO PART OF ITS OBJECT INDEED"), "{expected}");
+    let mut both = [interpreter(), interpreter()];
+    for turn in 0..4 {
+        let other = &mut both[turn % 2];
+        assert_eq!(other.enter(|ruby| ruby.string(ruby.load_in_place(place)?)).unwrap(), expected);
+        other.full_gc();
+        let result = other.enter(|ruby| ruby.run("f(-1)").map(drop));
+        let Err(Error::Raised(exception)) = result else { panic!("{result:?}") };
+        assert_eq!(exception.place(), Some(("lib/f.rb", 2)));
+    }
+    assert_eq!(place, code);
+    let broken = both[0].enter(|ruby| ruby.load_in_place(b"not bytecode").map(drop));
+    assert!(matches!(broken, Err(Error::Raised(ref exception)) if exception.class == "ScriptError"), "{broken:?}");
+}
+
+#[test]
 fn local_variables_of_one_text_stay_with_its_closures() {
     let mut interpreter = interpreter();
     let text = interpreter.enter(|ruby| {

@@ -244,6 +244,7 @@ fn a_later_snapshot_takes_the_place_of_an_earlier_one() {
         (Method::Remap, Method::Copy),
         (Method::Copy, Method::Scan),
         (Method::Scan, Method::Remap),
+        (Method::Scan, Method::Scan),
         (Method::Remap, Method::Remap),
     ] {
         if !available(first) || !available(second) {

@@ -5,7 +5,7 @@
 
 use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
 use super::{PackError, elf};
-use crate::vfs::{Content, FileError, Files, MAX_FILE, VPath};
+use crate::vfs::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -87,7 +87,7 @@ impl Packed {
         Ok(match kind {
             Kind::Plain { length } => Some(Content::Plain(self.bytes(offset, length)?)),
             Kind::Ruby { bytecode, source } => Some(Content::Compiled {
-                bytecode: self.bytes(offset, bytecode)?,
+                bytecode: Bytecode::Read(self.bytes(offset, bytecode)?),
                 source: source.map(|length| self.bytes(offset + bytecode, length)).transpose()?,
             }),
             Kind::Link { .. } => None,

@@ -2,7 +2,7 @@
 
 use super::boot::State;
 use crate::stdlib;
-use crate::vfs::{Content, Features, Found, RequireError, VPath};
+use crate::vfs::{Bytecode, Content, Features, Found, RequireError, VPath};
 use mruby::{Args, Outcome, Raise, Ruby, Value};
 
 /// Defines them on Kernel, and `$LOAD_PATH`, `$LOADED_FEATURES`.
@@ -81,7 +81,8 @@ pub(super) fn run<'r>(ruby: Ruby<'r>, path: &VPath, content: &Content) -> Outcom
     state.loading.borrow_mut().push(path.clone());
     let result = match content {
         Content::Plain(source) => ruby.eval(&String::from_utf8_lossy(source), path.as_str(), 1),
-        Content::Compiled { bytecode, .. } => ruby.load(bytecode),
+        Content::Compiled { bytecode: Bytecode::Constant(bytecode), .. } => ruby.load_in_place(bytecode),
+        Content::Compiled { bytecode: Bytecode::Read(bytecode), .. } => ruby.load(bytecode),
     };
     state.loading.borrow_mut().pop();
     result

@@ -1,6 +1,6 @@
 //! The Ruby library that every foolsgold carries, embedded when it was built.
 
-use super::{Content, FileError, Files, VPath};
+use super::{Bytecode, Content, FileError, Files, VPath};
 use bytes::Bytes;
 
 /// Where all of it is: the library and the demonstration.
@@ -43,7 +43,8 @@ impl Files for Builtin {
     fn read(&self, path: &VPath) -> Result<Option<Content>, FileError> {
         Ok(Builtin::find(path).map(|(_, source, bytecode)| match bytecode {
             Some(bytecode) => {
-                Content::Compiled { bytecode: Bytes::from_static(bytecode), source: Some(Bytes::from_static(source)) }
+                let source = Some(Bytes::from_static(source));
+                Content::Compiled { bytecode: Bytecode::Constant(bytecode), source }
             }
             None => Content::Plain(Bytes::from_static(source)),
         }))

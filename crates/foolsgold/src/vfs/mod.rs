@@ -31,10 +31,19 @@ pub enum Content {
     /// Ruby compiled ahead, with its source where that was kept.
     Compiled {
         /// For the interpreter of this very build.
-        bytecode: Bytes,
+        bytecode: Bytecode,
         /// As it was written.
         source: Option<Bytes>,
     },
+}
+
+/// Ruby compiled ahead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bytecode {
+    /// Among this program's own constants: interpreters need no copy.
+    Constant(&'static [u8]),
+    /// Read from a file.
+    Read(Bytes),
 }
 
 impl Content {

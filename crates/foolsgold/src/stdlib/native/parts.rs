@@ -110,6 +110,6 @@ fn load<'r>(ruby: Ruby<'r>, part: &'static Part) -> Outcome<'r, bool> {
         natives(ruby)?;
     }
     let bytecode = Builtin::bytecode(part.file);
-    ruby.load(bytecode.ok_or_else(|| raise("LoadError", format!("{} is not in this build", part.file)))?)?;
+    ruby.load_in_place(bytecode.ok_or_else(|| raise("LoadError", format!("{} is not in this build", part.file)))?)?;
     Ok(true)
 }
