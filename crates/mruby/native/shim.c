@@ -275,6 +275,11 @@ complete(struct fg *s, void *data)
 
 /* ---- making and dropping */
 
+/* How much of a collection of everything is done at each step (a step comes with each 1024 objects), in percent; mruby's own
+ * is 200. With that, a small application makes as much again while such a collection goes on, and its heap never shrinks:
+ * 1.4 MB in place of 1.0 MB. A step marks 10,000 objects at most, which is less than a millisecond. */
+#define STEP_RATIO 1000
+
 void fg_close(struct fg *s);
 
 struct fg*
@@ -292,6 +297,7 @@ fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *
     return NULL;
   }
   s->mrb->ud = s;
+  s->mrb->gc.step_ratio = STEP_RATIO;
   s->stack.limit = stack_limit;
   s->arena->mrb = s->mrb;
   mrb_value result;
