@@ -57,7 +57,8 @@ impl Server {
     pub fn prepare(self) -> anyhow::Result<Option<PathBuf>> {
         match self {
             Server::Foolsgold(linkage, allocator) => crate::statics::foolsgold(linkage, allocator).map(Some),
-            Server::Fresh | Server::Alone => STATIC.prepare(),
+            Server::Fresh => STATIC.prepare()?.as_deref().map(|program| copied(program, "fresh")).transpose(),
+            Server::Alone => STATIC.prepare()?.as_deref().map(|program| copied(program, "alone")).transpose(),
             Server::Thin | Server::Puma | Server::H2o | Server::H2oAlone => Ok(None),
         }
     }
@@ -117,6 +118,15 @@ impl Server {
             String::from_utf8_lossy(&user).trim()
         ))
     }
+}
+
+/// A copy of a program: servers with one file share its pages, and each would be charged for a part of them only.
+fn copied(program: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let copy = program.with_extension(name);
+    // One that still runs cannot be written to.
+    let _ = fs::remove_file(&copy);
+    fs::copy(program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
+    Ok(copy)
 }
 
 /// A page of a server.
