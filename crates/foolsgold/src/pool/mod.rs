@@ -146,7 +146,7 @@ impl Pool {
     ///
     /// # Errors
     /// The job itself where the queue is full or the pool is closed.
-    pub fn submit(&self, job: Job) -> Result<(), Box<Job>> {
+    pub fn submit(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         self.shared.queue.push(job)
     }
 
@@ -261,7 +261,7 @@ fn serve(shared: &Shared) {
                 if let Some(at) = attention {
                     shared.watchdog.nudge(at);
                 }
-                if !work(shared, &slot, &mut crew, *job) {
+                if !work(shared, &slot, &mut crew, job) {
                     return;
                 }
             }
@@ -324,12 +324,12 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
 }
 
 /// One job. Returns whether the thread can go on.
-fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Job) -> bool {
+fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Box<Job>) -> bool {
     if job.reply.is_closed() {
         return true;
     }
     shared.busy.fetch_add(1, Ordering::Relaxed);
-    let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(job)));
+    let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(*job)));
     shared.busy.fetch_sub(1, Ordering::Relaxed);
     done.is_ok() || replace(shared, slot, crew)
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const BRIEF: Duration = Duration::from_micros(200);
 
 /// What a job may wait at most while a thread sleeps.
-pub(super) const LATE: Duration = Duration::from_millis(1);
+pub(super) const LATE: Duration = Duration::from_millis(2);
 
 /// What a thread got.
 pub(super) enum Taken {
@@ -46,7 +46,8 @@ pub(super) struct Seat(usize);
 
 #[derive(Default)]
 struct Inner {
-    jobs: VecDeque<Job>,
+    /// Each in a place of its own: a job of a few hundred bytes is handed on several times.
+    jobs: VecDeque<Box<Job>>,
     sleeping: Vec<Thread>,
     /// For each seat, since when its thread works.
     working: Vec<Option<Instant>>,
@@ -85,12 +86,12 @@ impl Queue {
     }
 
     /// Appends a job and wakes nobody. Gives it back where there is no room.
-    pub(super) fn push(&self, job: Job) -> Result<(), Box<Job>> {
+    pub(super) fn push(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         let mut inner = self.lock();
         // A job for a thread that sleeps or is on its way up does not wait.
         let free = inner.sleeping.len() + usize::from(inner.waking);
         if inner.closed || inner.jobs.len() >= self.limit + free {
-            return Err(Box::new(job));
+            return Err(job);
         }
         inner.jobs.push_back(job);
         Ok(())
@@ -160,10 +161,10 @@ impl Queue {
                 inner.working[seat.0] = Some(now);
                 if inner.is_brisk(now, self.mean()) {
                     let left = !inner.jobs.is_empty() && !inner.sleeping.is_empty();
-                    return Taken::Job(Box::new(job), left.then(|| now + LATE));
+                    return Taken::Job(job, left.then(|| now + LATE));
                 }
                 wake(inner.next_up(), inner);
-                return Taken::Job(Box::new(job), None);
+                return Taken::Job(job, None);
             }
             if inner.closed {
                 return Taken::Closed;
@@ -194,7 +195,7 @@ impl Queue {
     pub(super) fn take_older(&self, limit: Instant) -> Vec<Job> {
         let mut inner = self.lock();
         let old = inner.jobs.iter().take_while(|job| job.queued < limit).count();
-        inner.jobs.drain(..old).collect()
+        inner.jobs.drain(..old).map(|job| *job).collect()
     }
 
     /// When the watchdog has to look again: soon where a thread sleeps while a job waits.

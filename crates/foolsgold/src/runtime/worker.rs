@@ -18,8 +18,9 @@ use std::time::Instant;
 pub(super) struct RackWorker {
     app: Arc<App>,
     slot: Arc<dyn Slot>,
-    shared_nothing: Option<Booted>,
-    prefork: Option<Booted>,
+    // In places of their own: they are taken out for each request.
+    shared_nothing: Option<Box<Booted>>,
+    prefork: Option<Box<Booted>>,
     /// What the rackup file says of modes.
     routes: Vec<(String, Mode)>,
     /// Whether an interpreter was made that stays: what that took need not.
@@ -38,8 +39,8 @@ impl RackWorker {
         Ok(worker)
     }
 
-    fn boot(&self, mode: Mode) -> Result<Booted, Error> {
-        let mut booted = Booted::new(&self.app, mode, &self.slot)?;
+    fn boot(&self, mode: Mode) -> Result<Box<Booted>, Error> {
+        let mut booted = Box::new(Booted::new(&self.app, mode, &self.slot)?);
         if mode == Mode::SharedNothing {
             booted.interpreter.snapshot(None)?;
         }
@@ -47,7 +48,7 @@ impl RackWorker {
     }
 
     /// The interpreter of a mode, out of its place; made where there is none.
-    fn take(&mut self, mode: Mode) -> Result<Booted, Error> {
+    fn take(&mut self, mode: Mode) -> Result<Box<Booted>, Error> {
         let kept = match mode {
             Mode::SharedNothing => self.shared_nothing.take(),
             Mode::Prefork => self.prefork.take(),
@@ -58,7 +59,7 @@ impl RackWorker {
     }
 
     /// Puts it back for the next request; a fresh one is dropped.
-    fn put(&mut self, mode: Mode, booted: Booted) {
+    fn put(&mut self, mode: Mode, booted: Box<Booted>) {
         match mode {
             Mode::SharedNothing => self.shared_nothing = Some(booted),
             Mode::Prefork => self.prefork = Some(booted),
@@ -67,7 +68,7 @@ impl RackWorker {
     }
 
     /// Makes an interpreter as the next request must find it. One that cannot be is not kept.
-    fn renew(&mut self, mode: Mode, mut booted: Booted, end: End) {
+    fn renew(&mut self, mode: Mode, mut booted: Box<Booted>, end: End) {
         booted.state.forget();
         match mode {
             Mode::SharedNothing => {

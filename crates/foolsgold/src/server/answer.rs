@@ -89,7 +89,7 @@ async fn through_pool(
 ) -> Result<Answer, Answer> {
     let shared = connection.shared();
     let (reply, receiver) = oneshot::channel();
-    let job = Job { queued: request.arrived, request, reply };
+    let job = Box::new(Job { queued: request.arrived, request, reply });
     let submitted = shared.pool.submit(job);
     connection.thread().queued();
     if submitted.is_err() {
