@@ -85,6 +85,9 @@ pub fn compile(place: &Place, gems: &[Gem], generated: &[PathBuf]) -> Result<(),
     sources.extend(files(&place.native, "c"));
     let sources = repairs::apply(place, &sources)?;
     let mut build = settings(place, gems);
+    // First, as the folder that it comes from is among the others.
+    let generator = repairs::folder_of(place, &parser.join("codegen.c"))?;
+    build.flag(format!("-iquote{}", generator.display()));
     build.includes(repairs::folders(place));
     presym::write(place, &build.try_get_compiler()?, &sources)?;
     build.files(sources);

@@ -26,6 +26,8 @@ pub fn build(place: &Place) -> Result<Compiler, Failure> {
     build.includes(repairs::folders(place));
     build.files(files(&place.mruby.join("mrbgems/mruby-bin-mrbc/tools/mrbc"), "c"));
     build.file(place.native.join("host/named.c"));
+    // What repaired copies call.
+    build.file(place.native.join("cause.c"));
     let objects = build.try_compile_intermediates()?;
     // Two programs of the same objects: mruby's own, and ours, which names what it compiles.
     let link = |name: &str, without: &str| -> Result<PathBuf, Failure> {

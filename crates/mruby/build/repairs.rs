@@ -61,7 +61,74 @@ const REPAIRS: &[Repair] = &[
     Repair {
         file: "src/kernel.c",
         old: "    mrb_raise(mrb, E_RUNTIME_ERROR, \"\");\n    break;\n",
-        new: "    exc = mrb_gv_get(mrb, mrb_intern_lit(mrb, \"$!\"));\n    if (mrb_exception_p(exc)) mrb_exc_raise(mrb, exc);\n    mrb_raise(mrb, E_RUNTIME_ERROR, \"unhandled exception\");\n    break;\n",
+        new: "    exc = fg_handled_exception(mrb);\n    if (mrb_exception_p(exc)) mrb_exc_raise(mrb, exc);\n    mrb_raise(mrb, E_RUNTIME_ERROR, \"unhandled exception\");\n    break;\n",
+    },
+    // There was no `Exception#cause`, nor `raise` with a backtrace. native/cause.c says how it is found; for that, an exception
+    // has its register for as long as its clause runs.
+    Repair {
+        file: "src/kernel.c",
+        old: "  mrb_value a[2], exc;\n  mrb_int argc;\n\n  argc = mrb_get_args(mrb, \"|oo\", &a[0], &a[1]);\n",
+        new: "  mrb_value a[3], exc, cause = mrb_undef_value();\n  mrb_int argc;\n\n  argc = mrb_get_args(mrb, \"|ooo\", &a[0], &a[1], &a[2]);\n  \
+              argc = fg_take_cause(mrb, argc, a, &cause);\n",
+    },
+    Repair {
+        file: "src/kernel.c",
+        old: "    exc = mrb_make_exception(mrb, argc, a);\n    mrb_exc_raise(mrb, exc);\n",
+        new: "    exc = mrb_make_exception(mrb, argc, a);\n    if (mrb_exception_p(exc)) fg_set_cause(mrb, exc, cause);\n    mrb_exc_raise(mrb, exc);\n",
+    },
+    Repair {
+        file: "src/kernel.c",
+        old: "#include <mruby/istruct.h>\n",
+        new: "#include <mruby/istruct.h>\n#include \"cause.h\"\n",
+    },
+    Repair {
+        file: "src/error.c",
+        old: "    if (!mrb->gc.out_of_memory && !mrb_frozen_p(mrb->exc)) {\n      mrb_keep_backtrace(mrb, exc);\n",
+        new: "    if (!mrb->gc.out_of_memory && !mrb_frozen_p(mrb->exc)) {\n      \
+              if (!mrb_exc_ptr(exc)->backtrace) fg_note_cause(mrb, exc);\n      mrb_keep_backtrace(mrb, exc);\n",
+    },
+    Repair {
+        file: "src/error.c",
+        old: "#include <mruby/throw.h>\n",
+        new: "#include <mruby/throw.h>\n#include \"cause.h\"\n",
+    },
+    Repair {
+        file: "src/error.c",
+        old: "  mrb_define_method(mrb, exception, \"set_backtrace\",   exc_set_backtrace, MRB_ARGS_REQ(1));\n",
+        new: "  mrb_define_method(mrb, exception, \"set_backtrace\",   exc_set_backtrace, MRB_ARGS_REQ(1));\n  \
+              mrb_define_method(mrb, exception, \"cause\", fg_cause, MRB_ARGS_NONE());\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/codegen.c",
+        old: "        push();\n        while (n2) {\n          node *n3 = n2->car;\n          node *n4 = n3->car;\n\n          dispatch(s, pos1);\n",
+        new: "        push();\n        int clause = catch_handler_new(s);\n        uint32_t clause_begin = s->pc;\n        \
+              while (n2) {\n          node *n3 = n2->car;\n          node *n4 = n3->car;\n\n          dispatch(s, pos1);\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/codegen.c",
+        old: "          pop();\n          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          \
+              if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            if (val) pop();\n          }\n",
+        new: "          if (n3->cdr->car) {\n            gen_assignment(s, n3->cdr->car, NULL, exc, NOVAL);\n          }\n          \
+              if (n3->cdr->cdr->car) {\n            codegen(s, n3->cdr->cdr->car, val);\n            \
+              if (val) {\n              pop();\n              gen_move(s, exc, cursp(), 0);\n            }\n          }\n          pop();\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/codegen.c",
+        old: "          genop_1(s, OP_RAISEIF, exc);\n        }\n",
+        new: "          genop_1(s, OP_RAISEIF, exc);\n        }\n        \
+              catch_handler_set(s, clause, (enum mrb_catch_type)FG_CATCH_CLAUSE, clause_begin, s->pc, exc);\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/codegen.c",
+        old: "      genop_1(s, OP_EXCEPT, idx);\n      push();\n      codegen(s, tree->cdr->cdr, NOVAL);\n      pop();\n",
+        new: "      genop_1(s, OP_EXCEPT, idx);\n      push();\n      int clause = catch_handler_new(s);\n      uint32_t clause_begin = s->pc;\n      \
+              codegen(s, tree->cdr->cdr, NOVAL);\n      \
+              catch_handler_set(s, clause, (enum mrb_catch_type)FG_CATCH_CLAUSE, clause_begin, s->pc, idx);\n      pop();\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-compiler/core/codegen.c",
+        old: "#include <mruby/throw.h>\n",
+        new: "#include <mruby/throw.h>\n#include \"cause.h\"\n",
     },
     // A method or class in a text for `eval` took the caller's local variables for its own.
     Repair {
@@ -116,7 +183,15 @@ pub fn apply(place: &Place, sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure
 
 /// Where the copies' own includes are found.
 pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
-    REPAIRS.iter().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder))
+    let beside =
+        REPAIRS.iter().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder));
+    beside.chain([place.native.clone()])
+}
+
+/// Where a copy of that file is found by who includes it.
+pub fn folder_of(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
+    let copy = repaired(place, source)?;
+    copy.parent().map(Path::to_owned).ok_or_else(|| Failure(format!("{} lies nowhere", copy.display())))
 }
 
 fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {

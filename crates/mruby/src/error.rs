@@ -88,6 +88,8 @@ pub struct Exception {
     pub message: String,
     /// Where it came from, innermost first: `file:line` or `file:line:in method`.
     pub backtrace: Vec<String>,
+    /// What was being handled when it was raised, where something was.
+    pub cause: Option<Box<Exception>>,
 }
 
 impl Exception {

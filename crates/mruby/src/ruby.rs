@@ -27,6 +27,8 @@ impl fmt::Debug for Ruby<'_> {
 
 /// How much more memory there is while an exception is put into words: it may be the lack of memory.
 const TO_TELL: usize = 256 * 1024;
+/// As many causes are told; a loop that wraps what it rescues makes a chain without an end.
+const CAUSES: usize = 16;
 
 impl<'r> Ruby<'r> {
     pub(crate) fn new(host: &'r Host) -> Ruby<'r> {
@@ -258,9 +260,13 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// An exception in words. Its `message` method is asked; where that fails, its own message is taken.
+    /// An exception in words, with its causes. Its `message` method is asked; where that fails, its own message is taken.
     #[must_use]
     pub fn describe(self, exception: Value<'r>) -> Exception {
+        self.describe_with_causes(exception, CAUSES)
+    }
+
+    fn describe_with_causes(self, exception: Value<'r>, causes: usize) -> Exception {
         let class = self.class_name(exception);
         let asked = self.send(exception, "message", &[]).and_then(|message| self.string(message));
         let own =
@@ -271,7 +277,9 @@ impl<'r> Ruby<'r> {
             Ok(lines) if lines.kind() == Kind::Array => self.strings(lines),
             _ => Vec::new(),
         };
-        Exception { class, message, backtrace }
+        let cause = self.ivar_get(exception, "cause").ok().filter(|cause| causes > 0 && !cause.is_nil());
+        let cause = cause.map(|cause| Box::new(self.describe_with_causes(cause, causes - 1)));
+        Exception { class, message, backtrace, cause }
     }
 
     fn strings(self, array: Value<'r>) -> Vec<String> {
@@ -285,13 +293,13 @@ impl<'r> Ruby<'r> {
             Reason::Stopped => return Error::Stopped,
             Reason::Exception(value) if value.is_break() => {
                 let (class, message) = ("LocalJumpError".to_owned(), "break from proc-closure".to_owned());
-                return Error::Raised(Exception { class, message, backtrace: Vec::new() });
+                return Error::Raised(Exception { class, message, ..Exception::default() });
             }
             Reason::Exception(value) => value,
             Reason::New(class, message) => match self.make_exception(&class, &message) {
                 Ok(value) => value,
                 Err(_) => {
-                    return Error::Raised(Exception { class: class.into_owned(), message, backtrace: Vec::new() });
+                    return Error::Raised(Exception { class: class.into_owned(), message, ..Exception::default() });
                 }
             },
         };

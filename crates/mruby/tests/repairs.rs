@@ -34,6 +34,23 @@ fn raise_without_arguments_raises_what_was_rescued() {
 }
 
 #[test]
+fn an_exception_has_a_cause_where_it_was_raised_in_a_rescue_or_ensure_clause() {
+    let first = "begin; raise KeyError, 'first'";
+    assert_eq!(
+        inspect(&format!("begin; {first}; rescue; raise 'x'; end; rescue => e; e.cause.message; end")),
+        r#""first""#
+    );
+    assert_eq!(
+        inspect(&format!("begin; {first}; ensure; raise 'x'; end; rescue => e; e.cause.message; end")),
+        r#""first""#
+    );
+    assert_eq!(inspect(&format!("{first}; rescue; end; begin; raise 'x'; rescue => e; e.cause; end")), "nil");
+    assert_eq!(inspect(&format!("x = {first}; rescue => e; [e.message, 1]; end; x")), r#"["first", 1]"#);
+    let given = "begin; raise KeyError, 'text', ['line:1'], cause: IndexError.new('given'); rescue => e; [e.message, e.backtrace, e.cause.message]; end";
+    assert_eq!(inspect(given), r#"["text", ["line:1"], "given"]"#);
+}
+
+#[test]
 fn methods_in_a_text_have_local_variables_of_their_own() {
     let text = "name = 'outer'; eval('def change; name = 1; name end; class Inside; name = 2; end'); [change, name]";
     assert_eq!(inspect(text), r#"[1, "outer"]"#);

@@ -11,8 +11,8 @@ module Kernel
     base ? __core_Integer(value, base) : __core_Integer(value)
   rescue ArgumentError, TypeError, RangeError => error
     return nil unless exception
-    raise ArgumentError, "invalid value for Integer(): #{value.inspect}" if error.is_a?(ArgumentError) && value.is_a?(String)
-    raise TypeError, "can't convert #{value.nil? ? "nil" : value.class} into Integer" if error.is_a?(TypeError)
+    raise ArgumentError, "invalid value for Integer(): #{value.inspect}", cause: error.cause if error.is_a?(ArgumentError) && value.is_a?(String)
+    raise TypeError, "can't convert #{value.nil? ? "nil" : value.class} into Integer", cause: error.cause if error.is_a?(TypeError)
     raise error
   end
 
@@ -20,8 +20,8 @@ module Kernel
     __core_Float(value)
   rescue ArgumentError, TypeError => error
     return nil unless exception
-    raise ArgumentError, "invalid value for Float(): #{value.inspect}" if error.is_a?(ArgumentError) && value.is_a?(String)
-    raise TypeError, "can't convert #{value.nil? ? "nil" : value.class} into Float" if error.is_a?(TypeError)
+    raise ArgumentError, "invalid value for Float(): #{value.inspect}", cause: error.cause if error.is_a?(ArgumentError) && value.is_a?(String)
+    raise TypeError, "can't convert #{value.nil? ? "nil" : value.class} into Float", cause: error.cause if error.is_a?(TypeError)
     raise error
   end
 

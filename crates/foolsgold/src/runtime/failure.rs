@@ -5,8 +5,18 @@ use http::StatusCode;
 use mruby::{Error, Exception};
 use std::fmt::Write;
 
-/// `file:line: message (Class)` and the calls that led there, as Ruby prints an exception.
+/// `file:line: message (Class)` and the calls that led there, as Ruby prints an exception; then the same of its causes.
 pub(super) fn ruby_words(exception: &Exception) -> String {
+    let mut text = without_cause(exception);
+    let mut causes = exception.cause.as_deref();
+    while let Some(cause) = causes {
+        let _ = write!(text, "\ncaused by {}", without_cause(cause));
+        causes = cause.cause.as_deref();
+    }
+    text
+}
+
+fn without_cause(exception: &Exception) -> String {
     let mut calls = exception.backtrace.iter();
     let first = calls.next();
     // A syntax error's message begins with its place.
@@ -36,4 +46,19 @@ pub(super) fn answer(status: StatusCode, reason: Option<&str>) -> Response {
         let _ = writeln!(text, "\n{reason}");
     }
     Response::words(status, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use mruby::{Interpreter, Limits};
+
+    #[test]
+    fn an_exception_is_told_with_what_caused_it() {
+        let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
+        let text = "def read\n  raise KeyError, 'no key'\nend\nbegin\n  read\nrescue KeyError\n  raise 'no page'\nend";
+        let failed = interpreter.enter(|ruby| ruby.eval(text, "app.rb", 1).map(drop)).expect_err("an exception");
+        let told = "app.rb:7: no page (RuntimeError)\ncaused by app.rb:2:in read: no key (KeyError)\n\tfrom app.rb:5";
+        assert_eq!(words(&failed), told);
+    }
 }

@@ -31,6 +31,10 @@ module Rack
     def plain(error)
       lines = ["#{error.class}: #{error.message}"]
       (error.backtrace || []).each { |line| lines << "\t#{line}" }
+      causes(error).each do |cause|
+        lines << "caused by #{cause.class}: #{cause.message}"
+        (cause.backtrace || []).each { |line| lines << "\t#{line}" }
+      end
       lines.join("\n") + "\n"
     end
 
@@ -65,12 +69,24 @@ module Rack
         <h1>#{h(error.class)}</h1><pre class="message">#{h(error.message)}</pre></header>
         #{source(trace)}
         <h2>Backtrace</h2>
-        <ol class="trace">#{trace.map { |line| "<li><code>#{h(line)}</code></li>" }.join("\n")}</ol>
+        #{calls(trace)}
+        #{causes(error).map { |cause| "<h2>Caused by #{h(cause.class)}</h2><pre>#{h(cause.message)}</pre>#{calls(cause.backtrace || [])}" }.join("\n")}
         #{table("Environment", env)}
         <footer>This page is shown in development mode only.</footer>
         </body>
         </html>
       HTML
+    end
+
+    def calls(trace)
+      "<ol class=\"trace\">#{trace.map { |line| "<li><code>#{h(line)}</code></li>" }.join("\n")}</ol>"
+    end
+
+    # What led to the exception, the last one first.
+    def causes(error)
+      found = []
+      found << error while (error = error.cause) && found.size < 16
+      found
     end
 
     # Lines around the first place of the backtrace whose file can be read.

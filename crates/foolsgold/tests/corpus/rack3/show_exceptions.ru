@@ -1,9 +1,9 @@
-# Rack::ShowExceptions tells class and message, and escapes them for who wants HTML.
+# Rack::ShowExceptions tells class, message and causes, and escapes them for who wants HTML.
 #> GET /
 #< 500
 #- content-type: text/html; charset=utf-8
 #+ Accept: text/html
-#: true true true
+#: true true true true
 use(Class.new {
   def initialize(app) = @app = app
 
@@ -11,8 +11,14 @@ use(Class.new {
     status, headers, body = @app.call(env)
     text = body.join
     headers.delete("content-length")
-    [status, headers, ["#{text.include?("RuntimeError")} #{text.include?("&lt;tag&gt;")} #{!text.include?("<tag>")}"]]
+    [status, headers, ["#{text.include?("RuntimeError")} #{text.include?("&lt;tag&gt;")} #{!text.include?("<tag>")} #{text.include?("Caused by KeyError")}"]]
   end
 })
 use Rack::ShowExceptions
-run lambda { |_env| raise "a <tag>" }
+run lambda { |_env|
+  begin
+    {}.fetch("key")
+  rescue KeyError
+    raise "a <tag>"
+  end
+}

@@ -37,6 +37,7 @@ class Exception
       first = lines.shift
       text = +"#{first ? "#{first}: " : ""}#{message} (#{self.class})"
       lines.each { |line| text << "\n\tfrom #{line}" }
+      text << "\n" << cause.full_message if cause
       text
     end
   end
@@ -47,7 +48,6 @@ class Exception
     end
   end
 
-  # mruby does not record it.
-  def cause = nil unless method_defined?(:cause)
+  # mruby does not record them.
   def backtrace_locations = nil unless method_defined?(:backtrace_locations)
 end
