@@ -219,13 +219,7 @@ impl Interpreter {
 
     /// Puts the bytes of the arena into a file in memory, and a private mapping of it in their place.
     fn lay_over(&self, span: usize) -> io::Result<std::fs::File> {
-        // SAFETY: a call with a name.
-        let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a descriptor that was just made.
-        let file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let file = file_in_memory(span)?;
         file.write_all_at(self.bytes(span), 0)?;
         let (flags, access) = (libc::MAP_PRIVATE | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: takes the place of pages of ours that have the same bytes.
@@ -292,6 +286,27 @@ impl Interpreter {
         image[random..random + 16].copy_from_slice(&now[random..random + 16]);
         if *now == image[..] { None } else { now.iter().zip(&image).position(|(now, then)| now != then) }
     }
+}
+
+/// A file for so many bytes that nobody else can open.
+fn file_in_memory(span: usize) -> io::Result<std::fs::File> {
+    let mut most = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills in the structure.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut most) } == 0;
+    // To write beyond the limit would end the program (SIGXFSZ).
+    if !known || most.rlim_cur < span as libc::rlim_t {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    // Some systems (vm.memfd_noexec) want it said that nothing in it is executed; Linux before 6.3 does not know the word.
+    for flags in [libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL, libc::MFD_CLOEXEC] {
+        // SAFETY: a call with a name.
+        let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), flags) };
+        if fd >= 0 {
+            // SAFETY: a descriptor that was just made.
+            return Ok(std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) }));
+        }
+    }
+    Err(io::Error::last_os_error())
 }
 
 impl Snapshot {

@@ -260,6 +260,16 @@ fn a_later_snapshot_takes_the_place_of_an_earlier_one() {
 }
 
 #[test]
+fn under_a_limit_of_file_sizes_there_is_still_a_way() {
+    // The limit holds for a process, and to write beyond it ends that. So another test runs in a process of its own.
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", r#"ulimit -f 1 && exec "$0" --exact memory_stays_flat_over_requests"#]);
+    let output = command.arg(std::env::current_exe().unwrap()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{:?} {text}", output.status);
+}
+
+#[test]
 fn without_a_snapshot_there_is_nothing_to_go_back_to() {
     let mut interpreter = Interpreter::new(Limits::default()).unwrap();
     assert!(matches!(interpreter.restore(), Err(Error::Snapshot(_))));
