@@ -68,7 +68,7 @@ const REPAIRS: &[Repair] = &[
     Repair {
         file: "src/kernel.c",
         old: "  mrb_value a[2], exc;\n  mrb_int argc;\n\n  argc = mrb_get_args(mrb, \"|oo\", &a[0], &a[1]);\n",
-        new: "  mrb_value a[3], exc, cause = mrb_undef_value();\n  mrb_int argc;\n\n  argc = mrb_get_args(mrb, \"|ooo\", &a[0], &a[1], &a[2]);\n  \
+        new: "  mrb_value a[4], exc, cause = mrb_undef_value();\n  mrb_int argc;\n\n  argc = mrb_get_args(mrb, \"|oooo\", &a[0], &a[1], &a[2], &a[3]);\n  \
               argc = fg_take_cause(mrb, argc, a, &cause);\n",
     },
     Repair {

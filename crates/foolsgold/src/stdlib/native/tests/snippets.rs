@@ -647,6 +647,8 @@ fn causes_of_exceptions() {
         "begin; raise 'a', cause: 5; rescue TypeError => e; e.message; end",
         "begin; raise cause: nil; rescue ArgumentError => e; e.message; end",
         "class Keyed < StandardError; def initialize(text = 'd', code: 0); super(text); @code = code; end; attr_reader :code; end;          begin; raise Keyed.new('t', code: 4), cause: KeyError.new('c'); rescue => e; [e.message, e.code, e.cause.class]; end",
+        "begin; raise KeyError, 'b', ['here:1'], cause: KeyError.new('c'); rescue => e; [e.message, e.backtrace, e.cause.message]; end",
+        "begin; raise KeyError, 'b', ['here:1'], 4; rescue ArgumentError => e; e.message; end",
         "begin; raise KeyError, 'b', ['here:1']; rescue => e; [e.message, e.backtrace]; end",
         "def inner = raise('b'); begin; begin; raise 'a'; rescue; inner; end; rescue => e; e.cause.message; end",
         "def quiet; begin; raise 'x'; rescue; end; raise 'y'; end; begin; quiet; rescue => e; e.cause; end",
