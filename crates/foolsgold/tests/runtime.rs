@@ -132,6 +132,56 @@ fn bodies_by_each_and_by_call_are_streams_and_are_closed_once() {
 }
 
 #[test]
+fn what_waits_for_the_end_of_an_answer_is_called_the_last_one_first_with_what_went_wrong() {
+    let rackup = r##"
+        def said(env, text) = env["rack.errors"].puts("said #{text}")
+        class Broken
+          def each
+            yield "part"
+            raise IOError, "in the midst"
+          end
+        end
+        run lambda { |env|
+          path = env["PATH_INFO"]
+          finished = env["rack.response_finished"]
+          finished << lambda { |env, status, headers, error| said(env, "#{path} first #{status.inspect} #{headers.inspect} #{error.inspect}") }
+          finished << lambda { |*| raise KeyError, "in a callable" }
+          finished << lambda { |env, _status, _headers, error| said(env, "#{path} last #{error.class} #{error&.message}") }
+          case path
+          when "/raise" then raise ArgumentError, "no answer"
+          when "/none" then nil
+          when "/status" then [7, {}, []]
+          when "/broken" then [200, { "x" => "y" }, Broken.new]
+          else [200, { "x" => "y" }, ["fine"]]
+          end
+        }
+    "##;
+    for mode in [Mode::SharedNothing, Mode::Prefork, Mode::Fresh] {
+        let mut stage = Stage::with_mode(rackup, mode);
+        let mut said = |path: &str, status| {
+            let before = stage.log().len();
+            assert_eq!(stage.ask(get(path)).status, status);
+            // The next answer comes when this one is done with.
+            stage.ask(get("/fine"));
+            let log = stage.log().split_off(before);
+            assert!(log.contains("rack.response_finished: ") && log.contains("in a callable (KeyError)"), "{log}");
+            let wanted = format!("said {path} ");
+            let lines = log.lines().filter_map(|line| Some(line.split_once(&wanted)?.1.to_owned()));
+            lines.collect::<Vec<String>>()
+        };
+        assert_eq!(said("/ok", 200), ["last NilClass ", r#"first 200 {"x"=>"y"} nil"#]);
+        let none = ["last ArgumentError no answer", "first nil nil no answer (ArgumentError)"];
+        assert_eq!(said("/raise", 500), none);
+        assert!(said("/none", 500)[0].starts_with("last TypeError the application returned nil"));
+        assert!(said("/status", 500)[1].starts_with("first 7 {} 7 is no status"));
+        assert_eq!(
+            said("/broken", 200),
+            ["last IOError in the midst", r#"first 200 {"x"=>"y"} in the midst (IOError)"#]
+        );
+    }
+}
+
+#[test]
 fn an_endless_loop_is_ended_whatever_it_rescues_and_the_next_request_is_served() {
     let rackup = r#"run lambda { |env|
         if env["PATH_INFO"] == "/loop"

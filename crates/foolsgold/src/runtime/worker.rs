@@ -163,25 +163,15 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
     let Booted { interpreter, state, application, call, env, .. } = booted;
     let result = interpreter.enter(|ruby| {
         let environment = env.build(ruby, state, request)?;
-        let returned = ruby.send(ruby.kept(*application), *call, &[environment])?;
-        let answer = match Answer::of(ruby, returned) {
-            Ok(answer) => answer,
-            Err(raise) => {
-                // A body is closed also where its answer cannot be sent.
-                if returned.kind() == Kind::Array && ruby.array_len(returned) == 3 {
-                    close(ruby, ruby.array_get(returned, 2)?)?;
-                }
-                return Err(raise);
-            }
-        };
-        let (status, object) = (answer.status, answer.object);
-        let sent = send(ruby, state, answer, environment, request, reply);
-        let closed = close(ruby, object);
-        let finished = env.finished(ruby, environment)?;
-        if ruby.array_len(finished) > 0 {
-            announce(ruby, finished, environment, status)?;
-        }
-        sent.and(closed)
+        let mut head = Head { status: Value::NIL, headers: Value::NIL };
+        let answered = ruby.send(ruby.kept(*application), *call, &[environment]).and_then(|returned| {
+            let answer = understand(ruby, returned, &mut head)?;
+            let object = answer.object;
+            let sent = send(ruby, state, answer, environment, request, reply);
+            let closed = close(ruby, object);
+            sent.and(closed)
+        });
+        announce(ruby, state, env.finished(ruby, environment), environment, &head, answered)
     });
     if result.is_err()
         && let Some(mut sink) = state.sink.borrow_mut().take()
@@ -190,6 +180,25 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
         *reply = Some(unanswered);
     }
     result
+}
+
+/// Status and fields as the application gave them; nil where it gave none.
+struct Head<'r> {
+    status: Value<'r>,
+    headers: Value<'r>,
+}
+
+/// What the application returned. A body is closed also where its answer cannot be sent.
+fn understand<'r>(ruby: Ruby<'r>, returned: Value<'r>, head: &mut Head<'r>) -> Outcome<'r, Answer<'r>> {
+    let triplet = returned.kind() == Kind::Array && ruby.array_len(returned) == 3;
+    if triplet {
+        *head = Head { status: ruby.array_get(returned, 0)?, headers: ruby.array_get(returned, 1)? };
+    }
+    let answer = Answer::of(ruby, returned);
+    if answer.is_err() && triplet {
+        close(ruby, ruby.array_get(returned, 2)?)?;
+    }
+    answer
 }
 
 /// The answer on its way; a body that is written by and by is written here.
@@ -243,11 +252,34 @@ fn close<'r>(ruby: Ruby<'r>, body: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-/// Rack 3's `rack.response_finished`: the last one first, each with env, status, headers and the exception.
-fn announce<'r>(ruby: Ruby<'r>, list: Value<'r>, env: Value<'r>, status: StatusCode) -> Outcome<'r, ()> {
-    let status = Value::from_small_int(i32::from(status.as_u16()));
-    for callable in ruby.array_values(list)?.into_iter().rev() {
-        ruby.send(callable, "call", &[env, status, ruby.hash()?, Value::NIL])?;
+/// Rack 3's `rack.response_finished`: the last one first, each with environment, status, fields and the exception. What one of them
+/// raises is noted and does not keep the others from being called. Gives `answered` on.
+fn announce<'r>(
+    ruby: Ruby<'r>,
+    state: &State,
+    list: Outcome<'r>,
+    env: Value<'r>,
+    head: &Head<'r>,
+    answered: Outcome<'r, ()>,
+) -> Outcome<'r, ()> {
+    let list = match list {
+        Ok(list) if list.kind() == Kind::Array && ruby.array_len(list) > 0 => list,
+        _ => return answered,
+    };
+    // Without time nothing can be called any more.
+    if answered.as_ref().is_err_and(mruby::Raise::is_stop) {
+        return answered;
     }
-    Ok(())
+    let error = answered.as_ref().err().and_then(|raise| raise.exception(ruby)).unwrap_or(Value::NIL);
+    for callable in ruby.array_values(list)?.into_iter().rev() {
+        let Err(raise) = ruby.send(callable, "call", &[env, head.status, head.headers, error]) else { continue };
+        if raise.is_stop() {
+            return answered.and(Err(raise));
+        }
+        if let Some(exception) = raise.exception(ruby) {
+            let words = failure::ruby_words(&ruby.describe(exception));
+            (state.journal)(Level::Error, &format!("rack.response_finished: {words}"));
+        }
+    }
+    answered
 }
