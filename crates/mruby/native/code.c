@@ -31,7 +31,9 @@ syntax_error(mrb_state *mrb, struct source *source, struct mrb_parser_state *par
   const struct mrb_parser_message *first = &parser->error_buffer[0];
   const char *message = first->message ? first->message : "cannot be compiled";
   mrb_value place = mrb_format(mrb, "%s:%d", source->file, (int)first->lineno);
-  mrb_value text = mrb_format(mrb, "%v: %s", place, message);
+  /* The parser's own words would not tell that nothing is wrong with the text but what runs it. */
+  const char *hint = strstr(message, "unexpected keyword_in") ? "; pattern matching (case/in) is not in mruby, use case/when" : "";
+  mrb_value text = mrb_format(mrb, "%v: %s%s", place, message, hint);
   mrb_parser_free(parser);
   mrbc_context_free(mrb, context);
   mrb_value error = mrb_exc_new_str(mrb, mrb_class_get(mrb, "SyntaxError"), text);
