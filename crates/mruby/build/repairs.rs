@@ -166,6 +166,12 @@ const REPAIRS: &[Repair] = &[
         old: "    incremental_gc_finish(mrb, gc);\n  }\n  else {\n    /* Sweep the dead objects, then reset all the live objects\n",
         new: "    incremental_gc_finish(mrb, gc);\n  }\n  {\n    /* Sweep the dead objects, then reset all the live objects\n",
     },
+    // A fiber that ran out of memory before it had its call stack ended the process when it was collected.
+    Repair {
+        file: "src/gc.c",
+        old: "        if (!end && c->status != MRB_FIBER_TERMINATED) {\n",
+        new: "        if (!end && c->ci && c->status != MRB_FIBER_TERMINATED) {\n",
+    },
     // The reader of bytecode can leave instructions and strings where they are, but its functions never ask it to.
     Repair {
         file: "src/load.c",

@@ -3,6 +3,7 @@
 use mruby::{Error, Field, Interpreter, Kind, Limits, Outcome, Raise, Value};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 fn interpreter() -> Interpreter {
     Interpreter::new(Limits::default()).expect("an interpreter")
@@ -264,8 +265,9 @@ fn bytecode_runs_as_its_text_with_its_lines() {
 fn bytecode_in_place_is_shared_and_never_changed() {
     let text = "def f(x)\n  raise 'low' if x < 0\n  text = 'a text long enough to be no part of its object'\n  text << ' indeed'\n  \
                 text.upcase!\n  { long_name_of_a_key: text }\nend\n[f(1), f(1)].inspect";
+    static PLACE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = interpreter().enter(|ruby| ruby.compile(text, "lib/f.rb")).unwrap();
-    let place: &'static [u8] = code.clone().leak();
+    let place: &'static [u8] = PLACE.get_or_init(|| code.clone());
     let expected = interpreter().enter(|ruby| ruby.string(ruby.load(&code)?)).unwrap();
     assert!(expected.contains("TO BE NO PART OF ITS OBJECT INDEED"), "{expected}");
     let mut both = [interpreter(), interpreter()];

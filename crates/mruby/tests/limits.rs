@@ -258,6 +258,23 @@ fn without_a_snapshot_an_interpreter_goes_on_after_it_ran_out_of_memory() {
     }
 }
 
+#[test]
+fn a_fiber_that_ran_out_of_memory_on_its_way_is_collected() {
+    let mut interpreter = interpreter(1 << 20);
+    let defined = "$block = proc { 1 }; def fiber = Fiber.new(&$block); $kept = []; def fill = ($kept << fiber while true); \
+                   def clear; size = $kept.size; $kept.clear; $spare = nil; size; end";
+    request(&mut interpreter, defined).expect("it fits");
+    for spare in (0..40).map(|step| step * 50) {
+        // Each time it ends at another place.
+        let filled =
+            request(&mut interpreter, &format!("$spare = 'x' * {spare}; $kept << fiber while $kept.size < 100; fill"));
+        assert!(matches!(filled, Err(Error::OutOfMemory)), "{filled:?}");
+        let left = interpreter.enter(|ruby| Ok(ruby.send(ruby.top_self(), "clear", &[])?.as_int()));
+        assert!(left.as_ref().is_ok_and(|left| *left > Some(100)), "{left:?}");
+        interpreter.full_gc();
+    }
+}
+
 /// As `stopped`, but with time for memory to run out.
 fn stopped_late(interpreter: &mut Interpreter, text: &str) -> Result<String, Error> {
     let stopper = interpreter.stopper();
