@@ -225,6 +225,10 @@ fn a_request_that_takes_all_memory_is_a_500_and_the_next_is_served() {
 fn what_is_wrong_with_a_rackup_file_is_said_with_its_place() {
     for (rackup, said) in [
         ("run lambda { |env|\n  [200, {}, [}\n", "config.ru:2"),
+        (
+            "run lambda { |env|\n  case env\n  in {} then 1\n  end\n}\n",
+            "config.ru:3: syntax error, unexpected keyword_in, expecting keyword_when; pattern matching (case/in) is not in mruby, use case/when",
+        ),
         ("raise 'not today'", "not today (RuntimeError)"),
         ("use Nothing\nrun ->(e) {}", "Nothing"),
         ("", "missing run or map statement"),
