@@ -33,8 +33,20 @@ fn application() -> tempfile::TempDir {
     folder
 }
 
+/// A program that was just written may be open for writing in a process that another test is starting: for a moment.
+fn once_free<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
+    loop {
+        match start() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            started => return started.unwrap(),
+        }
+    }
+}
+
 fn run(program: &Path, args: &[&str]) -> Output {
-    Command::new(program).args(args).stdin(Stdio::null()).output().unwrap()
+    once_free(|| Command::new(program).args(args).stdin(Stdio::null()).output())
 }
 
 /// Packs the application, and lets its folder vanish.
@@ -60,7 +72,7 @@ impl Server {
     fn start(program: &Path) -> Server {
         let mut command = Command::new(program);
         command.args(["--bind", "127.0.0.1:0"]).current_dir("/").stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = once_free(|| command.spawn());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut server = Server { child, stderr, said: String::new(), port: 0 };
         server.port = loop {
