@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
 # with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and
-# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes ten minutes.
+# git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes ten minutes. The one of
+# foolsgold takes the static file that `cargo xtask static` made.
 set -euo pipefail
 underpin=$(realpath "${1:?usage: record.sh UNDERPIN [NAME]}")
 only=${2:-}
@@ -85,3 +86,24 @@ record ruby "Ruby: a service's memory on every allocator" \
     "underpin run --list" \
     "underpin run --malloc jemalloc -- puma -C workloads/ruby/puma.rb >puma.log & sleep 3
 curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, allocator_settings, openssl}'; kill \$!"
+
+ln -s "$here/../../target/foolsgold/x86_64-unknown-linux-musl/mimalloc/foolsgold" foolsgold
+mkdir hello
+cat >hello/config.ru <<'RU'
+$served = 0
+
+run lambda { |env|
+  $served += 1
+  [200, { "content-type" => "text/plain" }, ["#{env["PATH_INFO"]} is request #{$served} of this interpreter\n"]]
+}
+RU
+ask="curl -s http://127.0.0.1:8000/first http://127.0.0.1:8000/second http://127.0.0.1:8000/third"
+record foolsgold "foolsgold: an application and its server in one file" \
+    "cat hello/config.ru" \
+    "foolsgold pack hello -o hello-server" \
+    "ldd hello-server" \
+    "./hello-server --info /info & sleep 1
+$ask
+curl -s http://127.0.0.1:8000/info | jq -c '{interpreter, mode, linkage, libc, allocator}'; kill \$!" \
+    "./hello-server --mode prefork --threads 1 & sleep 1
+$ask; kill \$!"

@@ -60,7 +60,8 @@ fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
 fn pack_application(options: &pack::Options) -> anyhow::Result<ExitCode> {
     let report = pack::pack(options, &pack::compile)?;
     let (output, mebibytes) = (options.output.display(), report.bytes as f64 / f64::from(1 << 20));
-    let files = format!("{} files, {} of them compiled", report.files, report.compiled);
+    let noun = if report.files == 1 { "file" } else { "files" };
+    let files = format!("{} {noun}, {} of them compiled", report.files, report.compiled);
     writeln!(anstream::stdout(), "{output}: {files}; {mebibytes:.1} MiB")?;
     if report.hidden > 0 {
         writeln!(anstream::stdout(), "{} names that begin with a dot were left out", report.hidden)?;
