@@ -261,6 +261,24 @@ fn a_connection_is_kept_for_the_next_request_and_closed_when_idle() {
 }
 
 #[test]
+fn a_connection_ends_after_as_many_requests_as_allowed_and_says_so() {
+    let server = start(|config| config.limits.requests = Some(3));
+    for path in ["/version", "/stream", "/nowhere"] {
+        let mut stream = server.connect();
+        for _ in 0..2 {
+            stream.write_all(b"GET /version HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+            let answer = read_until(&mut stream, "one");
+            assert_eq!(field(&answer, "connection"), None, "{answer}");
+        }
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n").as_bytes()).unwrap();
+        let answer = rest(&mut stream);
+        assert_eq!(field(&answer, "connection"), Some("close"), "{answer}");
+    }
+    let together = "GET /version HTTP/1.1\r\nHost: test\r\n\r\n".repeat(5);
+    assert_eq!(server.raw(together).matches("HTTP/1.1 200").count(), 3);
+}
+
+#[test]
 fn requests_that_come_together_are_answered_in_order() {
     let server = start(|_| ());
     let together = ["/version", "/echo", "/nothing", "/version"];

@@ -346,6 +346,38 @@ fn http_2_connections_are_idle_or_stalled_only_so_long() {
 }
 
 #[test]
+fn an_http_2_connection_ends_after_as_many_requests_as_allowed() {
+    let server = start(|config| config.limits.requests = Some(2));
+    let mut stream = server.connect();
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    // GET / of `test`, as streams 1 and 3.
+    let block = [0x82, 0x86, 0x41, 4, b't', b'e', b's', b't', 0x84];
+    for id in [1, 3] {
+        bytes.extend_from_slice(&[0, 0, block.len() as u8, 1, 5, 0, 0, 0, id]);
+        bytes.extend_from_slice(&block);
+    }
+    stream.write_all(&bytes).unwrap();
+    let (mut answered, mut ended) = (Vec::new(), false);
+    let mut head = [0; 9];
+    while stream.read_exact(&mut head).is_ok() {
+        let mut frame = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+        stream.read_exact(&mut frame).unwrap();
+        match head[3] {
+            0x1 => answered.push(head[8]),
+            // The server asks whether its GOAWAY was seen.
+            0x6 if head[4] == 0 => {
+                stream.write_all(&[0, 0, 8, 6, 1, 0, 0, 0, 0]).unwrap();
+                stream.write_all(&frame).unwrap();
+            }
+            0x7 => ended = true,
+            _ => {}
+        }
+    }
+    answered.sort_unstable();
+    assert_eq!((answered, ended), (vec![1, 3], true));
+}
+
+#[test]
 fn an_idle_http_2_connection_is_ended_at_the_end() {
     let mut server = start(|_| ());
     let mut stream = server.connect();

@@ -81,6 +81,8 @@ pub struct LimitSettings {
     pub whole: Option<Span>,
     /// Connections at the same time.
     pub connections: Option<usize>,
+    /// Requests of one connection.
+    pub requests: Option<u64>,
 }
 
 /// `[log]`.
@@ -147,7 +149,9 @@ impl Settings {
         if let Some(wrong) = settings.paths().find(|path| !path.starts_with('/')) {
             return Err(content(line_of(&format!("\"{wrong}\"")), format!("the path `{wrong}` must start with `/`")));
         }
-        for (name, number) in [("threads", settings.threads), ("io-threads", settings.io_threads)] {
+        let requests = settings.limits.requests.map(|number| number.try_into().unwrap_or(usize::MAX));
+        let numbers = [("threads", settings.threads), ("io-threads", settings.io_threads), ("requests", requests)];
+        for (name, number) in numbers {
             if number == Some(0) {
                 return Err(content(line_of(name), format!("`{name}` must be at least 1")));
             }
@@ -203,6 +207,7 @@ impl Settings {
         set(&mut limits.write_time, self.limits.write_time);
         set(&mut limits.whole, self.limits.whole);
         set(&mut limits.connections, self.limits.connections);
+        limits.requests = self.limits.requests.or(limits.requests);
     }
 }
 
@@ -225,7 +230,7 @@ mod tests {
         let settings = parse(
             "bind = [\"127.0.0.1:80\", \"unix:/run/a\"]\nmode = \"prefork\"\nmemory = \"32MiB\"\n\
              [[route]]\npath = \"/x\"\nmode = \"shared-nothing\"\n[[static]]\npath = \"/assets\"\nfolder = \"public\"\n\
-             [limits]\nbody = 1024\nidle = \"5s\"\n[tls]\ncert = \"a.pem\"\nkey = \"b.pem\"\n\
+             [limits]\nbody = 1024\nrequests = 9\nidle = \"5s\"\n[tls]\ncert = \"a.pem\"\nkey = \"b.pem\"\n\
              [log]\naccess = \"json\"\ntarget = \"stderr\"\n",
         )
         .unwrap();
@@ -234,7 +239,7 @@ mod tests {
         assert_eq!(settings.memory, Some(Size(32 << 20)));
         assert_eq!(settings.routes[0], Route { path: "/x".into(), mode: Mode::SharedNothing });
         assert_eq!(settings.statics[0].path, "/assets");
-        assert_eq!(settings.limits.body, Some(Size(1024)));
+        assert_eq!((settings.limits.body, settings.limits.requests), (Some(Size(1024)), Some(9)));
         assert_eq!(settings.log, LogSettings { access: Some(AccessFormat::Json), target: Some(LogTarget::Stderr) });
         assert!(settings.tls.is_some());
     }
@@ -250,6 +255,8 @@ mod tests {
         let error = parse("a = [\n").unwrap_err();
         assert!(error.starts_with("foolsgold.toml:"), "{error}");
         assert_eq!(parse("threads = 0").unwrap_err(), "foolsgold.toml:1: `threads` must be at least 1");
+        let error = parse("[limits]\nrequests = 0\n").unwrap_err();
+        assert_eq!(error, "foolsgold.toml:2: `requests` must be at least 1");
     }
 
     #[test]

@@ -110,6 +110,9 @@ pub struct Limits {
     pub whole: Duration,
     /// Connections at the same time; more wait to be accepted.
     pub connections: usize,
+    /// Requests of one connection, which ends after them: in HTTP/1 with `connection: close`, in HTTP/2 with GOAWAY. For
+    /// balancers that choose a server for each connection, which else would send nothing to a new one.
+    pub requests: Option<u64>,
 }
 
 impl Default for Limits {
@@ -125,6 +128,7 @@ impl Default for Limits {
             write_time: Duration::from_secs(30),
             whole: Duration::from_secs(300),
             connections: 16384,
+            requests: None,
         }
     }
 }

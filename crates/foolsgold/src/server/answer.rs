@@ -20,8 +20,9 @@ pub(super) async fn answer(
     mut request: http::Request<Incoming>,
 ) -> Result<hyper::Response<Outgoing>, Infallible> {
     let mut exchange = Exchange::begin(&connection, &mut request);
+    let is_last = connection.is_last_request(request.version());
     let answer = respond(&connection, request, &mut exchange).await.unwrap_or_else(|refusal| refusal);
-    Ok(answer.finish(exchange))
+    Ok(if is_last { answer.and_close() } else { answer }.finish(exchange))
 }
 
 async fn respond(

@@ -190,7 +190,14 @@ impl Clock {
         }
     }
 
-    /// Whether the connection is to end once it has nothing to do.
+    /// The connection is to end once it has nothing to do.
+    pub(super) fn retire(&self) {
+        if !self.retire.swap(true, Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Whether it is.
     pub(super) fn is_retired(&self) -> bool {
         self.retire.load(Ordering::Relaxed)
     }
@@ -213,9 +220,8 @@ impl Clock {
             self.cut(Cut::SlowHead);
         } else if phase == Phase::Busy as u64 && over(since, limits.whole) {
             self.cut(Cut::SlowRequest);
-        } else if phase == Phase::Idle as u64 && over(since, limits.idle) && !self.retire.swap(true, Ordering::Relaxed)
-        {
-            self.wake();
+        } else if phase == Phase::Idle as u64 && over(since, limits.idle) {
+            self.retire();
         }
     }
 }

@@ -7,7 +7,7 @@ use super::io_thread::IoThread;
 use super::outbound::Outgoing;
 use super::stream::{Peer, Stream};
 use super::wire::Wire;
-use http::{HeaderMap, Request, Uri, header};
+use http::{HeaderMap, Request, Uri, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -16,7 +16,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 /// A connection, as every request on it knows it.
@@ -28,12 +28,15 @@ pub(super) struct Connection {
     is_tls: bool,
     /// Host and port as bound, for a client that names none.
     bound: (Arc<str>, u16),
+    /// Counted where there is a limit.
+    requests: AtomicU64,
 }
 
 impl Connection {
     pub(super) fn new(thread: &Arc<IoThread>, peer: Peer, is_tls: bool, bound: (Arc<str>, u16)) -> Connection {
         thread.shared.open.fetch_add(1, Ordering::Relaxed);
-        Connection { thread: Arc::clone(thread), enrolled: thread.roll.enrol(), peer, is_tls, bound }
+        let (thread, enrolled) = (Arc::clone(thread), thread.roll.enrol());
+        Connection { thread, enrolled, peer, is_tls, bound, requests: AtomicU64::new(0) }
     }
 
     pub(super) fn clock(&self) -> &Arc<Clock> {
@@ -69,6 +72,16 @@ impl Connection {
         }
         let default = if self.is_tls { 443 } else { 80 };
         self.thread.hosts.find(named, default)
+    }
+
+    /// Counts a request. Whether no more may follow: a connection of HTTP/2 says so itself.
+    pub(super) fn is_last_request(&self, version: Version) -> bool {
+        let Some(limit) = self.shared().config.limits.requests else { return false };
+        let is_last = self.requests.fetch_add(1, Ordering::Relaxed) + 1 >= limit;
+        if is_last && version == Version::HTTP_2 {
+            self.clock().retire();
+        }
+        is_last
     }
 
     fn is_ending(&self) -> bool {

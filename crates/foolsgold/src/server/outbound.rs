@@ -51,9 +51,13 @@ impl Answer {
 
     /// The same, and the connection closes.
     pub(super) fn last(status: StatusCode, sentence: &'static str) -> Answer {
-        let mut answer = Answer::text(status, sentence);
-        answer.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        answer
+        Answer::text(status, sentence).and_close()
+    }
+
+    /// The connection closes after it; in HTTP/2 no answer can say so.
+    pub(super) fn and_close(mut self) -> Answer {
+        self.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        self
     }
 
     /// What an application said, and the file that it named instead of a body.
