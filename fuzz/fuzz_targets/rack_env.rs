@@ -63,7 +63,7 @@ fn worker() -> Box<dyn Worker> {
         memory: 64 << 20,
         budget: Duration::from_secs(60),
         metrics: Arc::new(Registry::new(1000)),
-        journal: Arc::new(|_, text| eprintln!("{text}")),
+        journal: Arc::new(|text| eprintln!("{text}")),
     };
     Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).expect("the application loads")
 }

@@ -53,7 +53,7 @@ fn main() {
         memory: 64 << 20,
         budget: Duration::from_secs(10),
         metrics: Arc::new(Registry::new(100)),
-        journal: Arc::new(|_, text| println!("{text}")),
+        journal: Arc::new(|text| println!("{text}")),
     };
     let began = Instant::now();
     let mut worker = Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).unwrap();

@@ -73,6 +73,15 @@ fn an_exception_is_a_500_whose_reason_only_a_developer_sees() {
 }
 
 #[test]
+fn lines_of_a_logger_have_their_level_and_errors_only_their_text() {
+    let rackup = "run lambda { |env| env['rack.logger'].warn('low'); env['rack.logger'] << 'plain'; env['rack.logger'].debug('x')
+                  env['rack.errors'].puts('as it is'); [200, {}, []] }";
+    let mut stage = Stage::new(rackup);
+    assert_eq!(stage.ask(get("/")).status, 200);
+    assert_eq!(stage.log(), "warn: low\ninfo: plain\nas it is\n");
+}
+
+#[test]
 fn a_developer_sees_class_message_and_source_and_nothing_of_them_is_html() {
     let rackup = "# first\nrun lambda { |_|\n  raise ArgumentError, 'a <b>'\n}";
     let mut stage = Stage::of_a_developer(rackup);

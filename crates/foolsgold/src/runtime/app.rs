@@ -7,19 +7,8 @@ use crate::work::{Application, Mode, Slot, Worker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How bad a line of the log is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// What the application writes of its own accord.
-    Info,
-    /// Something that the application should not do.
-    Warning,
-    /// A request failed.
-    Error,
-}
-
 /// Where lines for the error log go. It must not wait.
-pub type Journal = Arc<dyn Fn(Level, &str) + Send + Sync>;
+pub type Journal = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What an application is served with.
 #[derive(Clone)]

@@ -15,4 +15,4 @@ mod natives;
 mod stream;
 mod worker;
 
-pub use app::{App, Journal, Level, Settings, interpreter_version};
+pub use app::{App, Journal, Settings, interpreter_version};

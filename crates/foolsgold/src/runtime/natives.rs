@@ -1,6 +1,5 @@
 //! `FoolsGold::Native`: what the Ruby library gets from Rust.
 
-use super::app::Level;
 use super::boot::State;
 use super::{input, stream};
 use crate::metrics::{MetricError, SECONDS};
@@ -139,18 +138,14 @@ fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
 
 /// `log(level, text)`: the level as Logger names it.
 fn log<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
-    let level = match args.string(0)?.as_str() {
-        "debug" | "info" => Level::Info,
-        "warn" => Level::Warning,
-        _ => Level::Error,
-    };
-    (State::of(ruby)?.journal)(level, ruby.string(args.required(1)?)?.trim_end_matches('\n'));
+    let (level, text) = (args.string(0)?, args.string(1)?);
+    (State::of(ruby)?.journal)(&format!("{level}: {}", text.trim_end_matches('\n')));
     Ok(Value::NIL)
 }
 
 /// What `rack.errors` is given.
 fn write_error<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
-    (State::of(ruby)?.journal)(Level::Error, ruby.string(args.required(0)?)?.trim_end_matches('\n'));
+    (State::of(ruby)?.journal)(ruby.string(args.required(0)?)?.trim_end_matches('\n'));
     Ok(Value::NIL)
 }
 

@@ -1,7 +1,7 @@
 //! The worker of an interpreter thread: it has an interpreter for each mode that its requests asked for so far.
 
 use super::answer::{Answer, Body};
-use super::app::{App, Level};
+use super::app::App;
 use super::boot::{Booted, State};
 use super::failure;
 use super::stream::{self, Reply, Sink};
@@ -90,7 +90,7 @@ impl RackWorker {
     }
 
     fn note(&self, text: &str) {
-        (self.app.settings().journal)(Level::Error, text);
+        (self.app.settings().journal)(text);
     }
 
     /// What a request that Ruby could not answer is answered with, and how it ended.
@@ -278,7 +278,7 @@ fn announce<'r>(
         }
         if let Some(exception) = raise.exception(ruby) {
             let words = failure::ruby_words(&ruby.describe(exception));
-            (state.journal)(Level::Error, &format!("rack.response_finished: {words}"));
+            (state.journal)(&format!("rack.response_finished: {words}"));
         }
     }
     answered

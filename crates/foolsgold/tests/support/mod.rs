@@ -118,7 +118,7 @@ impl Stage {
     ) -> Result<Stage, String> {
         let log = Arc::new(Mutex::new(String::new()));
         let lines = Arc::clone(&log);
-        let journal: Journal = Arc::new(move |_, text| {
+        let journal: Journal = Arc::new(move |text| {
             let mut lines = lines.lock().unwrap();
             lines.push_str(text);
             lines.push('\n');

@@ -1,4 +1,4 @@
-# rack.logger over the server's own log, which has the time, the request and the level of each line.
+# rack.logger over the server's own log, which adds the time; the level stands before each text.
 
 require "logger"
 
