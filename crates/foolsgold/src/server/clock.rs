@@ -56,6 +56,9 @@ pub(super) struct Clock {
     waiting: AtomicU32,
     cut: AtomicU8,
     retire: AtomicBool,
+    /// The connection does not listen to the client, and since a sweep it must.
+    deaf: AtomicBool,
+    must_listen: AtomicBool,
     waker: OnceLock<Waker>,
 }
 
@@ -71,6 +74,8 @@ impl Clock {
             waiting: AtomicU32::new(0),
             cut: AtomicU8::new(0),
             retire: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
+            must_listen: AtomicBool::new(false),
             waker: OnceLock::new(),
         };
         clock.enter(Phase::Head);
@@ -162,6 +167,15 @@ impl Clock {
         }
     }
 
+    /// Whether the connection may do without hearing from the client, until the next sweep at most.
+    pub(super) fn may_be_deaf(&self) -> bool {
+        let may = !self.must_listen.load(Ordering::Relaxed);
+        if may {
+            self.deaf.store(true, Ordering::Relaxed);
+        }
+        may
+    }
+
     /// Where the sweeper reaches the connection's task.
     pub(super) fn set_waker(&self, waker: &Waker) {
         let _ = self.waker.set(waker.clone());
@@ -204,6 +218,10 @@ impl Clock {
 
     /// What the limits say at this moment.
     fn check(&self, limits: &Limits) {
+        if self.deaf.swap(false, Ordering::Relaxed) {
+            self.must_listen.store(true, Ordering::Relaxed);
+            self.wake();
+        }
         let now = self.now();
         let over = |since: u64, limit: Duration| u128::from(now.saturating_sub(since)) > limit.as_millis();
         let stalled = self.stalled.load(Ordering::Relaxed);

@@ -10,6 +10,7 @@ use super::doorbell::Doorbell;
 use super::host::Hosts;
 use super::listen::Kind;
 use super::stream::{Peer, Stream};
+use super::tcp;
 use anyhow::Context;
 use hyper_util::rt::TokioExecutor;
 use std::future::poll_fn;
@@ -19,7 +20,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{self, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -184,6 +185,7 @@ impl IoThread {
                 let limit = self.shared.config.limits.head_time;
                 tokio::spawn(async move {
                     // A handshake that fails or takes too long ends without a word.
+                    let Ok(stream) = stream.into_watched() else { return };
                     let Ok(Ok(stream)) = tokio::time::timeout(limit, acceptor.accept(stream)).await else { return };
                     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                     connection.serve(Stream::Tls(Box::new(stream)), is_http2).await;
@@ -198,23 +200,21 @@ impl IoThread {
 }
 
 enum Listener {
-    Tcp(TcpListener),
+    Tcp(tcp::Listener),
     Unix(UnixListener),
 }
 
 impl Listener {
     fn new(kind: Kind) -> io::Result<Listener> {
         match kind {
-            Kind::Tcp(listener) => TcpListener::from_std(listener).map(Listener::Tcp),
+            Kind::Tcp(listener) => tcp::Listener::new(listener).map(Listener::Tcp),
             Kind::Unix(listener) => UnixListener::from_std(listener).map(Listener::Unix),
         }
     }
 
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<(Stream, Peer)>> {
         match self {
-            Listener::Tcp(listener) => listener
-                .poll_accept(cx)
-                .map_ok(|(stream, address)| (Stream::Tcp(stream), Peer::Address(address.ip().to_canonical()))),
+            Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| (Stream::Tcp(stream), peer)),
             Listener::Unix(listener) => {
                 listener.poll_accept(cx).map_ok(|(stream, _)| (Stream::Unix(stream), Peer::Local))
             }

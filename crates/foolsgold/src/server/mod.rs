@@ -20,6 +20,7 @@ mod pages;
 mod signals;
 mod stream;
 mod strict;
+mod tcp;
 mod tls;
 mod wire;
 

@@ -1,5 +1,6 @@
 //! A client's connection, whatever it is made of.
 
+use super::tcp::Tcp;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 /// Bytes to and from a client.
 #[derive(Debug)]
 pub(super) enum Stream {
-    Tcp(TcpStream),
+    Tcp(Tcp),
     Unix(UnixStream),
     Tls(Box<TlsStream<TcpStream>>),
 }

@@ -4,6 +4,7 @@
 use super::clock::{Clock, Cut};
 use super::stream::Stream;
 use super::strict::Strict;
+use super::tcp::Tcp;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(super) struct Wire {
     stream: Stream,
     clock: Arc<Clock>,
     reading: Reading,
+    /// Whether bytes were sent.
+    wrote: bool,
     /// The bytes of a preface, which the next owner reads first.
     again: Vec<u8>,
 }
@@ -47,7 +50,7 @@ impl Wire {
         if is_http2 {
             clock.rest();
         }
-        Wire { stream, clock, reading, again: Vec::new() }
+        Wire { stream, clock, reading, wrote: false, again: Vec::new() }
     }
 
     /// Whether the client turned out to speak HTTP/2 while hyper waited for a request of HTTP/1.
@@ -98,6 +101,13 @@ impl Wire {
             self.reading = Reading::Refused(wrong.provoke);
             self.refuse(buf);
         }
+    }
+
+    /// Until the first answer, hyper only wants to know whether the client goes away. Most answers are out before that matters,
+    /// and then the connection need never be watched; else the next sweep has it asked again.
+    fn may_be_deaf(&self) -> bool {
+        let complete = matches!(&self.reading, Reading::Http1(strict) if strict.is_between_messages());
+        complete && !self.wrote && matches!(self.stream, Stream::Tcp(Tcp::Fresh(_))) && self.clock.may_be_deaf()
     }
 
     fn refuse(&mut self, buf: &mut ReadBuf<'_>) {
@@ -160,6 +170,9 @@ impl AsyncRead for Wire {
                 Poll::Ready(Ok(()))
             }
             _ => {
+                if this.may_be_deaf() {
+                    return Poll::Pending;
+                }
                 let before = buf.filled().len();
                 ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
                 if buf.filled().len() > before && !this.is_http2() {
@@ -184,6 +197,7 @@ impl Wire {
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.wrote = true;
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.note(written)
     }
@@ -193,6 +207,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.wrote = true;
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.note(written)
     }
