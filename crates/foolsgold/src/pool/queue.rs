@@ -17,7 +17,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// What is not worth another thread.
-const BRIEF: Duration = Duration::from_micros(200);
+const BRIEF: Duration = Duration::from_micros(400);
 
 /// What a job may wait at most while a thread sleeps.
 pub(super) const LATE: Duration = Duration::from_millis(2);

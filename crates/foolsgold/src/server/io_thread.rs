@@ -25,7 +25,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 /// So many requests are queued before an interpreter thread is woken while there is more to read.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 /// What a thread of connections and its connections share.
 pub(super) struct IoThread {
