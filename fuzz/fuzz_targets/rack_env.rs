@@ -6,7 +6,7 @@ use bytes::Bytes;
 use foolsgold::metrics::Registry;
 use foolsgold::runtime::{App, Settings};
 use foolsgold::vfs::{BUILTIN, Builtin, Content, FileError, Files, Layers, VPath};
-use foolsgold::work::{Application, Job, Mode, Request, RequestBody, ResponseBody, Slot, Worker};
+use foolsgold::work::{Application, Job, Mode, Request, RequestBody, ResponseBody, Unwatched, Worker};
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Uri, Version};
 use libfuzzer_sys::fuzz_target;
@@ -33,18 +33,6 @@ impl Files for Rackup {
 
     fn identity(&self, path: &VPath) -> Option<VPath> {
         (path.as_str() == "/fuzz/config.ru").then(|| path.clone())
-    }
-}
-
-/// Nobody watches the time but libFuzzer.
-struct Unwatched;
-
-impl Slot for Unwatched {
-    fn begin(&self, _: Duration, _: Arc<dyn Fn() + Send + Sync>) {}
-    fn pause(&self) {}
-    fn resume(&self) {}
-    fn end(&self) -> bool {
-        false
     }
 }
 

@@ -7,21 +7,10 @@ use bytes::Bytes;
 use foolsgold::metrics::Registry;
 use foolsgold::runtime::{App, Settings};
 use foolsgold::vfs::{BUILTIN, Builtin, DEMONSTRATION, VPath};
-use foolsgold::work::{Application, Job, Mode, Request, RequestBody, Slot};
+use foolsgold::work::{Application, Job, Mode, Request, RequestBody, Unwatched};
 use http::{HeaderMap, HeaderValue, Method, Version, header};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-struct Unwatched;
-
-impl Slot for Unwatched {
-    fn begin(&self, _: Duration, _: Arc<dyn Fn() + Send + Sync>) {}
-    fn pause(&self) {}
-    fn resume(&self) {}
-    fn end(&self) -> bool {
-        false
-    }
-}
 
 fn request(path: &'static str) -> Request {
     let mut headers = HeaderMap::new();

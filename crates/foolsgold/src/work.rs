@@ -190,3 +190,16 @@ pub trait Slot: Send + Sync {
     /// Done. Returns whether `stop` was called since [`Slot::begin`].
     fn end(&self) -> bool;
 }
+
+/// A place that nobody watches: for a worker without a pool, whose time somebody else bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Slot for Unwatched {
+    fn begin(&self, _: Duration, _: Arc<dyn Fn() + Send + Sync>) {}
+    fn pause(&self) {}
+    fn resume(&self) {}
+    fn end(&self) -> bool {
+        false
+    }
+}

@@ -58,10 +58,8 @@ pub(super) enum Tcp {
 impl Tcp {
     /// Registers it.
     pub(super) fn watch(&mut self) -> io::Result<&mut TcpStream> {
-        if let Tcp::Fresh(_) = self
-            && let Tcp::Fresh(stream) = std::mem::replace(self, Tcp::Lost)
-        {
-            *self = Tcp::Watched(TcpStream::from_std(stream)?);
+        if let Tcp::Fresh(_) = self {
+            *self = Tcp::Watched(std::mem::replace(self, Tcp::Lost).into_watched()?);
         }
         match self {
             Tcp::Watched(stream) => Ok(stream),
@@ -70,11 +68,11 @@ impl Tcp {
     }
 
     /// The same, for good.
-    pub(super) fn into_watched(mut self) -> io::Result<TcpStream> {
-        self.watch()?;
+    pub(super) fn into_watched(self) -> io::Result<TcpStream> {
         match self {
+            Tcp::Fresh(stream) => TcpStream::from_std(stream),
             Tcp::Watched(stream) => Ok(stream),
-            Tcp::Fresh(_) | Tcp::Lost => Err(io::ErrorKind::NotConnected.into()),
+            Tcp::Lost => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 

@@ -50,17 +50,13 @@ pub fn float() -> Result<f64, NoRandom> {
 /// # Errors
 /// Where the system has no random bytes.
 pub fn uuid() -> Result<String, NoRandom> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| NoRandom)?;
     bytes[6] = bytes[6] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.into_iter().enumerate() {
-        if [4, 6, 8, 10].contains(&at) {
-            text.push('-');
-        }
-        text.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)])));
+    let mut text = super::digest::hex(&bytes);
+    for at in [8, 13, 18, 23] {
+        text.insert(at, '-');
     }
     Ok(text)
 }

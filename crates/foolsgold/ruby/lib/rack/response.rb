@@ -8,6 +8,22 @@ module Rack
   class Response
     # What needs only `status` and the fields; also for classes that keep them in their own way.
     module Helpers
+      def has_header?(name)
+        headers.key?(name)
+      end
+
+      def get_header(name)
+        headers[name]
+      end
+
+      def set_header(name, value)
+        headers[name] = value
+      end
+
+      def delete_header(name)
+        headers.delete(name)
+      end
+
       def invalid? = status < 100 || status >= 600
       def informational? = status >= 100 && status < 200
       def successful? = status >= 200 && status < 300
@@ -181,22 +197,6 @@ module Rack
       @buffered
     end
 
-    def has_header?(name)
-      @headers.key?(name)
-    end
-
-    def get_header(name)
-      @headers[name]
-    end
-
-    def set_header(name, value)
-      @headers[name] = value
-    end
-
-    def delete_header(name)
-      @headers.delete(name)
-    end
-
     alias [] get_header
     alias []= set_header
     alias header headers
@@ -243,22 +243,6 @@ module Rack
       def initialize(status, headers)
         @status = status
         @headers = headers
-      end
-
-      def has_header?(name)
-        headers.key?(name)
-      end
-
-      def get_header(name)
-        headers[name]
-      end
-
-      def set_header(name, value)
-        headers[name] = value
-      end
-
-      def delete_header(name)
-        headers.delete(name)
       end
     end
   end

@@ -29,13 +29,10 @@ module Rack
     end
 
     def plain(error)
-      lines = ["#{error.class}: #{error.message}"]
-      (error.backtrace || []).each { |line| lines << "\t#{line}" }
-      causes(error).each do |cause|
-        lines << "caused by #{cause.class}: #{cause.message}"
-        (cause.backtrace || []).each { |line| lines << "\t#{line}" }
+      told = [error, *causes(error)].map do |one|
+        ["#{one.class}: #{one.message}", *one.backtrace].join("\n\t") + "\n"
       end
-      lines.join("\n") + "\n"
+      told.join("caused by ")
     end
 
     def pretty(env, error)
