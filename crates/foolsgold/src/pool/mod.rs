@@ -4,11 +4,15 @@
 //! first, so a broken application never takes the place of one that works; then the threads change over one after the
 //! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
 
+mod helm;
 mod queue;
 mod watchdog;
 
+pub use helm::Reactor;
+
 use crate::work::{Application, Effort, End, Job, Response, Worker};
 use anyhow::Context;
+use helm::Helm;
 use http::StatusCode;
 use queue::{Queue, Taken};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -157,6 +161,22 @@ impl Pool {
         }
     }
 
+    /// Whether jobs are so short that whoever runs connections had best do them as well ([`Pool::lend`]).
+    pub fn is_fleeting(&self) -> bool {
+        self.shared.queue.is_fleeting()
+    }
+
+    /// Has an interpreter thread run connections from now on, until it gives them back. Nobody may drive them meanwhile.
+    /// Returns whether one does: there has to be one without work, and a job for it.
+    pub fn lend(&self, reactor: &Arc<dyn Reactor>) -> bool {
+        self.shared.queue.lend(reactor)
+    }
+
+    /// Whether jobs wait.
+    pub fn has_waiting(&self) -> bool {
+        self.shared.queue.len() > 0
+    }
+
     /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then
     /// each interpreter thread changes over. Returns when all have, or after a while: a thread that works on a long request
     /// changes over when that is done.
@@ -250,19 +270,30 @@ struct Crew {
 
 /// The life of one interpreter thread.
 fn serve(shared: &Shared) {
-    let slot = shared.watchdog.slot();
+    let guard = shared.watchdog.slot();
+    let slot = shared.watchdog.slot_with(&guard);
     let Some(mut crew) = first_worker(shared, &slot) else { return };
     let seat = shared.queue.seat();
+    let mut helm: Option<Helm> = None;
     loop {
-        match shared.queue.take(seat, || shared.generation.load(Ordering::Acquire) != crew.generation) {
+        let is_outdated = || shared.generation.load(Ordering::Acquire) != crew.generation;
+        match shared.queue.take(seat, helm.as_ref(), is_outdated) {
             Taken::Closed => return,
-            Taken::Interrupted => change_over(shared, &slot, &mut crew),
+            Taken::Interrupted => {
+                helm = None;
+                change_over(shared, &slot, &mut crew);
+            }
+            Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, &guard)),
+            Taken::Nothing => helm = helm.and_then(Helm::drive),
             Taken::Job(job, attention) => {
                 if let Some(at) = attention {
                     shared.watchdog.nudge(at);
                 }
                 if !work(shared, &slot, &mut crew, job) {
                     return;
+                }
+                if shared.queue.is_lasting() {
+                    helm = None;
                 }
             }
         }

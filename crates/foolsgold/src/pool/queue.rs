@@ -8,11 +8,15 @@
 //! A thread that works quickly is soon through with what waits: another is woken only for what would wait longer than
 //! [`BRIEF`], by the mean time that jobs take. Two warm threads that take turns cost more than one that goes on. Where a
 //! job takes longer than was to be expected, the watchdog wakes another ([`Queue::rouse_late`]).
+//!
+//! Where jobs are shorter than it takes to wake a thread for them, the thread that is woken gets the connections as well
+//! ([`Queue::lend`], [`super::helm`]). A thread that runs connections sleeps in them: it is woken through them, and last.
 
+use super::helm::{Helm, Reactor};
 use crate::work::Job;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -22,10 +26,18 @@ const BRIEF: Duration = Duration::from_micros(400);
 /// What a job may wait at most while a thread sleeps.
 pub(super) const LATE: Duration = Duration::from_millis(2);
 
+/// Jobs of less than this are done by whoever runs the connections: handing one over costs as much, and more where the two
+/// threads sit on two processors.
+const FLEETING: Duration = Duration::from_micros(50);
+
 /// What a thread got.
 pub(super) enum Taken {
     /// Something to do, and when somebody has to look after what was left behind, where something was.
     Job(Box<Job>, Option<Instant>),
+    /// Connections to run from now on.
+    Reactor(Arc<dyn Reactor>),
+    /// Nothing but the connections that the thread has.
+    Nothing,
     /// What the thread asked to be interrupted for.
     Interrupted,
     /// Nothing will come any more.
@@ -41,35 +53,70 @@ pub(super) struct Queue {
 }
 
 /// A thread's place at the queue.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat(usize);
 
 #[derive(Default)]
 struct Inner {
     /// Each in a place of its own: a job of a few hundred bytes is handed on several times.
     jobs: VecDeque<Box<Job>>,
-    sleeping: Vec<Thread>,
-    /// For each seat, since when its thread works.
-    working: Vec<Option<Instant>>,
+    sleeping: Vec<(Seat, Thread)>,
+    /// For each seat.
+    desks: Vec<Desk>,
     /// A thread was woken for a job and has not looked yet.
     waking: bool,
     closed: bool,
 }
 
+/// What the thread of one seat does.
+#[derive(Default)]
+struct Desk {
+    /// Since when it works.
+    works: Option<Instant>,
+    /// It was told that there is nothing, and runs connections.
+    is_away: bool,
+    /// Those connections, until it is called for a job.
+    drives: Option<Arc<dyn Reactor>>,
+    /// Connections that it is to run.
+    offer: Option<Arc<dyn Reactor>>,
+}
+
+/// A thread that waits for jobs, and how it is woken.
+enum Waiting {
+    Asleep(Thread),
+    Driving(Arc<dyn Reactor>),
+}
+
+impl Waiting {
+    fn wake(self) {
+        match self {
+            Waiting::Asleep(thread) => thread.unpark(),
+            Waiting::Driving(reactor) => reactor.call(),
+        }
+    }
+}
+
 impl Inner {
     /// The thread to wake for what waits, where there is one to wake.
-    fn next_up(&mut self) -> Option<Thread> {
+    fn next_up(&mut self) -> Option<Waiting> {
         if self.waking || self.jobs.is_empty() {
             return None;
         }
-        let thread = self.sleeping.pop();
-        self.waking = thread.is_some();
-        thread
+        let asleep = self.sleeping.pop().map(|(_, thread)| Waiting::Asleep(thread));
+        let next = asleep.or_else(|| self.desks.iter_mut().find_map(|desk| desk.drives.take()).map(Waiting::Driving));
+        self.waking = next.is_some();
+        next
+    }
+
+    /// Threads that wait for jobs.
+    fn waiting(&self) -> usize {
+        self.sleeping.len() + self.desks.iter().filter(|desk| desk.drives.is_some()).count()
     }
 
     /// Whether those at work are through with what waits in no time.
     fn is_brisk(&self, now: Instant, mean: Duration) -> bool {
-        let brisk = self.working.iter().flatten().filter(|since| now.saturating_duration_since(**since) < BRIEF);
+        let since = self.desks.iter().filter_map(|desk| desk.works);
+        let brisk = since.filter(|since| now.saturating_duration_since(*since) < BRIEF);
         let brisk = u32::try_from(brisk.count()).unwrap_or(u32::MAX);
         let waiting = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
         brisk > 0 && mean.saturating_mul(waiting) < BRIEF.saturating_mul(brisk)
@@ -88,8 +135,8 @@ impl Queue {
     /// Appends a job and wakes nobody. Gives it back where there is no room.
     pub(super) fn push(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         let mut inner = self.lock();
-        // A job for a thread that sleeps or is on its way up does not wait.
-        let free = inner.sleeping.len() + usize::from(inner.waking);
+        // A job for a thread that waits or is on its way up does not wait.
+        let free = inner.waiting() + usize::from(inner.waking);
         if inner.closed || inner.jobs.len() >= self.limit + free {
             return Err(job);
         }
@@ -100,12 +147,37 @@ impl Queue {
     /// A place for a thread that takes jobs.
     pub(super) fn seat(&self) -> Seat {
         let mut inner = self.lock();
-        inner.working.push(None);
-        Seat(inner.working.len() - 1)
+        inner.desks.push(Desk::default());
+        Seat(inner.desks.len() - 1)
     }
 
     fn mean(&self) -> Duration {
         Duration::from_nanos(self.mean.load(Ordering::Relaxed))
+    }
+
+    /// Whether jobs are so short that whoever runs connections had best do them as well.
+    pub(super) fn is_fleeting(&self) -> bool {
+        self.mean() < FLEETING
+    }
+
+    /// Whether they have ceased to be, with some distance.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.mean() >= FLEETING * 2
+    }
+
+    /// Gives connections to a thread that sleeps, and wakes it. Returns whether there was one.
+    pub(super) fn lend(&self, reactor: &Arc<dyn Reactor>) -> bool {
+        let mut inner = self.lock();
+        let pays = self.is_fleeting() && !inner.is_brisk(Instant::now(), self.mean());
+        if !pays || inner.closed || inner.waking || inner.jobs.is_empty() {
+            return false;
+        }
+        let Some((seat, thread)) = inner.sleeping.pop() else { return false };
+        inner.desks[seat.0].offer = Some(Arc::clone(reactor));
+        inner.waking = true;
+        drop(inner);
+        thread.unpark();
+        true
     }
 
     /// Wakes a thread where that pays. Returns when somebody has to look after what waits, where it does.
@@ -115,14 +187,14 @@ impl Queue {
         if inner.jobs.is_empty() || inner.waking {
             return None;
         }
-        if inner.is_brisk(now, self.mean()) && !inner.sleeping.is_empty() {
+        if inner.is_brisk(now, self.mean()) && inner.waiting() > 0 {
             return Some(now + LATE);
         }
         let next = inner.next_up();
         drop(inner);
         match next {
-            Some(thread) => {
-                thread.unpark();
+            Some(waiting) => {
+                waiting.wake();
                 None
             }
             None => Some(now + patience),
@@ -134,21 +206,13 @@ impl Queue {
         let mut inner = self.lock();
         let is_late = inner.jobs.front().is_some_and(|job| now.saturating_duration_since(job.queued) >= LATE);
         let next = if is_late { inner.next_up() } else { None };
-        drop(inner);
-        if let Some(thread) = next {
-            thread.unpark();
-        }
+        wake(next, inner);
     }
 
-    /// The next job; waits for one. `interrupted` is asked before each job and each sleep.
-    pub(super) fn take(&self, seat: Seat, interrupted: impl Fn() -> bool) -> Taken {
-        let me = thread::current();
+    /// The next job; waits for one, unless the thread runs connections. `interrupted` is asked before each job and each sleep.
+    pub(super) fn take(&self, seat: Seat, at_helm: Option<&Helm>, interrupted: impl Fn() -> bool) -> Taken {
         let mut inner = self.lock();
-        if let Some(since) = inner.working[seat.0].take() {
-            let took = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let mean = self.mean.load(Ordering::Relaxed);
-            self.mean.store(mean - mean / 8 + took / 8, Ordering::Relaxed);
-        }
+        self.return_to(seat, &mut inner);
         loop {
             if interrupted() && !inner.closed {
                 // Others are free to look for what this thread may have been woken for.
@@ -156,39 +220,71 @@ impl Queue {
                 wake(inner.next_up(), inner);
                 return Taken::Interrupted;
             }
-            if let Some(job) = inner.jobs.pop_front() {
-                let now = Instant::now();
-                inner.working[seat.0] = Some(now);
+            let now = Instant::now();
+            let is_due = at_helm.is_some_and(|helm| helm.is_due(now));
+            if !is_due && let Some(job) = inner.jobs.pop_front() {
+                inner.desks[seat.0].works = Some(now);
                 if inner.is_brisk(now, self.mean()) {
-                    let left = !inner.jobs.is_empty() && !inner.sleeping.is_empty();
+                    let left = !inner.jobs.is_empty() && inner.waiting() > 0;
                     return Taken::Job(job, left.then(|| now + LATE));
                 }
                 wake(inner.next_up(), inner);
                 return Taken::Job(job, None);
             }
-            if inner.closed {
+            if inner.closed && inner.jobs.is_empty() {
                 return Taken::Closed;
             }
-            inner.sleeping.push(me.clone());
-            loop {
-                drop(inner);
-                thread::park();
-                inner = self.lock();
-                // Whoever wakes a thread takes it off the list: without that, park has returned for nothing.
-                if !inner.sleeping.iter().any(|thread| thread.id() == me.id()) {
-                    break;
-                }
+            if let Some(helm) = at_helm {
+                // What is left behind is for somebody else, if there is one.
+                let next = inner.next_up();
+                let desk = &mut inner.desks[seat.0];
+                (desk.is_away, desk.drives) = (true, Some(Arc::clone(helm.reactor())));
+                wake(next, inner);
+                return Taken::Nothing;
             }
+            inner = self.sleep(seat, inner);
+            if let Some(reactor) = inner.desks[seat.0].offer.take() {
+                return Taken::Reactor(reactor);
+            }
+        }
+    }
+
+    /// A thread is back, from a job or from the connections that it runs.
+    fn return_to(&self, seat: Seat, inner: &mut Inner) {
+        let desk = &mut inner.desks[seat.0];
+        if let Some(since) = desk.works.take() {
+            let took = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let mean = self.mean.load(Ordering::Relaxed);
+            self.mean.store(mean - mean / 8 + took / 8, Ordering::Relaxed);
+        } else if std::mem::take(&mut desk.is_away) && desk.drives.take().is_none() {
+            // It was called.
             inner.waking = false;
         }
     }
 
+    fn sleep<'a>(&'a self, seat: Seat, mut inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+        inner.sleeping.push((seat, thread::current()));
+        loop {
+            drop(inner);
+            thread::park();
+            inner = self.lock();
+            // Whoever wakes a thread takes it off the list: without that, park has returned for nothing.
+            if !inner.sleeping.iter().any(|(other, _)| *other == seat) {
+                break;
+            }
+        }
+        inner.waking = false;
+        inner
+    }
+
     /// Wakes every thread, so that it asks whether it is interrupted.
     pub(super) fn wake_all(&self) {
-        let sleeping = std::mem::take(&mut self.lock().sleeping);
-        for thread in sleeping {
-            thread.unpark();
-        }
+        let mut inner = self.lock();
+        let sleeping = std::mem::take(&mut inner.sleeping).into_iter().map(|(_, thread)| Waiting::Asleep(thread));
+        let driving = inner.desks.iter_mut().filter_map(|desk| desk.drives.take()).map(Waiting::Driving);
+        let waiting: Vec<_> = sleeping.chain(driving).collect();
+        drop(inner);
+        waiting.into_iter().for_each(Waiting::wake);
     }
 
     /// Takes those jobs out that were queued before `limit`.
@@ -201,7 +297,7 @@ impl Queue {
     /// When the watchdog has to look again: soon where a thread sleeps while a job waits.
     pub(super) fn attention(&self, patience: Duration) -> Option<Instant> {
         let inner = self.lock();
-        let wait = if inner.sleeping.is_empty() { patience } else { LATE };
+        let wait = if inner.waiting() == 0 { patience } else { LATE };
         inner.jobs.front().map(|job| job.queued + wait)
     }
 
@@ -220,9 +316,9 @@ impl Queue {
 }
 
 /// Wakes a thread once the lock is free.
-fn wake(thread: Option<Thread>, inner: MutexGuard<'_, Inner>) {
+fn wake(waiting: Option<Waiting>, inner: MutexGuard<'_, Inner>) {
     drop(inner);
-    if let Some(thread) = thread {
-        thread.unpark();
+    if let Some(waiting) = waiting {
+        waiting.wake();
     }
 }

@@ -40,6 +40,8 @@ impl Default for Watchdog {
 pub(super) struct WatchedSlot {
     watchdog: Arc<Watchdog>,
     run: Mutex<Option<Run>>,
+    /// Stopped as soon as this one waits for a client.
+    guard: Option<Arc<WatchedSlot>>,
 }
 
 struct Run {
@@ -52,7 +54,16 @@ struct Run {
 impl Watchdog {
     /// A new place on the watch.
     pub(super) fn slot(self: &Arc<Self>) -> Arc<WatchedSlot> {
-        let slot = Arc::new(WatchedSlot { watchdog: Arc::clone(self), run: Mutex::default() });
+        self.add(None)
+    }
+
+    /// The same, for a worker whose thread runs connections: they are given back when Ruby waits for a client.
+    pub(super) fn slot_with(self: &Arc<Self>, guard: &Arc<WatchedSlot>) -> Arc<WatchedSlot> {
+        self.add(Some(Arc::clone(guard)))
+    }
+
+    fn add(self: &Arc<Self>, guard: Option<Arc<WatchedSlot>>) -> Arc<WatchedSlot> {
+        let slot = Arc::new(WatchedSlot { watchdog: Arc::clone(self), run: Mutex::default(), guard });
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.retain(|slot| slot.strong_count() > 0);
         slots.push(Arc::downgrade(&slot));
@@ -144,9 +155,22 @@ impl WatchedSlot {
         if run.deadline > now {
             return Some(run.deadline);
         }
-        run.stopped = true;
-        (run.stop)();
+        run.stop();
         None
+    }
+
+    /// Stops the run whatever its time.
+    fn stop(&self) {
+        if let Some(run) = self.lock().as_mut().filter(|run| !run.stopped) {
+            run.stop();
+        }
+    }
+}
+
+impl Run {
+    fn stop(&mut self) {
+        self.stopped = true;
+        (self.stop)();
     }
 }
 
@@ -158,6 +182,9 @@ impl Slot for WatchedSlot {
     }
 
     fn pause(&self) {
+        if let Some(guard) = &self.guard {
+            guard.stop();
+        }
         if let Some(run) = self.lock().as_mut() {
             run.paused.get_or_insert_with(Instant::now);
         }

@@ -1,7 +1,8 @@
 //! A thread of connections: a runtime of its own, which accepts and serves.
 //!
 //! Each has a copy of every listening socket, so a connection stays on the thread that accepted it and nothing is passed
-//! between them.
+//! between them. Who runs that thread's connections may change ([`super::reactor`]): everything here is written for whoever
+//! does.
 
 use super::Shared;
 use super::clock::Roll;
@@ -9,19 +10,20 @@ use super::connection::{Connection, http1, http2};
 use super::doorbell::Doorbell;
 use super::host::Hosts;
 use super::listen::Kind;
+use super::reactor::Reactor;
 use super::stream::{Peer, Stream};
 use super::tcp;
 use anyhow::Context;
 use hyper_util::rt::TokioExecutor;
 use std::future::poll_fn;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
-use std::task::{self, Poll};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::UnixListener;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::watch;
 
 /// So many requests are queued before an interpreter thread is woken while there is more to read.
@@ -35,6 +37,13 @@ pub(super) struct IoThread {
     pub(super) hosts: Hosts,
     /// Requests queued since an interpreter thread was last woken.
     quiet: AtomicUsize,
+    /// An interpreter thread runs the connections.
+    is_lent: AtomicBool,
+    /// Whoever runs them is to come back.
+    called: AtomicBool,
+    /// The server is over.
+    over: AtomicBool,
+    driver: Mutex<Option<Waker>>,
     pub(super) http1: hyper::server::conn::http1::Builder,
     pub(super) http2: hyper::server::conn::http2::Builder<TokioExecutor>,
 }
@@ -74,6 +83,10 @@ impl IoThread {
             doorbell: Arc::default(),
             hosts: Hosts::default(),
             quiet: AtomicUsize::new(0),
+            is_lent: AtomicBool::new(false),
+            called: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            driver: Mutex::default(),
             http1: http1(&limits),
             http2: http2(&limits),
         });
@@ -86,45 +99,94 @@ impl IoThread {
             .on_thread_unpark(move || after.after_sleep())
             .build()
             .context("the system gives no event queue")?;
-        let this = Arc::clone(&thread);
+        let reactor = Arc::new(Reactor::new(Arc::clone(&thread), runtime));
         let builder = std::thread::Builder::new().name(format!("http-{number}"));
-        let handle = builder
-            .spawn(move || this.run(&runtime, places, stage))
-            .context("the system gives no thread for connections")?;
+        let handle =
+            builder.spawn(move || reactor.run(places, stage)).context("the system gives no thread for connections")?;
         Ok((thread, handle))
     }
 
-    /// A request was queued. Waking is a system call, so an interpreter thread is woken for a few of them, or as soon as this
-    /// thread has nothing else to do.
+    /// A request was queued. Waking is a system call, so an interpreter thread is woken for a few of them, or as soon as
+    /// there is nothing else to do here.
     pub(super) fn queued(&self) {
         // Whatever interpreters have finished meanwhile goes out before more comes in.
         self.doorbell.empty();
         if self.quiet.fetch_add(1, Ordering::Relaxed) + 1 >= TOGETHER {
+            self.see_to_jobs();
+        }
+    }
+
+    /// Where jobs are short, whoever runs the connections leaves them for the jobs, or lends them; else interpreter threads
+    /// are woken.
+    fn see_to_jobs(&self) {
+        if self.is_lent.load(Ordering::Relaxed) || self.shared.pool.is_fleeting() {
+            self.quiet.store(0, Ordering::Relaxed);
+            self.call();
+        } else {
             self.rouse();
         }
     }
 
-    fn rouse(&self) {
+    pub(super) fn rouse(&self) {
         self.quiet.store(0, Ordering::Relaxed);
         self.shared.pool.rouse();
     }
 
     fn before_sleep(&self) {
-        if self.quiet.load(Ordering::Relaxed) > 0 {
-            self.rouse();
+        let is_left = self.is_lent.load(Ordering::Relaxed) && self.shared.pool.has_waiting();
+        if is_left || self.quiet.load(Ordering::Relaxed) > 0 {
+            self.see_to_jobs();
         }
-        self.doorbell.before_sleep();
+        if !self.called.load(Ordering::Relaxed) {
+            self.doorbell.before_sleep();
+        }
     }
 
-    fn run(self: Arc<Self>, runtime: &Runtime, places: Vec<Place>, mut stage: watch::Receiver<Stage>) {
-        runtime.block_on(async move {
-            tokio::spawn(Arc::clone(&self.doorbell).hang());
-            tokio::spawn(Arc::clone(&self.roll).sweep(self.shared.config.limits));
-            for place in places {
-                tokio::spawn(Arc::clone(&self).accept(place, stage.clone()));
+    /// Has whoever runs the connections come back.
+    pub(super) fn call(&self) {
+        self.called.store(true, Ordering::SeqCst);
+        let driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = &*driver {
+            driver.wake_by_ref();
+        }
+    }
+
+    /// Runs until somebody calls. Returns false once the server is over.
+    pub(super) async fn turn(&self, is_lent: bool) -> bool {
+        self.is_lent.store(is_lent, Ordering::Relaxed);
+        poll_fn(|cx| {
+            let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *driver {
+                Some(driver) => driver.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
             }
+            drop(driver);
+            if self.over.load(Ordering::Relaxed) {
+                return Poll::Ready(false);
+            }
+            if self.called.swap(false, Ordering::SeqCst) {
+                return Poll::Ready(true);
+            }
+            // What was left here while nobody ran the connections.
+            self.doorbell.empty();
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Starts what the connections need.
+    pub(super) fn begin(self: &Arc<Self>, places: Vec<Place>, mut stage: watch::Receiver<Stage>) {
+        tokio::spawn(Arc::clone(&self.doorbell).hang());
+        tokio::spawn(Arc::clone(&self.roll).sweep(self.shared.config.limits));
+        for place in places {
+            tokio::spawn(Arc::clone(self).accept(place, stage.clone()));
+        }
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
             // An error means that the server is gone altogether.
             let _ = stage.wait_for(|stage| *stage == Stage::Over).await;
+            this.over.store(true, Ordering::Relaxed);
+            this.call();
         });
     }
 

@@ -1,7 +1,8 @@
 //! The server: sockets, connections, HTTP, limits, and the way to the interpreter threads.
 //!
 //! A [`Server`] is bound and loaded first ([`Server::start`]); from then on its own threads serve, and whoever holds it may
-//! reload, read or end it. Nothing here waits for Ruby on a thread of connections, and nothing here knows what Ruby is.
+//! reload, read or end it. Nothing here waits for Ruby, and nothing here knows what Ruby is; connections may be run by a thread
+//! that works on requests as well, but only for as long as those are short ([`reactor`]).
 
 mod answer;
 mod clock;
@@ -17,6 +18,7 @@ mod listen;
 mod measures;
 mod outbound;
 mod pages;
+mod reactor;
 mod signals;
 mod stream;
 mod strict;
@@ -98,6 +100,8 @@ struct Shared {
     /// Connections, and whom to tell when there is room for another.
     open: AtomicUsize,
     room: Notify,
+    /// Threads of connections that stand by while an interpreter thread runs theirs.
+    standing_by: AtomicUsize,
 }
 
 impl std::fmt::Debug for Shared {
@@ -136,6 +140,7 @@ impl Server {
             draining: AtomicBool::new(false),
             open: AtomicUsize::new(0),
             room: Notify::new(),
+            standing_by: AtomicUsize::new(0),
             config,
         });
         register_readings(&shared)?;
@@ -243,12 +248,15 @@ type Reading = (&'static str, &'static str, fn(&Shared) -> f64);
 
 /// Gauges that are read when the page is asked for.
 fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
-    let readings: [Reading; 9] = [
+    let readings: [Reading; 10] = [
         ("foolsgold_connections", "Open connections.", |shared| shared.open.load(Ordering::Relaxed) as f64),
         ("foolsgold_queue_depth", "Requests that wait for an interpreter.", |shared| shared.pool.stats().queued as f64),
         ("foolsgold_busy_interpreters", "Interpreters at work.", |shared| shared.pool.stats().busy as f64),
         ("foolsgold_ready_interpreters", "Interpreters that have loaded the application.", |shared| {
             shared.pool.stats().ready as f64
+        }),
+        ("foolsgold_lent_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
+            shared.standing_by.load(Ordering::Relaxed) as f64
         }),
         ("foolsgold_replaced_interpreters", "Interpreters replaced after a failure of the server's own.", |shared| {
             shared.pool.stats().died as f64
