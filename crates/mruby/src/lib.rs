@@ -14,6 +14,8 @@ mod code;
 mod error;
 mod host;
 mod interpreter;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod mem;
 mod name;
 mod native;
 mod objects;
