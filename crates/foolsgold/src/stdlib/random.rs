@@ -1,6 +1,45 @@
-//! Random numbers of the operating system. Nothing is kept between two calls, so nothing repeats when an interpreter's heap is restored.
+//! Random numbers of the operating system, a few at a time: a system call costs more than what it brings. What is kept of them
+//! lies outside of the interpreters' heaps, so nothing repeats when one is restored, and is wiped as it is given out. Nothing
+//! here forks.
 
+use std::cell::RefCell;
 use thiserror::Error;
+
+/// Bytes that are asked for at once.
+const STOCK: usize = 256;
+
+thread_local! {
+    static KEPT: RefCell<Stock> = const { RefCell::new(Stock { bytes: [0; STOCK], left: 0 }) };
+}
+
+/// Random bytes for later; the first `left` have not been given out.
+struct Stock {
+    bytes: [u8; STOCK],
+    left: usize,
+}
+
+impl Stock {
+    fn fill(&mut self, wanted: &mut [u8]) -> Result<(), NoRandom> {
+        if wanted.len() > STOCK / 4 {
+            return getrandom::fill(wanted).map_err(|_| NoRandom);
+        }
+        if self.left < wanted.len() {
+            self.left = 0;
+            getrandom::fill(&mut self.bytes).map_err(|_| NoRandom)?;
+            self.left = STOCK;
+        }
+        let from = self.left - wanted.len();
+        let given = &mut self.bytes[from..self.left];
+        wanted.copy_from_slice(given);
+        given.fill(0);
+        self.left = from;
+        Ok(())
+    }
+}
+
+fn fill(wanted: &mut [u8]) -> Result<(), NoRandom> {
+    KEPT.with_borrow_mut(|kept| kept.fill(wanted))
+}
 
 /// The system gave no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -13,7 +52,7 @@ pub struct NoRandom;
 /// Where the system has none.
 pub fn bytes(count: usize) -> Result<Vec<u8>, NoRandom> {
     let mut bytes = vec![0; count];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandom)?;
+    fill(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -28,7 +67,9 @@ pub fn below(limit: u64) -> Result<u64, NoRandom> {
     // Numbers above the last whole multiple of the limit would make the small results likelier.
     let last = u64::MAX - (u64::MAX % limit + 1) % limit;
     loop {
-        let number = getrandom::u64().map_err(|_| NoRandom)?;
+        let mut number = [0; 8];
+        fill(&mut number)?;
+        let number = u64::from_ne_bytes(number);
         if number <= last {
             return Ok(number % limit);
         }
@@ -51,7 +92,7 @@ pub fn float() -> Result<f64, NoRandom> {
 /// Where the system has no random bytes.
 pub fn uuid() -> Result<String, NoRandom> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandom)?;
+    fill(&mut bytes)?;
     bytes[6] = bytes[6] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
     let mut text = super::digest::hex(&bytes);
@@ -91,6 +132,18 @@ mod tests {
             assert_eq!(uuid.len(), 36);
             assert_eq!(uuid.as_bytes()[14], b'4');
             assert!(b"89ab".contains(&uuid.as_bytes()[19]));
+        }
+    }
+
+    #[test]
+    fn what_is_given_out_is_not_kept() {
+        let mut stock = Stock { bytes: [0; STOCK], left: 0 };
+        let mut seen = HashSet::new();
+        for round in 0..2000 {
+            let mut wanted = vec![0; 8 + round % 90];
+            stock.fill(&mut wanted).unwrap();
+            assert!(seen.insert(wanted[..8].to_vec()) && wanted[wanted.len() - 8..] != [0; 8], "{round}");
+            assert!(stock.bytes[stock.left..].iter().all(|byte| *byte == 0), "{round}");
         }
     }
 
