@@ -382,6 +382,19 @@ fg_full_gc(struct fg *s)
   return fg_protect(s, collect, NULL, &result);
 }
 
+/* mruby shrinks the list of objects in use to its first size when a method returns: here once, and not in each request. */
+static void
+shrink_arena(mrb_state *mrb)
+{
+  mrb_gc *gc = &mrb->gc;
+  if (gc->arena_capa <= MRB_GC_ARENA_SIZE || gc->arena_idx >= MRB_GC_ARENA_SIZE) return;
+  struct RBasic **objects = mrb_malloc(mrb, MRB_GC_ARENA_SIZE * sizeof *objects);
+  memcpy(objects, gc->arena, (size_t)gc->arena_idx * sizeof *objects);
+  mrb_free(mrb, gc->arena);
+  gc->arena = objects;
+  gc->arena_capa = MRB_GC_ARENA_SIZE;
+}
+
 /* Before a snapshot: what is made from now on goes to new memory, so that requests write on few pages of the snapshot. The
  * free places of old pages of objects come after a page that is all free, and free blocks are forgotten. */
 static mrb_value
@@ -390,6 +403,7 @@ set_apart(struct fg *s, void *data)
   (void)data;
   mrb_state *mrb = s->mrb;
   mrb_gc *gc = &mrb->gc;
+  shrink_arena(mrb);
   memset(s->arena->free, 0, sizeof s->arena->free);
   mrb_heap_page *old = gc->free_heaps;
   gc->free_heaps = NULL;

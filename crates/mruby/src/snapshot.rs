@@ -4,8 +4,9 @@
 //! above and is forgotten by setting the top back, which happens by itself: the arena's head is among the bytes. Going back
 //! costs as much as the pages of the snapshot that were written meanwhile, where the system can tell them.
 //!
-//! What must not be the same after each restore: the default generator of random numbers is given new state each time, and
-//! numbers of objects (`object_id`) that came after the snapshot are never given twice. Time goes on by itself.
+//! What must not be the same after each restore: the default generator of random numbers is given new state whenever the old
+//! one would come back, and numbers of objects (`object_id`) that came after the snapshot are never given twice. Time goes on
+//! by itself.
 
 use crate::error::Error;
 use crate::interpreter::Interpreter;
@@ -241,7 +242,14 @@ impl Interpreter {
         let base = self.region().base();
         // SAFETY: the head of the arena; nothing runs.
         let peak = unsafe { (*self.host().arena.get()).peak } as usize - base as usize;
-        let restored = kept.write_back(base);
+        // SAFETY: asks for an address.
+        let random = unsafe { sys::fg_random_of(self.fg()) } as usize - base as usize;
+        let restored = kept.write_back(base, random);
+        if !matches!(restored, Ok((_, false))) {
+            // SAFETY: the generator is an object of the snapshot.
+            unsafe { sys::fg_randomise(self.fg()) };
+        }
+        let restored = restored.and_then(|(bytes, _)| kept.forget().map(|()| bytes));
         let method = kept.way.method();
         let span = kept.span;
         self.kept = Some(kept);
@@ -261,8 +269,6 @@ impl Interpreter {
             unsafe { libc::madvise(base.wrapping_add(from).cast(), len, libc::MADV_DONTNEED) };
         }
         self.host().restored();
-        // SAFETY: the generator is an object of the snapshot.
-        unsafe { sys::fg_randomise(self.fg()) };
         Ok(Restored { method, bytes, time: begun.elapsed() })
     }
 
@@ -310,39 +316,46 @@ fn file_in_memory(span: usize) -> io::Result<std::fs::File> {
 }
 
 impl Snapshot {
-    /// Gives how many bytes it took.
-    fn write_back(&mut self, base: *mut u8) -> io::Result<usize> {
+    /// Gives how many bytes it took, and whether those at `place` were among them.
+    fn write_back(&mut self, base: *mut u8, place: usize) -> io::Result<(usize, bool)> {
         let span = self.span;
         debug_assert!(self.born.len() * 1024 >= span);
         match &mut self.way {
             Way::Copy { image } => {
                 // SAFETY: both are as long, and apart.
                 unsafe { ptr::copy_nonoverlapping(image.as_ptr(), base, span) };
-                Ok(span)
+                Ok((span, true))
             }
-            Way::Scan { image, tracker, rounds } => {
-                let mut bytes = 0;
+            Way::Scan { image, tracker, .. } => {
+                let (mut bytes, mut is_among) = (0, false);
                 tracker.written(|Run { start, end, .. }| {
                     let (from, len) = (start as usize - base as usize, (end - start) as usize);
                     // SAFETY: pages within the span, which both have.
                     unsafe { ptr::copy_nonoverlapping(image.bytes().as_ptr().add(from), base.add(from), len) };
                     bytes += len;
+                    is_among |= (from..from + len).contains(&place);
                 })?;
-                *rounds += 1;
-                // Pages that each request writes are left as they are: to copy one costs less than to fault on it.
-                if *rounds >= FORGET_AFTER {
-                    *rounds = 0;
-                    tracker.forget()?;
-                }
-                Ok(bytes)
+                Ok((bytes, is_among))
             }
             Way::Remap { .. } => {
                 // SAFETY: pages of a private mapping of ours, in which nothing is left.
                 if unsafe { libc::madvise(base.cast(), span, libc::MADV_DONTNEED) } != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                Ok(span)
+                Ok((span, true))
             }
         }
+    }
+
+    /// From time to time, lets pages count as not written that are as the next request is to find them. Those that each request
+    /// writes are left as they are until then: to copy one costs less than to fault on it.
+    fn forget(&mut self) -> io::Result<()> {
+        let Way::Scan { tracker, rounds, .. } = &mut self.way else { return Ok(()) };
+        *rounds += 1;
+        if *rounds >= FORGET_AFTER {
+            *rounds = 0;
+            tracker.forget()?;
+        }
+        Ok(())
     }
 }

@@ -145,6 +145,25 @@ fn random_numbers_do_not_repeat() {
 }
 
 #[test]
+fn a_generator_that_is_seldom_asked_never_repeats_itself() {
+    for method in METHODS.into_iter().filter(|method| available(*method)) {
+        let mut interpreter = application(Some(method), 0);
+        let mut seen = HashSet::new();
+        // Beyond the number of restores after which written pages are let go, twice.
+        for round in 0..1300 {
+            if round % 5 == 0 || (510..515).contains(&round) {
+                let number = request(&mut interpreter, "rand(1 << 60)").unwrap();
+                assert!(seen.insert(number.clone()), "{method:?}: {number} again in round {round}");
+            } else {
+                request(&mut interpreter, "$app.call({ 'PATH_INFO' => '/' })").unwrap();
+            }
+            interpreter.restore().unwrap();
+            assert_eq!(interpreter.differs_from_snapshot(), None, "{method:?} in round {round}");
+        }
+    }
+}
+
+#[test]
 fn numbers_of_objects_do_not_repeat() {
     let mut interpreter = application(None, 0);
     let old =
