@@ -28,6 +28,8 @@ pub(super) struct Wire {
     reading: Reading,
     /// Whether bytes were sent.
     wrote: bool,
+    /// hyper believes that it is told when the client sends something, and is not.
+    deaf: bool,
     /// The bytes of a preface, which the next owner reads first.
     again: Vec<u8>,
 }
@@ -50,7 +52,7 @@ impl Wire {
         if is_http2 {
             clock.rest();
         }
-        Wire { stream, clock, reading, wrote: false, again: Vec::new() }
+        Wire { stream, clock, reading, wrote: false, deaf: false, again: Vec::new() }
     }
 
     /// Whether the client turned out to speak HTTP/2 while hyper waited for a request of HTTP/1.
@@ -104,7 +106,8 @@ impl Wire {
     }
 
     /// Until the first answer, hyper only wants to know whether the client goes away. Most answers are out before that matters,
-    /// and then the connection need never be watched; else the next sweep has it asked again.
+    /// and then the connection need never be watched; else the next sweep has it asked again. hyper asks no more by itself
+    /// where it was told to wait, so it is woken once the answer is out ([`Wire::poll_flush`]).
     fn may_be_deaf(&self) -> bool {
         let complete = matches!(&self.reading, Reading::Http1(strict) if strict.is_between_messages());
         complete && !self.wrote && matches!(self.stream, Stream::Tcp(Tcp::Fresh(_))) && self.clock.may_be_deaf()
@@ -170,7 +173,8 @@ impl AsyncRead for Wire {
                 Poll::Ready(Ok(()))
             }
             _ => {
-                if this.may_be_deaf() {
+                this.deaf = this.may_be_deaf();
+                if this.deaf {
                     return Poll::Pending;
                 }
                 let before = buf.filled().len();
@@ -217,6 +221,9 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.wrote && std::mem::take(&mut self.deaf) {
+            cx.waker().wake_by_ref();
+        }
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         self.note(flushed)
     }
@@ -227,5 +234,64 @@ impl AsyncWrite for Wire {
             Stream::Tls(_) => Pin::new(&mut self.stream).poll_shutdown(cx),
             Stream::Tcp(_) | Stream::Unix(_) => Poll::Ready(Ok(())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::Roll;
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A client, and its connection as it was accepted.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        accepted.set_nonblocking(true).unwrap();
+        (client, accepted)
+    }
+
+    #[test]
+    fn what_comes_after_the_first_answer_is_heard() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let (mut client, accepted) = pair();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let roll = Arc::new(Roll::new());
+        let enrolled = roll.enrol();
+        let mut wire = Wire::new(Stream::Tcp(Tcp::Fresh(accepted)), Arc::clone(enrolled.clock()), false);
+        let woken = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let (mut bytes, mut cx) = ([0; 1024], Context::from_waker(&waker));
+        let mut read = |wire: &mut Wire| {
+            let mut buf = ReadBuf::new(&mut bytes);
+            let read = Pin::new(wire).poll_read(&mut cx, &mut buf);
+            read.map(|done| done.map(|()| buf.filled().len()).unwrap())
+        };
+        let _inside = runtime.enter();
+        assert_eq!(read(&mut wire), Poll::Ready(27));
+        assert_eq!(read(&mut wire), Poll::Pending);
+        assert!(matches!(wire.stream, Stream::Tcp(Tcp::Fresh(_))), "nothing to listen for yet");
+        let mut cx = Context::from_waker(&waker);
+        assert!(Pin::new(&mut wire).poll_flush(&mut cx).is_ready());
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
+        assert!(matches!(Pin::new(&mut wire).poll_write(&mut cx, b"an answer"), Poll::Ready(Ok(9))));
+        assert!(Pin::new(&mut wire).poll_flush(&mut cx).is_ready());
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1, "whoever waits is to ask again");
+        assert_eq!(read(&mut wire), Poll::Pending);
+        assert!(matches!(wire.stream, Stream::Tcp(Tcp::Watched(_))));
+        assert_eq!(client.read(&mut [0; 9]).unwrap(), 9);
     }
 }
