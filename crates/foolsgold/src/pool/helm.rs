@@ -4,8 +4,12 @@
 //! connections as well: requests are then read, worked on and answered on one thread and one processor. The thread of the
 //! connections stands by. It has them back as soon as a job takes longer than [`LATE`], when Ruby waits for a client, and
 //! before anything that is known to take its time; so a slow handler holds up nobody's connections for longer than that.
+//!
+//! One thread serves at most as much as one processor can. Where it does and another processor is idle, connections and
+//! interpreters go apart for a while: each request costs more, but there are two to work on them ([`Strain`]).
 
 use super::queue::LATE;
+use super::strain::Strain;
 use super::watchdog::WatchedSlot;
 use crate::work::Slot;
 use std::sync::Arc;
@@ -37,13 +41,21 @@ pub(super) struct Helm {
     left: Instant,
     /// They have been given back already.
     is_lost: bool,
+    strain: Strain,
 }
 
 impl Helm {
     pub(super) fn new(reactor: Arc<dyn Reactor>, guard: &Arc<WatchedSlot>) -> Helm {
         let lent = Arc::clone(&reactor);
         let reclaim = Arc::new(move || lent.reclaim());
-        let mut helm = Helm { reactor, guard: Arc::clone(guard), reclaim, left: Instant::now(), is_lost: false };
+        let mut helm = Helm {
+            reactor,
+            guard: Arc::clone(guard),
+            reclaim,
+            left: Instant::now(),
+            is_lost: false,
+            strain: Strain::new(),
+        };
         helm.leave();
         helm
     }
@@ -55,6 +67,11 @@ impl Helm {
     /// Whether the connections have waited long enough.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.left) > TURN
+    }
+
+    /// Whether one thread is too few for the connections and their jobs, and there is a processor for another.
+    pub(super) fn is_strained(&mut self) -> bool {
+        self.strain.is_too_much(self.left)
     }
 
     fn leave(&mut self) {

@@ -6,6 +6,7 @@
 
 mod helm;
 mod queue;
+mod strain;
 mod watchdog;
 
 pub use helm::Reactor;
@@ -284,7 +285,13 @@ fn serve(shared: &Shared) {
                 change_over(shared, &slot, &mut crew);
             }
             Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, &guard)),
-            Taken::Nothing => helm = helm.and_then(Helm::drive),
+            Taken::Nothing => {
+                helm = helm.and_then(Helm::drive);
+                if helm.as_mut().is_some_and(Helm::is_strained) {
+                    shared.queue.keep_apart();
+                    helm = None;
+                }
+            }
             Taken::Job(job, attention) => {
                 if let Some(at) = attention {
                     shared.watchdog.nudge(at);

@@ -30,6 +30,9 @@ pub(super) const LATE: Duration = Duration::from_millis(2);
 /// threads sit on two processors.
 const FLEETING: Duration = Duration::from_micros(50);
 
+/// How long connections are not lent after one thread was too few for them.
+const APART: Duration = Duration::from_secs(10);
+
 /// What a thread got.
 pub(super) enum Taken {
     /// Something to do, and when somebody has to look after what was left behind, where something was.
@@ -50,6 +53,9 @@ pub(super) struct Queue {
     limit: usize,
     /// The mean time of the last jobs in nanoseconds. It begins high: nothing is quick before it has been seen to be.
     mean: AtomicU64,
+    base: Instant,
+    /// Milliseconds after `base`: until then connections are not lent.
+    apart: AtomicU64,
 }
 
 /// A thread's place at the queue.
@@ -125,7 +131,13 @@ impl Inner {
 
 impl Queue {
     pub(super) fn new(limit: usize) -> Queue {
-        Queue { inner: Mutex::default(), limit, mean: AtomicU64::new(1_000_000) }
+        Queue {
+            inner: Mutex::default(),
+            limit,
+            mean: AtomicU64::new(1_000_000),
+            base: Instant::now(),
+            apart: AtomicU64::new(0),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -157,7 +169,16 @@ impl Queue {
 
     /// Whether jobs are so short that whoever runs connections had best do them as well.
     pub(super) fn is_fleeting(&self) -> bool {
-        self.mean() < FLEETING
+        self.mean() < FLEETING && self.now() >= self.apart.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.base.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// For a while connections are not lent.
+    pub(super) fn keep_apart(&self) {
+        self.apart.store(self.now() + APART.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Whether they have ceased to be, with some distance.

@@ -1,0 +1,113 @@
+//! Whether a thread works without a pause while a processor has nothing to do. Looked at once in a second, by the thread itself:
+//! its own processor time, and the idle time of the machine, which is one file of the kernel's.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+
+/// How long the thread is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// It works without a pause: some time goes to others on the same processor.
+const BUSY: f64 = 0.85;
+
+/// So much of a processor is worth a second thread.
+const IDLE: f64 = 0.25;
+
+/// The thread since the last look.
+pub(super) struct Strain {
+    since: Instant,
+    worked: Duration,
+    /// Idle time of all processors, in ticks. None until the thread was busy once.
+    idle: Option<u64>,
+}
+
+impl Strain {
+    /// Begins to look at this thread.
+    pub(super) fn new() -> Strain {
+        Strain { since: Instant::now(), worked: worked(), idle: None }
+    }
+
+    /// Whether it was so over the last second.
+    pub(super) fn is_too_much(&mut self, now: Instant) -> bool {
+        let time = now.saturating_duration_since(self.since);
+        if time < LOOK {
+            return false;
+        }
+        let (worked_before, idle_before) = (self.worked, self.idle);
+        (self.since, self.worked, self.idle) = (now, worked(), None);
+        let seconds = time.as_secs_f64();
+        if self.worked.saturating_sub(worked_before).as_secs_f64() < BUSY * seconds {
+            return false;
+        }
+        self.idle = idle();
+        let ticks = self.idle.zip(idle_before).map_or(0, |(now, before)| now.saturating_sub(before));
+        ticks as f64 >= IDLE * seconds * rustix::param::clock_ticks_per_second() as f64
+    }
+}
+
+/// Processor time of this thread.
+fn worked() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Idle time of all processors since the machine was started, in ticks; none where the kernel does not say.
+fn idle() -> Option<u64> {
+    idle_of(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// The fourth figure (proc_stat(5)). Time in which a disk is waited for is none: somebody will go on then.
+fn idle_of(stat: &str) -> Option<u64> {
+    stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As if the last look had been a second ago, at a thread that worked for so much of it while so much was idle.
+    fn looked_at(worked_for: Duration, idle_for: Duration) -> bool {
+        let ticks = idle_for.as_secs() * rustix::param::clock_ticks_per_second();
+        let mut strain = Strain {
+            since: Instant::now().checked_sub(LOOK).unwrap(),
+            worked: worked().saturating_sub(worked_for),
+            idle: idle().map(|now| now.saturating_sub(ticks)),
+        };
+        strain.is_too_much(Instant::now())
+    }
+
+    fn spin(time: Duration) {
+        let begun = worked();
+        while worked() - begun < time {}
+    }
+
+    #[test]
+    fn only_a_thread_without_a_pause_beside_an_idle_processor_is_strained() {
+        spin(Duration::from_millis(1100));
+        let (second, nothing) = (Duration::from_secs(1), Duration::ZERO);
+        assert!(looked_at(second, second));
+        assert!(!looked_at(second, nothing));
+        assert!(!looked_at(nothing, second));
+    }
+
+    #[test]
+    fn looks_are_a_second_apart_and_the_first_busy_one_only_begins() {
+        let mut strain = Strain::new();
+        assert!(!strain.is_too_much(Instant::now()));
+        spin(LOOK);
+        let mut strain = Strain {
+            since: Instant::now().checked_sub(LOOK).unwrap(),
+            worked: worked().saturating_sub(LOOK),
+            idle: None,
+        };
+        assert!(!strain.is_too_much(Instant::now()));
+        assert!(strain.idle.is_some());
+    }
+
+    #[test]
+    fn idle_time_is_the_fourth_figure() {
+        assert_eq!(idle_of("cpu  10 20 30 4000 50 0 0 0 0 0\ncpu0 1 2 3 4 5\n"), Some(4000));
+        assert_eq!(idle_of("intr 1"), None);
+        assert!(idle().is_some());
+    }
+}
