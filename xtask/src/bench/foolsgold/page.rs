@@ -157,7 +157,7 @@ impl All<'_> {
                 Limit::AtMost(8.0),
             );
         }
-        table::goals(&goals) + "\nMemory over a million requests in each mode: `foolsgold-soak.md`.\n"
+        table::goals(&goals) + "\nMemory over millions of requests in each mode: `foolsgold-soak.md`.\n"
     }
 
     fn ratio(&self, a: (Server, Page), b: (Server, Page), of: impl Fn(&Series) -> Sample) -> Option<Estimate> {

@@ -1,4 +1,4 @@
-//! foolsgold over a million requests in each mode, and among requests that raise, never end or take all memory.
+//! foolsgold over millions of requests in each mode, and among requests that raise, never end or take all memory.
 //!
 //! Memory is looked at between the runs of ab; the slope of a line through those looks, after the first tenth of the
 //! requests, is what tells growth. The hostile requests come while others are served, which must not notice.
@@ -170,7 +170,7 @@ impl Looks {
 }
 
 fn page(looks: &[Looks], hostility: &[Hostility]) -> String {
-    let mut text = table::machine("foolsgold over a million requests", "cargo xtask bench foolsgold-soak");
+    let mut text = table::machine("foolsgold over millions of requests", "cargo xtask bench foolsgold-soak");
     let _ = writeln!(
         text,
         "The static file; `ab -k -c {CONNECTIONS}` in runs of {CHUNK} requests, memory looked at after each; no request failed. \
