@@ -56,7 +56,8 @@ fn worker() -> Box<dyn Worker> {
     Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).expect("the application loads")
 }
 
-/// A method and a target, fields a line each, an empty line, a body. What the server answers itself is no request.
+/// A method and a target, fields a line each, an empty line, a body. What the server answers itself is no request, and fields
+/// that it drops (`drop_doubtful`) are none.
 fn request(bytes: &[u8]) -> Option<Request> {
     let end = bytes.windows(2).position(|two| two == b"\n\n")?;
     let (head, body) = (&bytes[..end], &bytes[end + 2..]);
@@ -74,7 +75,8 @@ fn request(bytes: &[u8]) -> Option<Request> {
         let at = line.iter().position(|byte| *byte == b':')?;
         let (name, value) =
             (HeaderName::from_bytes(&line[..at]).ok()?, HeaderValue::from_bytes(line[at + 1..].trim_ascii()).ok()?);
-        if ![CONTENT_LENGTH, TRANSFER_ENCODING, HOST].contains(&name) && headers.len() < 100 {
+        let is_dropped = name.as_str().contains('_') || name == "proxy";
+        if !is_dropped && ![CONTENT_LENGTH, TRANSFER_ENCODING, HOST].contains(&name) && headers.len() < 100 {
             headers.append(name, value);
         }
     }
