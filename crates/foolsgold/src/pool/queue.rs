@@ -172,6 +172,12 @@ impl Queue {
         self.mean() < FLEETING && self.now() >= self.apart.load(Ordering::Relaxed)
     }
 
+    /// Whether jobs have ceased to be that short, with some distance.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.mean() >= FLEETING * 2
+    }
+
+    /// Milliseconds after `base`.
     fn now(&self) -> u64 {
         u64::try_from(self.base.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -179,11 +185,6 @@ impl Queue {
     /// For a while connections are not lent.
     pub(super) fn keep_apart(&self) {
         self.apart.store(self.now() + APART.as_millis() as u64, Ordering::Relaxed);
-    }
-
-    /// Whether they have ceased to be, with some distance.
-    pub(super) fn is_lasting(&self) -> bool {
-        self.mean() >= FLEETING * 2
     }
 
     /// Gives connections to a thread that sleeps, and wakes it. Returns whether there was one.
