@@ -146,6 +146,103 @@ int main(void) {
     }
 }
 
+/// POSIX: each of the family fails with ENOMEM, `posix_memalign` by its answer, a bad alignment with EINVAL.
+#[test]
+fn memory_that_cannot_be_had_is_told_by_errno_as_the_c_library_tells_it() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write(
+        "errno.c",
+        r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#define TELL(call) errno = 0; got = (call); printf("%s: %d %d\n", #call, got != 0, errno)
+int main(void) {
+    volatile size_t big = SIZE_MAX, huge = SIZE_MAX / 4, half = (size_t)1 << 33, page = 4096, odd = 24;
+    void *got, *old = malloc(10);
+    TELL(malloc(big)); TELL(malloc(huge)); TELL(calloc(half, half)); TELL(calloc(1, huge));
+    TELL(realloc(0, big)); TELL(realloc(old, huge)); TELL(reallocarray(0, half, half)); TELL(reallocarray(old, huge, 1));
+    TELL(aligned_alloc(page, huge)); TELL(memalign(page, huge));
+#ifdef __GLIBC__
+    TELL(valloc(huge)); TELL(pvalloc(huge));
+#else
+    TELL(aligned_alloc(odd, odd));
+#endif
+    void *kept = old;
+    int answer = posix_memalign(&kept, page, huge);
+    printf("posix_memalign: %d %d\n", answer, kept == old);
+    printf("posix_memalign: %d\n", posix_memalign(&kept, odd, 1));
+    free(old);
+    struct rlimit limit = { (rlim_t)3 << 30, (rlim_t)3 << 30 };
+    setrlimit(RLIMIT_AS, &limit);
+    long blocks = 0;
+    errno = 0;
+    while (blocks < 100000 && malloc(1 << 20)) blocks++;
+    printf("the end of memory: %d\n", errno);
+}
+"#,
+    );
+    let flags = ["-O1", "-fno-builtin", "-w", "errno.c", "-o"];
+    dir.cc(flags.iter().chain(&["glibc"]));
+    dir.musl_cc(flags.iter().chain(&["musl"]));
+    for program in ["glibc", "musl"] {
+        let own = Output::of(&mut dir.command(dir.join(program)));
+        assert!(own.stdout.contains("the end of memory: 12"), "{}", own.stdout);
+        for carried in on_board() {
+            let Ok(object) = carried.object else { continue };
+            let output = Output::of(dir.command(dir.join(program)).env("LD_PRELOAD", written(&dir, &object)));
+            assert_eq!(output.stdout, own.stdout, "{program} on {}: {}", object.name, output.stderr);
+        }
+    }
+}
+
+/// The names that a program may free by, and the ones that it may allocate by, are of one allocator.
+#[test]
+fn what_one_name_of_the_family_allocates_every_name_frees() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write(
+        "family.c",
+        r#"
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+extern void *pvalloc(size_t);
+extern void cfree(void *) __attribute__((weak)), free_sized(void *, size_t) __attribute__((weak));
+extern void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
+int main(void) {
+    void *blocks[] = { malloc(33), calloc(3, 11), realloc(0, 33), reallocarray(0, 3, 11), aligned_alloc(64, 128),
+                       memalign(256, 33), valloc(33), pvalloc(33), 0 };
+    if (posix_memalign(&blocks[8], 4096, 33)) return 1;
+    for (int i = 0; i < 9; i++) {
+        if (!blocks[i] || malloc_usable_size(blocks[i]) < 33) return 2 + i;
+        memset(blocks[i], 1, 33);
+    }
+    if ((uintptr_t)blocks[4] % 64 || (uintptr_t)blocks[5] % 256 || (uintptr_t)blocks[6] % 4096) return 20;
+    if ((uintptr_t)blocks[7] % 4096 || malloc_usable_size(blocks[7]) < 4096 || (uintptr_t)blocks[8] % 4096) return 21;
+    for (int i = 0; i < 9; i++) blocks[i] = realloc(blocks[i], 5000);
+    if (cfree) cfree(blocks[0]); else free(blocks[0]);
+    if (free_sized) free_sized(blocks[1], 5000); else free(blocks[1]);
+    if (free_aligned_sized) free_aligned_sized(blocks[2], 16, 5000); else free(blocks[2]);
+    for (int i = 3; i < 9; i++) free(blocks[i]);
+    puts("done");
+}
+"#,
+    );
+    dir.cc(["-O1", "-fno-builtin", "-w", "family.c", "-o", "family"]);
+    let object = allocator(AllocatorKind::Mimalloc).and_then(|carried| carried.object.ok()).expect("on board");
+    let output = Output::of(dir.command(dir.join("family")).env("LD_PRELOAD", written(&dir, &object)));
+    assert_eq!((output.code, output.stdout.trim()), (Some(0), "done"), "{}", output.stderr);
+}
+
 #[test]
 fn mimalloc_asks_for_no_huge_pages() {
     need!("cc");
