@@ -7,6 +7,7 @@ mod generators;
 mod hyperfine;
 mod load;
 mod measure;
+mod mimalloc;
 mod overhead;
 mod power;
 mod small_memory;
@@ -45,6 +46,8 @@ pub enum Name {
     SmallMemory,
     /// The load generator of `bench --load` beside wrk and ab on nginx
     Load,
+    /// mimalloc on board beside Debian's, on programs that do little else than allocate
+    Mimalloc,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -91,6 +94,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Overhead => ("overhead", overhead::run(rounds)?),
         Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),
         Name::Load => ("load", generators::run(rounds)?),
+        Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
