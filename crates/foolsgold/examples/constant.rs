@@ -46,9 +46,10 @@ impl Worker for ConstantWorker {
 }
 
 fn main() -> anyhow::Result<()> {
-    let config = Cli::parse().serve.into_config()?;
+    let config = Cli::parse().serve.into_config(None)?;
     let drain = config.server.drain;
     let parts = Parts {
+        archive: None,
         load: Box::new(|| Ok(Arc::new(Constant))),
         registry: Arc::new(Registry::new(1000)),
         facts: Facts::default(),

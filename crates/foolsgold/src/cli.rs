@@ -1,6 +1,6 @@
 //! The command line. It becomes a [`Config`] or [`pack::Options`] and knows nothing of what is done with them.
 
-use crate::config::{AccessFormat, Bind, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles};
+use crate::config::{AccessFormat, Bind, CONFIG_FILE, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles};
 use crate::pack;
 use crate::work::Mode;
 use clap::{Args, Parser, Subcommand};
@@ -13,8 +13,6 @@ const MEMORY: Size = Size(64 << 20);
 /// Time of one request in Ruby unless told otherwise.
 const BUDGET: Duration = Duration::from_secs(10);
 
-/// The configuration that is read where it lies in the folder the server is started in.
-const CONFIG_FILE: &str = "foolsgold.toml";
 
 /// Serves Ruby Rack applications with an embedded mruby.
 ///
@@ -47,7 +45,7 @@ pub struct Serve {
     /// Where to listen: HOST:PORT or unix:PATH; may be repeated [default: 127.0.0.1:8000]
     #[arg(short, long, value_name = "PLACE")]
     pub bind: Vec<Bind>,
-    /// A file with settings [default: foolsgold.toml where it lies here]
+    /// A file with settings [default: foolsgold.toml here, or the packed one]
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Show errors to clients or not [default: production]
@@ -131,11 +129,12 @@ fn url_path(text: &str) -> Result<String, String> {
 }
 
 impl Serve {
-    /// The whole configuration: this over the file over the defaults.
+    /// The whole configuration: this over the file over the defaults. The file is the one that `--config` names; else the one
+    /// that was packed with the application (`packed`), or without a packed application `foolsgold.toml` in this folder.
     ///
     /// # Errors
     /// Where the configuration file cannot be used, or the rackup file is not there.
-    pub fn into_config(self) -> anyhow::Result<Config> {
+    pub fn into_config(self, packed: Option<Settings>) -> anyhow::Result<Config> {
         let mut config = Config {
             rackup: None,
             environment: Environment::default(),
@@ -145,9 +144,12 @@ impl Serve {
             budget: BUDGET,
             server: ServerConfig::default(),
         };
-        let file = self.config.clone().or_else(|| Path::new(CONFIG_FILE).exists().then(|| CONFIG_FILE.into()));
-        if let Some(file) = file {
-            Settings::read(&file)?.apply(&mut config);
+        let here = || Path::new(CONFIG_FILE).exists().then(|| PathBuf::from(CONFIG_FILE));
+        match (self.config.clone(), packed) {
+            (Some(file), _) => Settings::read(&file)?.apply(&mut config),
+            // What lies in the folder that it is started in is a stranger's.
+            (None, Some(packed)) => packed.apply(&mut config),
+            (None, None) => here().map(|file| Settings::read(&file)).transpose()?.unwrap_or_default().apply(&mut config),
         }
         self.apply(&mut config);
         if let Some(rackup) = config.rackup.as_deref().filter(|rackup| !rackup.is_file()) {
@@ -216,7 +218,7 @@ mod tests {
         )
         .unwrap();
         let cli = parse(&["--config", file.to_str().unwrap(), "--threads", "5", "--max-body", "1KiB"]);
-        let config = cli.serve.into_config().unwrap();
+        let config = cli.serve.into_config(None).unwrap();
         assert_eq!((config.server.threads, config.server.queue), (5, 9));
         assert_eq!((config.mode, config.memory, config.server.limits.body), (Mode::Prefork, MEMORY, 1024));
         assert_eq!(config.routes.len(), 1);
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_rackup_file_that_is_not_there_is_said() {
-        let error = parse(&["/nowhere/config.ru"]).serve.into_config().unwrap_err().to_string();
+        let error = parse(&["/nowhere/config.ru"]).serve.into_config(None).unwrap_err().to_string();
         assert_eq!(error, "/nowhere/config.ru: there is no such rackup file");
     }
 }

@@ -5,7 +5,7 @@ use crate::log::say;
 use crate::metrics::Registry;
 use crate::pack::{PACKED, Packed};
 use crate::runtime::{App, Settings, interpreter_version};
-use crate::server::{Facts, Parts, Server};
+use crate::server::{Archive, Facts, Parts, Server};
 use crate::vfs::{BUILTIN, Builtin, DEMONSTRATION, Disk, Files, Layers, VPath};
 use crate::work::Application;
 use anyhow::Context;
@@ -28,11 +28,20 @@ enum Source {
 
 impl Source {
     /// What was asked for, then what was packed, then the demonstration.
-    fn find(rackup: Option<&Path>) -> anyhow::Result<Source> {
-        if let Some(rackup) = rackup {
-            return Ok(Source::Disk(rackup.to_owned()));
+    fn find(rackup: Option<&Path>, packed: Option<Arc<Packed>>) -> Source {
+        match (rackup, packed) {
+            (Some(rackup), _) => Source::Disk(rackup.to_owned()),
+            (None, Some(packed)) => Source::Packed(packed),
+            (None, None) => Source::Demonstration,
         }
-        Ok(Packed::own()?.map_or(Source::Demonstration, |packed| Source::Packed(Arc::new(packed))))
+    }
+
+    /// Where folders that the server serves lie, if not on the disk.
+    fn archive(&self) -> Option<Archive> {
+        match self {
+            Source::Packed(packed) => Some((Arc::clone(packed) as Arc<dyn Files>, VPath::new(PACKED)?)),
+            Source::Disk(_) | Source::Demonstration => None,
+        }
     }
 
     /// The files as they are now, and the rackup file among them.
@@ -64,8 +73,8 @@ impl Source {
 ///
 /// # Errors
 /// Where an address is taken, a file cannot be read or the application cannot be loaded.
-pub fn start(mut config: Config, allocator: &str) -> anyhow::Result<Server> {
-    let source = Source::find(config.rackup.as_deref())?;
+pub fn start(mut config: Config, packed: Option<Arc<Packed>>, allocator: &str) -> anyhow::Result<Server> {
+    let source = Source::find(config.rackup.as_deref(), packed);
     if matches!(source, Source::Demonstration) {
         config.server.pages.show();
     }
@@ -77,11 +86,12 @@ pub fn start(mut config: Config, allocator: &str) -> anyhow::Result<Server> {
     };
     let server = config.server.clone();
     let metrics = Arc::clone(&registry);
+    let archive = source.archive();
     let load = move || -> anyhow::Result<Arc<dyn Application>> {
         let (files, rackup) = source.open()?;
         Ok(Arc::new(App::new(settings(&config, files, rackup, &metrics))))
     };
-    Server::start(server, Parts { load: Box::new(load), registry, facts, report: Arc::new(say) })
+    Server::start(server, Parts { load: Box::new(load), registry, facts, report: Arc::new(say), archive })
 }
 
 fn settings(config: &Config, files: Arc<dyn Files>, rackup: VPath, metrics: &Arc<Registry>) -> Settings {

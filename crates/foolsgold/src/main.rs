@@ -7,6 +7,7 @@ use foolsgold::server::Ending;
 use foolsgold::{compose, pack};
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -44,9 +45,12 @@ fn main() -> ExitCode {
 
 /// Serves until it is told to end: 0 where every request was answered.
 fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
-    let config = serve.into_config()?;
+    // An application that is named is served as if nothing were packed.
+    let packed = if serve.rackup.is_some() { None } else { pack::Packed::own()?.map(Arc::new) };
+    let settings = packed.as_ref().map(|packed| packed.settings()).transpose()?;
+    let config = serve.into_config(settings)?;
     let patience = config.server.drain;
-    let server = compose::start(config, ALLOCATOR_NAME)?.catch_signals()?;
+    let server = compose::start(config, packed, ALLOCATOR_NAME)?.catch_signals()?;
     server.places().for_each(|place| say(&format!("serves at {place}")));
     match server.until_told(patience) {
         Ending::Drained => Ok(ExitCode::SUCCESS),

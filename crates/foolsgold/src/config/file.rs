@@ -138,6 +138,30 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The settings of a packed application, from the text of its `foolsgold.toml`. Paths in it start from the pack, where only
+    /// folders to serve can lie.
+    ///
+    /// # Errors
+    /// If the text cannot be understood, or names a file that a pack cannot hold, with the line.
+    pub fn of_pack(text: &str, path: &Path) -> Result<Settings, FileError> {
+        let settings = Settings::parse(text, path)?;
+        let line_of = |word: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(word)).unwrap_or(0);
+        let refuse = |word: &str, message: &str| {
+            Err(FileError::Content { path: path.to_owned(), line: line_of(word), message: message.to_owned() })
+        };
+        if settings.rackup.as_deref().is_some_and(|rackup| rackup != Path::new("config.ru")) {
+            return refuse("rackup", "a packed application starts with its config.ru: leave `rackup` out");
+        }
+        let keys = settings.tls.iter().flat_map(|tls| [("cert", &tls.cert), ("key", &tls.key)]);
+        if let Some((name, _)) = keys.into_iter().find(|(_, path)| path.is_relative()) {
+            return refuse(name, "certificates and keys stay outside of a pack: write an absolute path");
+        }
+        if matches!(&settings.log.target, Some(LogTarget::File(path)) if path.is_relative()) {
+            return refuse("target", "a packed application has no folder to write to: write an absolute path");
+        }
+        Ok(Settings { rackup: None, ..settings })
+    }
+
     fn parse(text: &str, path: &Path) -> Result<Settings, FileError> {
         let content = |line: usize, message: String| FileError::Content { path: path.to_owned(), line, message };
         let settings: Settings = toml::from_str(text).map_err(|error| {

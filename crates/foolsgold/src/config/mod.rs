@@ -19,6 +19,9 @@ use std::time::Duration;
 /// Where the server listens unless told otherwise: the seed's port.
 pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
 
+/// The configuration that is read if it lies in the folder that the server is started in, or was packed.
+pub const CONFIG_FILE: &str = "foolsgold.toml";
+
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {

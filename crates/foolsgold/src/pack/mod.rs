@@ -76,6 +76,12 @@ pub enum PackError {
     /// The running executable cannot be packed.
     #[error("{} is no ELF executable that a pack can stand behind", .0.display())]
     Executable(PathBuf),
+    /// Its `foolsgold.toml` cannot be used.
+    #[error(transparent)]
+    Settings(#[from] crate::config::FileError),
+    /// A folder that the settings serve and that is not packed.
+    #[error("foolsgold.toml serves the folder {}, which holds no file that is packed", .0.display())]
+    NothingToServe(PathBuf),
     /// A pack that is not as it was written.
     #[error("the application packed into {} cannot be used: {error}; pack it again or copy the file again", path.display())]
     Damaged {

@@ -5,6 +5,7 @@
 
 use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
 use super::{PackError, elf};
+use crate::config::{CONFIG_FILE, Settings};
 use crate::vfs::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -60,6 +61,19 @@ impl Packed {
         self.index.entries().iter().map(|entry| entry.name.as_str())
     }
 
+    /// The settings that were packed with the application; the defaults if there are none.
+    ///
+    /// # Errors
+    /// If they cannot be read. [`pack`](super::pack) has checked them.
+    pub fn settings(&self) -> Result<Settings, PackError> {
+        let Some(entry) = self.index.find(CONFIG_FILE) else { return Ok(Settings::default()) };
+        let failed = || PackError::system("read", Path::new(CONFIG_FILE));
+        let content = self.content(entry.offset, entry.kind).map_err(failed())?;
+        let text = content.as_ref().and_then(Content::text).map_or(&[][..], |text| &text[..]);
+        let text = std::str::from_utf8(text).map_err(|error| failed()(io::Error::other(error)))?;
+        Ok(Settings::of_pack(text, Path::new(CONFIG_FILE))?)
+    }
+
     fn first_damaged(&self) -> io::Result<Option<String>> {
         let mut buffer = vec![0; 64 * 1024];
         for entry in self.index.entries() {
@@ -108,6 +122,10 @@ impl Files for Packed {
     fn identity(&self, path: &VPath) -> Option<VPath> {
         let entry = self.index.find(name(path)?)?;
         VPath::new(PACKED)?.join(&entry.name)
+    }
+
+    fn hash(&self, path: &VPath) -> Option<[u8; 32]> {
+        Some(self.index.find(name(path)?)?.sum)
     }
 }
 

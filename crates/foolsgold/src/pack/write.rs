@@ -5,12 +5,13 @@ use super::elf;
 use super::format::{self, Data};
 use super::read::{self, PACKED};
 use super::{Compile, PackError, Packed};
+use crate::config::{CONFIG_FILE, Settings};
 use crate::vfs::VPath;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What is packed, and where to.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,6 +56,7 @@ pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
     let executable = executable(own, &named)?;
     refuse_output(&options.output, own)?;
     let collection = collect(&options.app, &options.exclude, &options.output)?;
+    check_settings(&collection.items)?;
     let mut files = BTreeMap::new();
     for (name, item) in &collection.items {
         files.insert(name.clone(), data(name, item, options.with_source, compile)?);
@@ -64,6 +66,20 @@ pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
     write(&options.output, &executable, &archive)?;
     let bytes = (executable.len() + archive.len()) as u64;
     Ok(Report { files: files.len(), compiled, hidden: collection.hidden, bytes })
+}
+
+/// What the packed program would refuse at its start is refused here, where somebody can change it.
+fn check_settings(items: &BTreeMap<String, Item>) -> Result<(), PackError> {
+    let Some(Item::File(path)) = items.get(CONFIG_FILE) else { return Ok(()) };
+    let text = fs::read_to_string(path).map_err(PackError::system("read", path))?;
+    let settings = Settings::of_pack(&text, path)?;
+    for folder in settings.statics.iter().map(|mount| &mount.folder).filter(|folder| folder.is_relative()) {
+        let plain: PathBuf = folder.components().filter(|part| matches!(part, Component::Normal(_))).collect();
+        if !items.keys().any(|name| Path::new(name).starts_with(&plain)) {
+            return Err(PackError::NothingToServe(folder.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of the running executable without a pack of its own.

@@ -39,6 +39,19 @@ pub(super) fn words(error: &Error) -> String {
     }
 }
 
+/// The status of an exception that the application let pass: 400 and 413 if Rack found the request wrong (its classes include
+/// Rack::BadRequest), else 500.
+pub(super) fn status(exception: &Exception) -> StatusCode {
+    const BY_CLASS: [(&str, StatusCode); 4] = [
+        ("Rack::QueryParser::QueryLimitError", StatusCode::PAYLOAD_TOO_LARGE),
+        ("Rack::QueryParser::", StatusCode::BAD_REQUEST),
+        ("Rack::Multipart::MultipartTotalPartLimitError", StatusCode::PAYLOAD_TOO_LARGE),
+        ("Rack::Multipart::", StatusCode::BAD_REQUEST),
+    ];
+    let known = BY_CLASS.iter().find(|(class, _)| exception.class.starts_with(class));
+    known.map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status)
+}
+
 /// The answer to the client: the reason only in development.
 pub(super) fn answer(status: StatusCode, reason: Option<&str>) -> Response {
     let mut text = format!("{}\n", status.canonical_reason().unwrap_or("Error"));

@@ -14,6 +14,8 @@ pub(super) struct Incoming {
     coming: Option<mpsc::Receiver<Result<Bytes, BodyError>>>,
     /// Why it ended early.
     failed: Option<BodyError>,
+    /// Bytes that came from the connection so far.
+    received: usize,
 }
 
 impl Incoming {
@@ -30,6 +32,11 @@ impl Incoming {
         self.failed
     }
 
+    /// Bytes that came from the connection so far.
+    pub(super) fn received(&self) -> usize {
+        self.received
+    }
+
     /// At most `most` bytes; none at the end. `wait` is told when the client is waited for.
     fn read(&mut self, most: usize, wait: &dyn Fn(bool)) -> Result<Option<Bytes>, BodyError> {
         while self.ready.is_empty() {
@@ -38,7 +45,10 @@ impl Incoming {
             let chunk = coming.blocking_recv();
             wait(false);
             match chunk {
-                Some(Ok(chunk)) => self.ready = chunk,
+                Some(Ok(chunk)) => {
+                    self.received += chunk.len();
+                    self.ready = chunk;
+                }
                 Some(Err(error)) => {
                     self.failed = Some(error);
                     self.coming = None;

@@ -3,7 +3,7 @@
 use super::boot::State;
 use super::{input, stream};
 use crate::metrics::{MetricError, SECONDS};
-use crate::vfs::VPath;
+use crate::vfs::{VPath, entity_tag};
 use mruby::{Args, Outcome, Raise, Ruby, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     ruby.define_singleton_method(native, "write_error", write_error)?;
     ruby.define_singleton_method(native, "read_file", read_file)?;
     ruby.define_singleton_method(native, "stat_file", stat_file)?;
+    ruby.define_singleton_method(native, "file_tag", file_tag)?;
+    ruby.define_singleton_method(native, "file_below?", is_file_below)?;
     ruby.define_singleton_method(native, "list_folder", list_folder)?;
     ruby.define_singleton_method(native, "folder", |ruby, _| ruby.str(State::of(ruby)?.folder.as_str()))?;
     ruby.define_singleton_method(native, "monotonic", |ruby, _| ruby.float(monotonic().as_secs_f64()))?;
@@ -181,6 +183,27 @@ fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     };
     let number = |number: u64| ruby.int(i64::try_from(number).unwrap_or(i64::MAX));
     ruby.array(&[ruby.symbol(kind)?, number(size)?, number(changed)?])
+}
+
+/// A tag of a file whose hash is known, as it stands in ETag, or nil: then the file's date is its validator.
+fn file_tag<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    match State::of(ruby)?.files.hash(&place(ruby, args)?) {
+        Some(hash) => ruby.str(&entity_tag(&hash)),
+        None => Ok(Value::NIL),
+    }
+}
+
+/// `file_below?(path, folder)`: whether the file lies below the folder once links are followed in both. What a link takes
+/// out of a folder is not served to clients, by whatever part of this server: an upload or a package may bring a link, and
+/// only the administrator names folders.
+fn is_file_below<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let (state, path) = (State::of(ruby)?, place(ruby, args)?);
+    let folder = ruby.string(args.required(1)?)?;
+    let Some(folder) = state.folder.join(&folder) else { return Ok(Value::from_bool(false)) };
+    let on_disk = state.files.on_disk(&folder).and_then(|folder| folder.canonicalize().ok());
+    let folder = on_disk.and_then(|folder| VPath::from_disk(&folder)).unwrap_or_else(|| state.files.real_folder(&folder));
+    let below = state.files.identity(&path).is_some_and(|file| file.below(&folder).is_some());
+    Ok(Value::from_bool(below))
 }
 
 /// Names in a folder of the disk, sorted, or nil.

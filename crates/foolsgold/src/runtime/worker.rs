@@ -6,13 +6,17 @@ use super::boot::{Booted, State};
 use super::failure;
 use super::stream::{self, Reply, Sink};
 use crate::stdlib;
-use crate::work::{BodyError, Effort, End, Job, Mode, Request, Response, ResponseBody, Slot, Worker};
+use crate::work::{BodyError, Effort, End, Job, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker};
 use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use mruby::{Error, Kind, Outcome, Ruby, Value};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// A body of more than this part of an interpreter's memory is large: an application holds it once, and what it makes of it
+/// several times.
+const SHARE_OF_BODY: usize = 32;
 
 /// One thread's worker.
 pub(super) struct RackWorker {
@@ -94,7 +98,8 @@ impl RackWorker {
     }
 
     /// What a request that Ruby could not answer is answered with, and how it ended.
-    fn failed(&self, what: &str, error: &Error, body: Option<BodyError>) -> (Response, End) {
+    /// `large` says that its body takes much of an interpreter's memory.
+    fn failed(&self, what: &str, error: &Error, body: Option<BodyError>, large: bool) -> (Response, End) {
         let words = failure::words(error);
         if body.is_none() {
             self.note(&format!("{what}: {words}"));
@@ -104,7 +109,10 @@ impl RackWorker {
             (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, End::Raised),
             (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, End::Raised),
             (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, End::OutOfTime),
+            // Where the client sent much of what the interpreter may hold, less may be sent: that is no fault of the server.
+            (Error::OutOfMemory, None) if large => (StatusCode::PAYLOAD_TOO_LARGE, End::OutOfMemory),
             (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::OutOfMemory),
+            (Error::Raised(exception), None) => (failure::status(exception), End::Raised),
             (_, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::Raised),
         };
         let shown = self.app.settings().development.then_some(words.as_str());
@@ -122,10 +130,14 @@ impl Worker for RackWorker {
         let mut booted = match self.take(mode) {
             Ok(booted) => booted,
             Err(error) => {
-                let (response, end) = self.failed("loading the application", &error, None);
+                let (response, end) = self.failed("loading the application", &error, None, false);
                 finish(reply, response, end);
                 return;
             }
+        };
+        let whole = match &request.body {
+            RequestBody::Whole(bytes) => bytes.len(),
+            RequestBody::Coming(_) => 0,
         };
         let stopper = booted.interpreter.stopper();
         self.slot.begin(
@@ -140,7 +152,9 @@ impl Worker for RackWorker {
         if let Err(error) = result {
             let what = format!("{} {}", request.method, request.uri.path());
             let body = booted.state.input.borrow().failure();
-            let (response, how) = self.failed(&what, &error, body);
+            let sent = whole.max(booted.state.input.borrow().received());
+            let large = sent > self.app.settings().memory / SHARE_OF_BODY;
+            let (response, how) = self.failed(&what, &error, body, large);
             finish(reply, response, how);
             end = how;
         }

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::doorbell::Awaited;
 use super::exchange::Exchange;
 use super::outbound::{Answer, Outgoing};
-use super::{files, forwarded, inbound, pages};
+use super::{files, forwarded, inbound, mounts, pages};
 use crate::pool;
 use crate::work::{BodyError, Job, Request};
 use http::uri::PathAndQuery;
@@ -49,7 +49,7 @@ async fn respond(
         return Ok(answer);
     }
     if matches!(head.method, Method::GET | Method::HEAD)
-        && let Some(answer) = files::mounted(&shared.statics, uri.path(), &head.headers).await
+        && let Some(answer) = mounts::mounted(&shared.statics, uri.path(), &head.headers).await
     {
         return Ok(answer);
     }

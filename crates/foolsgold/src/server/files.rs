@@ -1,22 +1,18 @@
-//! Files: folders that the server serves itself, and files that an application names (Rack's `to_path`).
+//! Files on their way out: validators, ranges and bytes, of files in served folders ([`mounts`](super::mounts)) and of those
+//! that an application names (Rack's `to_path`).
 //!
-//! A file of a folder is opened below that folder by the kernel's own rule (openat2(2), RESOLVE_BENEATH), so neither `..`
-//! nor a link leads out of it. Files are opened and read on threads for what blocks, never on a thread of connections.
+//! Files are opened and read on threads for what blocks, never on a thread of connections.
 
 use super::outbound::{Answer, Source};
-use crate::config::StaticMount;
+use crate::vfs::entity_tag;
 use crate::work::Aborted;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
-use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::future::Future;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -95,56 +91,6 @@ fn read_up_to(file: &mut File, most: u64) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// A folder that is served, held open: what is moved into its place later is not served.
-#[derive(Debug)]
-pub(super) struct Mounted {
-    prefix: String,
-    folder: Arc<OwnedFd>,
-    path: PathBuf,
-}
-
-impl Mounted {
-    /// Opens the folder.
-    pub(super) fn open(mount: &StaticMount) -> anyhow::Result<Mounted> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, &mount.folder, flags, Mode::empty())
-            .map_err(|error| anyhow::anyhow!("{}: the folder cannot be served: {error}", mount.folder.display()))?;
-        let path = mount.folder.canonicalize().unwrap_or_else(|_| mount.folder.clone());
-        let prefix = mount.path.trim_end_matches('/').to_owned();
-        Ok(Mounted { prefix, folder: Arc::new(folder), path })
-    }
-
-    /// The file's name below the folder that a URL's path stands for.
-    fn name(&self, path: &str) -> Option<PathBuf> {
-        let below = path.strip_prefix(self.prefix.as_str())?.strip_prefix('/')?;
-        let decoded = decode(below)?;
-        let mut name = PathBuf::new();
-        for part in decoded.split('/') {
-            match part {
-                "" | "." => {}
-                // Neither a way up nor what a folder hides.
-                hidden if hidden.starts_with('.') => return None,
-                part if part.contains('\0') => return None,
-                part => name.push(part),
-            }
-        }
-        Some(name)
-    }
-}
-
-/// The answer from one of the folders. None where no folder has such a file: then it is the application's turn.
-pub(super) async fn mounted(mounts: &[Mounted], path: &str, headers: &HeaderMap) -> Option<Answer> {
-    for mount in mounts {
-        let Some(name) = mount.name(path) else { continue };
-        let (folder, root) = (Arc::clone(&mount.folder), mount.path.clone());
-        let opened = spawn_blocking(move || open_below(&folder, &root, &name)).await;
-        if let Ok(Ok(found)) = opened {
-            return Some(found.answer(headers).await);
-        }
-    }
-    None
-}
-
 /// The answer of an application that named a file. A length or type that it gave stays.
 pub(super) async fn of_application(answer: Answer, path: PathBuf) -> Result<Answer, Answer> {
     let opened = spawn_blocking(move || Found::new(File::open(&path)?, &path)).await;
@@ -159,65 +105,55 @@ pub(super) async fn of_application(answer: Answer, path: PathBuf) -> Result<Answ
     }
 }
 
-/// Opens a regular file below a folder, or the index of a folder below it.
-fn open_below(folder: &OwnedFd, root: &Path, name: &Path) -> io::Result<Found> {
-    let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
-    let file = beneath(folder, root, name)?;
-    if file.metadata()?.is_dir() {
-        let index = name.join("index.html");
-        return Found::new(beneath(folder, root, &index)?, &index);
-    }
-    Found::new(file, name)
-}
-
-fn beneath(folder: &OwnedFd, root: &Path, name: &Path) -> io::Result<File> {
-    // Opening a FIFO must not wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    match openat2(folder, name, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS) {
-        Ok(descriptor) => Ok(File::from(descriptor)),
-        Err(Errno::NOSYS | Errno::PERM) => {
-            // A kernel before 5.6, or a sandbox without the call: the path is resolved and held against the folder instead.
-            let path = root.join(name).canonicalize()?;
-            if path.starts_with(root) { File::open(path) } else { Err(io::ErrorKind::NotFound.into()) }
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A regular file that was opened.
+/// A regular file that was found.
 #[derive(Debug)]
-struct Found {
-    file: File,
+pub(super) struct Found {
+    content: Content,
     length: u64,
+    /// When it was changed; none for a packed file, which has a tag of its bytes instead.
     modified: Option<SystemTime>,
+    tag: Option<String>,
     kind: HeaderValue,
 }
 
+#[derive(Debug)]
+enum Content {
+    /// Opened.
+    File(File),
+    /// Read already.
+    Bytes(Bytes),
+}
+
 impl Found {
-    fn new(file: File, name: &Path) -> io::Result<Found> {
+    pub(super) fn new(file: File, name: &Path) -> io::Result<Found> {
         let metadata: Metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::ErrorKind::NotFound.into());
         }
+        let (length, modified) = (metadata.len(), metadata.modified().ok());
+        let tag = modified.and_then(|modified| tag_of_time(modified, length));
+        Ok(Found { content: Content::File(file), length, modified, tag, kind: Found::kind(name) })
+    }
+
+    /// One of an archive.
+    pub(super) fn packed(bytes: Bytes, hash: Option<[u8; 32]>, name: &Path) -> Found {
+        let (length, tag) = (bytes.len() as u64, hash.as_ref().map(entity_tag));
+        Found { content: Content::Bytes(bytes), length, modified: None, tag, kind: Found::kind(name) }
+    }
+
+    fn kind(name: &Path) -> HeaderValue {
         let kind = mime_guess::from_path(name).first_or_octet_stream();
         let text = matches!(kind.type_(), mime_guess::mime::TEXT) || kind.essence_str() == "application/javascript";
         let kind = if text { format!("{kind}; charset=utf-8") } else { kind.to_string() };
-        let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"));
-        Ok(Found { file, length: metadata.len(), modified: metadata.modified().ok(), kind })
+        HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("application/octet-stream"))
     }
 
-    /// Time of change and length: the same file never changes both ways at once within a clock's tick.
-    fn tag(&self) -> Option<String> {
-        let since = self.modified?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        Some(format!("\"{:x}-{:x}\"", since.as_nanos(), self.length))
-    }
-
-    async fn answer(self, request: &HeaderMap) -> Answer {
+    pub(super) async fn answer(self, request: &HeaderMap) -> Answer {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, self.kind.clone());
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        let tag = self.tag();
+        let tag = self.tag.clone();
         let modified = self.modified.map(httpdate::fmt_http_date);
         let optional = [(header::ETAG, &tag), (header::LAST_MODIFIED, &modified)];
         for (name, value) in optional {
@@ -251,7 +187,13 @@ impl Found {
 
     /// Its bytes: at once where they are few.
     async fn source(self, start: u64, length: u64) -> Option<Source> {
-        let mut file = self.file;
+        let mut file = match self.content {
+            Content::File(file) => file,
+            Content::Bytes(bytes) => {
+                let (from, to) = (usize::try_from(start).ok()?, usize::try_from(start + length).ok()?);
+                return (to <= bytes.len()).then(|| Source::Whole(bytes.slice(from..to)));
+            }
+        };
         if length > PIECE as u64 {
             file.seek(SeekFrom::Start(start)).ok()?;
             return Some(Source::File(Box::new(FileBody { left: length, state: State::Ready(file) })));
@@ -263,6 +205,12 @@ impl Found {
         let bytes = read.await.ok()?.ok()?;
         (bytes.len() as u64 == length).then_some(Source::Whole(bytes))
     }
+}
+
+/// Time of change and length: the same file never changes both ways at once within a clock's tick.
+fn tag_of_time(modified: SystemTime, length: u64) -> Option<String> {
+    let since = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(format!("\"{:x}-{length:x}\"", since.as_nanos()))
 }
 
 fn header_value(text: &str) -> HeaderValue {
@@ -321,27 +269,6 @@ fn wanted(range: &str, length: u64) -> Wanted {
     }
 }
 
-/// Percent-decoded; none where that is no UTF-8 or the escapes are wrong.
-fn decode(path: &str) -> Option<String> {
-    if !path.contains('%') {
-        return Some(path.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first == b'%' {
-            let digits = rest.get(..2)?;
-            let digit = |digit: u8| char::from(digit).to_digit(16);
-            bytes.push((digit(digits[0])? * 16 + digit(digits[1])?) as u8);
-            rest = &rest[2..];
-        } else {
-            bytes.push(*first);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,31 +293,5 @@ mod tests {
             assert_eq!(wanted(range, 10), expected, "{range}");
         }
         assert_eq!(wanted("bytes=0-0", 0), Wanted::Nothing);
-    }
-
-    #[test]
-    fn a_name_never_leads_up_nor_to_what_is_hidden() {
-        let folder = tempfile::tempdir().unwrap();
-        let mount = StaticMount { path: "/assets/".into(), folder: folder.path().into() };
-        let mounted = Mounted::open(&mount).unwrap();
-        for (path, name) in
-            [("/assets/a.css", "a.css"), ("/assets/a//b", "a/b"), ("/assets/%61%20b", "a b"), ("/assets/", "")]
-        {
-            assert_eq!(mounted.name(path), Some(name.into()), "{path}");
-        }
-        for path in [
-            "/assets",
-            "/assetsx/a",
-            "/assets/../a",
-            "/assets/%2e%2e/a",
-            "/assets/a/..%2fb",
-            "/assets/.git/config",
-            "/assets/a%00b",
-            "/assets/%",
-            "/assets/%zz",
-            "/assets/%ff",
-        ] {
-            assert_eq!(mounted.name(path), None, "{path}");
-        }
     }
 }

@@ -16,6 +16,7 @@ mod inbound;
 mod io_thread;
 mod listen;
 mod measures;
+mod mounts;
 mod outbound;
 mod pages;
 mod reactor;
@@ -26,6 +27,7 @@ mod tcp;
 mod tls;
 mod wire;
 
+pub use mounts::Archive;
 pub use pages::Facts;
 pub use signals::Signalled;
 
@@ -36,7 +38,7 @@ use crate::pool::{self, Pool, Report};
 use crate::work::Application;
 use anyhow::Context;
 use clock::Cut;
-use files::Mounted;
+use mounts::Mounted;
 use io_thread::{IoThread, Stage};
 use listen::Socket;
 use measures::Measures;
@@ -62,6 +64,8 @@ pub struct Parts {
     pub facts: Facts,
     /// Where the server says what happens to it.
     pub report: Report,
+    /// Where served folders with relative names are, if not on the disk.
+    pub archive: Option<Archive>,
 }
 
 /// A server that serves.
@@ -122,7 +126,7 @@ impl Server {
             sockets = config.binds.iter().map(Socket::bind).collect::<Result<_, _>>()?;
         }
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
-        let statics = config.statics.iter().map(Mounted::open).collect::<Result<_, _>>()?;
+        let statics = config.statics.iter().map(|mount| Mounted::open(mount, parts.archive.as_ref())).collect::<Result<_, _>>()?;
         let access = AccessWriter::open(&config.access).context("the access log cannot be opened")?;
         let options = pool::Options { threads: config.threads, queue: config.queue, patience: config.queue_time };
         let pool = Pool::start(options, (parts.load)()?, Arc::clone(&parts.report))?;

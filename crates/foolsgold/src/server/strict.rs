@@ -28,8 +28,8 @@ enum State {
     Body(u64),
     /// In a chunk's size: its digits so far and their value.
     Size(u8, u64),
-    /// Behind it: the bytes so far and the size.
-    Extension(usize, u64),
+    /// Behind it: the bytes so far, the size, and where in a quoted string it is.
+    Extension(usize, u64, Quote),
     /// At the LF after it.
     SizeEnd(u64),
     /// In a chunk.
@@ -42,6 +42,28 @@ enum State {
     Trailers,
     /// Something was wrong; nothing more is read.
     Refused,
+}
+
+/// Where in a quoted string. One that is not closed before the line ends is no extension (RFC 9112, section 7.1.1): a parser that
+/// reads on to the closing quote would see another message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quote {
+    Outside,
+    Inside,
+    /// Behind a backslash inside.
+    Escaped,
+}
+
+impl Quote {
+    fn after(self, byte: u8) -> Quote {
+        match (self, byte) {
+            (Quote::Outside, b'"') => Quote::Inside,
+            (Quote::Inside, b'"') => Quote::Outside,
+            (Quote::Inside, b'\\') => Quote::Escaped,
+            (Quote::Escaped, _) => Quote::Inside,
+            (quote, _) => quote,
+        }
+    }
 }
 
 /// What the fields of a head say about its framing.
@@ -107,13 +129,15 @@ impl Strict {
             }
             State::Size(digits, value) => match (char::from(first).to_digit(16), first) {
                 (Some(digit), _) if digits < 15 => State::Size(digits + 1, value * 16 + u64::from(digit)),
-                (None, b';') if digits > 0 => State::Extension(0, value),
+                (None, b';') if digits > 0 => State::Extension(0, value, Quote::Outside),
                 (None, b'\r') if digits > 0 => State::SizeEnd(value),
                 _ => return Err(b"\x01"),
             },
-            State::Extension(length, value) => match first {
-                b'\r' => State::SizeEnd(value),
-                b'\t' | b' '..=b'~' | 0x80.. if length < MAX_EXTENSION => State::Extension(length + 1, value),
+            State::Extension(length, value, quote) => match first {
+                b'\r' if quote == Quote::Outside => State::SizeEnd(value),
+                b'\t' | b' '..=b'~' | 0x80.. if length < MAX_EXTENSION => {
+                    State::Extension(length + 1, value, quote.after(first))
+                }
                 _ => return Err(b"\n"),
             },
             State::SizeEnd(value) => match (first, value) {
@@ -248,6 +272,7 @@ mod tests {
         for (body, done) in [
             ("0\r\n\r\n", true),
             ("5\r\nab\ncd\r\n0\r\n\r\n", true),
+            ("5;a=\"x\\\"y;\\\\\"\r\nabcde\r\n0\r\n\r\n", true),
             ("05;name=\"value\"\r\nabcde\r\n0\r\nTrailer: x\r\n\r\n", true),
             ("5\r\nabcde", false),
             ("0\r\n", false),
@@ -303,6 +328,9 @@ mod tests {
             ("5\n", 1),
             ("5;a\nb\r\n", 3),
             ("5\rx", 2),
+            // RFC 9112, section 7.1.1: a quoted string ends before its line does.
+            ("3;a=\"\r\nabc\r\n0\r\n\r\n", 5),
+            ("3;a=\"x\\\"\r\nabc\r\n", 8),
             ("2\r\nabc\r\n", 5),
             ("2\r\nab\n", 5),
             ("ffffffffffffffff\r\n", 15),

@@ -34,6 +34,10 @@ impl Files for Layers {
         self.0.iter().map(|files| files.real_folder(path)).find(|real| real != path).unwrap_or_else(|| path.clone())
     }
 
+    fn hash(&self, path: &VPath) -> Option<[u8; 32]> {
+        self.0.iter().find_map(|files| files.hash(path))
+    }
+
     fn on_disk(&self, path: &VPath) -> Option<PathBuf> {
         self.0.iter().find_map(|files| files.on_disk(path))
     }

@@ -78,6 +78,13 @@ pub enum FileError {
     },
 }
 
+/// A file's hash as an entity tag of HTTP, with its quotes.
+#[must_use]
+pub fn entity_tag(hash: &[u8; 32]) -> String {
+    let hex: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
+}
+
 /// A set of files. What it answers for a path may change only where it is the disk.
 pub trait Files: Debug + Send + Sync {
     /// The file at a path; none where there is no file, or a folder.
@@ -93,6 +100,12 @@ pub trait Files: Debug + Send + Sync {
     /// A folder's path once links are followed; as it is where the set has no links of folders, or no such folder.
     fn real_folder(&self, path: &VPath) -> VPath {
         path.clone()
+    }
+
+    /// A hash of the file's bytes, if the set knows it without reading the file. Two versions of a file differ in it,
+    /// which is what a validator of HTTP needs and a date in an archive cannot give (RFC 9110, section 8.8).
+    fn hash(&self, _path: &VPath) -> Option<[u8; 32]> {
+        None
     }
 
     /// Where the file or folder of that path is, or would be, on the disk; none where the set is not the disk's.

@@ -136,13 +136,9 @@ pub fn files(cases: &[Case]) -> Vec<(String, String)> {
         let name = format!("{}.ru", case.name);
         text.push_str(&format!("corpus[{:?}] = Rack::Builder.parse_file(File.join(here, {name:?}))\n", case.name));
         all.push((name, fs::read_to_string(&case.path).expect("a file of the corpus")));
-        let beside = case.path.parent().expect("a folder").join("files");
-        for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
-            let name = format!("files/{}", entry.file_name().to_string_lossy());
-            if !all.iter().any(|(one, _)| *one == name) {
-                all.push((name, fs::read_to_string(entry.path()).expect("a file beside the corpus")));
-            }
-        }
+    }
+    if let Some(folder) = cases.first().and_then(|case| case.path.parent()) {
+        beside(&folder.join("files"), "files", &mut all);
     }
     text.push_str(
         "# Rack 2 gives options beside the application.\n\
@@ -151,4 +147,16 @@ pub fn files(cases: &[Case]) -> Vec<(String, String)> {
     );
     all.push(("config.ru".to_owned(), text));
     all
+}
+
+/// Everything below a folder, by its name below the corpus.
+fn beside(folder: &Path, below: &str, all: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            beside(&entry.path(), &name, all);
+        } else {
+            all.push((name, fs::read_to_string(entry.path()).expect("a file beside the corpus")));
+        }
+    }
 }

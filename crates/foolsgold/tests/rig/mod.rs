@@ -248,6 +248,7 @@ pub fn try_start(change: impl FnOnce(&mut ServerConfig)) -> anyhow::Result<Runni
     let control = Arc::new(Control { version: Mutex::new("one".into()), ..Control::default() });
     let (load, told) = (Arc::clone(&control), Arc::clone(&control));
     let parts = Parts {
+        archive: None,
         load: Box::new(move || {
             let version = load.version.lock().unwrap().clone();
             Ok(Arc::new(TestApp { control: Arc::clone(&load), version }))

@@ -1,5 +1,8 @@
-# Rack::Files: the files below a folder, for GET and HEAD, with If-Modified-Since and ranges. The server can send them
-# itself by `to_path`.
+# Rack::Files: the files below a folder, for GET and HEAD, with validators and ranges. The server can send them itself by
+# `to_path`.
+#
+# A file's validator is its date, as in Rack; of a packed file it is a tag of its bytes, for a pack has no dates. What a link
+# takes out of the folder is not served.
 
 require "rack/utils"
 require "rack/mime"
@@ -23,19 +26,20 @@ module Rack
       path = Utils.unescape_path(env["PATH_INFO"])
       return failure(400, "Bad Request") unless Utils.valid_path?(path)
       full = ::File.join(@root, Utils.clean_path_info(path))
-      return failure(404, "File not found: #{path}") unless ::File.file?(full)
+      found = ::File.file?(full) && FoolsGold::Native.file_below?(full, @root)
+      return failure(404, "File not found: #{path}") unless found
       method == "OPTIONS" ? [200, { "allow" => ALLOW_HEADER, "content-length" => "0" }, []] : serving(env, full)
     end
 
     def serving(env, full)
-      modified = Utils.httpdate(::File.mtime(full))
-      return [304, {}, []] if env["HTTP_IF_MODIFIED_SINCE"] == modified
-      headers = { "last-modified" => modified }
+      validator = validator_of(full)
+      return [304, validator.key?("etag") ? validator : {}, []] if unchanged?(env, validator)
+      headers = validator.dup
       type = Mime.mime_type(::File.extname(full), @default_mime)
       headers["content-type"] = type if type
       headers.update(@headers) if @headers
       size = ::File.size(full)
-      ranges = Utils.get_byte_ranges(env["HTTP_RANGE"], size)
+      ranges = range_counts?(env, validator) ? Utils.get_byte_ranges(env["HTTP_RANGE"], size) : nil
       return answer(env, 200, headers, Whole.new(full), size) if ranges.nil? || ranges.size > 1
       return failure(416, "Byte range unsatisfiable", "content-range" => "bytes */#{size}") if ranges.empty?
       range = ranges[0]
@@ -75,6 +79,25 @@ module Rack
     end
 
     private
+
+    def validator_of(full)
+      tag = FoolsGold::Native.file_tag(full)
+      tag ? { "etag" => tag } : { "last-modified" => Utils.httpdate(::File.mtime(full)) }
+    end
+
+    # RFC 9110, section 13.1: a tag is compared with tags, a date with dates.
+    def unchanged?(env, validator)
+      tag = validator["etag"]
+      return env["HTTP_IF_MODIFIED_SINCE"] == validator["last-modified"] unless tag
+      known = env["HTTP_IF_NONE_MATCH"].to_s
+      known.strip == "*" || known.split(",").any? { |one| [tag, "W/#{tag}"].include?(one.strip) }
+    end
+
+    # A part of another version is of no use (RFC 9110, section 13.1.5).
+    def range_counts?(env, validator)
+      known = env["HTTP_IF_RANGE"]
+      known.nil? || validator.value?(known)
+    end
 
     def answer(env, status, headers, body, size)
       headers["content-length"] = size.to_s

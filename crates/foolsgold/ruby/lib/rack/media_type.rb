@@ -20,6 +20,11 @@ module Rack
       end
     end
 
+    # How often a parameter stands there.
+    def self.count(content_type, wanted)
+      content_type.to_s.split(";").drop(1).count { |part| part.split("=", 2)[0].to_s.strip.downcase == wanted }
+    end
+
     def self.unquoted(value)
       value.size > 1 && value.start_with?('"') && value.end_with?('"') ? value[1, value.size - 2] : value
     end

@@ -19,6 +19,9 @@ module Rack
     EOL = "\r\n"
     BOUNDARY_LIMIT = 70
     HEADER_LIMIT = 64 * 1024
+    # Of a content-disposition, as Rack 3.2 has them: more is nobody's form, and taking it apart would cost time.
+    DISPOSITION_LIMIT = 1536
+    DISPOSITION_PARAMETERS = 16
 
     # A file to send, for tests.
     class UploadedFile
@@ -76,6 +79,8 @@ module Rack
       def boundary_of(content_type)
         type = MediaType.type(content_type)
         return nil unless type && type.start_with?("multipart/")
+        # Two boundaries may be read differently by whoever looked at the request before (CVE-2026-26961).
+        raise Error, "multiple boundary parameters in the content type" if MediaType.count(content_type, "boundary") > 1
         boundary = MediaType.params(content_type)["boundary"]
         return nil if boundary.nil? || boundary.empty?
         raise BoundaryTooLongError, "multipart boundary size too large (#{boundary.size} characters)" if boundary.size > BOUNDARY_LIMIT
@@ -195,7 +200,9 @@ module Rack
       end
 
       def tempfile(factory)
-        file = factory ? factory.call(@filename, @content_type) : StringIO.new(+"")
+        # The part's bytes as they are: a copy would have to fit beside the body.
+        return StringIO.new(@content) unless factory
+        file = factory.call(@filename, @content_type)
         file << @content
         file.rewind if file.respond_to?(:rewind)
         file
@@ -215,38 +222,24 @@ module Rack
       # "form-data; name=\"a\"; filename=\"b;c\"": quotes may hold semicolons and escaped quotes.
       def parameters(field)
         found = {}
-        rest = field.to_s
-        rest = rest[(rest.index(";") || rest.size), rest.size]
-        while rest && !rest.empty?
-          rest = rest[1, rest.size].lstrip
-          equals = rest.index("=")
-          break unless equals
-          name = rest[0, equals].strip.downcase
-          value, rest = value_and_rest(rest[equals + 1, rest.size])
+        field = field.to_s
+        return found if field.bytesize > DISPOSITION_LIMIT
+        at = field.byteindex(";")
+        while at && found.size < DISPOSITION_PARAMETERS && (equals = field.byteindex("=", at))
+          name = field.byteslice(at + 1, equals - at - 1).strip.downcase
+          value, at = value_at(field, equals + 1)
           found[name] = value unless found.key?(name)
-          semicolon = rest.index(";")
-          rest = semicolon && rest[semicolon, rest.size]
+          at = field.byteindex(";", at)
         end
         found
       end
 
-      def value_and_rest(text)
-        unless text.start_with?('"')
-          stop = text.index(";") || text.size
-          return [text[0, stop].strip, text[stop, text.size]]
-        end
-        value = +""
-        at = 1
-        while (mark = text[at]) && mark != '"'
-          # Some browsers write a Windows path with single backslashes: only quotes and backslashes are escaped.
-          if mark == "\\" && ['"', "\\"].include?(text[at + 1])
-            at += 1
-            mark = text[at]
-          end
-          value << mark
-          at += 1
-        end
-        [value, text[at + 1, text.size] || ""]
+      # A value and the byte behind it.
+      def value_at(field, at)
+        # Some browsers write a Windows path with single backslashes: only quotes and backslashes are escaped.
+        return Utils.quoted_string(field, at, '"\\') if field.byteslice(at, 1) == '"'
+        stop = field.byteindex(";", at) || field.bytesize
+        [field.byteslice(at, stop - at).strip, stop]
       end
 
       def filename_of(disposition)

@@ -86,11 +86,14 @@ module Rack
       if query.bytesize > @bytesize_limit
         raise QueryLimitError, "total query size (#{query.bytesize}) exceeds limit (#{@bytesize_limit})"
       end
-      count = 0
-      parts(query, separator || "&").each do |part|
+      separator ||= "&"
+      # Counted before anything is taken apart (CVE-2025-46727, CVE-2025-59830).
+      count = separator.chars.uniq.sum { |mark| query.count(mark) }
+      if count >= @params_limit
+        raise QueryLimitError, "total number of query parameters (#{count + 1}) exceeds limit (#{@params_limit})"
+      end
+      parts(query, separator).each do |part|
         next if part.empty?
-        count += 1
-        raise QueryLimitError, "total number of query parameters exceeds limit (#{@params_limit})" if count > @params_limit
         at = part.index("=")
         name = at ? part[0, at] : part
         value = at ? part[at + 1, part.size] : nil

@@ -7,47 +7,71 @@ module Rack
     def initialize(app, options = {})
       @app = app
       @urls = options[:urls] || ["/favicon.ico"]
+      # A prefix stands for itself and for what lies below it: "/css" is not "/css-secret.env" (CVE-2026-34785).
+      @prefixes = @urls.is_a?(Hash) ? [] : @urls.map { |url| [url, url.end_with?("/") ? url : "#{url}/"] }
       @index = options[:index]
+      @gzip = options[:gzip]
       @cascade = options[:cascade]
       @rules = options[:header_rules] || []
       cache = options[:cache_control]
       @rules = [[:all, { "cache-control" => cache }]] + @rules if cache
-      @files = Files.new(options[:root] || ".")
+      @files = Files.new(options[:root] || Dir.pwd)
     end
 
     def call(env)
       path = env["PATH_INFO"]
-      index = index_for(path)
-      return @app.call(env) unless index || served?(path)
-      env["PATH_INFO"] = index if index
-      env["PATH_INFO"] = @urls[path] if @urls.is_a?(Hash) && @urls.key?(path)
-      served = env["PATH_INFO"]
-      begin
-        answer = @files.call(env)
-      ensure
-        env["PATH_INFO"] = path
-      end
+      # What is served is decided by the name that is opened, without escapes and dots (CVE-2025-27610).
+      name = Utils.clean_path_info(Utils.unescape_path(path))
+      served = served_as(path, name)
+      return @app.call(env) unless served
+      answer = @gzip && accepts_gzip?(env) ? compressed(env, served) : nil
+      answer ||= file(env, served)
       return @app.call(env) if @cascade && answer[0] == 404
       with_rules(served, answer)
     end
 
     private
 
-    def index_for(path)
-      return nil unless @index && path.end_with?("/")
-      return path + @index if @urls.is_a?(Hash) ? @urls.key?(path) : true
-      nil
+    # The path of the file to serve; nil if it is the application's turn.
+    def served_as(path, name)
+      return @urls.key?(name) ? @urls.fetch(path, path) : nil if @urls.is_a?(Hash)
+      return nil unless below?(name)
+      @index && path.end_with?("/") && below?(path) ? path + @index : path
     end
 
-    def served?(path)
-      return @urls.key?(path) if @urls.is_a?(Hash)
-      @urls.any? { |prefix| path.start_with?(prefix) }
+    def below?(name)
+      @prefixes.any? { |exact, folder| name == exact || name.start_with?(folder) }
+    end
+
+    def file(env, served)
+      path = env["PATH_INFO"]
+      env["PATH_INFO"] = served
+      begin
+        @files.call(env)
+      ensure
+        env["PATH_INFO"] = path
+      end
+    end
+
+    def accepts_gzip?(env)
+      Utils.q_values(env["HTTP_ACCEPT_ENCODING"]).any? { |coding, quality| coding == "gzip" && quality > 0 }
+    end
+
+    # The file compressed beforehand, with the type of the file itself; nil if there is none.
+    def compressed(env, served)
+      status, headers, body = file(env, "#{served}.gz")
+      return nil if status == 404
+      return [status, headers, body] if status == 304
+      type = Mime.mime_type(::File.extname(served), "text/plain")
+      [status, headers.merge("content-type" => type, "content-encoding" => "gzip"), body]
     end
 
     def with_rules(path, answer)
       status, headers, body = answer
       headers = headers.dup
-      @rules.each { |rule, fields| headers.update(fields) if applies?(rule, path) }
+      # By the name that was opened, whatever escapes the client wrote (CVE-2026-34786).
+      name = Utils.unescape_path(path)
+      @rules.each { |rule, fields| headers.update(fields) if applies?(rule, name) }
       [status, headers, body]
     end
 

@@ -98,19 +98,31 @@ module Rack
         text ? text.strip.split(",").flat_map { |part| part.split(" ") } : []
       end
 
-      # [host, port or nil].
+      # Characters of a host's name (RFC 3986, section 3.2.2) and of an address in brackets, as String#count reads them.
+      NO_NAME = "^-a-zA-Z0-9._~%!$&'()*+,;="
+      NO_ADDRESS = "^-a-zA-Z0-9.:%_~"
+
+      # [host, port or nil]; without a host if the text cannot be one: what a link, a redirect or a list of allowed hosts
+      # would make of it is anybody's guess (CVE-2026-34835).
       def split_authority(authority)
         return [nil, nil] if authority.nil?
         if authority.start_with?("[")
           stop = authority.index("]")
-          return [authority, nil] unless stop
-          rest = authority[stop + 1, authority.size]
-          return [authority[0, stop + 1], rest.start_with?(":") && rest.size > 1 ? rest[1, rest.size].to_i : nil]
+          return [nil, nil] unless stop && authority[1, stop - 1].count(NO_ADDRESS) == 0
+          return with_port(authority[0, stop + 1], authority[stop + 1, authority.size])
         end
         # More than one colon and no brackets: an address of IPv6 by itself.
-        return [authority, nil] unless authority.count(":") == 1
+        return [authority.count(NO_ADDRESS) == 0 ? authority : nil, nil] if authority.count(":") > 1
         host, port = authority.split(":", 2)
-        [host, port.empty? ? nil : port.to_i]
+        return [nil, nil] unless host.nil? || host.count(NO_NAME) == 0
+        with_port(host, port ? ":#{port}" : "")
+      end
+
+      def with_port(host, rest)
+        return [host, nil] if rest.empty? || rest == ":"
+        digits = rest[1, rest.size]
+        return [nil, nil] unless rest.start_with?(":") && digits.count("^0-9") == 0
+        [host, digits.to_i]
       end
     end
   end

@@ -27,6 +27,11 @@ module Rack
     DAYS = %w[Sun Mon Tue Wed Thu Fri Sat].freeze
     MONTHS = %w[Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec].freeze
     NULL_BYTE = "\0"
+    FORWARDED_NAMES = { "by" => :by, "for" => :for, "host" => :host, "proto" => :proto }.freeze
+    # Pairs of a field, codings of a field and ranges of a field; more are an attack, not a wish.
+    FORWARDED_LIMIT = 1024
+    ENCODING_LIMIT = 16
+    RANGE_LIMIT = 100
 
     class << self
       def status_code(status)
@@ -83,19 +88,46 @@ module Rack
         best && best[0]
       end
 
+      # Of `Forwarded` (RFC 7239): separators inside of quotes separate nothing, else a client whose address is quoted
+      # could name host and scheme (CVE-2026-32762). Nil if anything in it is not of the grammar.
       def forwarded_values(field)
         return nil unless field
-        field.split(",").flat_map { |part| part.split(";") }.each_with_object({}) do |pair, values|
-          name, value = pair.split("=", 2).map(&:strip)
+        values = {}
+        text = field.to_s.tr("\n", ";")
+        at = 0
+        FORWARDED_LIMIT.times do
+          at = after_separators(text, at)
+          return values if at >= text.bytesize
+          equals = text.byteindex("=", at)
+          name = equals && FORWARDED_NAMES[text.byteslice(at, equals - at).strip.downcase]
+          return nil unless name
+          value, at = forwarded_value(text, equals + 1)
           return nil unless value
-          name = name.downcase
-          return nil unless %w[by for host proto].include?(name)
-          value = value[1, value.size - 2] if value.start_with?('"') && value.end_with?('"') && value.size > 1
-          (values[name.to_sym] ||= []) << value
+          (values[name] ||= []) << value
         end
+        nil
+      end
+
+      # The text of the quoted string that begins at that byte, and the byte behind it. A backslash stands for the
+      # character after it; with `escapes`, only before one of those.
+      def quoted_string(text, at, escapes = nil)
+        value = +""
+        at += 1
+        stop = text.byteindex('"', at) || text.bytesize
+        while (slash = text.byteindex("\\", at)) && slash < stop
+          escaped = text.byteslice(slash + 1, 1).to_s
+          value << text.byteslice(at, slash - at)
+          value << "\\" if escapes && !escapes.include?(escaped)
+          value << escaped
+          at = slash + 2
+          # Looked for again only when it was passed: a field full of backslashes costs its length, not the square of it.
+          stop = text.byteindex('"', at) || text.bytesize if stop < at
+        end
+        [value << text.byteslice(at, stop - at).to_s, stop + 1]
       end
 
       def select_best_encoding(available, accepted)
+        accepted = accepted.first(ENCODING_LIMIT)
         wanted = accepted.flat_map { |name, quality|
           name == "*" ? (available - accepted.map(&:first)).map { |one| [one, quality] } : [[name, quality]]
         }
@@ -105,12 +137,12 @@ module Rack
         candidates.find { |name| available.include?(name) }
       end
 
-      def byte_ranges(env, size, max_ranges: 100)
+      def byte_ranges(env, size, max_ranges: RANGE_LIMIT)
         get_byte_ranges(env["HTTP_RANGE"], size, max_ranges: max_ranges)
       end
 
       # Ranges of bytes, [] where none can be given (416), nil where the field is to be ignored.
-      def get_byte_ranges(field, size, max_ranges: 100)
+      def get_byte_ranges(field, size, max_ranges: RANGE_LIMIT)
         return nil if size == 0 || field.nil? || !field.start_with?("bytes=")
         specs = field.byteslice(6, field.bytesize).split(",", -1)
         return nil if specs.size > max_ranges
@@ -145,6 +177,21 @@ module Rack
       end
 
       private
+
+      def after_separators(text, at)
+        at += 1 while " \t;,".include?(text.byteslice(at, 1) || "x") && at < text.bytesize
+        at
+      end
+
+      # A value of `Forwarded` and the byte behind it; nil if something stands between it and the next separator.
+      def forwarded_value(text, at)
+        stop = [text.byteindex(";", at), text.byteindex(",", at), text.bytesize].compact.min
+        at += 1 while text.byteslice(at, 1) == " "
+        return [text.byteslice(at, stop - at).strip, stop] unless text.byteslice(at, 1) == '"'
+        value, after = quoted_string(text, at)
+        at = after_separators(text, after)
+        at > after || at >= text.bytesize ? [value, at] : nil
+      end
 
       def byte_range(first, last, size)
         if first.empty?
