@@ -1,6 +1,8 @@
 //! The command line. It becomes a [`Config`] or [`pack::Options`] and knows nothing of what is done with them.
 
-use crate::config::{AccessFormat, Bind, CONFIG_FILE, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles};
+use crate::config::{
+    AccessFormat, Bind, CONFIG_FILE, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles,
+};
 use crate::pack;
 use crate::work::Mode;
 use clap::{Args, Parser, Subcommand};
@@ -12,7 +14,6 @@ const MEMORY: Size = Size(64 << 20);
 
 /// Time of one request in Ruby unless told otherwise.
 const BUDGET: Duration = Duration::from_secs(10);
-
 
 /// Serves Ruby Rack applications with an embedded mruby.
 ///
@@ -149,7 +150,9 @@ impl Serve {
             (Some(file), _) => Settings::read(&file)?.apply(&mut config),
             // What lies in the folder that it is started in is a stranger's.
             (None, Some(packed)) => packed.apply(&mut config),
-            (None, None) => here().map(|file| Settings::read(&file)).transpose()?.unwrap_or_default().apply(&mut config),
+            (None, None) => {
+                here().map(|file| Settings::read(&file)).transpose()?.unwrap_or_default().apply(&mut config)
+            }
         }
         self.apply(&mut config);
         if let Some(rackup) = config.rackup.as_deref().filter(|rackup| !rackup.is_file()) {

@@ -51,12 +51,19 @@ fn run(program: &Path, args: &[&str]) -> Output {
 
 /// Packs the application, and lets its folder vanish.
 fn packed() -> (tempfile::TempDir, PathBuf) {
-    let (app, folder) = (application(), tempfile::tempdir().unwrap());
-    let output = folder.path().join("app-server");
-    let done = run(Path::new(FOOLSGOLD), &["pack", app.path().to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    let app = application();
+    let (folder, output, done) = pack(app.path());
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(done.status.success() && said.contains("3 files, 2 of them compiled"), "{said} {done:?}");
     (folder, output)
+}
+
+/// Packs a folder into a folder of its own.
+fn pack(app: &Path) -> (tempfile::TempDir, PathBuf, Output) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("app-server");
+    let done = run(Path::new(FOOLSGOLD), &["pack", app.to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    (folder, output, done)
 }
 
 /// A server that is ended at the end of the test.
@@ -70,8 +77,12 @@ struct Server {
 impl Server {
     /// Starts one on a port that it chooses, and waits until it says which.
     fn start(program: &Path) -> Server {
+        Server::start_in(program, Path::new("/"), &["--bind", "127.0.0.1:0"])
+    }
+
+    fn start_in(program: &Path, folder: &Path, args: &[&str]) -> Server {
         let mut command = Command::new(program);
-        command.args(["--bind", "127.0.0.1:0"]).current_dir("/").stdin(Stdio::null()).stderr(Stdio::piped());
+        command.args(args).current_dir(folder).stdin(Stdio::null()).stderr(Stdio::piped());
         let mut child = once_free(|| command.spawn());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut server = Server { child, stderr, said: String::new(), port: 0 };
@@ -86,8 +97,13 @@ impl Server {
     }
 
     fn get(&mut self, path: &str) -> String {
+        self.get_with(path, "")
+    }
+
+    /// With more fields, each with its line's end.
+    fn get_with(&mut self, path: &str, fields: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n{fields}\r\n").unwrap();
         let mut answer = String::new();
         let read = stream.read_to_string(&mut answer);
         assert!(read.is_ok(), "{read:?} after {answer:?}, {:?}: {}", self.child.try_wait(), self.end());
@@ -162,4 +178,95 @@ fn a_syntax_error_is_told_with_file_and_line_and_nothing_is_written() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("/foolsgold/app/lib/wrong.rb:") && said.contains("syntax error"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// The value of a field of an answer.
+fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let head = answer.split("\r\n\r\n").next()?;
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+/// An application with a file that `use Rack::Static` and `[[static]]` serve.
+fn with_assets(script: &str, settings: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("public")).unwrap();
+    let rackup = "use Rack::Static, urls: [\"/public\"]\nrun lambda { |env| [404, {}, [\"app\"]] }\n";
+    for (name, text) in [("config.ru", rackup), ("public/a.js", script), ("foolsgold.toml", settings)] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+/// RFC 9110, sections 8.8 and 13.1: a validator changes with the content, and only with it.
+#[test]
+fn a_file_of_a_new_pack_is_not_taken_for_the_old_one() {
+    let settings = "[[static]]\npath = \"/assets\"\nfolder = \"public\"\n";
+    let answers = ["v1", "v2", "v1"].map(|script| {
+        let app = with_assets(script, settings);
+        let (_folder, program, done) = pack(app.path());
+        assert!(done.status.success(), "{done:?}");
+        let mut server = Server::start(&program);
+        ["/public/a.js", "/assets/a.js"].map(|path| {
+            let answer = server.get(path);
+            assert!(answer.ends_with(script), "{path}: {answer}");
+            assert_eq!(field(&answer, "last-modified"), None, "{path}: {answer}");
+            let tag = field(&answer, "etag").unwrap_or_else(|| panic!("{path}: no tag in {answer}")).to_owned();
+            let fresh = server.get_with(path, &format!("If-None-Match: \"other\", {tag}\r\n"));
+            assert!(fresh.contains(" 304 ") && field(&fresh, "etag") == Some(&tag), "{path}: {fresh}");
+            let old = "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
+            assert!(server.get_with(path, old).contains(" 200 "), "{path} has no date to compare");
+            let part = server.get_with(path, &format!("Range: bytes=0-0\r\nIf-Range: {tag}\r\n"));
+            assert!(part.contains(" 206 ") && part.ends_with("\r\n\r\nv"), "{path}: {part}");
+            let whole = server.get_with(path, "Range: bytes=0-0\r\nIf-Range: \"other\"\r\n");
+            assert!(whole.contains(" 200 ") && whole.ends_with(script), "{path}: {whole}");
+            tag
+        })
+    });
+    assert_ne!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
+}
+
+#[test]
+fn packed_settings_hold_and_those_of_a_foreign_folder_do_not() {
+    let settings =
+        "bind = [\"127.0.0.1:0\"]\nmetrics = \"/mm\"\n[[static]]\npath = \"/assets\"\nfolder = \"./public\"\n";
+    let app = with_assets("v1", settings);
+    let (folder, program, done) = pack(app.path());
+    assert!(done.status.success(), "{done:?}");
+    fs::write(
+        folder.path().join("foolsgold.toml"),
+        "metrics = \"/foreign\"\n[[static]]\npath = \"/\"\nfolder = \"none\"\n",
+    )
+    .unwrap();
+    let mut server = Server::start_in(&program, folder.path(), &[]);
+    assert!(server.get("/mm").contains("foolsgold_requests"), "{}", server.get("/mm"));
+    assert!(server.get("/assets/a.js").ends_with("v1"));
+    assert!(server.get("/foreign").contains(" 404 "));
+    let mut server = Server::start_in(&program, folder.path(), &["--metrics", "/line"]);
+    assert!(server.get("/line").contains(" 200 ") && server.get("/mm").contains(" 404 "));
+    // A file that is named takes the place of the packed one.
+    let own = folder.path().join("own.toml");
+    fs::write(&own, "bind = [\"127.0.0.1:0\"]\nmetrics = \"/own\"\n").unwrap();
+    let mut server = Server::start_in(&program, folder.path(), &["--config", own.to_str().unwrap()]);
+    assert!(server.get("/own").contains(" 200 ") && server.get("/assets/a.js").contains(" 404 "));
+}
+
+#[test]
+fn settings_that_a_pack_cannot_keep_are_refused_when_it_is_made() {
+    for (settings, sentence) in [
+        ("treads = 3\n", "foolsgold.toml:1: unknown field `treads`"),
+        ("threads = 3\nrackup = \"other.ru\"\n", "foolsgold.toml:2: a packed application starts with its config.ru"),
+        ("[tls]\ncert = \"/c\"\nkey = \"k.pem\"\n", "foolsgold.toml:3: certificates and keys stay outside"),
+        (
+            "[log]\naccess = \"json\"\ntarget = \"a.log\"\n",
+            "foolsgold.toml:3: a packed application has no folder to write to",
+        ),
+        ("[[static]]\npath = \"/a\"\nfolder = \"assets\"\n", "serves the folder assets, which holds no file"),
+    ] {
+        let (_folder, program, done) = pack(with_assets("v1", settings).path());
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(said.contains(sentence), "{settings}: {said}");
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(!program.exists(), "{settings}");
+    }
 }

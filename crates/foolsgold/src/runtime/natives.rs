@@ -201,7 +201,8 @@ fn is_file_below<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let folder = ruby.string(args.required(1)?)?;
     let Some(folder) = state.folder.join(&folder) else { return Ok(Value::from_bool(false)) };
     let on_disk = state.files.on_disk(&folder).and_then(|folder| folder.canonicalize().ok());
-    let folder = on_disk.and_then(|folder| VPath::from_disk(&folder)).unwrap_or_else(|| state.files.real_folder(&folder));
+    let folder =
+        on_disk.and_then(|folder| VPath::from_disk(&folder)).unwrap_or_else(|| state.files.real_folder(&folder));
     let below = state.files.identity(&path).is_some_and(|file| file.below(&folder).is_some());
     Ok(Value::from_bool(below))
 }

@@ -38,10 +38,10 @@ use crate::pool::{self, Pool, Report};
 use crate::work::Application;
 use anyhow::Context;
 use clock::Cut;
-use mounts::Mounted;
 use io_thread::{IoThread, Stage};
 use listen::Socket;
 use measures::Measures;
+use mounts::Mounted;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -126,7 +126,11 @@ impl Server {
             sockets = config.binds.iter().map(Socket::bind).collect::<Result<_, _>>()?;
         }
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
-        let statics = config.statics.iter().map(|mount| Mounted::open(mount, parts.archive.as_ref())).collect::<Result<_, _>>()?;
+        let statics = config
+            .statics
+            .iter()
+            .map(|mount| Mounted::open(mount, parts.archive.as_ref()))
+            .collect::<Result<_, _>>()?;
         let access = AccessWriter::open(&config.access).context("the access log cannot be opened")?;
         let options = pool::Options { threads: config.threads, queue: config.queue, patience: config.queue_time };
         let pool = Pool::start(options, (parts.load)()?, Arc::clone(&parts.report))?;
