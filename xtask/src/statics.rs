@@ -6,6 +6,7 @@
 use crate::bench::{Running, free_port, get};
 use crate::{run, setup};
 use anyhow::{Context, bail};
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,15 @@ pub enum Linkage {
 /// Where a compiler is missing, a build fails, or a file is not as it should be.
 pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
     let every = [Processor::X86_64, Processor::Aarch64];
-    for processor in if processors.is_empty() { &every } else { processors } {
+    let wanted = if processors.is_empty() { &every } else { processors };
+    // Before minutes of compiling end for want of one of them.
+    let missing = missing(wanted, &std::env::var_os("PATH").unwrap_or_default());
+    if !missing.is_empty() {
+        let tools: Vec<String> = missing.iter().map(|(tool, package)| format!("{tool} ({package})")).collect();
+        let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+        bail!("the static files need {}: apt-get install {}", tools.join(", "), packages.join(" "));
+    }
+    for processor in wanted {
         let there = setup::add_target(processor.triple(), "no static foolsgold for it");
         if !there && processors.is_empty() {
             continue;
@@ -74,6 +83,23 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
         println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
     }
     Ok(())
+}
+
+/// Programs that the builds and their checks start and that are not in `path`, each with its Debian package.
+fn missing(processors: &[Processor], path: &OsStr) -> Vec<(&'static str, &'static str)> {
+    let mut tools = vec![("readelf", "binutils")];
+    if processors.contains(&Processor::X86_64) {
+        tools.push(("x86_64-linux-musl-gcc", "musl-tools"));
+    }
+    if processors.contains(&Processor::Aarch64) {
+        tools.push(("python3", "python3"));
+        tools.push(("pip3", "python3-pip"));
+        if std::env::consts::ARCH != "aarch64" {
+            tools.push(("qemu-aarch64", "qemu-user"));
+        }
+    }
+    tools.retain(|(tool, _)| !std::env::split_paths(path).any(|folder| folder.join(tool).exists()));
+    tools
 }
 
 /// No loader is asked for and no library: all that a static file must not do.
@@ -199,4 +225,21 @@ fn with_zig(command: &mut Command) -> anyhow::Result<()> {
     }
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Processor, missing};
+
+    #[test]
+    fn what_is_missing_is_known_before_anything_is_compiled() {
+        let folder = crate::run::scratch("statics-test").unwrap();
+        std::fs::write(folder.join("readelf"), "").unwrap();
+        let of = |processors: &[Processor]| missing(processors, folder.as_os_str());
+        assert_eq!(of(&[Processor::X86_64]), [("x86_64-linux-musl-gcc", "musl-tools")]);
+        assert!(of(&[Processor::Aarch64]).contains(&("pip3", "python3-pip")));
+        std::fs::write(folder.join("x86_64-linux-musl-gcc"), "").unwrap();
+        assert!(of(&[Processor::X86_64]).is_empty());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -40,12 +40,15 @@ pub enum Command {
 /// How to serve.
 #[derive(Debug, Default, Args)]
 pub struct Serve {
-    /// The application; without one, the demonstration
+    /// The application, or its folder; without one, the demonstration
     #[arg(value_name = "CONFIG.RU")]
     pub rackup: Option<PathBuf>,
     /// Where to listen: HOST:PORT or unix:PATH; may be repeated [default: 127.0.0.1:8000]
     #[arg(short, long, value_name = "PLACE")]
     pub bind: Vec<Bind>,
+    /// The same as `--bind 127.0.0.1:PORT`
+    #[arg(short, long, value_name = "PORT", conflicts_with = "bind")]
+    pub port: Option<u16>,
     /// A file with settings [default: foolsgold.toml here, or the packed one]
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -170,8 +173,8 @@ impl Serve {
             ModeArg::Prefork => Mode::Prefork,
         });
         let settings = Settings {
-            rackup: self.rackup,
-            bind: self.bind,
+            rackup: self.rackup.map(|path| if path.is_dir() { path.join("config.ru") } else { path }),
+            bind: self.bind.into_iter().chain(self.port.map(|port| Bind::Tcp(format!("127.0.0.1:{port}")))).collect(),
             mode: if self.fresh { Some(Mode::Fresh) } else { mode },
             env: self.env,
             threads: self.threads,
@@ -226,6 +229,15 @@ mod tests {
         assert_eq!((config.mode, config.memory, config.server.limits.body), (Mode::Prefork, MEMORY, 1024));
         assert_eq!(config.routes.len(), 1);
         assert_eq!(config.server.binds, [Bind::Tcp(crate::config::DEFAULT_BIND.into())]);
+    }
+
+    #[test]
+    fn a_folder_and_a_port_are_enough_as_with_every_ruby_server() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("config.ru"), "").unwrap();
+        let config = parse(&["-p", "8123", folder.path().to_str().unwrap()]).serve.into_config(None).unwrap();
+        assert_eq!(config.server.binds, [Bind::Tcp("127.0.0.1:8123".into())]);
+        assert_eq!(config.rackup, Some(folder.path().join("config.ru")));
     }
 
     #[test]

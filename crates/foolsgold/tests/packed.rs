@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
+mod child;
+
+use child::{FOOLSGOLD, Server, field, once_free};
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-
-const FOOLSGOLD: &str = env!("CARGO_BIN_EXE_foolsgold");
+use std::process::{Command, Output, Stdio};
 
 fn application() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -33,18 +32,6 @@ fn application() -> tempfile::TempDir {
     folder
 }
 
-/// A program that was just written may be open for writing in a process that another test is starting: for a moment.
-fn once_free<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
-    loop {
-        match start() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            started => return started.unwrap(),
-        }
-    }
-}
-
 fn run(program: &Path, args: &[&str]) -> Output {
     once_free(|| Command::new(program).args(args).stdin(Stdio::null()).output())
 }
@@ -64,66 +51,6 @@ fn pack(app: &Path) -> (tempfile::TempDir, PathBuf, Output) {
     let output = folder.path().join("app-server");
     let done = run(Path::new(FOOLSGOLD), &["pack", app.to_str().unwrap(), "-o", output.to_str().unwrap()]);
     (folder, output, done)
-}
-
-/// A server that is ended at the end of the test.
-struct Server {
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-    said: String,
-    port: u16,
-}
-
-impl Server {
-    /// Starts one on a port that it chooses, and waits until it says which.
-    fn start(program: &Path) -> Server {
-        Server::start_in(program, Path::new("/"), &["--bind", "127.0.0.1:0"])
-    }
-
-    fn start_in(program: &Path, folder: &Path, args: &[&str]) -> Server {
-        let mut command = Command::new(program);
-        command.args(args).current_dir(folder).stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = once_free(|| command.spawn());
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut server = Server { child, stderr, said: String::new(), port: 0 };
-        server.port = loop {
-            let begin = server.said.len();
-            assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
-            if let Some((_, port)) = server.said[begin..].trim_end().split_once("serves at 127.0.0.1:") {
-                break port.parse().unwrap();
-            }
-        };
-        server
-    }
-
-    fn get(&mut self, path: &str) -> String {
-        self.get_with(path, "")
-    }
-
-    /// With more fields, each with its line's end.
-    fn get_with(&mut self, path: &str, fields: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n{fields}\r\n").unwrap();
-        let mut answer = String::new();
-        let read = stream.read_to_string(&mut answer);
-        assert!(read.is_ok(), "{read:?} after {answer:?}, {:?}: {}", self.child.try_wait(), self.end());
-        answer
-    }
-
-    /// Ends it; what it said.
-    fn end(&mut self) -> String {
-        self.child.kill().unwrap();
-        self.stderr.read_to_string(&mut self.said).unwrap();
-        std::mem::take(&mut self.said)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[test]
@@ -178,12 +105,6 @@ fn a_syntax_error_is_told_with_file_and_line_and_nothing_is_written() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("/foolsgold/app/lib/wrong.rb:") && said.contains("syntax error"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-/// The value of a field of an answer.
-fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    let head = answer.split("\r\n\r\n").next()?;
-    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 /// An application with a file that `use Rack::Static` and `[[static]]` serve.

@@ -33,6 +33,7 @@ fn serves_as_a_child() {
     });
     let control = Arc::clone(&server.control);
     let signalled = server.take().catch_signals().unwrap();
+    println!("\nhanded {}", std::env::var_os("LISTEN_FDS").is_some() || std::env::var_os("LISTEN_PID").is_some());
     println!("\nport {}", server.address.port());
     let watch = Arc::clone(&control);
     std::thread::spawn(move || {
@@ -154,6 +155,8 @@ fn a_socket_that_was_handed_over_is_served_and_readiness_told() {
     let port = listener.local_addr().unwrap().port();
     let handed = Stdio::from(OwnedFd::from(listener));
     let own = OwnProcess::start("exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$;", handed, Some(&path));
+    // sd_listen_fds(3): what the server starts must not take them for its own.
+    assert_eq!(own.hear("handed "), "false");
     assert_eq!(own.port, port);
     assert_eq!(status(&own.version()), "200");
     let mut said = [0; 64];

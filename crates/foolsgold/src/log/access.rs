@@ -3,6 +3,7 @@
 //! Lines are gathered in memory and written a few times a second. Where whoever reads the log is too slow, lines are
 //! dropped and counted: no request ever waits for the log.
 
+use super::{Outage, say};
 use crate::config::{AccessFormat, AccessLog, LogTarget};
 use crate::work::{End, Mode};
 use jiff::{Timestamp, tz::TimeZone};
@@ -159,6 +160,7 @@ impl Shared {
     /// The life of the thread.
     fn write(&self, mut sink: Sink, target: &LogTarget) {
         let mut batch = Vec::new();
+        let outage = Outage::default();
         loop {
             let closed = self.closed.load(Ordering::Acquire);
             if self.reopen.swap(false, Ordering::AcqRel)
@@ -169,9 +171,21 @@ impl Shared {
             std::mem::swap(&mut *self.lock(), &mut batch);
             if !batch.is_empty() {
                 // A log that cannot be written (a full disk) must not end the service.
-                if sink.write(&batch).is_err() {
-                    let lines = batch.iter().filter(|byte| **byte == b'\n').count();
-                    self.dropped.fetch_add(lines as u64, Ordering::Relaxed);
+                match sink.write(&batch) {
+                    Ok(()) => {
+                        if let Some(lines) = outage.went_well() {
+                            say(&format!("the access log is written again; {lines} lines are lost"));
+                        }
+                    }
+                    Err(error) => {
+                        let lines = batch.iter().filter(|byte| **byte == b'\n').count() as u64;
+                        self.dropped.fetch_add(lines, Ordering::Relaxed);
+                        if outage.shows(lines) {
+                            say(&format!(
+                                "the access log cannot be written: {error}; its lines are dropped until it can"
+                            ));
+                        }
+                    }
                 }
                 batch.clear();
                 if !closed {

@@ -4,6 +4,9 @@ pub mod access;
 
 use jiff::{Timestamp, tz::TimeZone};
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A sentence about the server itself, with the time, to standard error. Control bytes are escaped.
 pub fn say(sentence: &str) {
@@ -11,6 +14,51 @@ pub fn say(sentence: &str) {
     let line = format!("{} foolsgold: {}\n", now.strftime("%Y-%m-%dT%H:%M:%SZ"), Escaped(sentence));
     // Nobody is left to be told where this fails.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// How long a trouble must not show before it is over: one that comes and goes is one trouble.
+const CALM: Duration = Duration::from_secs(5);
+
+/// A trouble that lasts: told when it begins and when it is over, not each time that it shows.
+#[derive(Debug, Default)]
+pub struct Outage {
+    /// Set while it lasts, so that whoever is well asks no lock.
+    lasts: AtomicBool,
+    seen: Mutex<Option<Seen>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    last: Instant,
+    times: u64,
+}
+
+impl Outage {
+    /// Takes note that something went wrong, so many times. Whether that is the beginning.
+    pub fn shows(&self, times: u64) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let begins = seen.is_none();
+        let before = seen.map_or(0, |seen| seen.times);
+        *seen = Some(Seen { last: Instant::now(), times: before + times });
+        self.lasts.store(true, Ordering::Relaxed);
+        begins
+    }
+
+    /// Takes note that it went well. How often it had gone wrong, if that is over now.
+    pub fn went_well(&self) -> Option<u64> {
+        self.over(CALM)
+    }
+
+    fn over(&self, calm: Duration) -> Option<u64> {
+        if !self.lasts.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = seen.filter(|seen| seen.last.elapsed() >= calm)?;
+        *seen = None;
+        self.lasts.store(false, Ordering::Relaxed);
+        Some(done.times)
+    }
 }
 
 /// Text whose control characters are shown as escapes: whoever reads a log must not be fooled by what a client sent.
@@ -31,6 +79,18 @@ impl std::fmt::Display for Escaped<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trouble_is_told_when_it_begins_and_when_it_is_over() {
+        let outage = Outage::default();
+        assert_eq!(outage.over(Duration::ZERO), None);
+        assert!(outage.shows(2));
+        assert!(!outage.shows(3));
+        assert_eq!(outage.over(Duration::from_secs(3600)), None, "it may come again at once");
+        assert_eq!(outage.over(Duration::ZERO), Some(5));
+        assert_eq!(outage.over(Duration::ZERO), None);
+        assert!(outage.shows(1));
+    }
 
     #[test]
     fn control_characters_are_escaped() {

@@ -15,6 +15,7 @@ use super::stream::{Peer, Stream};
 use super::tcp;
 use anyhow::Context;
 use hyper_util::rt::TokioExecutor;
+use rustix::io::Errno;
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -230,12 +231,21 @@ impl IoThread {
             io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
         );
         if !of_client {
-            (self.shared.report)(&format!("a connection could not be accepted: {error}"));
+            if self.shared.refusals.shows(1) {
+                let hint = match error.raw_os_error().map(Errno::from_raw_os_error) {
+                    Some(Errno::MFILE | Errno::NFILE) => "; raise the limit of open files (LimitNOFILE=, ulimit -n)",
+                    _ => "",
+                };
+                (self.shared.report)(&format!("connections cannot be accepted: {error}{hint}"));
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
     fn welcome(self: &Arc<Self>, stream: Stream, peer: Peer, host: &(Arc<str>, u16)) {
+        if let Some(times) = self.shared.refusals.went_well() {
+            (self.shared.report)(&format!("connections are accepted again; it had failed {times} times"));
+        }
         let tls = match &stream {
             Stream::Tcp(_) => self.shared.tls.read().unwrap_or_else(PoisonError::into_inner).clone(),
             Stream::Unix(_) | Stream::Tls(_) => None,

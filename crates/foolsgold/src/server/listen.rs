@@ -2,7 +2,7 @@
 
 use crate::config::Bind;
 use anyhow::{Context, bail};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use listenfd::ListenFd;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -17,7 +17,10 @@ use std::sync::Arc;
 const BACKLOG: i32 = 4096;
 
 /// The first descriptor that is handed over (sd_listen_fds(3)).
-const FIRST_INHERITED: i32 = 3;
+const FIRST_INHERITED: usize = 3;
+
+/// More than anybody binds.
+const MOST_INHERITED: u32 = 1024;
 
 /// A socket that listens, not yet served by anybody.
 #[derive(Debug)]
@@ -71,23 +74,29 @@ impl Socket {
         Ok(Socket { kind: Kind::Unix(listener), remove: Some(path.to_owned()) })
     }
 
-    /// Sockets that were handed over, where `LISTEN_PID` names this process.
+    /// Sockets that were handed over, if `LISTEN_PID` names this process (sd_listen_fds(3)). The variables are gone afterwards and
+    /// the descriptors are not inherited further, as sd_listen_fds(3) has it.
     pub(super) fn inherited() -> anyhow::Result<Vec<Socket>> {
-        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
-        match (number("LISTEN_PID"), number("LISTEN_FDS")) {
-            (Some(pid), Some(count)) if u32::try_from(pid) == Ok(std::process::id()) => {
-                (FIRST_INHERITED..FIRST_INHERITED.saturating_add(count.min(1024))).map(Socket::inherit).collect()
-            }
-            _ => Ok(Vec::new()),
+        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+        let (Some(pid), Some(count)) = (number("LISTEN_PID"), number("LISTEN_FDS")) else { return Ok(Vec::new()) };
+        if pid != std::process::id() {
+            return Ok(Vec::new());
         }
+        if count > MOST_INHERITED {
+            bail!("LISTEN_FDS says {count} sockets; at most {MOST_INHERITED} are taken");
+        }
+        let mut handed = ListenFd::from_env();
+        (0..handed.len()).map(|at| Socket::inherit(&mut handed, at)).collect()
     }
 
-    /// A copy of an inherited descriptor, made by the kernel: there is no safe way to own a number.
-    fn inherit(number: i32) -> anyhow::Result<Socket> {
-        let named = || format!("the inherited descriptor {number}");
-        let this = pidfd_open(getpid(), PidfdFlags::empty()).with_context(named)?;
-        let copy: OwnedFd = pidfd_getfd(this, number, PidfdGetfdFlags::empty()).with_context(named)?;
-        Socket::adopt(copy).with_context(named)
+    fn inherit(handed: &mut ListenFd, at: usize) -> anyhow::Result<Socket> {
+        let named = || format!("the inherited descriptor {}", FIRST_INHERITED + at);
+        // A socket of the wrong family stays where it is and can be taken as the other one.
+        let descriptor = match handed.take_tcp_listener(at) {
+            Ok(Some(listener)) => OwnedFd::from(listener),
+            _ => handed.take_unix_listener(at).with_context(named)?.map(OwnedFd::from).with_context(named)?,
+        };
+        Socket::adopt(descriptor).with_context(named)
     }
 
     /// A socket that listens already.

@@ -32,6 +32,7 @@ pub use pages::Facts;
 pub use signals::Signalled;
 
 use crate::config::ServerConfig;
+use crate::log::Outage;
 use crate::log::access::AccessWriter;
 use crate::metrics::Registry;
 use crate::pool::{self, Pool, Report};
@@ -104,6 +105,8 @@ struct Shared {
     /// Connections, and whom to tell when there is room for another.
     open: AtomicUsize,
     room: Notify,
+    /// Connections that could not be accepted.
+    refusals: Outage,
     /// Threads of connections that stand by while an interpreter thread runs theirs.
     standing_by: AtomicUsize,
 }
@@ -143,6 +146,7 @@ impl Server {
             tls: RwLock::new(tls),
             facts: parts.facts,
             report: parts.report,
+            refusals: Outage::default(),
             started: Instant::now(),
             birthmark: RandomState::new().hash_one(std::process::id()),
             draining: AtomicBool::new(false),
