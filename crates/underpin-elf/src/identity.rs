@@ -14,8 +14,13 @@ pub struct Identity {
     pub linkage: Linkage,
     /// The C library inside it or expected by it; `None` where nothing tells.
     pub libc: Option<Libc>,
-    /// Allocators whose code is in this file. Usually none (the allocator is in libc.so) or one.
+    /// Allocators whose code is in this file. Usually none (the allocator is in libc.so) or one. Each is proven: by a
+    /// definition, or where the symbols are stripped by two traces that do not depend on each other.
     pub allocators: Vec<Allocator>,
+    /// Allocators of which a single trace was found, such as a text. Other files mention them too: no proof.
+    pub allocator_hints: Vec<Allocator>,
+    /// The file defines `malloc` in its dynamic symbol table: a loader may bind every object's calls to it.
+    pub exports_malloc: bool,
     /// Languages whose compilers or runtimes left traces, C excepted.
     pub languages: Vec<LanguageTrace>,
     /// The lines of `.comment`: compilers and linkers that took part, in file order, duplicates left out.
@@ -143,8 +148,24 @@ pub struct Allocator {
     pub version: Option<BString>,
     /// The page size in bytes that it was built for (jemalloc aborts on a machine with larger pages).
     pub page_size: Option<u64>,
+    /// By which names the code around it calls it.
+    pub names: AllocatorNames,
     /// What tells so.
     pub evidence: Vec<Evidence>,
+}
+
+/// By which names an allocator in a file is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocatorNames {
+    /// It is the file's `malloc`.
+    Malloc,
+    /// By the names that Rust's bindings give it (`_rjem_malloc`), or by its own (`mi_malloc`) in a Rust program.
+    Rust,
+    /// By names of its own, and `malloc` is somebody else's.
+    Own,
+    /// The file does not tell: its symbols are stripped.
+    Unknown,
 }
 
 /// Which allocator.
@@ -165,8 +186,18 @@ pub enum AllocatorKind {
     Tcmalloc,
     /// snmalloc.
     Snmalloc,
+    /// Chromium's PartitionAlloc.
+    PartitionAlloc,
     /// Go's runtime.
     GoRuntime,
+}
+
+impl AllocatorKind {
+    /// Whether it comes as a part of a C library.
+    #[must_use]
+    pub fn is_of_libc(self) -> bool {
+        matches!(self, AllocatorKind::Ptmalloc | AllocatorKind::MuslOldmalloc | AllocatorKind::MuslMallocng)
+    }
 }
 
 /// A language whose compiler or runtime left traces.
@@ -214,6 +245,8 @@ pub enum Evidence {
     Note(BString),
     /// Text in the read-only data.
     Text(BString),
+    /// Several texts that belong together, such as the names of an allocator's options.
+    Names(BString),
     /// A table of numbers in the read-only data.
     Table(BString),
     /// Text in `.comment`.
@@ -232,6 +265,7 @@ impl fmt::Display for Evidence {
             Evidence::Section(name) => write!(f, "section {name}"),
             Evidence::Note(name) => write!(f, "note of {name}"),
             Evidence::Text(text) => write!(f, "text {:?}", text),
+            Evidence::Names(text) => write!(f, "texts: {text}"),
             Evidence::Table(text) => write!(f, "data: {text}"),
             Evidence::Comment(text) => write!(f, "comment {:?}", text),
         }

@@ -36,7 +36,9 @@ pub use error::{ElfError, Fault};
 pub use hardening::StackProtection;
 pub use hardening::{Canary, Fortify, FortifyUnknown, Hardening, Relro, SearchPathRisk, SearchPathRiskKind};
 pub use ident::{Class, Endian, FileType, Ident, Machine};
-pub use identity::{Allocator, AllocatorKind, Evidence, Identity, Language, LanguageTrace, Libc, LibcKind};
+pub use identity::{
+    Allocator, AllocatorKind, AllocatorNames, Evidence, Identity, Language, LanguageTrace, Libc, LibcKind,
+};
 pub use identity::{LibcPlacement, Linkage};
 pub use link::LinkFacts;
 pub use note::{

@@ -4,7 +4,9 @@ mod common;
 
 use common::details;
 use std::path::{Path, PathBuf};
-use underpin_elf::{Allocator, AllocatorKind, Details, Evidence, Language, LibcKind, LibcPlacement, Linkage};
+use underpin_elf::{
+    Allocator, AllocatorKind, AllocatorNames, Details, Evidence, Language, LibcKind, LibcPlacement, Linkage,
+};
 use underpin_test_support::{Fixture, need};
 
 const HELLO: &str = "#include <stdio.h>\n#include <stdlib.h>\n\
@@ -298,4 +300,154 @@ fn data_copied_out_of_a_library_forces_its_version_too() {
 fn evidence_reads_as_a_phrase() {
     assert_eq!(Evidence::Defines("mi_malloc".into()).to_string(), "defines mi_malloc");
     assert_eq!(Evidence::Text("some text".into()).to_string(), "text \"some text\"");
+}
+
+/// Every text and table that the search looks for, in the spelling of the released versions.
+const NEEDLES: [(&str, &str); 14] = [
+    ("ptmalloc", "malloc(): corrupted top size"),
+    ("glibc banner", "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\\n"),
+    ("glibc", "Fatal error: glibc detected an invalid stdio handle\\n"),
+    ("musl", "No error information"),
+    ("musl loader", "musl libc (x86_64)\\nVersion 1.2.3"),
+    ("jemalloc", "<jemalloc>: "),
+    ("mimalloc", "mimalloc: error: %s"),
+    ("tcmalloc", "TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD"),
+    ("gperftools", "gperftools 2.10"),
+    ("snmalloc", "Failed to initialise snmalloc"),
+    ("PartitionAlloc", "partition_alloc/partitions/"),
+    (
+        "size classes",
+        "\\1\\0\\2\\0\\3\\0\\4\\0\\5\\0\\6\\0\\7\\0\\10\\0\\11\\0\\12\\0\\14\\0\\17\\0\\22\\0\\24\\0\\31\\0\\37\\0\\44\\0\\52\\0\\62\\0\\77\\0\
+         \\110\\0\\124\\0\\146\\0\\177",
+    ),
+    (
+        "group sizes",
+        "\\36\\36\\36\\37\\17\\17\\24\\12\\12\\37\\17\\7\\31\\14\\6\\25\\12\\5\\22\\10\\4\\37\\17\\7\\34\\16\\6",
+    ),
+    ("bins", " !\"#$$%%&&''(((())))****++++,,,,"),
+];
+
+#[test]
+fn a_text_alone_makes_no_file_an_allocators_or_a_c_librarys() {
+    need!("cc", "strip");
+    let fixture = Fixture::new();
+    for (name, text) in NEEDLES {
+        let text = text.replace('"', "\\\"");
+        let program = format!(
+            "#include <stdio.h>\n#include <stdlib.h>\nconst char text[] = \"{text}\";\n\
+             int main(void) {{ void *p = malloc(100); printf(\"%s %d\\n\", text, p != 0); return 0; }}\n"
+        );
+        fixture.write("lie.c", program);
+        fixture.cc(["-O1", "-o", "lie", "lie.c"]);
+        let bare = format!("const char text[] = \"{text}\"; void _start(void) {{ for (;;) {{}} }}\n");
+        fixture.write("bare.c", bare);
+        fixture.cc(["-O1", "-static", "-nostdlib", "-o", "bare", "bare.c"]);
+        for details in [details(&fixture.join("lie")), stripped(&fixture, "lie")] {
+            assert!(kinds(&details).is_empty(), "{name}: {:?}", details.identity.allocators);
+            assert_eq!(libc(&details), Some((LibcKind::Glibc, LibcPlacement::Loaded)), "{name}");
+        }
+        let whole = details(&fixture.join("bare"));
+        assert_eq!(libc(&whole), Some((LibcKind::NoLibc, LibcPlacement::Inside)), "{name}");
+        for details in [whole, stripped(&fixture, "bare")] {
+            assert!(kinds(&details).is_empty(), "{name}: {:?}", details.identity.allocators);
+            assert!(libc(&details).is_none_or(|(kind, _)| kind == LibcKind::NoLibc), "{name}: {:?}", libc(&details));
+        }
+    }
+}
+
+#[test]
+fn what_an_embedded_file_contains_is_not_the_programs() {
+    const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0";
+    need!("cc", "strip", LIBRARY);
+    let fixture = Fixture::new();
+    fixture.write(
+        "carrier.c",
+        format!(
+            "__asm__(\".section .rodata\\n.byte 1, 2, 3\\n.incbin \\\"{LIBRARY}\\\"\\n.text\\n\");\nint main(void) {{ return 0; }}\n"
+        ),
+    );
+    fixture.cc(["-O1", "-o", "carrier", "carrier.c"]);
+    for details in [details(&fixture.join("carrier")), stripped(&fixture, "carrier")] {
+        assert!(kinds(&details).is_empty(), "{:?}", details.identity.allocators);
+        assert!(details.identity.allocator_hints.is_empty(), "{:?}", details.identity.allocator_hints);
+    }
+}
+
+#[test]
+fn the_note_of_the_abi_is_no_c_library() {
+    need!("cc", "strip");
+    let fixture = Fixture::new();
+    fixture.write(
+        "note.s",
+        ".section .note.ABI-tag,\"a\"\n.long 4,16,1\n.asciz \"GNU\"\n.long 0,2,6,32\n.text\n.globl _start\n\
+         _start: mov $60,%eax\nxor %edi,%edi\nsyscall\n",
+    );
+    fixture.cc(["-nostdlib", "-static", "note.s", "-o", "note"]);
+    assert_eq!(libc(&details(&fixture.join("note"))), Some((LibcKind::NoLibc, LibcPlacement::Inside)));
+    assert_eq!(libc(&stripped(&fixture, "note")), None);
+}
+
+#[test]
+fn a_program_that_exports_malloc_is_known_by_its_dynamic_symbols() {
+    need!("cc", "strip");
+    let fixture = Fixture::new();
+    fixture.write("own.c", OWN);
+    fixture.cc(["-O1", "-fno-builtin", "-o", "own", "own.c"]);
+    for details in [details(&fixture.join("own")), stripped(&fixture, "own")] {
+        assert!(details.identity.exports_malloc);
+        assert!(kinds(&details).is_empty(), "{:?}", details.identity.allocators);
+    }
+    fixture.cc(["-O1", "-fno-builtin", "-static", "-o", "own.static", "own.c"]);
+    let fixed = details(&fixture.join("own.static"));
+    let calls: Vec<_> = fixed.identity.allocators.iter().map(|allocator| allocator.names).collect();
+    assert!(!calls.contains(&AllocatorNames::Malloc), "{:?}", fixed.identity.allocators);
+    assert!(!details(&built(&fixture, "cc", "plain", &[])).identity.exports_malloc);
+}
+
+const OWN: &str = "#include <stddef.h>\n\
+    static char pool[1 << 20]; static size_t at;\n\
+    void *malloc(size_t n) { void *p = pool + at; at += (n + 15) & ~15ul; return p; }\n\
+    void free(void *p) { (void)p; }\n\
+    void *calloc(size_t a, size_t b) { return malloc(a * b); }\n\
+    void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n\
+    int main(void) { return malloc(3) == 0; }\n";
+
+/// Where each half of a program's pointers comes from, and by which names; the loader or the linker decided it.
+#[test]
+fn an_allocator_with_a_prefix_leaves_malloc_to_the_c_library() {
+    const ARCHIVE: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.a";
+    need!("cc", "ar", "objcopy", "nm", "strip", ARCHIVE);
+    let fixture = Fixture::new();
+    let archive = underpin_test_support::prefixed_jemalloc(&fixture, ARCHIVE);
+    fixture.write(
+        "two.c",
+        "#include <stdlib.h>\nvoid *_rjem_malloc(size_t);\nint main(void) { return !malloc(9) || !_rjem_malloc(9); }\n",
+    );
+    let names = |details: &Details, wanted| {
+        let found = details.identity.allocators.iter().find(|allocator| allocator.kind == wanted);
+        found.map(|allocator| allocator.names)
+    };
+    let link = |output: &str, mode: &[&str]| {
+        let libraries = ["two.c", archive.as_str(), "-lstdc++", "-lm", "-lpthread", "-o", output];
+        fixture.cc(["-O1", "-fno-builtin"].iter().chain(mode).chain(&libraries));
+        details(&fixture.join(output))
+    };
+    let dynamic = link("dynamic", &[]);
+    assert_eq!(kinds(&dynamic), [AllocatorKind::Jemalloc]);
+    assert_eq!(names(&dynamic, AllocatorKind::Jemalloc), Some(AllocatorNames::Rust));
+    assert!(dynamic.identity.allocation_imported.iter().any(|name| name == "malloc"));
+    assert_eq!(kinds(&stripped(&fixture, "dynamic")), [AllocatorKind::Jemalloc]);
+    let fixed = link("fixed", &["-static"]);
+    assert_eq!(names(&fixed, AllocatorKind::Jemalloc), Some(AllocatorNames::Rust));
+    assert_eq!(names(&fixed, AllocatorKind::Ptmalloc), Some(AllocatorNames::Malloc));
+    assert_eq!(kinds(&stripped(&fixture, "fixed")), [AllocatorKind::Ptmalloc, AllocatorKind::Jemalloc]);
+}
+
+#[test]
+fn chromium_is_known_by_its_allocator() {
+    const CHROMIUM: &str = "/usr/lib/chromium/chromium";
+    need!(CHROMIUM);
+    let details = details(Path::new(CHROMIUM));
+    assert!(details.identity.exports_malloc);
+    assert_eq!(kinds(&details), [AllocatorKind::PartitionAlloc]);
 }

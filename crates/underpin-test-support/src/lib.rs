@@ -16,11 +16,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod allocator;
 mod browser;
 mod fixture;
 mod loader;
 mod need;
 
+pub use allocator::prefixed_jemalloc;
 pub use browser::{Browser, Look};
 pub use fixture::{Fixture, Output};
 pub use loader::{Traced, traced_objects};

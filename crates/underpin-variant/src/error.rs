@@ -167,8 +167,8 @@ pub enum Obstacle {
         evidence: String,
     },
     /// It defines malloc for everybody.
-    #[error("it defines malloc itself, and comes before anything preloaded")]
-    DefinesMalloc,
+    #[error("it defines malloc itself{}, and comes before anything preloaded", .0.as_ref().map_or_else(String::new, |name| format!(" ({name})")))]
+    DefinesMalloc(Option<String>),
     /// glibc's settings for another C library.
     #[error("the settings of `system` are glibc's tunables, and it runs on {0}")]
     NotGlibc(String),

@@ -246,6 +246,12 @@ impl Prepared {
         changes
     }
 
+    /// What it leaves to other allocators, in sentences: parts of the program that never call `malloc`.
+    #[must_use]
+    pub fn remainders(&self) -> Vec<String> {
+        if self.object.is_none() { Vec::new() } else { self.stages.iter().filter_map(Stage::remainder).collect() }
+    }
+
     /// The look at the process that tells whether the variant took.
     #[must_use]
     pub fn watch(&self) -> Watch {

@@ -36,6 +36,8 @@ pub struct Stage {
     pub machine: Machine,
     /// It defines `malloc` for everybody.
     pub defines_malloc: bool,
+    /// It imports `malloc` or another of its family, so that another object can serve what calls them.
+    imports_malloc: bool,
     go: bool,
     /// Name and evidence of an allocator inside it that is not a C library's.
     own_allocator: Option<(String, String)>,
@@ -124,7 +126,8 @@ impl Stage {
             library: library(identity),
             loader: elf.interpreter.as_ref().map(|path| PathBuf::from(text(path))),
             machine: elf.ident.machine,
-            defines_malloc: details.export(b"malloc".as_bstr()).is_some(),
+            defines_malloc: identity.exports_malloc,
+            imports_malloc: !identity.allocation_imported.is_empty(),
             go: is_go(identity),
             own_allocator: own_allocator(identity),
             privileges: privileges(path).map_err(|error| unreadable(path, error))?,
@@ -134,7 +137,7 @@ impl Stage {
     /// What keeps this program from an allocator that is preloaded, if anything does.
     #[must_use]
     pub fn obstacle(&self) -> Option<Obstacle> {
-        if self.go {
+        if self.go && !(self.loader.is_some() && self.imports_malloc) {
             return Some(Obstacle::Go);
         }
         if self.loader.is_none() {
@@ -143,10 +146,29 @@ impl Stage {
         if let Some(gained) = &self.privileges {
             return Some(Obstacle::Privileged(gained.clone()));
         }
+        let own = self.own_allocator.clone();
         if self.defines_malloc {
-            return Some(Obstacle::DefinesMalloc);
+            return Some(Obstacle::DefinesMalloc(own.map(|(name, _)| name)));
         }
-        self.own_allocator.clone().map(|(name, evidence)| Obstacle::OwnAllocator { name, evidence })
+        own.filter(|_| !self.imports_malloc).map(|(name, evidence)| Obstacle::OwnAllocator { name, evidence })
+    }
+
+    /// What an allocator that is preloaded leaves alone in this program, in a sentence; `None` where it takes everything.
+    #[must_use]
+    pub fn remainder(&self) -> Option<String> {
+        if self.obstacle().is_some() {
+            return None;
+        }
+        let (name, evidence) = match &self.own_allocator {
+            Some((name, evidence)) => (name.as_str(), format!(" ({evidence})")),
+            None if self.go => ("Go's own runtime", String::new()),
+            None => return None,
+        };
+        Some(format!(
+            "only what calls malloc in {} is served by it: {name} is linked into the program{evidence} and goes on serving \
+             what calls that",
+            self.path.display()
+        ))
     }
 
     /// What keeps glibc's tunables from this program, if anything does.
@@ -182,7 +204,11 @@ fn own_allocator(identity: &Identity) -> Option<(String, String)> {
         AllocatorKind::Mimalloc => Some("mimalloc"),
         AllocatorKind::Tcmalloc => Some("tcmalloc"),
         AllocatorKind::Snmalloc => Some("snmalloc"),
-        _ => None,
+        AllocatorKind::PartitionAlloc => Some("PartitionAlloc"),
+        AllocatorKind::Ptmalloc
+        | AllocatorKind::MuslOldmalloc
+        | AllocatorKind::MuslMallocng
+        | AllocatorKind::GoRuntime => None,
     };
     let found = identity.allocators.iter().find_map(|inside| Some((name(inside.kind)?, inside)))?;
     let evidence = found.1.evidence.first().map_or_else(|| "no more is known".to_owned(), ToString::to_string);

@@ -1,10 +1,11 @@
 //! Puts traces, notes and dependencies together into what a file is.
 
+use crate::deep::allocators;
 use crate::deep::linkage;
 use crate::deep::symbols::{Reader, Symbols};
 use crate::deep::traces::{Finding, LibcTag, Subject, Traces, version_prefix};
-use crate::{Allocator, AllocatorKind, Class, Elf, ElfError, Evidence, Identity, Language, LanguageTrace, Libc};
-use crate::{LibcKind, LibcPlacement, Linkage, Machine, Notes, Section, Source};
+use crate::{AllocatorKind, Elf, ElfError, Evidence, Identity, Language, LanguageTrace, Libc};
+use crate::{LibcKind, LibcPlacement, Linkage, Notes, Section, Source, SymbolSource};
 use bstr::{BString, ByteSlice};
 
 /// All that identification rests on.
@@ -31,9 +32,15 @@ pub(crate) fn run<S: Source + ?Sized>(
     let mut languages = languages(traces, &compilers);
     languages.extend(go.clone());
     languages.sort_by_key(|trace| trace.language);
+    let rust = languages.iter().any(|trace| trace.language == Language::Rust);
+    let (allocators, allocator_hints) = allocators::run(reader, known, traces, rust, go);
+    let exports_malloc = known.symbols.from == SymbolSource::Dynamic
+        && known.symbols.exports.iter().any(|export| export.name == "malloc");
     Identity {
         linkage,
-        allocators: allocators(reader, traces, go),
+        allocators,
+        allocator_hints,
+        exports_malloc,
         libc,
         languages,
         compilers,
@@ -57,7 +64,9 @@ fn libc(known: &Known<'_>, traces: &mut Traces, linkage: Linkage, go: bool) -> O
     static_hints(known, traces);
     let inside = LibcTag::ALL.into_iter().find_map(|tag| {
         let finding = traces.findings.get(&Subject::Libc(tag))?;
-        Some((tag.kind(), finding.clone()))
+        let stripped = !known.has_symtab || linkage == Linkage::RunnableLibrary;
+        let proven = finding.is_defined() || (stripped && finding.has_two_traces()) || tag == LibcTag::Bionic;
+        proven.then(|| (tag.kind(), finding.clone()))
     });
     let (kind, finding) = match inside {
         Some(inside) => inside,
@@ -83,19 +92,24 @@ fn is_glibc_itself(known: &Known<'_>) -> bool {
 
 /// What only start files and a libc's own name give away.
 fn static_hints(known: &Known<'_>, traces: &mut Traces) {
-    // glibc's crt1.o carries the ABI tag; musl's and diet libc's do not.
+    // glibc's crt1.o carries the ABI tag; musl's and diet libc's do not. But the tag belongs to the ABI, and Free Pascal
+    // for one writes it without any C library.
     if known.notes.abi.is_some() {
         traces.note(Subject::Libc(LibcTag::Glibc), Evidence::Note("GNU ABI tag".into()));
+    }
+    // Its malloc is a part of it.
+    if let Some(found) = traces.findings.get(&Subject::Allocator(AllocatorKind::Ptmalloc)) {
+        let evidence = found.evidence.clone();
+        evidence.into_iter().for_each(|piece| traces.note(Subject::Libc(LibcTag::Glibc), piece));
     }
     if known.notes.all.iter().any(|note| note.owner == "Android") {
         traces.note(Subject::Libc(LibcTag::Bionic), Evidence::Note("Android".into()));
     }
     let mallocs = [AllocatorKind::MuslMallocng, AllocatorKind::MuslOldmalloc];
     for kind in mallocs {
-        if let Some(evidence) = traces.findings.get(&Subject::Allocator(kind)).and_then(|found| found.evidence.first())
-        {
-            let evidence = evidence.clone();
-            traces.note(Subject::Libc(LibcTag::Musl), evidence);
+        if let Some(found) = traces.findings.get(&Subject::Allocator(kind)) {
+            let evidence = found.evidence.clone();
+            evidence.into_iter().for_each(|piece| traces.note(Subject::Libc(LibcTag::Musl), piece));
         }
     }
     let soname = known.elf.dynamic.as_ref().and_then(|dynamic| dynamic.soname.clone());
@@ -156,65 +170,6 @@ fn needed_kind(name: &[u8], android: bool) -> Option<LibcKind> {
         _ if name.starts_with(b"libc.musl-") => Some(LibcKind::Musl),
         _ => None,
     }
-}
-
-/// The allocators inside, in the order of their kinds.
-fn allocators<S: Source + ?Sized>(
-    reader: &Reader<'_, '_, S>,
-    traces: &Traces,
-    go: Option<LanguageTrace>,
-) -> Vec<Allocator> {
-    let found = traces.findings.iter().filter_map(|(subject, finding)| match subject {
-        Subject::Allocator(kind) => Some((*kind, finding)),
-        _ => None,
-    });
-    let mut list: Vec<Allocator> = found
-        .map(|(kind, finding)| Allocator {
-            kind,
-            version: match kind {
-                AllocatorKind::Mimalloc => mimalloc_version(reader, traces),
-                AllocatorKind::Jemalloc => traces.git_version.clone(),
-                _ => finding.version.clone(),
-            },
-            page_size: traces.jemalloc_pages.filter(|_| kind == AllocatorKind::Jemalloc).and_then(jemalloc_page_size),
-            evidence: finding.evidence.clone(),
-        })
-        .collect();
-    if let Some(go) = go {
-        list.push(Allocator {
-            kind: AllocatorKind::GoRuntime,
-            version: go.version,
-            page_size: None,
-            evidence: go.evidence,
-        });
-    }
-    list
-}
-
-/// jemalloc 5 has `SC_NPSIZES + 1` entries in `sz_pind2sz_tab`, with SC_NPSIZES = 4 * (62 - (LG_PAGE + 2)) + 7 on 64-bit
-/// machines (`include/jemalloc/internal/sc.h`).
-fn jemalloc_page_size(table: u64) -> Option<u64> {
-    let sizes = (table / 8).checked_sub(1)?.checked_sub(7)?;
-    let lg_page = 60_u64.checked_sub(sizes / 4)?;
-    (table.is_multiple_of(8) && sizes.is_multiple_of(4) && (12..=21).contains(&lg_page)).then(|| 1 << lg_page)
-}
-
-/// `mi_version` returns a constant: on x86-64 its code is `mov eax, <number>; ret`. Up to 999 the number is one digit
-/// each of major, minor and patch (`include/mimalloc.h`, MI_MALLOC_VERSION), above two digits for minor and patch.
-fn mimalloc_version<S: Source + ?Sized>(reader: &Reader<'_, '_, S>, traces: &Traces) -> Option<BString> {
-    if reader.elf.ident.machine != Machine::X86_64 || reader.elf.ident.class != Class::Elf64 {
-        return None;
-    }
-    let code = reader.bytes_at(traces.mimalloc_version?, 16)?;
-    let code = code.strip_prefix(b"\xf3\x0f\x1e\xfa").unwrap_or(&code);
-    let [0xb8, number @ .., 0xc3] = code.get(..6)? else { return None };
-    let number = u32::from_le_bytes(number.try_into().ok()?);
-    let (major, minor, patch) = match number {
-        100..=999 => (number / 100, number / 10 % 10, number % 10),
-        10_000..=99_999 => (number / 10_000, number / 100 % 100, number % 100),
-        _ => return None,
-    };
-    Some(format!("{major}.{minor}.{patch}").into())
 }
 
 /// The distinct lines of `.comment`.

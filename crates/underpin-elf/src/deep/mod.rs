@@ -1,5 +1,6 @@
 //! How the deep facts are read: one module per kind of table, put together here.
 
+mod allocators;
 mod count;
 mod harden;
 mod identify;

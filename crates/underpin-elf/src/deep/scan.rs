@@ -1,5 +1,9 @@
 //! Looks for texts in the read-only data: what is left to tell of a library when the symbols are stripped.
 //!
+//! A text proves nothing by itself: any file may mention it. Where one was found, the other texts that come with the same
+//! allocator are looked for, and where its symbols are stripped both together are a proof (`identify`). What stands in an
+//! ELF file that is embedded in the data belongs to that file, and is passed over.
+//!
 //! Bounded: at most [`LIMIT`] bytes are read, in pieces of constant size. The texts searched for are put together at
 //! run time, so that this program does not find them in itself.
 
@@ -49,7 +53,9 @@ fn gperftools(text: &[u8]) -> Option<Option<BString>> {
 
 /// The search list for one byte order.
 fn needles(endian: Endian) -> Vec<Needle> {
-    use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Snmalloc, Tcmalloc};
+    use AllocatorKind::{
+        Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, PartitionAlloc, Ptmalloc, Snmalloc, Tcmalloc,
+    };
     let allocator = Subject::Allocator;
     let text = |head: u8, tail: &str, subject, judge| Needle { head, tail: tail.into(), subject, judge };
     vec![
@@ -63,6 +69,7 @@ fn needles(endian: Endian) -> Vec<Needle> {
         text(b'T', "CMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", allocator(Tcmalloc), always),
         text(b'g', "perftools ", allocator(Tcmalloc), gperftools),
         text(b'F', "ailed to initialise snmalloc", allocator(Snmalloc), always),
+        text(b'p', "artition_alloc/partitions", allocator(PartitionAlloc), always),
         text(b'/', "rustc/", Subject::Language(Language::Rust), rust_path),
         Needle {
             head: head_of(endian, 1),
@@ -70,8 +77,70 @@ fn needles(endian: Endian) -> Vec<Needle> {
             subject: allocator(MuslMallocng),
             judge: always,
         },
+        // `small_cnt_tab` of the same file: blocks in a group, for the nine smallest classes.
+        Needle { head: 30, tail: GROUPS.to_vec(), subject: allocator(MuslMallocng), judge: always },
         Needle { head: 32, tail: bins(), subject: allocator(MuslOldmalloc), judge: always },
     ]
+}
+
+/// mallocng's table of group sizes behind its first byte (`mallocng/malloc.c`).
+const GROUPS: [u8; 26] =
+    [30, 30, 31, 15, 15, 20, 10, 10, 31, 15, 7, 25, 12, 6, 21, 10, 5, 18, 8, 4, 31, 15, 7, 28, 14, 6];
+
+/// Texts that stand together in an allocator's code, and how many of them must be there to count as a second trace: names
+/// of options and messages that nobody has a reason to repeat. Each ends with a zero byte, as texts in C do, but those of
+/// PartitionAlloc, which are beginnings.
+fn pool(kind: AllocatorKind) -> Option<(&'static str, usize, &'static [&'static [u8]])> {
+    match kind {
+        AllocatorKind::Jemalloc => Some((
+            "names of jemalloc's options",
+            4,
+            &[b"muzzy_decay_ms\0", b"percpu_arena\0", b"metadata_thp\0", b"oversize_threshold\0", b"lg_tcache_max\0"],
+        )),
+        AllocatorKind::Mimalloc => Some((
+            "names of mimalloc's options",
+            4,
+            &[
+                b"reserve_huge_os_pages\0",
+                b"use_numa_nodes\0",
+                b"max_warnings\0",
+                b"destroy_on_exit\0",
+                b"limit_os_alloc\0",
+            ],
+        )),
+        AllocatorKind::Tcmalloc => Some((
+            "names of tcmalloc's variables",
+            3,
+            &[
+                b"TCMALLOC_RELEASE_RATE\0",
+                b"TCMALLOC_HEAP_LIMIT_MB\0",
+                b"TCMALLOC_TRANSFER_NUM_OBJ\0",
+                b"TCMALLOC_SKIP_SBRK\0",
+            ],
+        )),
+        AllocatorKind::Ptmalloc => Some((
+            "messages of glibc's malloc",
+            3,
+            &[
+                b"double free or corruption (!prev)\0",
+                b"munmap_chunk(): invalid pointer\0",
+                b"malloc(): unsorted double linked list corrupted\0",
+                b"corrupted size vs. prev_size\0",
+            ],
+        )),
+        AllocatorKind::PartitionAlloc => Some((
+            "names of PartitionAlloc's figures",
+            4,
+            &[
+                b"PartitionAlloc.Partitions.",
+                b"PartitionAlloc.Fragmentation.",
+                b"PartitionAlloc.MaxCommittedSize.",
+                b"PartitionAlloc.AddressSpace.",
+                b"PartitionAlloc.BRPQuarantined",
+            ],
+        )),
+        _ => None,
+    }
 }
 
 fn head_of(endian: Endian, first: u8) -> u8 {
@@ -109,12 +178,54 @@ pub(crate) fn run<S: Source + ?Sized>(
             (needle, finder)
         })
         .collect();
+    let ranges = ranges(elf, sections);
+    let cut_off = pieces(window, &ranges, |buffer| {
+        needles.iter().for_each(|(needle, finder)| search(buffer, needle, finder, traces));
+        if traces.git_version.is_none() {
+            traces.git_version = git_version(buffer);
+        }
+        if traces.plain_version.is_none() {
+            traces.plain_version = plain_version(buffer);
+        }
+    })?;
+    second_traces(window, &ranges, traces)?;
+    Ok(cut_off)
+}
+
+/// Looks for the texts that come with an allocator of which nothing but one trace is known.
+fn second_traces<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    ranges: &[(u64, u64)],
+    traces: &mut Traces,
+) -> Result<(), ElfError> {
+    for kind in traces.unproven_allocators() {
+        let Some((what, enough, texts)) = pool(kind) else { continue };
+        let finders: Vec<Finder<'_>> = texts.iter().map(|text| Finder::new(text)).collect();
+        let mut seen = vec![false; finders.len()];
+        pieces(window, ranges, |buffer| {
+            for (finder, seen) in finders.iter().zip(&mut seen) {
+                *seen |= finder.find(buffer).is_some();
+            }
+        })?;
+        if seen.iter().filter(|seen| **seen).count() >= enough {
+            traces.note(Subject::Allocator(kind), Evidence::Names(what.into()));
+        }
+    }
+    Ok(())
+}
+
+/// Reads ranges piece by piece, embedded ELF files left out; returns whether that ended at the limit.
+fn pieces<S: Source + ?Sized>(
+    window: &Window<'_, S>,
+    ranges: &[(u64, u64)],
+    mut look: impl FnMut(&[u8]),
+) -> Result<bool, ElfError> {
     // Sections may overlap in a malformed file: twice its size is enough for any other.
     let mut left = LIMIT.min(window.len().saturating_mul(2));
     let mut buffer = Vec::new();
-    for (start, size) in ranges(elf, sections) {
-        let end = start.saturating_add(size).min(window.len());
-        let mut at = start;
+    for (start, size) in ranges {
+        let end = start.saturating_add(*size).min(window.len());
+        let (mut at, mut embedded_until) = (*start, 0);
         while at < end {
             let size = (end - at).min(PIECE);
             if size > left {
@@ -123,17 +234,46 @@ pub(crate) fn run<S: Source + ?Sized>(
             left -= size;
             buffer.resize(usize::try_from(size).unwrap_or(0), 0);
             window.fill(at, &mut buffer, "the read-only data")?;
-            needles.iter().for_each(|(needle, finder)| search(&buffer, needle, finder, traces));
-            if traces.git_version.is_none() {
-                traces.git_version = git_version(&buffer);
-            }
-            if traces.plain_version.is_none() {
-                traces.plain_version = plain_version(&buffer);
-            }
+            blank_embedded(&mut buffer, at, &mut embedded_until);
+            look(&buffer);
             at += if size == PIECE { PIECE - OVERLAP } else { size };
         }
     }
     Ok(false)
+}
+
+/// Overwrites what belongs to ELF files embedded in the data. `at` is where the buffer stands in the file, `until` the end
+/// of the embedded file that reaches furthest.
+fn blank_embedded(buffer: &mut [u8], at: u64, until: &mut u64) {
+    let magic = [0x7f, b'E', b'L', b'F'];
+    let inside = |until: u64| usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
+    let mut from = inside(*until).min(buffer.len());
+    buffer[..from].fill(0);
+    while let Some(found) = buffer.get(from..).and_then(|rest| rest.find(magic)) {
+        let start = from + found;
+        let size = buffer.get(start..).and_then(embedded_size).filter(|_| at + start as u64 > 0);
+        let end = size.map_or(start + magic.len(), |size| {
+            *until = (at + start as u64).saturating_add(size).max(*until);
+            inside(*until).min(buffer.len())
+        });
+        if size.is_some() {
+            buffer[start..end].fill(0);
+        }
+        from = end;
+    }
+}
+
+/// How many bytes an ELF file has that begins here, by its section headers, which stand at its end; those of 64 bits in
+/// little-endian order, which is what is embedded in practice. `None` where it is no such file.
+fn embedded_size(bytes: &[u8]) -> Option<u64> {
+    let number = |at: usize, size: usize| {
+        let bytes = bytes.get(at..at + size)?;
+        Some(bytes.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))
+    };
+    let identified = bytes.get(4..7)? == [2, 1, 1] && number(0x14, 4)? == 1 && number(0x34, 2)? == 64;
+    let sections = number(0x28, 8)?.checked_add(number(0x3a, 2)? * number(0x3c, 2)?)?;
+    // The program headers of a file that was stripped of its sections stand behind its header, and the rest is not told.
+    identified.then(|| sections.max(64 + 56 * number(0x38, 2).unwrap_or(0)))
 }
 
 /// jemalloc's version is made by `git describe --long --abbrev=40`: `5.3.0-0-g` and 40 hexadecimal digits.
@@ -180,6 +320,9 @@ fn search(bytes: &[u8], needle: &Needle, finder: &Finder<'_>, traces: &mut Trace
 
 fn evidence(needle: &Needle, text: &[u8]) -> Evidence {
     match needle.subject {
+        Subject::Allocator(AllocatorKind::MuslMallocng) if text.starts_with(&[30, 30, 30]) => {
+            Evidence::Table("group sizes of mallocng".into())
+        }
         Subject::Allocator(AllocatorKind::MuslMallocng) => Evidence::Table("size classes of mallocng".into()),
         Subject::Allocator(AllocatorKind::MuslOldmalloc) => Evidence::Table("bins of oldmalloc".into()),
         _ => Evidence::Text(text.trim_end_with(|last| last == '\0').into()),

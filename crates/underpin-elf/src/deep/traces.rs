@@ -48,6 +48,23 @@ pub(crate) struct Finding {
     pub version: Option<BString>,
 }
 
+impl Finding {
+    /// Whether a symbol or the file's own name says so, which is proof by itself.
+    pub(crate) fn is_defined(&self) -> bool {
+        self.evidence.iter().any(|piece| matches!(piece, Evidence::Defines(_) | Evidence::Soname(_)))
+    }
+
+    /// Whether two traces say so that do not depend on each other: texts, names, tables and notes are one each, but for
+    /// tables, which nobody repeats in prose.
+    pub(crate) fn has_two_traces(&self) -> bool {
+        let any = |wanted: fn(&Evidence) -> bool| usize::from(self.evidence.iter().any(wanted));
+        let tables = self.evidence.iter().filter(|piece| matches!(piece, Evidence::Table(_))).count();
+        let text = any(|piece| matches!(piece, Evidence::Text(_)));
+        let names = any(|piece| matches!(piece, Evidence::Names(_)));
+        tables + text + names + any(|piece| matches!(piece, Evidence::Note(_))) >= 2
+    }
+}
+
 /// What a symbol table entry says besides its name.
 pub(crate) struct Seen {
     pub defined: bool,
@@ -76,7 +93,36 @@ pub(crate) struct Traces {
     pub plain_version: Option<BString>,
     /// Size in bytes of jemalloc's table of page size classes: it depends on the page size.
     pub jemalloc_pages: Option<u64>,
+    /// Where `malloc` is, if the file defines it.
+    pub malloc: Option<Vaddr>,
+    /// Where the other names are under which an allocator may have defined `malloc`.
+    pub malloc_aliases: Vec<(MallocAlias, Vaddr)>,
+    /// jemalloc defines `malloc` without a prefix.
+    pub plain_jemalloc: bool,
+    /// jemalloc has the prefix that Rust's bindings give it.
+    pub rust_jemalloc: bool,
 }
+
+/// Whose `malloc` a second name of it gives away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MallocAlias {
+    /// The C library's.
+    Libc,
+    /// An allocator's.
+    Of(AllocatorKind),
+}
+
+/// Names that stand at the address of `malloc` where the file's `malloc` is that allocator's: glibc's `__libc_malloc`
+/// (`malloc/malloc.c`), musl's `default_malloc` (`src/malloc/lite_malloc.c`), the functions that mimalloc and gperftools
+/// make `malloc` an alias of, jemalloc's where it has a prefix.
+const MALLOC_ALIASES: &[(&str, MallocAlias)] = &[
+    ("__libc_malloc", MallocAlias::Libc),
+    ("default_malloc", MallocAlias::Libc),
+    ("__simple_malloc", MallocAlias::Libc),
+    ("mi_malloc", MallocAlias::Of(AllocatorKind::Mimalloc)),
+    ("tc_malloc", MallocAlias::Of(AllocatorKind::Tcmalloc)),
+    ("je_malloc", MallocAlias::Of(AllocatorKind::Jemalloc)),
+];
 
 /// Pieces of evidence kept per subject.
 const EVIDENCE: usize = 4;
@@ -113,6 +159,7 @@ const DEFINED: &[(&str, Subject)] = {
         ("mallocx", Allocator(Jemalloc)),
         ("je_mallctl", Allocator(Jemalloc)),
         ("je_arena_boot", Allocator(Jemalloc)),
+        ("_rjem_malloc", Allocator(Jemalloc)),
         ("_rjem_mallctl", Allocator(Jemalloc)),
         ("_rjem_mallocx", Allocator(Jemalloc)),
         ("_rjem_je_arena_boot", Allocator(Jemalloc)),
@@ -281,6 +328,10 @@ enum Meaning {
     Loader,
     MimallocVersion,
     JemallocPages,
+    PlainJemalloc,
+    RustJemalloc,
+    Malloc,
+    Alias(MallocAlias),
 }
 
 static MEANINGS: LazyLock<HashMap<&'static [u8], Vec<Meaning>>> = LazyLock::new(|| {
@@ -300,6 +351,11 @@ static MEANINGS: LazyLock<HashMap<&'static [u8], Vec<Meaning>>> = LazyLock::new(
     for name in ["je_sz_pind2sz_tab", "_rjem_je_sz_pind2sz_tab", "sz_pind2sz_tab"] {
         add(name, Meaning::JemallocPages);
     }
+    add("mallocx", Meaning::PlainJemalloc);
+    add("_rjem_malloc", Meaning::RustJemalloc);
+    add("_rjem_mallocx", Meaning::RustJemalloc);
+    add("malloc", Meaning::Malloc);
+    MALLOC_ALIASES.iter().for_each(|(name, alias)| add(name, Meaning::Alias(*alias)));
     table
 });
 
@@ -330,6 +386,13 @@ impl Traces {
             Meaning::Loader if seen.defined => self.loader = Some(name.into()),
             Meaning::MimallocVersion if seen.defined => self.mimalloc_version = Some(seen.value),
             Meaning::JemallocPages if seen.defined => self.jemalloc_pages = Some(seen.size),
+            Meaning::PlainJemalloc if seen.defined => self.plain_jemalloc = true,
+            Meaning::RustJemalloc if seen.defined => self.rust_jemalloc = true,
+            Meaning::Malloc if seen.defined => self.malloc = Some(seen.value),
+            // A handful of names, so a handful of entries; the dynamic and the static table have them both.
+            Meaning::Alias(alias) if seen.defined && self.malloc_aliases.len() < 64 => {
+                self.malloc_aliases.push((alias, seen.value));
+            }
             _ => {}
         }
     }
@@ -353,6 +416,16 @@ impl Traces {
         if finding.evidence.len() < EVIDENCE && !finding.evidence.contains(&evidence) {
             finding.evidence.push(evidence);
         }
+    }
+
+    /// The allocators that nothing but texts and tables speak for.
+    pub(crate) fn unproven_allocators(&self) -> Vec<AllocatorKind> {
+        let found = self.findings.iter().filter(|(_, finding)| !finding.is_defined());
+        let kind = |(subject, _): (&Subject, &Finding)| match subject {
+            Subject::Allocator(kind) => Some(*kind),
+            _ => None,
+        };
+        found.filter_map(kind).collect()
     }
 
     /// Adds a version, unless one is known.

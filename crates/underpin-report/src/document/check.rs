@@ -60,10 +60,14 @@ pub struct FileRecord {
     pub interpreter: Option<Raw>,
     /// The C library inside it or expected by it.
     pub libc: Option<LibcRecord>,
-    /// The allocator that serves the program.
+    /// The allocator behind `malloc`; in a program that never calls it, the only one.
     pub allocator: AllocatorRecord,
+    /// Every allocator that serves the program, with whom; the first is the one above.
+    pub served_by: Vec<AllocatorRecord>,
     /// Allocators whose code is in the file.
     pub allocators: Vec<PartRecord>,
+    /// Allocators that the file only mentions, in texts; nothing shows that they serve it.
+    pub allocator_hints: Vec<PartRecord>,
     /// Languages that left traces, C excepted.
     pub languages: Vec<PartRecord>,
     /// No symbol table: what is said rests on dynamic symbols, notes and text.
@@ -105,6 +109,37 @@ pub struct AllocatorRecord {
     /// The library that brings it: a soname, or the name of the C library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<Raw>,
+    /// Whom it serves.
+    pub serves: AllocatorServes,
+    /// What tells so.
+    pub evidence: Vec<String>,
+}
+
+/// Whom an allocator serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocatorServes {
+    /// Whoever calls `malloc`: C, C++ and what is built on them.
+    #[default]
+    Malloc,
+    /// The program's Rust code.
+    Rust,
+    /// The program's Go code.
+    Go,
+    /// Code that calls it by names of its own.
+    OwnNames,
+}
+
+impl AllocatorServes {
+    /// Whom, before a colon.
+    const fn word(self) -> &'static str {
+        match self {
+            AllocatorServes::Malloc => "C",
+            AllocatorServes::Rust => "Rust",
+            AllocatorServes::Go => "Go",
+            AllocatorServes::OwnNames => "by its own names",
+        }
+    }
 }
 
 /// Where an allocator comes from.
@@ -128,15 +163,39 @@ impl AllocatorRecord {
     pub fn words(&self) -> Option<String> {
         let library = || self.library.as_ref().map_or_else(|| "the C library".to_owned(), Raw::to_string);
         let name = self.name.as_deref();
-        match self.origin {
-            AllocatorOrigin::InFile => Some(format!("{}, inside the file", name.unwrap_or("its own"))),
-            AllocatorOrigin::NeededLibrary => Some(format!("{}, brought by {}", name.unwrap_or("its own"), library())),
-            AllocatorOrigin::Libc => Some(match name {
+        let place = match self.origin {
+            AllocatorOrigin::InFile => match name {
+                Some(name) => format!("{name}, inside the file"),
+                None => "its own allocator".to_owned(),
+            },
+            AllocatorOrigin::NeededLibrary => match name {
+                Some(name) => format!("{name}, brought by {}", library()),
+                None => format!("the malloc of {}", library()),
+            },
+            AllocatorOrigin::Libc => match name {
                 Some(name) => format!("{name}, loaded with {}", library()),
                 None => format!("that of {}", library()),
-            }),
-            AllocatorOrigin::Unknown => name.map(str::to_owned),
-        }
+            },
+            AllocatorOrigin::Unknown => return name.map(str::to_owned),
+        };
+        // That a C library brings its malloc needs no proof.
+        let first = self.evidence.first().filter(|_| self.origin != AllocatorOrigin::Libc);
+        Some(first.map_or_else(|| place.clone(), |evidence| format!("{place} ({evidence})")))
+    }
+}
+
+impl FileRecord {
+    /// Every allocator with whom it serves, in words; `None` where nothing is known.
+    #[must_use]
+    pub fn allocator_words(&self) -> Option<String> {
+        let [_, _, ..] = self.served_by.as_slice() else { return self.allocator.words() };
+        let one = |record: &AllocatorRecord| {
+            let words = record.words()?;
+            let import = record.evidence.first().filter(|_| record.origin == AllocatorOrigin::Libc);
+            let import = import.map_or_else(String::new, |evidence| format!(" ({evidence})"));
+            Some(format!("{}: {words}{import}", record.serves.word()))
+        };
+        Some(self.served_by.iter().filter_map(one).collect::<Vec<_>>().join("; "))
     }
 }
 

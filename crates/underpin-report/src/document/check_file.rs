@@ -1,20 +1,22 @@
 //! What a file itself is, as records: linkage, C library, allocator, languages, hardening.
 
 use super::check::{
-    AllocatorOrigin, AllocatorRecord, FileRecord, HardeningRecord, HardeningState, LibcRecord, PartRecord,
+    AllocatorOrigin, AllocatorRecord, AllocatorServes, FileRecord, HardeningRecord, HardeningState, LibcRecord,
+    PartRecord,
 };
 use super::check_from::CheckInput;
 use crate::bytes::Raw;
 use crate::units::count;
 use underpin_elf::{
-    AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcKind, LibcPlacement, Linkage,
-    Relro, StackProtection,
+    Allocator, AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcKind, LibcPlacement,
+    Linkage, Relro, StackProtection,
 };
 use underpin_resolve::compat;
 
 /// The record of the program's file.
-pub(super) fn file_record(input: &CheckInput<'_>, allocator: &compat::AllocatorFinding) -> FileRecord {
+pub(super) fn file_record(input: &CheckInput<'_>, allocators: &[compat::AllocatorFinding]) -> FileRecord {
     let (ident, identity) = (&input.elf.ident, &input.details.identity);
+    let served_by: Vec<AllocatorRecord> = allocators.iter().map(allocator_record).collect();
     FileRecord {
         machine: ident.machine.to_string(),
         class_bits: match ident.class {
@@ -34,16 +36,10 @@ pub(super) fn file_record(input: &CheckInput<'_>, allocator: &compat::AllocatorF
             inside: libc.placement == LibcPlacement::Inside,
             evidence: evidence(&libc.evidence),
         }),
-        allocator: allocator_record(allocator),
-        allocators: identity
-            .allocators
-            .iter()
-            .map(|part| PartRecord {
-                name: allocator_name(part.kind).to_owned(),
-                version: part.version.as_ref().map(Raw::from),
-                evidence: evidence(&part.evidence),
-            })
-            .collect(),
+        allocator: served_by.first().cloned().unwrap_or_default(),
+        served_by,
+        allocators: parts(&identity.allocators),
+        allocator_hints: parts(&identity.allocator_hints),
         languages: identity
             .languages
             .iter()
@@ -57,6 +53,15 @@ pub(super) fn file_record(input: &CheckInput<'_>, allocator: &compat::AllocatorF
         build_id: input.details.notes.build_id.as_ref().map(ToString::to_string),
         hardening: hardening(&input.details.hardening, identity.linkage),
     }
+}
+
+fn parts(allocators: &[Allocator]) -> Vec<PartRecord> {
+    let record = |part: &Allocator| PartRecord {
+        name: allocator_name(part.kind).to_owned(),
+        version: part.version.as_ref().map(Raw::from),
+        evidence: evidence(&part.evidence),
+    };
+    allocators.iter().map(record).collect()
 }
 
 fn evidence(evidence: &[Evidence]) -> Vec<String> {
@@ -84,6 +89,7 @@ const fn allocator_name(kind: AllocatorKind) -> &'static str {
         AllocatorKind::Mimalloc => "mimalloc",
         AllocatorKind::Tcmalloc => "tcmalloc",
         AllocatorKind::Snmalloc => "snmalloc",
+        AllocatorKind::PartitionAlloc => "PartitionAlloc",
         AllocatorKind::GoRuntime => "Go's runtime",
     }
 }
@@ -105,7 +111,14 @@ fn allocator_record(finding: &compat::AllocatorFinding) -> AllocatorRecord {
         compat::AllocatorOrigin::Libc { libc } => (AllocatorOrigin::Libc, Some(Raw::from(libc.to_string().as_str()))),
         compat::AllocatorOrigin::Unknown => (AllocatorOrigin::Unknown, None),
     };
-    AllocatorRecord { name: finding.kind.map(|kind| allocator_name(kind).to_owned()), origin, library }
+    let serves = match finding.serves {
+        compat::Served::Malloc => AllocatorServes::Malloc,
+        compat::Served::Rust => AllocatorServes::Rust,
+        compat::Served::Go => AllocatorServes::Go,
+        compat::Served::OwnNames => AllocatorServes::OwnNames,
+    };
+    let name = finding.kind.map(|kind| allocator_name(kind).to_owned());
+    AllocatorRecord { name, origin, library, serves, evidence: finding.evidence.clone() }
 }
 
 /// The hardening facts in the order of their weight. What only newer processors enforce is named where it is there.

@@ -47,7 +47,7 @@ impl CheckDocument {
         CheckDocument {
             schema: SchemaTag::new(),
             program: Raw::from(input.program),
-            file: file_record(input, &compat.allocator),
+            file: file_record(input, &compat.allocators),
             companions: input.companions.iter().map(Raw::from).collect(),
             floors: compat.floors.versions.iter().map(FloorRecord::from).collect(),
             hidden: compat.floors.hidden.iter().map(HiddenRecord::from).collect(),

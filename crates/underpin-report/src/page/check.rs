@@ -85,7 +85,7 @@ fn file_table(file: &FileRecord) -> Table {
         }
         None => row("C library", vec![Span::fixed(Role::Dim, "not recognised")]),
     }
-    if let Some(words) = file.allocator.words() {
+    if let Some(words) = file.allocator_words() {
         row("allocator", vec![Span::new(Role::Plain, words)]);
     }
     for (name, parts) in [("allocators inside", &file.allocators), ("languages", &file.languages)] {

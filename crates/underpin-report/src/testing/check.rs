@@ -40,8 +40,10 @@ fn file() -> FileRecord {
         allocator: AllocatorRecord {
             name: Some("jemalloc".to_owned()),
             origin: AllocatorOrigin::InFile,
-            library: None,
+            ..AllocatorRecord::default()
         },
+        served_by: Vec::new(),
+        allocator_hints: Vec::new(),
         allocators: vec![PartRecord {
             name: "jemalloc".to_owned(),
             version: Some("5.99.0".into()),

@@ -56,7 +56,7 @@ pub(super) fn file_lines(file: &FileRecord, view: &View) -> Text {
         None => row("loader", &[Span::fixed(Role::Plain, "none")]),
     }
     row("C library", &libc_spans(file));
-    if let Some(words) = file.allocator.words() {
+    if let Some(words) = file.allocator_words() {
         row("allocator", &[Span::new(Role::Plain, words)]);
     }
     let hardening = hardening_spans(file, view);

@@ -48,11 +48,20 @@ impl ObjectFacts {
             kernel: kernel(details),
             x86_level: details.notes.properties.x86_isa_needed.and_then(IsaLevels::highest),
             libc_inside: inside.map(|libc| libc.kind),
-            allocators: identity.allocators.iter().map(|allocator| allocator.kind).collect(),
+            allocators: identity.allocators.clone(),
+            defines_malloc: identity.exports_malloc
+                || (linkage.is_static() && identity.allocation_defined.iter().any(|name| name == "malloc")),
+            imports_malloc: imported(identity),
             static_hazards: static_hazards(details, inside.map(|libc| libc.kind)),
             toolchain: toolchain(identity),
         })
     }
+}
+
+/// `malloc` itself where it is imported, or else the first of its family.
+fn imported(identity: &Identity) -> Option<BString> {
+    let imported = &identity.allocation_imported;
+    imported.iter().find(|name| *name == "malloc").or_else(|| imported.first()).cloned()
 }
 
 fn version_need(need: &underpin_elf::VersionNeed) -> VersionNeed {

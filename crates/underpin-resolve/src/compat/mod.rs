@@ -20,7 +20,7 @@ mod verdict;
 mod version;
 
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
-pub use allocator::{AllocatorFinding, AllocatorOrigin, allocator_of};
+pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
 };
@@ -28,7 +28,7 @@ pub use from_elf::NotAProgram;
 pub use judge::judge;
 pub use platform::{Arch, LibcFamily};
 pub use select::UnknownSystem;
-pub use subject::{NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
+pub use subject::{MallocProvider, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
 pub use verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
 pub use version::{Number, VersionName};
@@ -42,8 +42,8 @@ pub struct Compat {
     pub floors: Floors,
     /// The C library that the program stands on, as far as its file tells.
     pub libc: Option<LibcFamily>,
-    /// Which allocator serves it.
-    pub allocator: AllocatorFinding,
+    /// Which allocators serve it, that of `malloc` first; none where the file does not tell.
+    pub allocators: Vec<AllocatorFinding>,
     /// One verdict for each system asked about, in the order asked.
     pub systems: Vec<SystemVerdict>,
     /// The answer to a limit on glibc, where one was given.
@@ -120,7 +120,7 @@ fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, a
     let advice = advice::advise(subject, &floors, aimed_at, max_glibc);
     Compat {
         libc: subject.libc(),
-        allocator: allocator_of(subject),
+        allocators: allocators_of(subject),
         max_glibc: max_glibc.map(|max| gate(&floors, max)),
         systems: systems.into_iter().map(|(_, verdict)| verdict).collect(),
         advice,

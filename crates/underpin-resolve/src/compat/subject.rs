@@ -7,7 +7,7 @@ use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
-use underpin_elf::{AllocatorKind, IsaLevel, LibcKind, Linkage, Machine};
+use underpin_elf::{Allocator, AllocatorKind, IsaLevel, LibcKind, Linkage, Machine};
 
 /// A program and what travels with it.
 #[derive(Clone, Debug)]
@@ -16,13 +16,27 @@ pub struct Subject {
     pub program: ObjectFacts,
     /// Objects that are shipped beside it: their needs count too, and their sonames are not asked of the target.
     pub companions: Vec<ObjectFacts>,
+    /// The objects with a `malloc` that the program's loader would load here, in its order; empty where that was not
+    /// looked at.
+    pub mallocs: Vec<MallocProvider>,
+}
+
+/// An object with a `malloc`, in the place where a loader has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MallocProvider {
+    /// Its soname, or the last part of its path.
+    pub soname: BString,
+    /// The object that needs it; the variable where it is preloaded.
+    pub needed_by: BString,
+    /// The allocator whose code is in it, where that is known.
+    pub kind: Option<AllocatorKind>,
 }
 
 impl Subject {
     /// A program that travels alone.
     #[must_use]
     pub fn alone(program: ObjectFacts) -> Subject {
-        Subject { program, companions: Vec::new() }
+        Subject { program, companions: Vec::new(), mallocs: Vec::new() }
     }
 
     /// All objects, the program first.
@@ -75,7 +89,11 @@ pub struct ObjectFacts {
     /// The C library whose code is in the file.
     pub libc_inside: Option<LibcKind>,
     /// The allocators whose code is in the file, the C library's own included.
-    pub allocators: Vec<AllocatorKind>,
+    pub allocators: Vec<Allocator>,
+    /// It defines `malloc` for other objects, or as a static file for itself.
+    pub defines_malloc: bool,
+    /// The first function of malloc's family that it imports.
+    pub imports_malloc: Option<BString>,
     /// Calls of libc that a static glibc cannot serve without files of the same glibc.
     pub static_hazards: Vec<StaticHazard>,
     /// What the file was compiled from, where it tells; chooses the advice.
@@ -101,6 +119,8 @@ impl ObjectFacts {
             x86_level: None,
             libc_inside: None,
             allocators: Vec::new(),
+            defines_malloc: false,
+            imports_malloc: None,
             static_hazards: Vec::new(),
             toolchain: Toolchain::Unknown,
         }

@@ -145,7 +145,7 @@ fn what_travels_along_is_not_asked_of_the_target_but_its_own_needs_are() {
     library.version_needs = vec![need("libc.so.6", "GLIBC_2.38", &["strlcpy"])];
     let mut facts = program(GLIBC_LOADER, &["libfoo.so.7", "libc.so.6"]);
     facts.version_needs = vec![need("libfoo.so.7", "FOO_1.0", &["foo"]), need("libc.so.6", "GLIBC_2.14", &["memcpy"])];
-    let subject = Subject { program: facts, companions: vec![library] };
+    let subject = Subject { companions: vec![library], ..Subject::alone(facts) };
     let compat = check(&subject, &[system("debian12"), system("debian13")], None);
     assert_eq!(missing_versions(&compat.systems[0]), [("libc.so.6".to_owned(), "GLIBC_2.38".to_owned())]);
     assert_eq!(compat.systems[1].verdict, Verdict::Runs);

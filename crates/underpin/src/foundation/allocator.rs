@@ -21,6 +21,9 @@ pub fn on_allocator(
     let word = under.wrapper.first().or(command.words().first()).map(OsString::as_os_str).unwrap_or_default();
     let program = Program::find(word, variable(OsStr::new("PATH")).as_deref())?;
     let prepared = prepare(allocator, &program, &Store::usual_places(), |name| variable(OsStr::new(name)))?;
+    for remainder in prepared.remainders() {
+        crate::screen::note(&format!("{}: {remainder}", allocator.label));
+    }
     let changes = prepared.changes(0, Inherit::Follow, false, variable);
     Ok(BenchVariant {
         name: allocator.label.clone(),

@@ -70,7 +70,7 @@ impl CheckPlan {
             }
             companions.extend(found);
         }
-        let subject = Subject { program: program.facts.clone(), companions };
+        let subject = Subject { companions, ..Subject::alone(program.facts.clone()) };
         let systems = table.systems.iter().collect();
         let path = path.to_owned();
         Ok(CheckPlan {

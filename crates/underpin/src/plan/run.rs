@@ -63,7 +63,7 @@ impl Become {
 }
 
 fn remarks(prepared: &Prepared, args: &RunArgs) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks = prepared.remainders();
     if args.verbose {
         remarks.push(format!("malloc is that of {}", prepared.description));
     }
