@@ -1,7 +1,9 @@
 //! One connection: connecting, sending the prepared bytes, reading the answer, within a time.
 //!
-//! A connection that the server closed while it was idle is opened again once, as every client does; the time that this
-//! takes belongs to the request. No request is sent twice where a byte of an answer had come.
+//! A request on a kept connection that closes before a byte of an answer is sent again once, as RFC 9112, section 9.3.1,
+//! allows where the server may have closed it while it was idle. It may also have dropped the request, which cannot be
+//! told apart from here: so the answer says that it was the second try ([`Answer::sent_again`]), and the time of both
+//! belongs to the request. Only idempotent methods (RFC 9110, section 9.2.2) are sent again.
 
 use crate::answer::AnswerReader;
 use crate::answer::Malformed;
@@ -116,6 +118,17 @@ pub(crate) struct Connection {
     deadline: Deadline,
 }
 
+/// A good answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Its status, below 400.
+    pub status: u16,
+    /// Its bytes.
+    pub bytes: u64,
+    /// It came on a second try.
+    pub sent_again: bool,
+}
+
 /// How one try to send a request and read its answer ended.
 enum Attempt {
     Failed(Failure),
@@ -150,27 +163,33 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a request at `now` and reads its answer; the bytes of the answer.
-    pub(crate) async fn exchange(&mut self, request: &Request, now: Instant) -> Result<u64, Failure> {
+    /// Sends a request at `now` and reads its answer. With a failure: whether that was of a second try.
+    pub(crate) async fn exchange(&mut self, request: &Request, now: Instant) -> Result<Answer, (Failure, bool)> {
         self.deadline.at = now + self.timeout;
         let reused = self.stream.is_some();
-        self.connect().await?;
+        self.connect().await.map_err(|failure| (failure, false))?;
         let mut attempt = self.attempt(request).await;
-        if reused && matches!(attempt, Err(Attempt::Stale)) {
+        let sent_again = reused && request.is_idempotent() && matches!(attempt, Err(Attempt::Stale));
+        if sent_again {
             self.stream = None;
-            self.connect().await?;
+            self.connect().await.map_err(|failure| (failure, true))?;
             attempt = self.attempt(request).await;
         }
         let (status, bytes) = attempt.map_err(|attempt| {
             self.stream = None;
-            match attempt {
+            let failure = match attempt {
                 Attempt::Failed(failure) => failure,
                 Attempt::Stale => {
                     Failure::Broken(Broken::Malformed(Malformed("the connection was closed before an answer")))
                 }
-            }
+            };
+            (failure, sent_again)
         })?;
-        if status >= 400 { Err(Failure::Status(status)) } else { Ok(bytes) }
+        if status >= 400 {
+            Err((Failure::Status(status), sent_again))
+        } else {
+            Ok(Answer { status, bytes, sent_again })
+        }
     }
 
     /// The status and the bytes of the answer; leaves the stream only where it can be used again.

@@ -23,9 +23,9 @@ pub fn probe(request: &Request, timeout: Duration) -> Result<u16, Unanswered> {
     let target = Target::resolve(request.endpoint()).map_err(failed)?;
     runtime.block_on(async {
         match Connection::new(target, timeout).exchange(request, Instant::now()).await {
-            Ok(_) => Ok(200),
-            Err(Failure::Status(status)) => Ok(status),
-            Err(failure) => Err(Unanswered(failure.to_string())),
+            Ok(answer) => Ok(answer.status),
+            Err((Failure::Status(status), _)) => Ok(status),
+            Err((failure, _)) => Err(Unanswered(failure.to_string())),
         }
     })
 }

@@ -93,6 +93,11 @@ impl Request {
     }
 
     /// The answer has no body, whatever its headers say.
+    /// Whether it may be sent twice (RFC 9110, section 9.2.2).
+    pub(crate) fn is_idempotent(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+    }
+
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"
     }

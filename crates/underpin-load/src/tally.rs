@@ -3,6 +3,7 @@
 //! Every thread has a tally of its own; they are added up at the end, so nothing is shared while requests run.
 
 use crate::answer::Malformed;
+use crate::connection::Answer;
 use hdrhistogram::Histogram;
 use std::io;
 use std::time::{Duration, Instant};
@@ -116,6 +117,10 @@ pub struct LoadResult {
     pub answered: u64,
     /// How long the window was.
     pub window: Duration,
+    /// Requests that were due in the window and sent a second time, whatever came of it.
+    pub sent_again: u64,
+    /// Good answers, among `requests`, with a status of 3xx.
+    pub redirected: u64,
     /// Requests that were due in the window and failed.
     pub errors: ErrorCounts,
     /// Why the first of them failed, a clause; whose subject is the server.
@@ -149,6 +154,8 @@ pub(crate) struct Tally {
     pub(crate) latencies: Latencies,
     pub(crate) requests: u64,
     pub(crate) answered: u64,
+    pub(crate) sent_again: u64,
+    pub(crate) redirected: u64,
     pub(crate) errors: ErrorCounts,
     pub(crate) first_failure: Option<String>,
     pub(crate) unsent: u64,
@@ -166,6 +173,8 @@ impl Tally {
             latencies: Latencies::new(),
             requests: 0,
             answered: 0,
+            sent_again: 0,
+            redirected: 0,
             errors: ErrorCounts::default(),
             first_failure: None,
             unsent: 0,
@@ -176,20 +185,23 @@ impl Tally {
     }
 
     /// A request that was due at a moment has ended now.
-    pub(crate) fn note(&mut self, due: Instant, now: Instant, outcome: Result<u64, Failure>) {
+    pub(crate) fn note(&mut self, due: Instant, now: Instant, outcome: Result<Answer, (Failure, bool)>) {
         let counts = due >= self.from && due < self.until;
+        let again = outcome.as_ref().map_or_else(|(_, again)| *again, |answer| answer.sent_again);
+        self.sent_again += u64::from(counts && again);
         match outcome {
-            Ok(bytes) => {
+            Ok(answer) => {
                 if now >= self.from && now < self.until {
                     self.answered += 1;
-                    self.bytes += bytes;
+                    self.bytes += answer.bytes;
                 }
                 if counts {
                     self.requests += 1;
+                    self.redirected += u64::from(answer.status >= 300);
                     self.latencies.note(now - due);
                 }
             }
-            Err(failure) if counts => {
+            Err((failure, _)) if counts => {
                 match failure {
                     Failure::Connect(_) => self.errors.connect += 1,
                     Failure::Status(_) => self.errors.status += 1,
@@ -218,6 +230,8 @@ impl Tally {
         let mut sum = LoadResult {
             requests: 0,
             answered: 0,
+            sent_again: 0,
+            redirected: 0,
             window,
             errors: ErrorCounts::default(),
             first_failure: None,
@@ -231,6 +245,8 @@ impl Tally {
         for tally in tallies {
             sum.requests += tally.requests;
             sum.answered += tally.answered;
+            sum.sent_again += tally.sent_again;
+            sum.redirected += tally.redirected;
             sum.errors.connect += tally.errors.connect;
             sum.errors.status += tally.errors.status;
             sum.errors.broken += tally.errors.broken;
@@ -270,22 +286,27 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut tally = Tally::new(at(10), at(20));
-        tally.note(at(8), at(9), Ok(1));
-        tally.note(at(9), at(11), Ok(10));
-        tally.note(at(12), at(13), Ok(100));
-        tally.note(at(19), at(21), Ok(1000));
-        tally.note(at(20), at(21), Ok(1));
-        tally.note(at(9), at(10), Err(Failure::TimedOut));
-        tally.note(at(11), at(16), Err(Failure::TimedOut));
-        tally.note(at(12), at(13), Err(Failure::Status(503)));
+        let ok = |bytes| Ok(Answer { status: 200, bytes, sent_again: false });
+        tally.note(at(8), at(9), ok(1));
+        tally.note(at(9), at(11), ok(10));
+        tally.note(at(12), at(13), ok(100));
+        tally.note(at(19), at(21), ok(1000));
+        tally.note(at(20), at(21), ok(1));
+        tally.note(at(9), at(10), Err((Failure::TimedOut, false)));
+        tally.note(at(11), at(16), Err((Failure::TimedOut, false)));
+        tally.note(at(12), at(13), Err((Failure::Status(503), false)));
+        tally.note(at(9), at(11), Ok(Answer { status: 302, bytes: 0, sent_again: true }));
+        tally.note(at(12), at(13), Ok(Answer { status: 302, bytes: 0, sent_again: true }));
+        tally.note(at(12), at(13), Err((Failure::Status(500), true)));
         tally.never_sent(at(18));
         tally.never_sent(at(21));
         let sum = Tally::sum(vec![tally, Tally::new(at(10), at(20))], Duration::from_secs(10));
-        assert_eq!((sum.requests, sum.answered, sum.bytes), (2, 2, 110));
-        assert_eq!(sum.errors, ErrorCounts { timed_out: 1, status: 1, ..ErrorCounts::default() });
+        assert_eq!((sum.requests, sum.answered, sum.bytes), (3, 4, 110));
+        assert_eq!((sum.sent_again, sum.redirected), (2, 1));
+        assert_eq!(sum.errors, ErrorCounts { timed_out: 1, status: 2, ..ErrorCounts::default() });
         assert_eq!(sum.unsent, 1);
-        // Two answers, one that never came, one that was never asked for.
-        assert_eq!(sum.latencies.count(), 4);
+        // Three answers, one that never came, one that was never asked for.
+        assert_eq!(sum.latencies.count(), 5);
         assert_eq!(sum.first_failure.unwrap(), "it takes connections and does not answer in time");
     }
 }

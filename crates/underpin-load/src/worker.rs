@@ -138,7 +138,7 @@ async fn closed(mut connection: Connection, request: Rc<crate::Request>, tally: 
     let mut now = Instant::now();
     while now < until {
         let outcome = connection.exchange(&request, now).await;
-        let refused = matches!(outcome, Err(Failure::Connect(_)));
+        let refused = matches!(outcome, Err((Failure::Connect(_), _)));
         let due = std::mem::replace(&mut now, Instant::now());
         tally.borrow_mut().note(due, now, outcome);
         if refused {
@@ -152,7 +152,7 @@ async fn closed(mut connection: Connection, request: Rc<crate::Request>, tally: 
 async fn open(mut connection: Connection, request: Rc<crate::Request>, tally: Rc<RefCell<Tally>>, pacer: Rc<Pacer>) {
     while let Some(due) = pacer.take().await {
         let outcome = connection.exchange(&request, Instant::now()).await;
-        let refused = matches!(outcome, Err(Failure::Connect(_)));
+        let refused = matches!(outcome, Err((Failure::Connect(_), _)));
         tally.borrow_mut().note(due, Instant::now(), outcome);
         if refused {
             tokio::time::sleep(PAUSE).await;

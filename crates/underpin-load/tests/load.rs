@@ -124,6 +124,45 @@ fn a_connection_that_was_closed_while_it_was_idle_is_no_error() {
     let result = load(&plan(&address, closed(1)));
     fine(&result);
     assert!(seen.connections.load(Ordering::SeqCst) > 1);
+    // Each connection but the last was closed on a request, which was then sent again.
+    let again = seen.connections.load(Ordering::SeqCst) as u64 - 1;
+    assert!(result.sent_again == again || result.sent_again + 1 == again, "{again}: {result:?}");
+}
+
+#[test]
+fn the_time_of_both_tries_is_in_the_answer_time() {
+    const STALL: Duration = Duration::from_millis(60);
+    let (address, _) = server(|number| {
+        let dropped = number % 4 == 3;
+        if dropped {
+            std::thread::sleep(STALL);
+        }
+        (!dropped).then(|| FINE.to_owned())
+    });
+    let result = load(&plan(&address, closed(1)));
+    assert!(result.sent_again > 0, "{result:?}");
+    assert!(result.latencies.longest().unwrap() >= STALL, "{result:?}");
+}
+
+#[test]
+fn what_is_not_idempotent_is_not_sent_twice() {
+    let (address, seen) = server(|number| (number % 4 != 3).then(|| FINE.to_owned()));
+    let request = Request::new(&format!("POST {address}"), &[], b"").unwrap();
+    let result = load(&LoadPlan { request, ..plan(&address, closed(1)) });
+    assert_eq!(result.sent_again, 0);
+    let asked = seen.requests.load(Ordering::SeqCst) as u64;
+    assert!(result.errors.broken > 0 && result.requests + result.errors.broken == asked, "{asked}: {result:?}");
+}
+
+#[test]
+fn answers_that_point_elsewhere_are_good_and_counted() {
+    let (address, _) = server(|number| {
+        let status = if number % 2 == 0 { "200 OK" } else { "302 Found" };
+        Some(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"))
+    });
+    let result = load(&plan(&address, closed(1)));
+    fine(&result);
+    assert!(result.redirected > 0 && result.redirected.abs_diff(result.requests / 2) <= 1, "{result:?}");
 }
 
 #[test]
