@@ -61,6 +61,55 @@ pub enum Doubt {
         /// Why the first of them failed, a clause about the server.
         reason: String,
     },
+    /// Requests that were sent twice, since the connection was closed before a byte of an answer.
+    SentAgain {
+        /// The variant.
+        variant: usize,
+        /// How many, in all runs.
+        count: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// Answers that send the client elsewhere.
+    Redirected {
+        /// The variant.
+        variant: usize,
+        /// How many, in all runs.
+        count: u64,
+        /// Of how many.
+        of: u64,
+    },
+    /// Several processes were there for less time than lies between two samples, or may have been.
+    SampledPeak {
+        /// The variant.
+        variant: usize,
+        /// The time between two samples, in seconds.
+        every: f64,
+        /// The largest sum of resident memory that was seen, in bytes.
+        seen: u64,
+        /// The most that it can have been, in bytes.
+        most: u64,
+    },
+    /// Much of the memory is given back right before the end.
+    FreedAtEnd {
+        /// The variant.
+        variant: usize,
+        /// Resident memory late in the run, in bytes.
+        late: u64,
+        /// Right before the end, in bytes.
+        at_exit: u64,
+    },
+    /// Memory moved fast at the moment from which growth counts.
+    Unsettled {
+        /// The variant.
+        variant: usize,
+        /// The moment, in seconds.
+        settle: f64,
+        /// Memory at that moment, in bytes.
+        from: u64,
+        /// At twice that time.
+        to: u64,
+    },
     /// A fixed rate that the server did not keep up with.
     Behind {
         /// The variant.
@@ -145,6 +194,11 @@ impl Doubt {
             Doubt::BelowNoise { variant, .. }
             | Doubt::Outliers { variant, .. }
             | Doubt::FailedRequests { variant, .. }
+            | Doubt::SentAgain { variant, .. }
+            | Doubt::Redirected { variant, .. }
+            | Doubt::SampledPeak { variant, .. }
+            | Doubt::FreedAtEnd { variant, .. }
+            | Doubt::Unsettled { variant, .. }
             | Doubt::Behind { variant, .. }
             | Doubt::BusyGenerator { variant, .. }
             | Doubt::Drift { variant, .. }
@@ -170,6 +224,38 @@ impl fmt::Display for Doubt {
                     "{count} of {of} requests failed: {reason}; the answer times are those of the others and of time-outs"
                 )
             }
+            Doubt::SentAgain { count, of, .. } => write!(
+                f,
+                "{count} of {of} requests were sent again: the server closed the connection before an answer; the time of \
+                 both tries is in the answer times"
+            ),
+            Doubt::Redirected { count, of, .. } => write!(
+                f,
+                "{count} of {of} answers had a status of 3xx: they point elsewhere, and nothing followed them; load the \
+                 address that does the work"
+            ),
+            Doubt::SampledPeak { every, seen, most, .. } => write!(
+                f,
+                "its processes were sampled every {:.0} ms together: {} MiB were seen, and a shorter peak was {} MiB at \
+                 most (the sum of each one's own peak)",
+                every * 1e3,
+                seen >> 20,
+                most >> 20
+            ),
+            Doubt::FreedAtEnd { late, at_exit, .. } => write!(
+                f,
+                "it goes from {} to {} MiB right before it ends; memory at the end, and growth, are those of the last tenth \
+                 of the run",
+                late >> 20,
+                at_exit >> 20
+            ),
+            Doubt::Unsettled { settle, from, to, .. } => write!(
+                f,
+                "memory went from {} to {} MiB right after the {:.0} ms from which growth counts; --settle decides what it is",
+                from >> 20,
+                to >> 20,
+                settle * 1e3
+            ),
             Doubt::Behind { count, .. } => write!(
                 f,
                 "the server did not keep up with the rate: {count} requests were never sent; their waiting is in the answer \
@@ -248,6 +334,9 @@ const DRIFT: f64 = 0.05;
 const SHORT_SECONDS: f64 = 0.002;
 /// A generator that is busier than this may be what is measured.
 const BUSY: f64 = 0.9;
+/// Two sizes are far apart where the larger is more than this share above the smaller, and by more than these bytes.
+const FAR: f64 = 0.1;
+const FAR_BYTES: u64 = 4 << 20;
 /// Outliers beyond this share of the runs are worth a word.
 const OUTLIERS: f64 = 0.05;
 
@@ -256,6 +345,7 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
     let mut found = Vec::new();
     match &record.end {
         None => found.push(Doubt::Interrupted),
+        Some(end) if end.stopped == Stopped::Interrupted => found.push(Doubt::Interrupted),
         Some(end) if end.stopped == Stopped::Budget => {
             let runs = analysis.variants.iter().map(|variant| variant.runs).min().unwrap_or(0);
             let rules = &record.header.rules;
@@ -276,6 +366,7 @@ pub(crate) fn doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
     found.extend(shortest(analysis));
     for variant in 0..record.header.variants.len() {
         load_doubts(record, variant, &mut found);
+        found.extend(memory_doubts(record, variant));
         variant_doubts(record, analysis, variant, &mut found);
     }
     machine_doubts(record, &mut found);
@@ -339,6 +430,15 @@ fn load_doubts(record: &Record, variant: usize, found: &mut Vec<Doubt>) {
         let reason = samples().find_map(|load| load.first_failure.clone()).unwrap_or_default();
         found.push(Doubt::FailedRequests { variant, count: failed, of: requests + failed, reason });
     }
+    let answered = requests + failed;
+    let again: u64 = samples().map(|load| load.sent_again).sum();
+    if again > 0 {
+        found.push(Doubt::SentAgain { variant, count: again, of: answered });
+    }
+    let redirected: u64 = samples().map(|load| load.redirected).sum();
+    if redirected > 0 {
+        found.push(Doubt::Redirected { variant, count: redirected, of: requests });
+    }
     let unsent: u64 = samples().map(|load| load.unsent).sum();
     if unsent > 0 {
         found.push(Doubt::Behind { variant, count: unsent });
@@ -347,6 +447,38 @@ fn load_doubts(record: &Record, variant: usize, found: &mut Vec<Doubt>) {
     if busiest > BUSY {
         found.push(Doubt::BusyGenerator { variant, share: busiest });
     }
+}
+
+/// What the watched runs of a variant leave open: of each kind the run in which it shows most.
+fn memory_doubts(record: &Record, variant: usize) -> Vec<Doubt> {
+    let runs = || record.memory.iter().filter(|run| run.variant == variant);
+    let far = |less: u64, more: u64| {
+        let gap = more.saturating_sub(less);
+        (gap > FAR_BYTES && gap as f64 > FAR * more as f64).then_some(gap)
+    };
+    let sampled = runs().filter(|run| run.process_count > 1).filter_map(|run| {
+        let (seen, most, every) = (run.peak_rss.0, run.peak_bound?.0, run.step_ns?.seconds());
+        Some((far(seen, most)?, Doubt::SampledPeak { variant, every, seen, most }))
+    });
+    let freed = runs().filter(|run| run.process_count == 1).filter_map(|run| {
+        let (late, at_exit) = (run.at_end?.rss.0, run.at_exit?.rss.0);
+        Some((far(at_exit, late)?, Doubt::FreedAtEnd { variant, late, at_exit }))
+    });
+    let settle = record.header.rules.settle_ns;
+    let moving = runs().filter(|run| record.header.load.is_none() && !run.series.is_empty()).filter_map(|run| {
+        let start = run.at_start?;
+        let later = run.series.iter().find(|point| point.at_ns.0 >= start.at_ns.0 + settle.0.max(1))?;
+        let (from, to) = (start.held().0, later.held().0);
+        let gap = far(from.min(to), from.max(to))?;
+        Some((gap, Doubt::Unsettled { variant, settle: settle.seconds(), from, to }))
+    });
+    let moving: Vec<_> = moving.filter(|_| settle.0 > 0).collect();
+    let largest =
+        |found: &mut dyn Iterator<Item = (u64, Doubt)>| found.max_by_key(|(gap, _)| *gap).map(|(_, doubt)| doubt);
+    [largest(&mut { sampled }), largest(&mut { freed }), largest(&mut moving.into_iter())]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn variant_doubts(record: &Record, analysis: &Analysis, variant: usize, found: &mut Vec<Doubt>) {

@@ -106,6 +106,9 @@ pub enum BenchError {
         /// Why the first of them failed.
         reason: String,
     },
+    /// Somebody asked for the end.
+    #[error("stopped before the end")]
+    Interrupted,
     /// Nothing to measure.
     #[error("there is no command to measure")]
     Nothing,

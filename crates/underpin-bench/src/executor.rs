@@ -17,7 +17,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use underpin_sys::{
-    CountedEvent, Counter, HardwareCounter, LaunchError, Run, RunEnd, Spawn, Streams, SysError, Usage, find_program,
+    CountedEvent, Counter, HardwareCounter, LaunchError, Limits, Run, RunEnd, Spawn, Streams, SysError, Usage,
+    end_requests, find_program,
 };
 
 /// One timed run, before it has a place in a record.
@@ -77,6 +78,11 @@ pub trait Executor {
     /// Whether memory was only sampled from outside.
     fn sampled(&self) -> Option<Sampled> {
         None
+    }
+
+    /// How often measuring was asked to end: once to finish what was begun, twice to stop at once.
+    fn end_requests(&self) -> u32 {
+        0
     }
 }
 
@@ -153,6 +159,16 @@ pub struct RealExecutor {
 const PADDING: &str = "UNDERPIN_PADDING=";
 /// The longest padding: a page less the name.
 const PADDING_BYTES: usize = 4000;
+/// A run without a limit of its own, and each command around the runs, is given up after this time: nothing waits for
+/// ever.
+pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// So many requests to end stop a run; one lets it finish.
+pub(crate) const STOP: u32 = 2;
+
+/// The limits of a run.
+pub(crate) fn limits(timeout: Option<Duration>) -> Limits {
+    Limits { timeout: Some(timeout.unwrap_or(LONGEST)), requests: STOP }
+}
 
 impl RealExecutor {
     /// An executor that counts these events where the machine has them. Use it from the thread that makes it.
@@ -239,12 +255,32 @@ fn counter_reason(error: &SysError) -> String {
     }
 }
 
-pub(crate) fn outcome(end: RunEnd) -> RunOutcome {
+/// # Errors
+/// [`BenchError::Interrupted`] where it was stopped before its end.
+pub(crate) fn outcome(end: RunEnd) -> Result<RunOutcome, BenchError> {
     match end {
-        RunEnd::Exited(status) => RunOutcome::Exited(status),
-        RunEnd::Signalled(signal) => RunOutcome::Signalled(signal),
-        RunEnd::TimedOut => RunOutcome::TimedOut,
+        RunEnd::Exited(status) => Ok(RunOutcome::Exited(status)),
+        RunEnd::Signalled(signal) => Ok(RunOutcome::Signalled(signal)),
+        RunEnd::TimedOut => Ok(RunOutcome::TimedOut),
+        RunEnd::Interrupted => Err(BenchError::Interrupted),
     }
+}
+
+/// Waits, unless measuring is to stop at once.
+///
+/// # Errors
+/// [`BenchError::Interrupted`].
+pub(crate) fn pause(time: Duration) -> Result<(), BenchError> {
+    const SLICE: Duration = Duration::from_millis(50);
+    let until = Instant::now() + time;
+    while end_requests() < STOP {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(SLICE));
+    }
+    Err(BenchError::Interrupted)
 }
 
 impl Executor for RealExecutor {
@@ -255,8 +291,10 @@ impl Executor for RealExecutor {
         }
         self.prepared(contestant)?;
         let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let limits = limits(timeout);
         let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
-        let run: Run = self.prepared[&contestant.name].run(padding.as_ref(), timeout).map_err(launch)?;
+        let run: Run = self.prepared[&contestant.name].run(padding.as_ref(), limits).map_err(launch)?;
+        let outcome = outcome(run.end)?;
         let mut counters = BTreeMap::new();
         for (counter, before) in self.counters.iter().zip(before) {
             let reading = counter.read()?.since(before);
@@ -265,7 +303,7 @@ impl Executor for RealExecutor {
                 counters.insert(which.name().to_owned(), reading.count);
             }
         }
-        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome: outcome(run.end), load: None })
+        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome, load: None })
     }
 
     fn watch(
@@ -302,7 +340,12 @@ impl Executor for RealExecutor {
         let program = find_program(program, path.as_deref()).map_err(launch)?;
         let environment: Environment = std::env::vars_os().collect();
         let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?).map_err(launch)?;
-        match outcome(spawn.run(None, None).map_err(launch)?.end) {
+        // What cleans up is stopped only by those who insist.
+        let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
+        let limits = Limits { timeout: Some(LONGEST), requests };
+        // It stays in our process group: it may ask for a password on the terminal.
+        let run = spawn.start(None, false).and_then(|started| started.within(limits)).map_err(launch)?;
+        match outcome(run.end)? {
             RunOutcome::Exited(0) => Ok(()),
             outcome => Err(BenchError::Hook { hook, command: command.to_string(), outcome }),
         }
@@ -318,5 +361,9 @@ impl Executor for RealExecutor {
 
     fn sampled(&self) -> Option<Sampled> {
         self.denied.clone().map(|reason| Sampled { every_ns: EVERY.into(), reason })
+    }
+
+    fn end_requests(&self) -> u32 {
+        end_requests()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Load`] is part of a contestant, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
 
-use crate::metric::Metric;
+use crate::metric::{Metric, grown};
 use crate::record::MemoryPoint;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,13 @@ pub struct LoadSample {
     pub requests: u64,
     /// Good answers within that time.
     pub answered: u64,
+    /// Good answers that needed a second try: the connection was closed before a byte of the answer. The time of both
+    /// tries is in the answer time.
+    #[serde(default)]
+    pub sent_again: u64,
+    /// Good answers with a status of 300 or above: the server sends the client elsewhere, and did not do the work here.
+    #[serde(default)]
+    pub redirected: u64,
     /// Requests that failed.
     pub errors: LoadErrors,
     /// Why the first of them failed, a clause about the server.
@@ -206,6 +213,8 @@ impl LoadSample {
                 broken: errors.broken,
                 timed_out: errors.timed_out,
             },
+            sent_again: result.sent_again,
+            redirected: result.redirected,
             first_failure: result.first_failure.clone(),
             unsent: result.unsent,
             bytes: Bytes(result.bytes),
@@ -236,10 +245,10 @@ impl LoadSample {
             Metric::LatencyMax => latency(|latency| latency.max_ns),
             Metric::Errors => Some((self.errors.total() + self.unsent) as f64),
             Metric::CpuPerRequest if self.answered > 0 => Some(self.cpu_ns?.seconds() / self.answered as f64),
-            Metric::RssEnd => after(|point| point.rss),
+            Metric::RssEnd => after(MemoryPoint::held),
             Metric::PssEnd => after(|point| point.pss),
             Metric::DirtyEnd => after(|point| point.private_dirty),
-            Metric::RssGrowth => Some(self.memory_after?.rss.0 as f64 - self.memory_before?.rss.0 as f64),
+            Metric::RssGrowth => Some(grown(&self.memory_before?, &self.memory_after?)),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 use crate::compare::{least_blocks, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
-use crate::executor::{Executor, TimedRun};
+use crate::executor::{Executor, LONGEST, TimedRun};
 use crate::load::Load;
 use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
@@ -97,7 +97,17 @@ pub fn measure(
     let mut session = Session { experiment, executor, observer, record, missing: Vec::new() };
     let result = session.carry_out();
     let cleaned = session.each_once("cleanup", |contestant| contestant.hooks.cleanup.as_ref());
-    let stopped = result?;
+    let stopped = match result {
+        // What was measured up to then is shown; without any of it there is nothing to show.
+        Err(BenchError::Interrupted) if !session.record.samples.is_empty() => Stopped::Interrupted,
+        // A command that is ended by the same key as we are has not failed.
+        Err(BenchError::Failed { .. } | BenchError::Hook { .. } | BenchError::ServerEnded { .. })
+            if session.is_asked_to_end() && !session.record.samples.is_empty() =>
+        {
+            Stopped::Interrupted
+        }
+        other => other?,
+    };
     cleaned?;
     session.finish(stopped)
 }
@@ -152,12 +162,23 @@ impl Session<'_> {
         self.prove()?;
         for _ in 0..self.rules().warmup {
             for index in 0..self.experiment.contestants.len() {
+                self.go_on()?;
                 self.one(index)?;
             }
         }
+        self.go_on()?;
         let stopped = self.timed()?;
         self.watched()?;
-        Ok(stopped)
+        Ok(if self.is_asked_to_end() { Stopped::Interrupted } else { stopped })
+    }
+
+    fn is_asked_to_end(&self) -> bool {
+        self.executor.end_requests() > 0
+    }
+
+    /// Before the first timed block there is nothing to finish.
+    fn go_on(&self) -> Result<(), BenchError> {
+        if self.is_asked_to_end() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 
     /// Runs a command of each contestant, equal ones once.
@@ -180,6 +201,7 @@ impl Session<'_> {
     fn prove(&mut self) -> Result<(), BenchError> {
         for contestant in self.experiment.contestants.iter().filter(|contestant| contestant.variant.proof.is_some()) {
             let timeout = self.timeout();
+            self.go_on()?;
             self.around(contestant, |executor| executor.prove(contestant, timeout))?;
         }
         Ok(())
@@ -229,7 +251,7 @@ impl Session<'_> {
         let name = contestant.name.clone();
         match outcome {
             RunOutcome::TimedOut => {
-                let seconds = self.rules().timeout_ns.unwrap_or_default().seconds();
+                let seconds = self.timeout().unwrap_or(LONGEST).as_secs_f64();
                 Err(BenchError::TimedOut { name, seconds })
             }
             outcome if outcome.succeeded() || self.rules().ignore_failure => Ok(()),
@@ -303,6 +325,9 @@ impl Session<'_> {
     /// Whether there is a reason to stop after a block, `took` after the first timed run began.
     fn stop(&self, runs: u32, narrow: bool, took: Duration, longest: Duration) -> Option<Stopped> {
         let rules = self.rules();
+        if self.is_asked_to_end() {
+            return Some(Stopped::Interrupted);
+        }
         if runs >= self.most_runs() {
             return Some(Stopped::Runs);
         }
@@ -343,6 +368,12 @@ impl Session<'_> {
         let each = self.experiment.load().map_or(Duration::ZERO, Load::least_time);
         let mut longest = each * u32::try_from(self.experiment.contestants.len()).unwrap_or(1);
         for block in 0..self.rules().memory_runs {
+            if self.is_asked_to_end() {
+                if block == 0 {
+                    self.no_memory("measuring was interrupted before it was their turn");
+                }
+                return Ok(());
+            }
             let before = self.executor.elapsed();
             let budget = self.rules().budget_ns.map(Duration::from);
             if budget.is_some_and(|budget| before + longest > budget) {

@@ -5,10 +5,12 @@
 //! from the launcher's peak and is one figure for all small programs. A sampling thread reads `smaps_rollup` of every
 //! living process and never spends more than a tenth of the time on it. Nothing of this run is timed.
 
-use crate::contestant::Contestant;
+use crate::contestant::{Contestant, Proof};
 use crate::error::BenchError;
+use crate::executor::{LONGEST, STOP};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
 use crate::series::{Series, point, process_peak};
+use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,14 +18,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use underpin_sys::{
-    Launch, LaunchError, MemoryUse, RawPid, Reported, Resume, Stop, Streams, SysError, Tracee, memory_use, peak_rss,
-    thread_group, wait_any,
+    Launch, LaunchError, Limits, MemoryUse, RawPid, Reported, Resume, Stop, Streams, SysError, Tracee, Waited,
+    Watchdog, end_requests, memory_use, peak_rss, thread_group, wait_any,
 };
 
 /// The shortest time between two samples.
 pub(crate) const EVERY: Duration = Duration::from_millis(5);
 /// How long processes may outlive the first one.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
+/// How often the sampler looks whether the time is up.
+const LOOK: Duration = Duration::from_millis(50);
+/// A variant is in effect, or not, once the loader is done; initialisers may take a while.
+pub(crate) const PROOF: Duration = Duration::from_secs(60);
 /// A sample may take this share of the time between two.
 pub(crate) const COST_SHARE: u32 = 10;
 
@@ -49,16 +55,16 @@ pub struct MemoryWatch<'a> {
 /// What tracer and sampler share.
 #[derive(Debug)]
 struct Tree {
-    main: RawPid,
     living: BTreeSet<RawPid>,
     executed: Option<Instant>,
     settle: Duration,
     series: Series,
     at_start: Option<MemoryPoint>,
     /// When everything that is left is killed.
-    deadline: Option<Instant>,
+    deadline: Instant,
     main_ended: bool,
     timed_out: bool,
+    was_stopped: bool,
     left_behind: usize,
     finished: bool,
 }
@@ -71,33 +77,37 @@ impl Tree {
     /// Adds up the tree as it is now.
     fn sample(&mut self) {
         let Some(executed) = self.executed else { return };
-        let mut sum = MemoryUse::default();
+        let (mut sum, mut processes) = (MemoryUse::default(), 0);
         for &pid in &self.living {
             // A process that is just ending has been looked at by the tracer.
             let Ok(memory) = memory_use(pid) else { continue };
             sum += memory;
-            if pid == self.main && self.at_start.is_none() && executed.elapsed() >= self.settle {
-                self.at_start = Some(point(executed.elapsed(), memory));
-            }
+            processes += 1;
         }
         if sum == MemoryUse::default() {
             return;
         }
-        self.series.add(executed.elapsed(), sum);
+        let point = self.series.add(executed.elapsed(), sum, processes);
+        if executed.elapsed() >= self.settle {
+            self.at_start.get_or_insert(point);
+        }
     }
 
-    /// Kills what is left where the time is up.
+    /// Kills what is left where the time is up, or where measuring is to stop at once.
     fn enforce(&mut self) {
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            if self.main_ended {
-                self.left_behind = self.living.len();
-            } else {
-                self.timed_out = true;
-            }
-            // Those that are gone already need no killing.
-            self.living.iter().for_each(|&pid| drop(Tracee(pid).kill()));
-            self.deadline = None;
+        let is_stopped = end_requests() >= STOP;
+        if !is_stopped && Instant::now() < self.deadline {
+            return;
         }
+        if is_stopped {
+            self.was_stopped = true;
+        } else if !self.main_ended {
+            self.timed_out = true;
+        } else if self.left_behind == 0 {
+            self.left_behind = self.living.len();
+        }
+        // Those that are gone already need no killing; one that a dying one has just made is killed in the next round.
+        self.living.iter().for_each(|&pid| drop(Tracee(pid).kill()));
     }
 }
 
@@ -115,9 +125,13 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
             let before = Instant::now();
             tree.sample();
             tree.enforce();
-            let pause = tree.series.every.max(before.elapsed() * COST_SHARE);
-            let result = shared.1.wait_timeout(tree, pause).unwrap_or_else(PoisonError::into_inner);
-            tree = result.0;
+            let next = before + tree.series.every.max(before.elapsed() * COST_SHARE);
+            // However rare the samples of a long run are: it must not go on when its time is up.
+            while !tree.finished && Instant::now() < next {
+                let pause = next.saturating_duration_since(Instant::now()).min(LOOK);
+                tree = shared.1.wait_timeout(tree, pause).unwrap_or_else(PoisonError::into_inner).0;
+                tree.enforce();
+            }
         }
     };
     std::thread::Builder::new()
@@ -126,13 +140,32 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
         .map_err(|error| SysError::io("starting a thread", &error))
 }
 
+/// Follows a proof, and ends it where it takes too long: an initialiser may wait for ever.
+pub(crate) fn followed(proof: &dyn Proof, task: Tracee) -> Result<Result<(), String>, BenchError> {
+    let watchdog = Watchdog::new(task.0, Limits { timeout: Some(PROOF), requests: STOP })?;
+    let followed = proof.follow(task);
+    match watchdog.killed() {
+        None | Some(Waited::Ended) => Ok(followed),
+        Some(Waited::TimedOut) => {
+            Ok(Err(format!("it did not come to its own first instruction in {} s", PROOF.as_secs())))
+        }
+        Some(Waited::Interrupted) => {
+            task.kill_and_reap()?;
+            Err(BenchError::Interrupted)
+        }
+    }
+}
+
 /// What the tracer alone keeps.
 struct Tracer<'a> {
     contestant: &'a Contestant,
     shared: Shared,
     main: RawPid,
     peaks: BTreeMap<RawPid, ProcessPeak>,
-    at_end: Option<MemoryPoint>,
+    lives: BTreeMap<RawPid, Life>,
+    /// The largest peak of one process less what it shared at its end.
+    unshared: u64,
+    at_exit: Option<MemoryPoint>,
     outcome: Option<RunOutcome>,
     refused: Option<String>,
     processes: usize,
@@ -154,34 +187,31 @@ impl MemoryWatch<'_> {
             output: self.streams.output,
             filter: None,
         };
-        let suspended = launch.start().map_err(failed)?;
+        let suspended = launch.start_beside().map_err(failed)?;
         let main = suspended.task.0;
         let tree = Tree {
-            main,
             living: BTreeSet::from([main]),
             executed: None,
             settle: self.settle,
             series: Series::new(EVERY),
             at_start: None,
-            deadline: self.timeout.map(|timeout| Instant::now() + timeout),
+            deadline: Instant::now() + self.timeout.unwrap_or(LONGEST),
             main_ended: false,
             timed_out: false,
+            was_stopped: false,
             left_behind: 0,
             finished: false,
         };
         let shared: Shared = Arc::new((Mutex::new(tree), Condvar::new()));
         if let Some(proof) = &self.contestant.variant.proof {
-            // It waits for this task alone: a thread that an initialiser starts must not be held up meanwhile.
-            suspended.task.report_execs()?;
-            if let Err(reason) = proof.follow(suspended.task) {
-                // It may have ended already.
-                let _ = suspended.task.kill();
-                while wait_any()?.is_some() {}
+            if let Err(reason) = followed(proof.as_ref(), suspended.task)? {
+                suspended.task.kill_and_reap()?;
                 return Err(BenchError::NotInEffect { name, reason });
             }
             // The exec may be behind it.
             lock(&shared).executed = Some(Instant::now());
         }
+        // Until here it was waited for alone; from here on every task that it makes is traced and waited for.
         suspended.task.report_exits()?;
         suspended.task.resume(Resume::Continue, 0)?;
         let thread = sampler(Arc::clone(&shared))?;
@@ -190,7 +220,9 @@ impl MemoryWatch<'_> {
             shared: Arc::clone(&shared),
             main,
             peaks: BTreeMap::new(),
-            at_end: None,
+            lives: BTreeMap::from([(main, Life::default())]),
+            unshared: 0,
+            at_exit: None,
             outcome: None,
             refused: None,
             processes: 1,
@@ -225,6 +257,11 @@ impl Tracer<'_> {
                     }
                     task.resume(Resume::Continue, 0)
                 }
+                Stop::Trap => {
+                    // The first stop of a task whose parent was killed before it could tell of it.
+                    self.appeared(tid);
+                    task.resume(Resume::Continue, 0)
+                }
                 Stop::Exited(status) => {
                     self.ended(tid, RunOutcome::Exited(status));
                     Ok(())
@@ -235,7 +272,7 @@ impl Tracer<'_> {
                 }
                 Stop::Group => task.listen(),
                 Stop::Signal(signal) => task.resume(Resume::Continue, signal),
-                Stop::Trap | Stop::Call | Stop::Filter | Stop::Other => task.resume(Resume::Continue, 0),
+                Stop::Call | Stop::Filter | Stop::Other => task.resume(Resume::Continue, 0),
             };
             match answer {
                 Err(error) if !error.task_gone() => return Err(error),
@@ -246,12 +283,21 @@ impl Tracer<'_> {
     }
 
     fn made(&mut self, parent: Tracee) -> Result<(), SysError> {
-        let child = parent.event_message()?;
-        if thread_group(child).ok() == Some(child) {
-            self.processes += 1;
-            lock(&self.shared).living.insert(child);
-        }
+        self.appeared(parent.event_message()?);
         Ok(())
+    }
+
+    /// A task is there; once for each process.
+    fn appeared(&mut self, task: RawPid) {
+        if thread_group(task).ok() != Some(task) {
+            return;
+        }
+        let mut tree = lock(&self.shared);
+        if tree.living.insert(task) {
+            self.processes += 1;
+            let from = tree.elapsed();
+            self.lives.insert(task, Life { from, ..Life::default() });
+        }
     }
 
     /// A task is about to end and still has its memory. The first thread of a process may be gone already, so it is
@@ -262,9 +308,13 @@ impl Tracer<'_> {
         let peak = peak_rss(tid).unwrap_or(0).max(memory.rss);
         let earlier = self.peaks.get(&process).map_or(0, |seen| seen.peak_rss.0);
         self.peaks.insert(process, process_peak(process, peak.max(earlier)));
+        self.unshared = self.unshared.max(peak.saturating_sub(memory.rss.saturating_sub(memory.pss)));
         let mut tree = lock(&self.shared);
+        if let Some(life) = self.lives.get_mut(&process) {
+            *life = Life { until: tree.elapsed(), peak: life.peak.max(peak), ..*life };
+        }
         if process == self.main {
-            self.at_end = Some(point(tree.elapsed(), memory));
+            self.at_exit = Some(point(tree.elapsed(), memory, 1));
             if let Some(proof) = &self.contestant.variant.proof {
                 self.refused = proof.took(tid).err();
             }
@@ -278,7 +328,7 @@ impl Tracer<'_> {
         if tid == self.main {
             self.outcome = Some(if tree.timed_out { RunOutcome::TimedOut } else { outcome });
             tree.main_ended = true;
-            tree.deadline = Some(Instant::now() + GRACE);
+            tree.deadline = Instant::now() + GRACE;
         }
     }
 
@@ -287,17 +337,59 @@ impl Tracer<'_> {
             return Err(BenchError::NotInEffect { name: self.contestant.name.clone(), reason });
         }
         let tree = lock(&self.shared);
+        if tree.was_stopped {
+            return Err(BenchError::Interrupted);
+        }
         let Some(outcome) = self.outcome else {
             let source = LaunchError::Sys(SysError::gone("waiting for the command"));
             return Err(BenchError::Launch { name: self.contestant.name.clone(), source });
         };
+        let run = tree.series.run(self.peaks.into_values());
         Ok(MemoryRun {
+            peak_pss: run.peak_pss.max(Bytes(self.unshared)),
+            peak_bound: Some(Bytes(most_at_once(self.lives.into_values())).max(run.peak_rss)),
             at_start: tree.at_start,
-            at_end: self.at_end,
+            at_exit: self.at_exit,
             process_count: self.processes,
             left_behind: tree.left_behind,
             outcome,
-            ..tree.series.run(self.peaks.into_values())
+            ..run
         })
+    }
+}
+
+/// From when to when a process lived, and its own peak in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Life {
+    from: Duration,
+    until: Duration,
+    peak: u64,
+}
+
+/// The most that the peaks of processes add up to that lived at the same time.
+fn most_at_once(lives: impl Iterator<Item = Life>) -> u64 {
+    // At one and the same moment those that begin come before those that end: they may have met.
+    let mut changes: Vec<(Duration, bool, u64)> =
+        lives.flat_map(|life| [(life.from, false, life.peak), (life.until, true, life.peak)]).collect();
+    changes.sort_unstable();
+    let (mut sum, mut most) = (0u64, 0);
+    for (_, ends, peak) in changes {
+        sum = if ends { sum.saturating_sub(peak) } else { sum + peak };
+        most = most.max(sum);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_add_up_for_those_that_lived_at_the_same_time() {
+        let life =
+            |from, until, peak| Life { from: Duration::from_secs(from), until: Duration::from_secs(until), peak };
+        assert_eq!(most_at_once([life(0, 9, 1), life(1, 3, 10), life(2, 4, 20), life(5, 8, 25)].into_iter()), 31);
+        assert_eq!(most_at_once([life(0, 1, 5), life(1, 2, 7)].into_iter()), 12);
+        assert_eq!(most_at_once([].into_iter()), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! What is measured: each figure with its name, its unit and the pass that it comes from.
 
-use crate::record::{MemoryRun, Sample};
+use crate::record::{MemoryPoint, MemoryRun, Sample};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -43,19 +43,20 @@ pub enum Metric {
     Errors,
     /// Processor time of a server for each answer.
     CpuPerRequest,
-    /// Peak resident memory of the process tree.
+    /// Peak resident memory; of several processes, which share pages, each page once (their proportional memory).
     Rss,
     /// Peak proportional memory of the process tree.
     Pss,
     /// Peak memory that only one process maps and that it has written to.
     Dirty,
-    /// Resident memory of the first process when it ends; of a server and its children after the load.
+    /// Resident memory of the process tree late in the run, each page once; of a server after the load.
     RssEnd,
-    /// Proportional memory of the first process when it ends.
+    /// Proportional memory of the process tree at that time.
     PssEnd,
-    /// Private dirty memory of the first process when it ends.
+    /// Private dirty memory of the process tree at that time.
     DirtyEnd,
-    /// Resident memory of the first process at its end less that after start-up; of a server, over the load.
+    /// Resident memory of the process tree late in the run less that after start-up, each page once; of a server, over
+    /// the load.
     RssGrowth,
 }
 
@@ -277,20 +278,31 @@ impl Metric {
     #[must_use]
     pub fn of_memory(self, run: &MemoryRun) -> Option<f64> {
         let bytes = match self {
-            Metric::Rss => Some(run.peak_rss),
+            Metric::Rss => Some(run.peak_held()),
             Metric::Pss => Some(run.peak_pss),
             Metric::Dirty => Some(run.peak_private_dirty),
-            Metric::RssEnd => run.at_end.map(|point| point.rss),
+            Metric::RssEnd => run.at_end.map(|point| point.held()),
             Metric::PssEnd => run.at_end.map(|point| point.pss),
             Metric::DirtyEnd => run.at_end.map(|point| point.private_dirty),
             Metric::RssGrowth => {
                 let (start, end) = (run.at_start?, run.at_end?);
-                return Some(end.rss.0 as f64 - start.rss.0 as f64);
+                return Some(grown(&start, &end));
             }
             _ => None,
         };
         bytes.map(|bytes| bytes.0 as f64)
     }
+}
+
+/// Growth from one moment to another, in bytes. Both are looked at in the same way, also where the number of processes
+/// has changed between them.
+pub(crate) fn grown(start: &MemoryPoint, end: &MemoryPoint) -> f64 {
+    let of = if start.processes.max(end.processes) > 1 {
+        |point: &MemoryPoint| point.pss
+    } else {
+        |point: &MemoryPoint| point.rss
+    };
+    of(end).0 as f64 - of(start).0 as f64
 }
 
 impl fmt::Display for Metric {

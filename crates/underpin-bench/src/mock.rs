@@ -92,7 +92,8 @@ impl MockExecutor {
         let is_ours = load.server == Server::Started;
         let memory = |share: f64| {
             let bytes = |of: f64| Bytes((model.bytes * share * of) as u64);
-            let point = MemoryPoint { at_ns: Nanos(0), rss: bytes(1.0), pss: bytes(0.9), private_dirty: bytes(0.8) };
+            let (rss, pss, private_dirty) = (bytes(1.0), bytes(0.9), bytes(0.8));
+            let point = MemoryPoint { at_ns: Nanos(0), rss, pss, private_dirty, processes: 1 };
             is_ours.then_some(point)
         };
         let curve = Latency::SHARES.map(|share| at(0.7 + share.powi(8) * 4.0));
@@ -169,7 +170,7 @@ impl Executor for MockExecutor {
         let point = |at: f64, share: f64| {
             let bytes = |of: f64| Bytes((peak * share * of) as u64);
             let at_ns = Nanos((at * 1e9) as u64);
-            MemoryPoint { at_ns, rss: bytes(1.0), pss: bytes(0.8), private_dirty: bytes(0.6) }
+            MemoryPoint { at_ns, rss: bytes(1.0), pss: bytes(0.8), private_dirty: bytes(0.6), processes: 1 }
         };
         let settled = settle.as_secs_f64() < model.seconds;
         let series = (0..=10).map(|step| f64::from(step) / 10.0).map(|at| point(at * model.seconds, 0.2 + 0.8 * at));
@@ -177,10 +178,13 @@ impl Executor for MockExecutor {
             variant: 0,
             block: 0,
             peak_rss: Bytes(peak as u64),
+            peak_bound: None,
+            step_ns: None,
             peak_pss: Bytes((peak * 0.8) as u64),
             peak_private_dirty: Bytes((peak * 0.6) as u64),
             at_start: settled.then(|| point(settle.as_secs_f64(), 0.3)),
             at_end: Some(point(model.seconds, 1.0)),
+            at_exit: None,
             series: series.collect(),
             processes: vec![ProcessPeak { name: "sleep".to_owned(), peak_rss: Bytes(peak as u64) }],
             process_count: 1,

@@ -5,13 +5,13 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::executor::outcome;
+use crate::executor::{limits, outcome};
 use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
-use crate::series::{Series, point, process_peak};
+use crate::series::{Series, process_peak};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use underpin_sys::{MemoryUse, RawPid, Spawn, Started, SysError, memory_use, peak_rss, process_group};
+use underpin_sys::{Limits, MemoryUse, RawPid, Spawn, Started, Waited, memory_use, peak_rss, process_group};
 
 /// However long a sample took: on a busy machine most of that is waiting.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
@@ -24,7 +24,6 @@ struct Outside<'a> {
     settle: Duration,
     series: Series,
     at_start: Option<MemoryPoint>,
-    at_end: Option<MemoryPoint>,
     peaks: BTreeMap<RawPid, ProcessPeak>,
     /// Whether the variant was seen to be in effect; the reason where it was not.
     proven: Result<(), String>,
@@ -47,16 +46,15 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
         settle,
         series: Series::new(EVERY),
         at_start: None,
-        at_end: None,
         peaks: BTreeMap::new(),
         proven: unproven.map_or(Ok(()), Err),
     };
-    let timed_out = outside.follow(timeout)?;
+    let timed_out = outside.follow(limits(timeout))?;
     let left_behind = if timed_out { 0 } else { outside.outlived() };
-    outside.started.kill_group();
+    outside.started.kill();
     let found = outside.found(left_behind);
     let end = started.finish()?.end;
-    let outcome = if timed_out { RunOutcome::TimedOut } else { outcome(end) };
+    let outcome = if timed_out { RunOutcome::TimedOut } else { outcome(end)? };
     let found = found.map_err(|reason| BenchError::NotInEffect { name: contestant.name.clone(), reason })?;
     Ok(match found {
         Some(run) => Ok(MemoryRun { outcome, ..run }),
@@ -68,14 +66,17 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
 
 impl Outside<'_> {
     /// Samples until the command ends; whether its time was up.
-    fn follow(&mut self, timeout: Option<Duration>) -> Result<bool, SysError> {
+    fn follow(&mut self, limits: Limits) -> Result<bool, BenchError> {
         loop {
             let before = Instant::now();
             self.sample();
             let pause = self.series.every.max((before.elapsed() * COST_SHARE).min(LONGEST_PAUSE));
-            let left = timeout.map(|timeout| timeout.saturating_sub(self.begun.elapsed()));
-            if self.started.ends_within(left.map_or(pause, |left| left.min(pause)))? {
-                return Ok(false);
+            let left = limits.timeout.map(|timeout| timeout.saturating_sub(self.begun.elapsed()));
+            let slice = Limits { timeout: Some(left.map_or(pause, |left| left.min(pause))), ..limits };
+            match self.started.ends_within(slice)? {
+                Waited::Ended => return Ok(false),
+                Waited::Interrupted => return Err(BenchError::Interrupted),
+                Waited::TimedOut => {}
             }
             if left.is_some_and(|left| left <= pause) {
                 return Ok(true);
@@ -85,23 +86,23 @@ impl Outside<'_> {
 
     /// Adds up the group as it is now.
     fn sample(&mut self) {
-        let mut sum = MemoryUse::default();
+        let (mut sum, mut processes) = (MemoryUse::default(), 0);
         for pid in process_group(self.started.pid()) {
             let Ok(memory) = memory_use(pid) else { continue };
             sum += memory;
+            processes += 1;
             self.peaks.insert(pid, process_peak(pid, peak_rss(pid).unwrap_or(0).max(memory.rss)));
             if pid == self.started.pid() {
-                self.at_end = Some(point(self.begun.elapsed(), memory));
-                if self.at_start.is_none() && self.begun.elapsed() >= self.settle {
-                    self.at_start = self.at_end;
-                }
                 self.prove(pid);
             }
         }
         if sum == MemoryUse::default() {
             return;
         }
-        self.series.add(self.begun.elapsed(), sum);
+        let point = self.series.add(self.begun.elapsed(), sum, processes);
+        if self.begun.elapsed() >= self.settle {
+            self.at_start.get_or_insert(point);
+        }
     }
 
     /// The first sample may come before the loader has done its work, so the proof is asked for until it holds.
@@ -130,6 +131,6 @@ impl Outside<'_> {
             return Ok(None);
         }
         let run = self.series.run(self.peaks.into_values());
-        Ok(Some(MemoryRun { at_start: self.at_start, at_end: self.at_end, left_behind, ..run }))
+        Ok(Some(MemoryRun { at_start: self.at_start, left_behind, ..run }))
     }
 }

@@ -139,6 +139,22 @@ pub struct MemoryPoint {
     pub pss: Bytes,
     /// Private and written to.
     pub private_dirty: Bytes,
+    /// How many processes these are the sums of; 0 in records of older versions.
+    #[serde(default, skip_serializing_if = "is_one")]
+    pub processes: usize,
+}
+
+fn is_one(processes: &usize) -> bool {
+    *processes <= 1
+}
+
+impl MemoryPoint {
+    /// What the processes hold: resident memory of one; of several, which share pages, proportional memory, so that no
+    /// page counts twice.
+    #[must_use]
+    pub fn held(&self) -> Bytes {
+        if self.processes > 1 { self.pss } else { self.rss }
+    }
 }
 
 /// The peak of one process of a watched run.
@@ -157,16 +173,29 @@ pub struct MemoryRun {
     pub variant: usize,
     /// The block that it belongs to.
     pub block: u32,
-    /// Peak resident memory of the tree: the larger of the largest process's own peak and the largest sum seen.
+    /// Peak resident memory of the tree: the larger of the largest process's own peak and the largest sum seen. Pages
+    /// that processes share count once for each.
     pub peak_rss: Bytes,
-    /// The largest sum of proportional memory seen.
+    /// No sum of resident memory can have been larger: the most that the own peaks of processes that lived at the same
+    /// time add up to. `None` where lives were not followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bound: Option<Bytes>,
+    /// The time between two samples, on average; a sum that was there for less may not have been seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_ns: Option<Nanos>,
+    /// Peak proportional memory of the tree: the larger of the largest sum seen and the largest process's own peak less
+    /// what it shared at its end.
     pub peak_pss: Bytes,
     /// The largest sum of private dirty memory seen.
     pub peak_private_dirty: Bytes,
-    /// The first process once it had settled; `None` where it ended before.
+    /// The tree once the first process had settled; `None` where it ended before.
     pub at_start: Option<MemoryPoint>,
-    /// The first process right before its end; `None` where it was killed.
+    /// The tree late in the run: the median over its last tenth, in which a program that frees everything before it ends
+    /// still has it. Of a server: after the load.
     pub at_end: Option<MemoryPoint>,
+    /// The first process right before its end; `None` where it was killed, or not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_exit: Option<MemoryPoint>,
     /// The sum over the tree, over time.
     pub series: Vec<MemoryPoint>,
     /// Processes of the tree, the largest first, at most [`MemoryRun::PROCESSES`].
@@ -182,6 +211,12 @@ pub struct MemoryRun {
 impl MemoryRun {
     /// Processes that a record lists.
     pub const PROCESSES: usize = 16;
+
+    /// The peak of what the tree held: resident memory of one process, which is exact; proportional memory of several.
+    #[must_use]
+    pub fn peak_held(&self) -> Bytes {
+        if self.process_count > 1 { self.peak_pss } else { self.peak_rss }
+    }
 }
 
 /// A figure that could not be had here, and why.
@@ -205,6 +240,8 @@ pub enum Stopped {
     Budget,
     /// The interval is as narrow as asked for.
     Narrow,
+    /// Somebody asked for the end.
+    Interrupted,
 }
 
 /// How an experiment ended.

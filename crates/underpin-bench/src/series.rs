@@ -9,11 +9,14 @@ use underpin_sys::{MemoryUse, RawPid};
 
 /// Samples of one run; with more, every other one goes and the time between them doubles.
 const MOST: usize = 400;
+/// The part of a run that is late, as a divisor.
+const LATE: u64 = 10;
 
 /// Memory at a moment of a run.
-pub(crate) fn point(at: Duration, memory: MemoryUse) -> MemoryPoint {
+pub(crate) fn point(at: Duration, memory: MemoryUse, processes: usize) -> MemoryPoint {
     let MemoryUse { rss, pss, private_dirty, .. } = memory;
-    MemoryPoint { at_ns: Nanos::from(at), rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty) }
+    let at_ns = Nanos::from(at);
+    MemoryPoint { at_ns, rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty), processes }
 }
 
 /// A process with its own peak, in bytes, under the name that the kernel has for it; empty where it is just gone.
@@ -29,25 +32,53 @@ pub(crate) struct Series {
     pub every: Duration,
     points: Vec<MemoryPoint>,
     peak: MemoryUse,
+    /// How many samples there were, and the time of the last.
+    taken: u32,
+    last: Duration,
 }
 
 impl Series {
     pub fn new(every: Duration) -> Series {
-        Series { every, points: Vec::new(), peak: MemoryUse::default() }
+        Series { every, points: Vec::new(), peak: MemoryUse::default(), taken: 0, last: Duration::ZERO }
     }
 
     /// Adds the sum over the tree at a moment.
-    pub fn add(&mut self, at: Duration, sum: MemoryUse) -> MemoryPoint {
+    pub fn add(&mut self, at: Duration, sum: MemoryUse, processes: usize) -> MemoryPoint {
+        (self.taken, self.last) = (self.taken + 1, at);
         self.peak.rss = self.peak.rss.max(sum.rss);
         self.peak.pss = self.peak.pss.max(sum.pss);
         self.peak.private_dirty = self.peak.private_dirty.max(sum.private_dirty);
-        let point = point(at, sum);
+        let point = point(at, sum, processes);
         self.points.push(point);
         if self.points.len() > MOST {
             self.points = self.points.iter().copied().step_by(2).collect();
             self.every *= 2;
         }
         point
+    }
+
+    /// The time between two samples, on average.
+    fn step(&self) -> Option<Nanos> {
+        self.last.checked_div(self.taken).filter(|step| !step.is_zero()).map(Nanos::from)
+    }
+
+    /// The tree late in the run: the median over the last [`LATE`] of its time. Each sample counts for as long as it was
+    /// the latest, so that those of the end itself, of which every process has one, count for nothing.
+    pub fn late(&self) -> Option<MemoryPoint> {
+        let end = self.points.last()?.at_ns.0;
+        let from = end - end / LATE;
+        let until = self.points.iter().skip(1).map(|next| next.at_ns.0).chain([end]);
+        let held = self.points.iter().zip(until).filter(|(_, until)| *until > from);
+        let mut weighted: Vec<(u64, MemoryPoint)> =
+            held.map(|(point, until)| (until - point.at_ns.0.max(from).min(until), *point)).collect();
+        weighted.sort_by_key(|(_, point)| point.held());
+        let half = weighted.iter().map(|(weight, _)| weight).sum::<u64>() / 2;
+        let mut passed = 0;
+        let median = weighted.iter().find(|(weight, _)| {
+            passed += weight;
+            passed > half
+        });
+        median.map(|(_, point)| *point).or(self.points.last().copied())
     }
 
     /// The run as far as samples and the processes' own peaks tell of it: when it started and ended, how, and what it
@@ -62,10 +93,13 @@ impl Series {
             variant: 0,
             block: 0,
             peak_rss: largest.max(Bytes(self.peak.rss)),
+            peak_bound: None,
+            step_ns: self.step(),
             peak_pss: Bytes(self.peak.pss),
             peak_private_dirty: Bytes(self.peak.private_dirty),
             at_start: None,
-            at_end: None,
+            at_end: self.late(),
+            at_exit: None,
             series: self.points.clone(),
             processes,
             process_count,
@@ -85,7 +119,7 @@ mod tests {
         let mut series = Series::new(every);
         for step in 0..10_000u32 {
             let rss = if step == 4_321 { 9_000 } else { 1_000 };
-            series.add(every * step, MemoryUse { rss, ..MemoryUse::default() });
+            series.add(every * step, MemoryUse { rss, ..MemoryUse::default() }, 1);
         }
         let peak = |peak_rss| ProcessPeak { name: "a".to_owned(), peak_rss: Bytes(peak_rss) };
         let run = series.run([peak(10), peak(20)]);
@@ -93,5 +127,18 @@ mod tests {
         assert!(run.series[run.series.len() - 1].at_ns.seconds() > 40.0);
         assert_eq!((run.peak_rss, run.process_count, run.processes[0].peak_rss), (Bytes(9_000), 2, Bytes(20)));
         assert_eq!(series.run([peak(10_000)]).peak_rss, Bytes(10_000), "a process's own peak");
+    }
+
+    #[test]
+    fn the_end_is_what_was_held_for_most_of_the_last_tenth() {
+        let mut series = Series::new(Duration::from_millis(5));
+        let mut add =
+            |at, rss| drop(series.add(Duration::from_millis(at), MemoryUse { rss, ..MemoryUse::default() }, 1));
+        // It grows, holds 150 for a while, frees all of it and ends; each of ten processes is looked at as it ends.
+        (0..100).for_each(|step| add(step * 10, 50 + step));
+        add(1000, 150);
+        (0..10).for_each(|one| add(1090 + one, 3));
+        assert_eq!(series.late().unwrap().rss, Bytes(150));
+        assert_eq!(Series::new(Duration::ZERO).late(), None);
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::executor::{Environment, OutputTo, StreamsPlan, TimedRun, locate, outcome};
+use crate::executor::{Environment, OutputTo, STOP, StreamsPlan, TimedRun, locate, outcome, pause};
 use crate::load::{Load, LoadSample, PORT, Server};
-use crate::memory::COST_SHARE;
+use crate::memory::{COST_SHARE, followed};
 use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
 use crate::series::{Series, point, process_peak};
 use crate::units::Nanos;
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use underpin_load::{LoadError, LoadResult, Request, drive, is_taken, probe};
 use underpin_sys::{
-    Background, Launch, LaunchError, MemoryUse, RawPid, RunEnd, Streams, SysError, Usage, memory_use, peak_rss,
+    Background, Launch, LaunchError, MemoryUse, RawPid, Streams, SysError, Usage, end_requests, memory_use, peak_rss,
     process_tree,
 };
 
@@ -63,7 +63,7 @@ impl Service<'_> {
         let result = self.drive(&mut running, self.load.window, LOOK, &mut |_| {})?;
         let cpu = running.cpu().zip(used).map(|(after, before)| Nanos::from(after.saturating_sub(before)));
         if before.is_some() {
-            std::thread::sleep(self.load.settle);
+            pause(self.load.settle)?;
         }
         let after = running.memory();
         running.alive("after the load")?;
@@ -84,7 +84,7 @@ impl Service<'_> {
         self.warm(&mut running)?;
         let at_start = watch.look();
         self.drive(&mut running, self.load.window, SAMPLE_EVERY, &mut |_| watch.tick())?;
-        std::thread::sleep(self.load.settle);
+        pause(self.load.settle)?;
         let at_end = watch.look();
         running.alive("after the load")?;
         running.stop()?;
@@ -160,12 +160,14 @@ impl Service<'_> {
             filter: None,
         };
         let suspended = launch.start_beside().map_err(|source| BenchError::Launch { name: name(), source })?;
-        let followed = self.contestant.variant.proof.as_ref().map_or(Ok(()), |proof| proof.follow(suspended.task));
-        let background =
-            Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })?;
-        // Where it is not in effect the server is killed as it is dropped.
-        followed.map_err(|reason| BenchError::NotInEffect { name: name(), reason })?;
-        Ok(background)
+        let task = suspended.task;
+        if let Some(proof) = &self.contestant.variant.proof
+            && let Err(reason) = followed(proof.as_ref(), task)?
+        {
+            task.kill_and_reap()?;
+            return Err(BenchError::NotInEffect { name: name(), reason });
+        }
+        Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })
     }
 
     /// The server's streams; its output goes into a file without a name where nobody asked for it, so that an error can
@@ -198,11 +200,17 @@ impl Service<'_> {
     ) -> Result<LoadResult, BenchError> {
         let plan = self.load.plan(running.request.clone(), window);
         let result = drive(&plan, tick, &mut || {
+            if end_requests() >= STOP {
+                return false;
+            }
             let Some(background) = &mut running.background else { return true };
             meanwhile(background.pid());
             // An error here is told by the look after the load.
             matches!(background.ended(), Ok(None) | Err(_))
         });
+        if end_requests() >= STOP {
+            return Err(BenchError::Interrupted);
+        }
         running.alive("during the load")?;
         result.map_err(|source: LoadError| BenchError::Load { name: running.name.to_owned(), source })
     }
@@ -228,7 +236,7 @@ impl Running<'_> {
                 let (name, seconds) = (self.name.to_owned(), ready.as_secs_f64());
                 return Err(BenchError::NotReady { name, seconds, reason, said: self.said() });
             }
-            std::thread::sleep(TRY_EVERY);
+            pause(TRY_EVERY)?;
         }
     }
 
@@ -238,7 +246,7 @@ impl Running<'_> {
         match background.ended()? {
             None => Ok(()),
             Some(end) => {
-                let (name, outcome) = (self.name.to_owned(), outcome(end));
+                let (name, outcome) = (self.name.to_owned(), outcome(end)?);
                 Err(BenchError::ServerEnded { name, outcome, when, said: self.said() })
             }
         }
@@ -246,8 +254,8 @@ impl Running<'_> {
 
     /// Memory of the whole tree now.
     fn memory(&self) -> Option<MemoryPoint> {
-        let (sum, _) = tree_memory(self.pid()?);
-        Some(point(Duration::ZERO, sum))
+        let (sum, pids) = tree_memory(self.pid()?);
+        Some(point(Duration::ZERO, sum, pids.len()))
     }
 
     /// Processor time of the whole tree so far.
@@ -258,7 +266,7 @@ impl Running<'_> {
     fn stop(mut self) -> Result<(), BenchError> {
         match self.background.take().map(|background| background.end(GRACE)) {
             // However it ends when it is told to is its own affair.
-            None | Some(Ok(RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::TimedOut)) => Ok(()),
+            None | Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(error.into()),
         }
     }
@@ -296,9 +304,9 @@ fn with_port(word: &OsString, port: u16) -> OsString {
 /// Memory of a process and its descendants, and who they are.
 fn tree_memory(root: RawPid) -> (MemoryUse, Vec<RawPid>) {
     let mut sum = MemoryUse::default();
-    let pids: Vec<RawPid> = process_tree(root).iter().map(|process| process.pid).collect();
+    let mut pids: Vec<RawPid> = process_tree(root).iter().map(|process| process.pid).collect();
     // One that has just ended has none any more.
-    pids.iter().filter_map(|&pid| memory_use(pid).ok()).for_each(|memory| sum += memory);
+    pids.retain(|&pid| memory_use(pid).map(|memory| sum += memory).is_ok());
     (sum, pids)
 }
 
@@ -338,11 +346,12 @@ impl TreeWatch {
     fn look(&mut self) -> Option<MemoryPoint> {
         let (sum, pids) = tree_memory(self.root?);
         self.seen.extend(&pids);
+        let processes = pids.len();
         for pid in pids {
             let Some(peak) = peak_rss(pid) else { continue };
             self.peaks.insert(pid, process_peak(pid, peak));
         }
-        Some(self.series.add(self.begun.elapsed(), sum))
+        Some(self.series.add(self.begun.elapsed(), sum, processes))
     }
 
     fn result(self, at_start: Option<MemoryPoint>, at_end: Option<MemoryPoint>) -> MemoryRun {

@@ -6,7 +6,7 @@
 
 use crate::error::BenchError;
 use crate::measure::Observer;
-use crate::record::{End, Header, MemoryRun, Record, Sample};
+use crate::record::{End, Header, MemoryRun, Record, Sample, Stopped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -201,6 +201,14 @@ impl RunFile {
         &self.path
     }
 
+    /// Removes what was written: nothing was measured.
+    pub fn discard(&mut self) {
+        if self.file.take().is_some() {
+            // One that stays is a record without runs, and says so.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
     /// The first thing that went wrong with keeping it; what was written before is kept.
     pub fn failure(&mut self) -> Option<StoreError> {
         self.failure.take()
@@ -245,7 +253,10 @@ impl Observer for RunFile {
 
     fn end(&mut self, end: &End) -> Result<(), BenchError> {
         self.write(&Entry::End(std::borrow::Cow::Borrowed(end)));
-        self.complete();
+        // One that was cut short does not take the place of an older one.
+        if end.stopped != Stopped::Interrupted {
+            self.complete();
+        }
         Ok(())
     }
 }

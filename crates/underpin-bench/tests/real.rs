@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Executor, MemoryRun, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
+    BenchError, Command, Contestant, Executor, MemoryRun, Metric, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
 };
 use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
 use underpin_test_support::{Fixture, need, skip};
@@ -94,7 +94,7 @@ fn memory_is_that_which_the_program_touched() {
     let run = watched(&contestant(&dir.join("main").display().to_string()));
     let mebibytes = |bytes: underpin_bench::Bytes| bytes.0 >> 20;
     assert!((64..70).contains(&mebibytes(run.peak_rss)), "{run:?}");
-    let end = run.at_end.unwrap();
+    let end = run.at_exit.unwrap();
     assert!((16..22).contains(&mebibytes(end.rss)) && (16..18).contains(&mebibytes(end.private_dirty)), "{end:?}");
 }
 
@@ -122,6 +122,68 @@ fn the_peak_of_a_tree_is_the_sum_of_what_lives_at_once() {
 }
 
 #[test]
+fn pages_that_processes_share_count_once_in_the_peak() {
+    need!("cc");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    // 100 MiB in the parent, of which each of eight children writes to one: 108 MiB of pages are touched.
+    dir.write(
+        "main.c",
+        "#include <stdlib.h>\n#include <string.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+         int main(void){char*p=malloc(100<<20);memset(p,1,100<<20);\
+         for(int i=0;i<8;i++)if(!fork()){memset(p,2,1<<20);sleep(1);_exit(0);}while(wait(0)>0){}return 0;}",
+    );
+    dir.cc(["-O1", "-o", "main", "main.c"]);
+    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let peak = Metric::Rss.of_memory(&run).unwrap() / f64::from(1 << 20);
+    assert!((108.0 * 0.8..108.0 * 1.2).contains(&peak), "{peak}: {run:?}");
+    assert!(run.peak_rss.0 >> 20 > 800, "the sum counts them nine times: {run:?}");
+}
+
+/// Grows by 10 MiB every 50 ms up to 150, keeps that for a while and frees it as it ends.
+const GROWS: &str = "import time\nkeep = []\nfor _ in range(15):\n    keep.append(bytearray(b'x') * (10 << 20))\n    time.sleep(0.05)\ntime.sleep(0.3)\n";
+
+#[test]
+fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
+    need!("/usr/bin/python3");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    let path = dir.write("grow.py", GROWS);
+    let alone = format!("/usr/bin/python3 {}", path.display());
+    for contestant in [contestant(&alone), shell(&format!("{alone}; :"))] {
+        let run = watched(&contestant);
+        let growth = Metric::RssGrowth.of_memory(&run).unwrap() / f64::from(1 << 20);
+        assert!((135.0..165.0).contains(&growth), "{growth}: {run:?}");
+    }
+}
+
+#[test]
+fn a_peak_of_several_processes_between_two_samples_is_within_the_bound() {
+    need!("cc");
+    if !can_watch() {
+        return;
+    }
+    let dir = Fixture::new();
+    // Three children hold 100 MiB each for 5 ms at the same time: a pipe is closed when all of them are there.
+    dir.write(
+        "main.c",
+        "#define _GNU_SOURCE\n#include <sys/mman.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+         int main(void){int p[2];char c;pipe(p);for(int i=0;i<3;i++)if(!fork()){close(p[1]);read(p[0],&c,1);\
+         char*m=mmap(0,100<<20,3,MAP_PRIVATE|MAP_ANONYMOUS|MAP_POPULATE,-1,0);usleep(5000);munmap(m,100<<20);_exit(0);}\
+         close(p[1]);while(wait(0)>0){}return 0;}",
+    );
+    dir.cc(["-o", "main", "main.c"]);
+    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let bound = run.peak_bound.unwrap().0 >> 20;
+    assert!((300..320).contains(&bound), "{bound}: {run:?}");
+    assert!(run.peak_rss <= run.peak_bound.unwrap() && run.step_ns.is_some(), "{run:?}");
+}
+
+#[test]
 fn threads_and_signals_do_not_lose_the_figures() {
     need!("cc");
     if !can_watch() {
@@ -138,7 +200,7 @@ fn threads_and_signals_do_not_lose_the_figures() {
     // The process is ended by a thread that is not its first.
     let run = watched(&contestant(&dir.join("main").display().to_string()));
     assert_eq!((run.outcome, run.process_count), (RunOutcome::Exited(5), 1));
-    assert!(run.at_end.unwrap().rss.0 > 8 << 20, "{run:?}");
+    assert!(run.at_exit.unwrap().rss.0 > 8 << 20, "{run:?}");
     let run = watched(&shell("kill -SEGV $$"));
     assert_eq!(run.outcome, RunOutcome::Signalled(11));
 }

@@ -5,6 +5,7 @@
 
 use crate::error::{SysError, check};
 use crate::launch::Suspended;
+use crate::reap::{kill_tree, reap};
 use crate::spawn::{RunEnd, Streams};
 use crate::{LaunchError, RawPid};
 use std::ffi::OsString;
@@ -114,23 +115,16 @@ impl Background {
         }
     }
 
-    /// Kills the group and reaps the leader.
+    /// Kills the group, the leader with all its descendants, and reaps the leader.
     fn kill(&mut self) {
         // SAFETY: takes integers only. The group's number is that of the leader, which we have not reaped, or which was
         // reaped while its group may have members; the kernel gives a number to nobody else while a group has it.
-        unsafe {
-            libc::kill(-self.pid, libc::SIGKILL);
-            if self.end.is_none() {
-                libc::kill(self.pid, libc::SIGKILL);
-            }
-        }
-        while self.end.is_none() {
-            let mut status = 0;
-            // SAFETY: `status` lives through the call.
-            let reaped = unsafe { libc::waitpid(self.pid, &raw mut status, 0) };
-            if reaped != -1 || SysError::last("waitpid").errno != libc::EINTR {
-                self.end = Some(RunEnd::TimedOut);
-            }
+        unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+        if self.end.is_none() {
+            kill_tree(self.pid);
+            // One that the kernel does not let go has been told to; there is nothing more to do about it here.
+            let _ = reap(self.pid);
+            self.end = Some(RunEnd::TimedOut);
         }
     }
 }

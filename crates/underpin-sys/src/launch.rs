@@ -45,24 +45,33 @@ const STEP_FILTER: u8 = 1;
 const STEP_STREAMS: u8 = 2;
 
 impl Launch {
-    /// Forks, seizes and leaves the child stopped. Resume it to let it execute.
+    /// Forks, seizes and leaves the child stopped. Resume it to let it execute. Every task that it makes is traced too,
+    /// and must be waited for ([`crate::wait_any`]).
     ///
     /// # Errors
     /// [`LaunchError::Denied`] where ptrace is not allowed; nothing has run then.
     pub fn start(self) -> Result<Suspended, LaunchError> {
-        self.begin(false)
+        self.begin(false, Tracee::seize)
     }
 
-    /// The same for a command that runs beside us when it is let go: it leads a process group of its own, and is told to
-    /// end (`SIGTERM`) when this thread dies.
+    /// The same, and only the child itself is traced ([`Tracee::seize_alone`]): for those who wait for it alone.
+    ///
+    /// # Errors
+    /// As for [`Launch::start`].
+    pub fn start_alone(self) -> Result<Suspended, LaunchError> {
+        self.begin(false, Tracee::seize_alone)
+    }
+
+    /// As [`Launch::start_alone`], for a command that runs beside us when it is let go: it leads a process group of its
+    /// own, and is told to end (`SIGTERM`) when this thread dies.
     ///
     /// # Errors
     /// As for [`Launch::start`].
     pub fn start_beside(self) -> Result<Suspended, LaunchError> {
-        self.begin(true)
+        self.begin(true, Tracee::seize_alone)
     }
 
-    fn begin(self, beside: bool) -> Result<Suspended, LaunchError> {
+    fn begin(self, beside: bool, seize: fn(Tracee) -> Result<(), SysError>) -> Result<Suspended, LaunchError> {
         let program = c_string(self.program.as_os_str())?;
         let arguments = self.arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<_>, _>>()?;
         let environment = self.environment.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
@@ -87,7 +96,7 @@ impl Launch {
         }
         drop((go_read, failure_write));
         let task = Tracee(pid);
-        if let Err(error) = task.seize() {
+        if let Err(error) = seize(task) {
             drop(go_write);
             wait_for(pid)?;
             return Err(LaunchError::Denied(denied(&error)));

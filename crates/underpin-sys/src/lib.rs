@@ -5,6 +5,7 @@
 //! hands out what the kernel says. Errors carry the call that failed and its error number.
 
 mod background;
+mod end_requests;
 mod error;
 mod launch;
 mod launcher;
@@ -15,14 +16,18 @@ mod perf;
 mod probe;
 mod procfs;
 mod ptrace;
+mod reap;
 mod registers;
 mod replace;
 mod seccomp;
 mod signals;
 mod spawn;
+mod supervise;
 mod wait;
+mod watchdog;
 
 pub use background::Background;
+pub use end_requests::{end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
 pub use launcher::{LauncherMachine, launcher};
@@ -36,12 +41,15 @@ pub use probe::{
 };
 pub use procfs::{AuxVector, MapRange, Process, auxv, bytes_written, maps, process_group, process_tree, thread_group};
 pub use ptrace::{CallStop, Resume, Tracee};
+pub use reap::{Limits, Waited};
 pub use registers::{BREAKPOINT, Registers};
 pub use replace::{Replace, Watched};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
 pub use spawn::{Run, RunEnd, Spawn, Started, Streams, Usage};
+pub use supervise::{Supervised, supervise};
 pub use wait::{Reported, Stop, wait_any, wait_for};
+pub use watchdog::Watchdog;
 
 /// A process or thread id.
 pub type RawPid = i32;

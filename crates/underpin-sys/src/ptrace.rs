@@ -4,6 +4,7 @@
 //! `PTRACE_GET_SYSCALL_INFO`).
 
 use crate::error::{SysError, check};
+use crate::reap::reap;
 use crate::registers::SYSCALL;
 use crate::{RawPid, Registers, write_byte_patch};
 use std::mem::{MaybeUninit, size_of};
@@ -98,13 +99,14 @@ impl Tracee {
         self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, OPTIONS | EXITS).map(drop)
     }
 
-    /// Has an exec and signals of a stopped task reported, and no longer the tasks that it makes: they run untraced. So
-    /// its end is reported even where an initialiser of a library has started a thread. `EXITKILL` stays.
+    /// Becomes the tracer of a task without stopping it; only an exec and signals are reported. Threads and children
+    /// that it makes run untraced: whoever waits for one task alone must not become the tracer of others, since an
+    /// ended tracee that nobody waits for holds up the end of its whole process. `EXITKILL` is on.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
-    pub fn report_execs(self) -> Result<(), SysError> {
-        self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, EXEC_ONLY | EXIT_KILL).map(drop)
+    /// `EPERM` where ptrace is not allowed.
+    pub fn seize_alone(self) -> Result<(), SysError> {
+        self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, EXEC_ONLY | EXIT_KILL).map(drop)
     }
 
     /// Becomes the tracer of a task without stopping it; only an exec and signals are reported, its children are left
@@ -173,6 +175,20 @@ impl Tracee {
     pub fn kill(self) -> Result<(), SysError> {
         // SAFETY: takes integers only; the id is of a task of ours that has not been reaped.
         check("kill", libc::c_long::from(unsafe { libc::kill(self.0, libc::SIGKILL) })).map(drop)
+    }
+
+    /// Kills the task's process, unless it has ended by itself, and reaps it. Only for one whose threads and children are
+    /// not traced ([`Tracee::seize_alone`]).
+    ///
+    /// # Errors
+    /// `ETIMEDOUT` where the kernel does not let it end.
+    pub fn kill_and_reap(self) -> Result<(), SysError> {
+        // It may be gone, and reaped by the wait that told so.
+        let _ = self.kill();
+        match reap(self.0) {
+            Err(error) if error.errno != libc::ECHILD => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Sends it a signal again that was held back while it was stepped.

@@ -8,10 +8,11 @@
 
 use crate::error::SysError;
 use crate::launch::{c_string, null_terminated, variable};
+use crate::reap::{Limits, Waited, ends_within, kill_tree, reap};
 use crate::{LaunchError, RawPid};
 use std::ffi::{CString, OsString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,8 @@ pub enum RunEnd {
     Signalled(i32),
     /// It was killed since its time was up.
     TimedOut,
+    /// It was killed since this process was asked to end.
+    Interrupted,
 }
 
 impl Spawn {
@@ -98,26 +101,17 @@ impl Spawn {
         })
     }
 
-    /// Runs it once. `padding` is one more variable of the environment, to shift the stack by its length. A run that
-    /// has not ended after `timeout` is killed, with every process of its group.
+    /// Runs it once, in a process group of its own. `padding` is one more variable of the environment, to shift the
+    /// stack by its length. A run that comes to a limit is killed, with every process that it started.
     ///
     /// # Errors
     /// Where it cannot be started.
-    pub fn run(&self, padding: Option<&CString>, timeout: Option<Duration>) -> Result<Run, LaunchError> {
-        let started = self.start(padding, timeout.is_some())?;
-        let timed_out = match timeout {
-            Some(timeout) => !started.ends_within(timeout)?,
-            None => false,
-        };
-        if timed_out {
-            started.kill_group();
-        }
-        let run = started.finish()?;
-        Ok(if timed_out { Run { end: RunEnd::TimedOut, ..run } } else { run })
+    pub fn run(&self, padding: Option<&CString>, limits: Limits) -> Result<Run, LaunchError> {
+        self.start(padding, true)?.within(limits)
     }
 
-    /// Starts it; when this returns it has executed its program. In a group of its own it can be killed with all that
-    /// it has started.
+    /// Starts it; when this returns it has executed its program. In a group of its own Ctrl-C does not reach it, and it
+    /// cannot read from the terminal. It is killed where the thread that started it dies.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -153,7 +147,7 @@ impl Spawn {
             reap(pid)?;
             return Err(LaunchError::NotExecutable { program: self.path.clone().into_os_string(), errno: child.errno });
         }
-        Ok(Started { pid, since, own_group, reaped: false })
+        Ok(Started { pid, since, reaped: false })
     }
 }
 
@@ -162,7 +156,6 @@ impl Spawn {
 pub struct Started {
     pid: RawPid,
     since: Instant,
-    own_group: bool,
     reaped: bool,
 }
 
@@ -173,25 +166,41 @@ impl Started {
         self.pid
     }
 
-    /// Waits for its end; whether it came in time.
+    /// Waits for its end, up to a limit; it is not reaped yet.
     ///
     /// # Errors
     /// Where it cannot be waited for.
-    pub fn ends_within(&self, timeout: Duration) -> Result<bool, SysError> {
-        ends_within(self.pid, timeout)
+    pub fn ends_within(&self, limits: Limits) -> Result<Waited, SysError> {
+        ends_within(self.pid, limits)
     }
 
-    /// Kills it, with every process of its group where it has one of its own.
-    pub fn kill_group(&self) {
-        let target = if self.own_group { -self.pid } else { self.pid };
-        // SAFETY: takes integers only; the child has not been reaped, so the number is its own.
-        unsafe { libc::kill(target, libc::SIGKILL) };
-    }
-
-    /// Waits for its end and reaps it.
+    /// Waits for its end, and kills it where that does not come within the limits.
     ///
     /// # Errors
     /// Where it cannot be waited for.
+    pub fn within(self, limits: Limits) -> Result<Run, LaunchError> {
+        let waited = self.ends_within(limits)?;
+        let end = match waited {
+            Waited::Ended => None,
+            Waited::TimedOut => Some(RunEnd::TimedOut),
+            Waited::Interrupted => Some(RunEnd::Interrupted),
+        };
+        if end.is_some() {
+            self.kill();
+        }
+        let run = self.finish()?;
+        Ok(end.map_or(run, |end| Run { end, ..run }))
+    }
+
+    /// Kills it, with every process that it has started and that still has a living parent or belongs to its group.
+    pub fn kill(&self) {
+        kill_tree(self.pid);
+    }
+
+    /// Reaps it, once it has ended or was killed.
+    ///
+    /// # Errors
+    /// Where it does not end all the same.
     pub fn finish(mut self) -> Result<Run, SysError> {
         let (status, usage) = reap(self.pid)?;
         let wall = self.since.elapsed();
@@ -203,7 +212,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if !self.reaped {
-            self.kill_group();
+            self.kill();
             // Nobody is left to be told.
             let _ = reap(self.pid);
         }
@@ -241,6 +250,7 @@ extern "C" fn start_child(data: *mut c_void) -> c_int {
         if child.own_group {
             libc::setpgid(0, 0);
         }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         // Rust ignores SIGPIPE; the command must have the default again.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         for &signal in child.handled {
@@ -310,47 +320,7 @@ fn handled_signals() -> Vec<c_int> {
     (1..=64).filter(has_handler).collect()
 }
 
-/// Waits for the end of a child without reaping it; whether it came in time.
-fn ends_within(pid: RawPid, timeout: Duration) -> Result<bool, SysError> {
-    // SAFETY: takes integers only.
-    let descriptor =
-        crate::error::check("pidfd_open", unsafe { libc::syscall(libc::SYS_pidfd_open, i64::from(pid), 0i64) })?;
-    // SAFETY: the kernel has just made it, and nobody else owns it.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) };
-    let deadline = Instant::now() + timeout;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let milliseconds = i32::try_from(left.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
-        let mut polled = libc::pollfd { fd: descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one element, which lives through the call.
-        match unsafe { libc::poll(&raw mut polled, 1, milliseconds) } {
-            0 if left.is_zero() => return Ok(false),
-            -1 if SysError::last("poll").errno != libc::EINTR => return Err(SysError::last("poll")),
-            1 => return Ok(true),
-            _ => {}
-        }
-    }
-}
-
-/// Reaps a child: its wait status and what it used.
-fn reap(pid: RawPid) -> Result<(c_int, libc::rusage), SysError> {
-    let mut status = 0;
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    loop {
-        // SAFETY: both objects live through the call.
-        let reaped = unsafe { libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) };
-        if reaped == pid {
-            // SAFETY: all fields are integers, for which zeroes are valid, and the kernel has filled them in.
-            return Ok((status, unsafe { usage.assume_init() }));
-        }
-        let error = SysError::last("wait4");
-        if error.errno != libc::EINTR {
-            return Err(error);
-        }
-    }
-}
-
-fn end_of(status: c_int) -> RunEnd {
+pub(crate) fn end_of(status: c_int) -> RunEnd {
     if libc::WIFEXITED(status) {
         RunEnd::Exited(libc::WEXITSTATUS(status))
     } else {
@@ -388,9 +358,9 @@ mod tests {
 
     #[test]
     fn the_end_is_told_apart() {
-        assert_eq!(shell("exit 7").run(None, None).unwrap().end, RunEnd::Exited(7));
-        assert_eq!(shell("kill -TERM $$").run(None, None).unwrap().end, RunEnd::Signalled(libc::SIGTERM));
-        assert_eq!(shell("exit 3").run(None, Some(Duration::from_secs(60))).unwrap().end, RunEnd::Exited(3));
+        assert_eq!(shell("exit 7").run(None, Limits::NONE).unwrap().end, RunEnd::Exited(7));
+        assert_eq!(shell("kill -TERM $$").run(None, Limits::NONE).unwrap().end, RunEnd::Signalled(libc::SIGTERM));
+        assert_eq!(shell("exit 3").run(None, Limits::time(Duration::from_secs(60))).unwrap().end, RunEnd::Exited(3));
     }
 
     #[test]
@@ -398,7 +368,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let streams = Streams { output: Some(file.try_clone().unwrap().into()), ..Streams::default() };
         let spawn = spawn("/bin/sh", &["-c", "sleep 1000 & echo $!; wait"], streams);
-        let run = spawn.run(None, Some(Duration::from_millis(500))).unwrap();
+        let run = spawn.run(None, Limits::time(Duration::from_millis(500))).unwrap();
         assert_eq!(run.end, RunEnd::TimedOut);
         let mut child = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
@@ -420,7 +390,7 @@ mod tests {
         };
         let spawn = spawn("/bin/sh", &["-c", "read line || echo \"end $KEY $PAD\"; echo to-error >&2"], streams);
         let padding = CString::new("PAD=xyz").unwrap();
-        assert_eq!(spawn.run(Some(&padding), None).unwrap().end, RunEnd::Exited(0));
+        assert_eq!(spawn.run(Some(&padding), Limits::NONE).unwrap().end, RunEnd::Exited(0));
         let mut text = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut text).unwrap();
@@ -441,7 +411,7 @@ mod tests {
         let streams = Streams { output: Some(file.try_clone().unwrap().into()), ..Streams::default() };
         let oracle = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap();
         let cat = spawn("/bin/cat", &["/proc/self/status"], streams);
-        assert_eq!(cat.run(None, None).unwrap().end, RunEnd::Exited(0));
+        assert_eq!(cat.run(None, Limits::NONE).unwrap().end, RunEnd::Exited(0));
         let mut text = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut text).unwrap();
@@ -455,7 +425,7 @@ mod tests {
             .map(|status| {
                 std::thread::spawn(move || {
                     let command = shell(&format!("exit {status}"));
-                    (0..50).all(|_| command.run(None, None).unwrap().end == RunEnd::Exited(status))
+                    (0..50).all(|_| command.run(None, Limits::NONE).unwrap().end == RunEnd::Exited(status))
                 })
             })
             .collect();
@@ -464,15 +434,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_executed_says_so() {
-        let error = spawn("/no/such/program", &[], Streams::default()).run(None, None).unwrap_err();
+        let error = spawn("/no/such/program", &[], Streams::default()).run(None, Limits::NONE).unwrap_err();
         assert!(matches!(error, LaunchError::NotExecutable { errno: libc::ENOENT, .. }), "{error:?}");
     }
 
     #[test]
     fn usage_is_that_of_the_run_and_grows_with_its_work() {
-        let small = shell(":").run(None, None).unwrap();
-        let large =
-            shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; /bin/true; /bin/true").run(None, None).unwrap();
+        let small = shell(":").run(None, Limits::NONE).unwrap();
+        let large = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; /bin/true; /bin/true")
+            .run(None, Limits::NONE)
+            .unwrap();
         assert!(large.usage.user + large.usage.system <= large.wall * 2 + Duration::from_millis(100));
         assert!(large.usage.minor_faults > small.usage.minor_faults, "the children's faults are in it");
     }

@@ -121,22 +121,14 @@ impl Watch {
     /// Where the command cannot be started or traced.
     pub fn confirm(&self, launch: Launch) -> Result<Verdict, LaunchError> {
         let program = launch.program.clone();
-        let suspended = launch.start()?;
+        let suspended = launch.start_alone()?;
         let task = suspended.task;
-        // An allocator's initialiser may start a thread; a traced one that nobody waits for would hold up the end.
-        task.report_execs()?;
         task.resume(Resume::Continue, 0)?;
         let verdict = self.follow(task)?;
         if verdict == Verdict::NoProgram {
             return Err(suspended.failure(&program));
         }
-        // It may have ended by itself; either way its end is waited for.
-        let _ = task.kill();
-        while let Some(report) = wait_for(task.0)? {
-            if matches!(report.stop, Stop::Exited(_) | Stop::Signalled(_)) {
-                break;
-            }
-        }
+        task.kill_and_reap()?;
         Ok(verdict)
     }
 

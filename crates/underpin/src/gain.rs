@@ -4,21 +4,24 @@
 use crate::foundation::{Binding, bound_copy};
 use crate::screen;
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use underpin_bench::stats::{median, paired_shift};
+use std::time::Duration;
+use underpin_bench::{
+    Command, Contestant, Executor, Experiment, Machine, Metric, RealExecutor, Rules, Silent, StreamsPlan, Variant,
+    analyse, measure, paired_ratio,
+};
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
 use underpin_resolve::Environment;
 use underpin_rewrite::plan::BindPlan;
 
-/// Pairs of runs, unless they take too long.
-const PAIRS: usize = 20;
-/// No further pair is begun after this, once there are six: fewer have no interval of 95 %.
+/// Runs of each, where they are short.
+const RUNS: u32 = 20;
+/// Where so many would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
 const BUDGET: Duration = Duration::from_secs(20);
-const FEWEST: usize = 6;
+const FEWEST: u32 = 12;
+/// A run that takes longer is killed: it may be a server, or wait for somebody.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// A program and what binding would do to it.
 #[derive(Debug)]
@@ -55,46 +58,45 @@ impl Gain {
             .unwrap_or(self.predicted)
     }
 
-    /// The prediction, with the times of whole runs of the program and of a bound copy, in turn.
+    /// The prediction, with the times of whole runs of the program and of a bound copy, interleaved.
     ///
     /// # Errors
-    /// Where the copy cannot be written or one of them cannot be run.
+    /// Where the copy cannot be written, or one of them cannot be run, fails or does not end.
     fn measured(&self, program: &Path, arguments: &[OsString]) -> anyhow::Result<BindingGain> {
         let copy = bound_copy(&self.plan, program)?;
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        // One of each untimed: the first to run fills the caches for both.
-        run(program, program, arguments)?;
-        run(&copy, program, arguments)?;
-        let start = Instant::now();
-        for pair in 0..PAIRS {
-            if pair >= FEWEST && start.elapsed() > BUDGET {
-                break;
-            }
-            let mut sides = [(program, &mut before), (&*copy, &mut after)];
-            if pair % 2 == 1 {
-                sides.reverse();
-            }
-            for (path, times) in sides {
-                times.push(run(path, program, arguments)?.as_secs_f64());
-            }
-        }
-        let logarithms: Vec<f64> = before.iter().zip(&after).map(|(before, after)| (after / before).ln()).collect();
-        let ratio = paired_shift(&logarithms).map(|shift| shift.map(f64::exp));
+        let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
+        let plain = Contestant::new("as it is", Command::of_words(words)?);
+        let variant = Variant { program: Some(copy.to_path_buf()), ..Variant::default() };
+        let bound = Contestant { name: "bound".to_owned(), variant, ..plain.clone() };
+        let mut executor = RealExecutor::new(StreamsPlan::default(), &[], Rules::default().seed);
+        let first = executor.run(&plain, Some(LONGEST))?;
+        let is_short = 2 * first.wall * RUNS <= BUDGET;
+        let rules = Rules {
+            // One of each untimed: the first to run fills the caches for both.
+            warmup: 1,
+            runs: Some(if is_short { RUNS } else { FEWEST }),
+            memory_runs: 0,
+            timeout_ns: Some(LONGEST.into()),
+            ..Rules::default()
+        };
+        let experiment = Experiment {
+            contestants: vec![plain, bound],
+            reference: 0,
+            rules,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: 0,
+            machine: Machine::here(),
+        };
+        let record = measure(&experiment, &mut executor, &mut Silent)?;
+        let analysis = analyse(&record);
+        let seconds = |index: usize| Some(analysis.variants.get(index)?.metric(Metric::Wall)?.median.estimate);
+        let ratio = paired_ratio(&record, Metric::Wall, 0, 1).ok().map(|found| found.ratio);
         let measured = ratio.map(|ratio| MeasuredGain {
-            runs: before.len(),
-            before_seconds: median(&before).unwrap_or_default(),
-            after_seconds: median(&after).unwrap_or_default(),
+            runs: record.samples.len() / experiment.contestants.len(),
+            before_seconds: seconds(0).unwrap_or_default(),
+            after_seconds: seconds(1).unwrap_or_default(),
             ratio: Ratio { estimate: ratio.estimate, low: ratio.low, high: ratio.high },
         });
         Ok(BindingGain { measured, ..self.predicted })
     }
-}
-
-/// One whole run, called by the program's own name.
-fn run(path: &Path, name: &Path, arguments: &[OsString]) -> anyhow::Result<Duration> {
-    let mut command = Command::new(path);
-    command.arg0(name).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let start = Instant::now();
-    command.status()?;
-    Ok(start.elapsed())
 }

@@ -43,7 +43,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         Verb::Bind(args) => commands::bind::run(plan::BindPlan::new(args)?, screen),
         Verb::Unbind(args) => commands::unbind::run(plan::UnbindPlan::new(args)?, screen),
         Verb::Verify(args) => commands::verify::run(plan::VerifyPlan::new(args)?, screen),
-        Verb::Bench(args) => commands::bench::run(plan::BenchPlan::new(*args)?, screen),
+        Verb::Bench(args) => commands::bench::supervised(*args, screen),
         Verb::Report(args) => commands::bench::report(plan::ReportPlan::new(args), screen),
         Verb::Run(args) => commands::run::run(plan::RunPlan::new(args), screen),
         Verb::Doctor(args) => commands::doctor::run(&args, screen),

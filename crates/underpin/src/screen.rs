@@ -150,7 +150,20 @@ fn terminal_columns() -> Option<usize> {
 
 /// Tells an error, with its causes, in one line on standard error.
 pub fn complain(error: &anyhow::Error) {
-    note(&format!("{error:#}"));
+    note(&in_one_line(error));
+}
+
+/// An error with its causes, each said once: many errors say what their cause says as the end of their own words.
+fn in_one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.ends_with(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }
 
 /// Tells one line on standard error.
@@ -232,5 +245,21 @@ impl Drop for Bar {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn what_a_cause_says_is_said_once() {
+        let full = || io::Error::from_raw_os_error(28);
+        let plain = anyhow::Error::from(full()).context("cannot write a.csv");
+        assert_eq!(in_one_line(&plain), format!("cannot write a.csv: {}", full()));
+        let twice = anyhow::Error::from(full()).context(format!("cannot write a.csv: {}", full()));
+        assert_eq!(in_one_line(&twice), format!("cannot write a.csv: {}", full()));
+        assert_eq!(in_one_line(&anyhow!("alone")), "alone");
     }
 }

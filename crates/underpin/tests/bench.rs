@@ -319,3 +319,22 @@ fn a_run_is_what_hyperfine_runs() {
     let ours = std::fs::read_to_string(dir.join("log")).unwrap();
     assert_eq!(ours, hyperfine, "the same words, and no descriptor of ours leaks");
 }
+
+#[test]
+fn a_parameter_is_replaced_in_variables_too() {
+    let dir = Fixture::new();
+    let args = ["-r", "2", "--memory-runs", "0", "-L", "t", "1,2", "--env", "OMP={t}", "--output", "out"];
+    let output = bench(&dir, &[&args[..], &["--variant", "v=V={t}{t}", "--", "sh", "-c", "echo $OMP $V"]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let printed = std::fs::read_to_string(dir.join("out")).unwrap();
+    let printed: std::collections::BTreeSet<&str> = printed.lines().map(str::trim).collect();
+    assert_eq!(printed.into_iter().collect::<Vec<_>>(), ["1", "1 11", "2", "2 22"]);
+}
+
+#[test]
+fn a_variable_before_a_command_is_pointed_to_its_option() {
+    let dir = Fixture::new();
+    let output = bench(&dir, &["FOO=1 true"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("--env") && output.stderr.contains("-S"), "{}", output.stderr);
+}

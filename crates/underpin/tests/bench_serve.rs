@@ -217,3 +217,46 @@ fn a_server_without_a_good_answer_is_an_error_unless_failures_are_wanted() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert!(output.stdout.contains("100.0 %"), "{}", output.stdout);
 }
+
+#[test]
+fn requests_that_are_sent_again_are_counted_as_the_server_counts_them() {
+    need!("node");
+    let dir = Fixture::new();
+    // Every tenth request finds its connection closed; the server says at its end how many those were.
+    dir.write(
+        "drop.js",
+        "let n = 0, d = 0\nrequire('http').createServer((q, r) => { if (++n % 10 == 0) { d++; return q.socket.destroy() } \
+         r.end('hello\\n') }).listen(process.env.PORT, '127.0.0.1')\n\
+         process.on('SIGTERM', () => { require('fs').writeFileSync('drop.count', `${d} ${n}`); process.exit() })\n",
+    );
+    let args = ["--env", "PORT={PORT}", "--serve", "node drop.js", "--load", LOAD];
+    let output =
+        bench(&dir, &[&args[..], &["--warmup-load", "0ms", "-r", "1", "--memory-runs", "0", "--json"]].concat());
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let counts = std::fs::read_to_string(dir.join("drop.count")).unwrap();
+    let (dropped, of) = counts.split_once(' ').unwrap();
+    let [dropped, of] = [dropped, of].map(|text| text.parse::<f64>().unwrap());
+    let document = document(&output);
+    let load = &document["variants"][0]["runs"][0]["load"];
+    let told = load["sent_again"].as_f64().unwrap() + load["errors"]["broken"].as_f64().unwrap();
+    // The last of a window is not waited for; a request whose second try is dropped too is an error sent again.
+    assert!(told / dropped > 0.9 && told / dropped < 1.2, "{told} of {dropped} of {of}: {load}");
+    let doubts = document["doubts"].to_string();
+    assert!(doubts.contains("were sent again"), "{doubts}");
+}
+
+#[test]
+fn answers_that_point_elsewhere_are_counted_and_said() {
+    need!("node");
+    let dir = Fixture::new();
+    dir.write(
+        "moved.js",
+        "require('http').createServer((q, r) => { r.writeHead(302, { location: '/there' }); r.end() })\
+         .listen(process.env.PORT, '127.0.0.1')\n",
+    );
+    let args = ["--env", "PORT={PORT}", "--serve", "node moved.js", "--load", LOAD, "-r", "1", "--memory-runs", "0"];
+    let document = document(&bench(&dir, &[&args[..], &["--json"]].concat()));
+    let load = &document["variants"][0]["runs"][0]["load"];
+    assert!(load["redirected"].as_u64().unwrap() > 0 && load["redirected"] == load["requests"], "{load}");
+    assert!(document["doubts"].to_string().contains("3xx"), "{document}");
+}

@@ -107,6 +107,11 @@ pub struct LoadRunRecord {
     pub answered: u64,
     /// How long the window was.
     pub window_seconds: f64,
+    /// Requests that were sent a second time, since the connection was closed before a byte of an answer; the time of
+    /// both tries is in the answer times.
+    pub sent_again: u64,
+    /// Good answers with a status of 3xx.
+    pub redirected: u64,
     /// Requests that failed, by kind.
     pub errors: LoadErrorsRecord,
     /// At a fixed rate: requests whose turn never came. Their waiting, and that of time-outs, is in the answer times.
@@ -313,6 +318,15 @@ pub struct MemoryRunRecord {
     pub processes: Vec<ProcessRecord>,
     /// How many there were.
     pub process_count: usize,
+    /// The largest sum of resident memory that was seen, or the largest process's own peak where that is larger: pages
+    /// that processes share count once for each.
+    pub peak_rss_bytes: u64,
+    /// That sum cannot have been larger at any time: the own peaks of processes that lived at the same time, added up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_rss_at_most_bytes: Option<u64>,
+    /// The time between two samples, on average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled_every_seconds: Option<f64>,
     /// The sum over the tree, over time.
     pub series: Vec<MemoryPointRecord>,
 }

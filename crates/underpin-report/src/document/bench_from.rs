@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use underpin_bench::stats::{CONFIDENCE, Interval};
 use underpin_bench::{
     Analysis, Comparison, Direction, Gate, GateResult, Latency, LoadRecord, LoadSample, MemoryPoint, Metric,
-    MetricSummary, Pareto, Pass, Record, RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
+    MetricSummary, Nanos, Pareto, Pass, Record, RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
 };
 
 impl BenchDocument {
@@ -164,7 +164,7 @@ fn method(record: &Record) -> MethodRecord {
             Some(Stopped::Time) => StoppedRecord::Time,
             Some(Stopped::Budget) => StoppedRecord::Budget,
             Some(Stopped::Narrow) => StoppedRecord::Narrow,
-            None => StoppedRecord::Interrupted,
+            Some(Stopped::Interrupted) | None => StoppedRecord::Interrupted,
         },
         until: rules.until.map(|until| until.to_string()),
         budget_seconds: rules.budget_ns.map(underpin_bench::Nanos::seconds),
@@ -192,6 +192,8 @@ fn load_run(load: &LoadSample) -> LoadRunRecord {
         requests: load.requests,
         answered: load.answered,
         window_seconds: load.window_ns.seconds(),
+        sent_again: load.sent_again,
+        redirected: load.redirected,
         errors: LoadErrorsRecord {
             connect: errors.connect,
             status: errors.status,
@@ -240,6 +242,9 @@ fn variant(record: &Record, analysis: &Analysis, index: usize) -> BenchVariant {
                     .map(|one| ProcessRecord { name: one.name.clone(), peak_rss_bytes: one.peak_rss.0 })
                     .collect(),
                 process_count: run.process_count,
+                peak_rss_bytes: run.peak_rss.0,
+                peak_rss_at_most_bytes: run.peak_bound.map(|bound| bound.0),
+                sampled_every_seconds: run.step_ns.map(Nanos::seconds),
                 series: run.series.iter().map(point).collect(),
             })
             .collect(),

@@ -1,24 +1,52 @@
 //! `underpin bench` and `underpin report`: measuring, keeping, showing.
 
+use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::export;
 use crate::plan::{BenchPlan, Form, ReportPlan, ResultPlan};
 use crate::screen::{self, Screen};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 use underpin_bench::{
     BenchError, End, Executor, Header, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile, Sample,
-    analyse, measure,
+    Stopped, analyse, measure,
 };
 use underpin_report::{BenchDocument, csv, html, markdown, text, to_json};
+use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
+
+/// Status of a command that was ended by a signal, as shells have it: this and the signal's number.
+const BY_SIGNAL: i32 = 128;
+
+/// Measures in a process of its own, above which another sees to it that nothing is left when it ends.
+///
+/// # Errors
+/// As for [`run`], and where no process can be made.
+pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    // Before anything is planned: copies of programs in temporary folders belong to one process.
+    match supervise()? {
+        Supervised::Worker => run(BenchPlan::new(args)?, screen),
+        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
+        Supervised::Over(end) => {
+            let signal = if let RunEnd::Signalled(signal) = end { signal } else { 0 };
+            screen::note(&format!(
+                "the measuring process was ended by signal {signal}; `underpin report` shows its runs"
+            ));
+            Ok(by_signal(signal))
+        }
+    }
+}
+
+fn by_signal(signal: i32) -> Exit {
+    Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
+}
 
 /// Measures, keeps and shows.
 ///
 /// # Errors
 /// Where a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
-pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
@@ -31,8 +59,20 @@ pub fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     };
     let measured = measure(&plan.experiment, executor.as_mut(), &mut keeper);
     keeper.progress.bar.finish_and_clear();
-    let record = measured.map_err(|error| keeper.kept(error))?;
-    let exit = present(&record, baseline.as_ref(), &plan.results, screen)?;
+    let record = match (measured, end_signal()) {
+        (Err(BenchError::Interrupted), Some(signal)) => {
+            keeper.file.discard();
+            screen::note(&"stopped before the first run was done: there is nothing to show");
+            return Ok(by_signal(signal));
+        }
+        (measured, _) => measured.map_err(|error| keeper.kept(error))?,
+    };
+    let mut exit = present(&record, baseline.as_ref(), &plan.results, screen)?;
+    if let (Some(Stopped::Interrupted), Some(signal)) = (record.end.as_ref().map(|end| end.stopped), end_signal()) {
+        screen.flush()?;
+        keeper.tell();
+        exit = by_signal(signal);
+    }
     if let Some(failure) = keeper.file.failure() {
         screen.flush()?;
         return Err(anyhow::Error::from(failure).context("the figures are complete, but could not be kept"));
@@ -53,7 +93,16 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
-    let (_, record) = plan.results.store.load(plan.run.as_deref())?;
+    let (path, record) = plan.results.store.load(plan.run.as_deref())?;
+    if record.samples.is_empty() && record.memory.is_empty() {
+        let commands: Vec<String> = record.header.variants.iter().map(|one| one.command.join(" ")).collect();
+        bail!(
+            "{}: it was interrupted before its first run was done, so there is nothing to show; measure again what it was \
+             to be: {}",
+            path.display(),
+            commands.join("; ")
+        );
+    }
     present(&record, baseline.as_ref(), &plan.results, screen)
 }
 
@@ -181,6 +230,11 @@ impl Observer for Progress {
 impl Keeper {
     /// Says where the runs up to a failure are.
     fn kept(&self, error: BenchError) -> anyhow::Error {
+        self.tell();
+        error.into()
+    }
+
+    fn tell(&self) {
         if self.progress.runs > 0 {
             let stem = self.file.partial().file_stem().unwrap_or_default().to_string_lossy().into_owned();
             screen::note(&format!(
@@ -188,7 +242,6 @@ impl Keeper {
                 self.progress.runs
             ));
         }
-        error.into()
     }
 }
 

@@ -5,13 +5,14 @@ use super::serve::Servers;
 use super::variants::Dimensions;
 use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
 use anyhow::{Context, bail};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
     Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
     least_memory_runs, stats::Random,
 };
-use underpin_sys::{HardwareCounter, find_program};
+use underpin_sys::{HardwareCounter, LaunchError, find_program};
 
 /// What to measure, how to run it, what becomes of it.
 #[derive(Debug)]
@@ -253,11 +254,11 @@ fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
     if count == 0 {
         bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
     }
-    let dimensions = Dimensions::new(args)?;
     let sets = parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)?;
     let mut all = Vec::new();
     for index in 0..count {
         for set in &sets {
+            let dimensions = Dimensions::new(args, set)?;
             let (command, load) = match &servers {
                 Some(servers) => servers.one(index, set, &shell).map(|(command, load)| (command, Some(load)))?,
                 None => (command(args, index, set, &shell)?, None),
@@ -356,8 +357,21 @@ fn find(contestant: &Contestant) -> anyhow::Result<()> {
         return Ok(());
     }
     let path = std::env::var_os("PATH");
-    if let Some(program) = contestant.words().first() {
-        find_program(program, path.as_deref())?;
+    let Some(program) = contestant.words().into_iter().next() else { return Ok(()) };
+    match find_program(&program, path.as_deref()) {
+        Err(LaunchError::NotFound { .. }) if is_assignment(&program) => bail!(
+            "{}: not found in PATH; no shell reads the command, so a variable is set with --env, or -S lets a shell read it",
+            program.display()
+        ),
+        found => Ok(found.map(drop)?),
     }
-    Ok(())
+}
+
+/// Whether a word is what a shell takes for a variable before a command.
+fn is_assignment(word: &OsStr) -> bool {
+    let name = word.to_str().and_then(|word| Some(word.split_once('=')?.0));
+    name.is_some_and(|name| {
+        let fine = |ch: char| ch == '_' || ch.is_ascii_alphanumeric();
+        name.chars().all(fine) && name.chars().next().is_some_and(|ch| !ch.is_ascii_digit())
+    })
 }

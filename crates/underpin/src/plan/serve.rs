@@ -17,8 +17,26 @@ const THREADS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Servers<'a> {
     args: &'a ServeArgs,
-    body: Vec<u8>,
+    body: Body,
     settle: std::time::Duration,
+}
+
+/// The body of each request.
+#[derive(Debug)]
+enum Body {
+    /// As given; parameters are replaced.
+    Text(String),
+    /// That of a file, as it is.
+    File(Vec<u8>),
+}
+
+impl Body {
+    fn of(&self, set: &ParameterSet) -> Vec<u8> {
+        match self {
+            Body::Text(text) => fill(text, set).into_bytes(),
+            Body::File(bytes) => bytes.clone(),
+        }
+    }
 }
 
 impl<'a> Servers<'a> {
@@ -41,12 +59,11 @@ impl<'a> Servers<'a> {
         } else if serve.load.len() > 1 {
             bail!("--load is given {} times; with --serve every server gets the same one", serve.load.len());
         }
-        let body = match &serve.body {
-            None => Vec::new(),
-            Some(text) => match text.strip_prefix('@') {
-                Some(path) => std::fs::read(path).with_context(|| format!("--body @{path}"))?,
-                None => text.clone().into_bytes(),
-            },
+        let body = match serve.body.as_deref().unwrap_or_default() {
+            text if text.starts_with('@') => {
+                Body::File(std::fs::read(&text[1..]).with_context(|| format!("--body {text}"))?)
+            }
+            text => Body::Text(text.to_owned()),
         };
         Ok(Some(Servers { args: serve, body, settle: args.rules.settle }))
     }
@@ -68,8 +85,8 @@ impl<'a> Servers<'a> {
         let load = Load {
             server: if server.is_some() { Server::Started } else { Server::Running },
             line: fill(line, set).split_whitespace().collect::<Vec<_>>().join(" "),
-            headers: self.args.header.clone(),
-            body: self.body.clone(),
+            headers: self.args.header.iter().map(|header| fill(header, set)).collect(),
+            body: self.body.of(set),
             pace: self.pace(),
             threads: self.threads(),
             warmup: self.args.warmup_load,

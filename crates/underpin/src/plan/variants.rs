@@ -1,5 +1,6 @@
 //! The variants of `underpin bench`: every allocator with every state of binding with every `--variant`.
 
+use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
 use crate::foundation::{self, Binding, ProgramCopy};
 use anyhow::bail;
@@ -26,13 +27,15 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
+    /// For one value of each parameter.
+    ///
     /// # Errors
     /// Where a variant cannot be read.
-    pub fn new(args: &BenchArgs) -> anyhow::Result<Dimensions> {
-        let plain = plain(&args.env)?;
+    pub fn new(args: &BenchArgs, set: &ParameterSet) -> anyhow::Result<Dimensions> {
+        let plain = plain(&args.env, set)?;
         let mut named = vec![plain.clone()];
         for text in &args.variant {
-            named.push(from_text(text, &plain)?);
+            named.push(from_text(&fill(text, set), &plain)?);
         }
         let mut allocators: Vec<_> = args.malloc.iter().flat_map(|list| list.0.iter().cloned()).map(Some).collect();
         let is_plain = |one: &underpin_variant::Variant| one.choice == Choice::System && one.settings.is_empty();
@@ -143,9 +146,9 @@ fn both(first: Option<Arc<dyn Proof>>, second: Arc<dyn Proof>) -> Arc<dyn Proof>
     }
 }
 
-fn plain(env: &[String]) -> anyhow::Result<Variant> {
+fn plain(env: &[String], set: &ParameterSet) -> anyhow::Result<Variant> {
     let mut variant = Variant::default();
-    for text in env {
+    for text in env.iter().map(|text| fill(text, set)) {
         let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             bail!("--env {text}: write --env NAME=VALUE");
         };

@@ -1,0 +1,149 @@
+//! A process above the one that works, so that nothing outlives it.
+//!
+//! [`supervise`] forks. The child does the work; the parent keeps the process id that the user knows, passes signals on,
+//! adopts every orphan of the work (`PR_SET_CHILD_SUBREAPER`) and, when the worker is gone for whatever reason, kills
+//! all that is left. A parent that is killed itself takes the worker along (`PR_SET_PDEATHSIG`), which then kills what it
+//! runs.
+
+use crate::RawPid;
+use crate::end_requests::{END_SIGNALS, count_end_requests, handle_end_signals};
+use crate::error::{SysError, check};
+use crate::procfs::process_tree;
+use crate::spawn::{RunEnd, end_of};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Who returns from [`supervise`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supervised {
+    /// The one that is to do the work. Signals that ask for an end are counted ([`crate::end_requests`]).
+    Worker,
+    /// The supervisor: the worker has ended so, and nothing of it is left.
+    Over(RunEnd),
+}
+
+/// Killed processes are gone after some milliseconds, unless the kernel itself holds them.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(2);
+
+static WORKER: AtomicI32 = AtomicI32::new(0);
+
+/// Splits this process in two; see the module. Call it before anything is begun: what is open or on the heap is there
+/// twice afterwards. Where this process has threads already it stays one, and is told that it is the worker.
+///
+/// # Errors
+/// Where no process can be made.
+pub fn supervise() -> Result<Supervised, SysError> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads > 1 {
+        return count_end_requests(0).map(|()| Supervised::Worker);
+    }
+    // SAFETY: takes integers only.
+    check("PR_SET_CHILD_SUBREAPER", unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }.into())?;
+    let held = HeldSignals::new();
+    // SAFETY: this thread is the only one, so the child finds every lock free and all memory in order.
+    let worker = check("fork", unsafe { libc::fork() }.into())? as RawPid;
+    if worker == 0 {
+        become_worker()?;
+        drop(held);
+        return Ok(Supervised::Worker);
+    }
+    WORKER.store(worker, Ordering::Relaxed);
+    handle_end_signals(pass_on)?;
+    drop(held);
+    let end = follow(worker)?;
+    end_descendants();
+    Ok(Supervised::Over(end))
+}
+
+fn become_worker() -> Result<(), SysError> {
+    // SAFETY: system calls that take integers only.
+    let (told, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0), libc::getppid()) };
+    check("PR_SET_PDEATHSIG", told.into())?;
+    count_end_requests(parent)
+}
+
+extern "C" fn pass_on(signal: i32) {
+    let worker = WORKER.load(Ordering::Relaxed);
+    if worker > 0 {
+        // SAFETY: takes integers only. The worker is our child, and its number is cleared before it is reaped.
+        unsafe { libc::kill(worker, signal) };
+    }
+}
+
+/// Reaps whatever ends, until the worker does.
+fn follow(worker: RawPid) -> Result<RunEnd, SysError> {
+    loop {
+        let mut end = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: `end` lives through the call. Nothing is reaped yet.
+        let waited = unsafe { libc::waitid(libc::P_ALL, 0, end.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT) };
+        match check("waitid", waited.into()) {
+            Err(error) if error.errno == libc::EINTR => continue,
+            other => other?,
+        };
+        // SAFETY: zeroes are valid for it, and the kernel has filled it in.
+        let pid = unsafe { end.assume_init().si_pid() };
+        if pid == worker {
+            // From here on a signal has nobody to go to: the number may soon be another's.
+            WORKER.store(0, Ordering::Relaxed);
+        }
+        let mut status = 0;
+        // SAFETY: `status` lives through the call; the child has ended, so it does not block.
+        unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) };
+        if pid == worker {
+            return Ok(end_of(status));
+        }
+    }
+}
+
+/// Kills all descendants and reaps them; orphans of theirs come to us.
+fn end_descendants() {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // SAFETY: takes nothing and cannot fail.
+        let me = unsafe { libc::getpid() };
+        for process in process_tree(me).iter().filter(|process| process.pid != me) {
+            // SAFETY: takes integers only; a descendant whose number nobody else gets until we, its last ancestor, have
+            // reaped it.
+            unsafe { libc::kill(process.pid, libc::SIGKILL) };
+        }
+        loop {
+            // SAFETY: no status is asked for.
+            match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } {
+                0 => break,
+                -1 => return,
+                _ => {}
+            }
+        }
+        if Instant::now() >= deadline {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// While it lives, signals that ask for an end wait.
+struct HeldSignals(libc::sigset_t);
+
+impl HeldSignals {
+    fn new() -> HeldSignals {
+        let (mut held, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        // SAFETY: both sets live through the calls, which cannot fail with a valid request; the second is filled in.
+        unsafe {
+            libc::sigemptyset(held.as_mut_ptr());
+            for signal in END_SIGNALS {
+                libc::sigaddset(held.as_mut_ptr(), signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, held.as_ptr(), before.as_mut_ptr());
+            HeldSignals(before.assume_init())
+        }
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        // SAFETY: restores the set that the thread had.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
