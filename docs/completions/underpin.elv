@@ -239,7 +239,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --until 'Stop as soon as every interval is so narrow: ''ratio ±2%'' or ''median ±1%''; at the latest after the budget, 60s unless given'
             cand --memory-runs 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of servers, since their growth is read in every run'
             cand --settle 'How long a process takes to settle: growth of memory counts from then'
-            cand --timeout 'Kill a run that takes longer, and stop'
+            cand --timeout 'Kill a run that takes longer, and stop; a day, unless given'
             cand --counters 'Counters of the processor: auto, none, or a list such as cycles,instructions'
             cand --seed 'Decides the random orders; drawn anew for each experiment, unless given'
             cand -p 'Before each run; once for all commands or once for each, by /bin/sh'

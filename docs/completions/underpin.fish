@@ -232,7 +232,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'T
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of servers, since their growth is read in every run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop; a day, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders; drawn anew for each experiment, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Before each run; once for all commands or once for each, by /bin/sh' -r

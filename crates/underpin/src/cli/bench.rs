@@ -152,7 +152,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
     pub settle: Duration,
 
-    /// Kill a run that takes longer, and stop
+    /// Kill a run that takes longer, and stop; a day, unless given
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
 
