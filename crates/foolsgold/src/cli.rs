@@ -65,6 +65,9 @@ pub struct Serve {
     /// Interpreter threads [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = at_least_one, help_heading = "Ruby")]
     pub threads: Option<usize>,
+    /// The most of them, made while others wait for clients or sleep [default: 32, or 8 for each core; 1 for --threads 1]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Ruby")]
+    pub max_threads: Option<usize>,
     /// Memory of one interpreter [default: 64MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Ruby")]
     pub memory: Option<Size>,
@@ -178,6 +181,7 @@ impl Serve {
             mode: if self.fresh { Some(Mode::Fresh) } else { mode },
             env: self.env,
             threads: self.threads,
+            max_threads: self.max_threads,
             io_threads: self.io_threads,
             queue: self.queue,
             queue_time: self.queue_time,

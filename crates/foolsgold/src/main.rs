@@ -58,6 +58,7 @@ fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
             say(&format!("ended with {connections} connections cut off"));
             Ok(ExitCode::from(CUT_OFF))
         }
+        Ending::Failed => anyhow::bail!("ended, because no interpreter is left to serve requests"),
     }
 }
 

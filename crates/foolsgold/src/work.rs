@@ -179,6 +179,9 @@ pub trait Application: Send + Sync + 'static {
     fn worker(self: Arc<Self>, slot: Arc<dyn Slot>) -> anyhow::Result<Box<dyn Worker>>;
 }
 
+/// What [`Slot::on_loss`] is given.
+pub type Loss = Box<dyn FnOnce() -> String + Send>;
+
 /// A worker's side of the watchdog: it says what can be stopped, and since when it runs.
 pub trait Slot: Send + Sync {
     /// From now on, for at most `budget`, `stop` must be called once the time is over.
@@ -187,6 +190,11 @@ pub trait Slot: Send + Sync {
     fn pause(&self);
     /// Ruby goes on.
     fn resume(&self);
+    /// Ruby sleeps, or has slept: the time counts, but the thread needs no processor.
+    fn sleeps(&self, _sleeps: bool) {}
+    /// What to do if this run can be stopped by nothing, at some time long after its budget: answers the request, and says
+    /// which one it was. Called at most once, on another thread.
+    fn on_loss(&self, _answer: Loss) {}
     /// Done. Returns whether `stop` was called since [`Slot::begin`].
     fn end(&self) -> bool;
 }

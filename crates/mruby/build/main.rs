@@ -10,6 +10,7 @@ mod gems;
 mod library;
 mod mrbc;
 mod presym;
+mod reach;
 mod repairs;
 mod sources;
 

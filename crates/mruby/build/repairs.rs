@@ -7,11 +7,16 @@ use crate::{Failure, Place};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-struct Repair {
+pub struct Repair {
     /// Below the source tree.
-    file: &'static str,
-    old: &'static str,
-    new: &'static str,
+    pub file: &'static str,
+    pub old: &'static str,
+    pub new: &'static str,
+}
+
+/// Those of this file and of [`crate::reach`].
+fn all() -> impl Iterator<Item = &'static Repair> {
+    REPAIRS.iter().chain(crate::reach::REPAIRS)
 }
 
 const REPAIRS: &[Repair] = &[
@@ -190,7 +195,7 @@ pub fn apply(place: &Place, sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure
 /// Where the copies' own includes are found.
 pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
     let beside =
-        REPAIRS.iter().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder));
+        all().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder));
     beside.chain([place.native.clone()])
 }
 
@@ -202,7 +207,7 @@ pub fn folder_of(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
 
 fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
     let Ok(name) = source.strip_prefix(&place.mruby) else { return Ok(source.to_owned()) };
-    let mut wanted = REPAIRS.iter().filter(|repair| Path::new(repair.file) == name).peekable();
+    let mut wanted = all().filter(|repair| Path::new(repair.file) == name).peekable();
     if wanted.peek().is_none() {
         return Ok(source.to_owned());
     }

@@ -185,11 +185,9 @@ unlink_block(struct block *block)
   if (block->next) block->next->link = block->link;
 }
 
-void*
-fg_alloc(mrb_state *mrb, void *p, size_t size, void *data)
+static void*
+change(void *p, size_t size, struct fg_arena *arena)
 {
-  (void)mrb;
-  struct fg_arena *arena = data;
   struct block *old = p ? (struct block*)p - 1 : NULL;
   size_t before = old ? old->size : 0;
   if (size == 0) {
@@ -217,6 +215,17 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *data)
   arena->used += size - before;
   if (arena->used > arena->used_peak) arena->used_peak = arena->used;
   return fresh + 1;
+}
+
+/* The C library's allocator has locks and lists of its own, which must not be left midway. */
+void*
+fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
+{
+  (void)mrb;
+  struct fg *was = fg_step_out();
+  void *changed = change(p, size, arena);
+  fg_step_in(was);
+  return changed;
 }
 
 /* For the proof that the sanitizer looks: reads a block after its end. */

@@ -63,6 +63,7 @@ struct fg {
   struct fg_arena *arena;
   struct fg_entry *entries;
   atomic_uint stop;            /* set from any thread, together with mrb->code_fetch_hook */
+  long thread;                 /* where it lives, for the signal that goes with a stop */
   int interrupted;             /* a stop has left a run: what it was doing is half done */
   void *host;
   struct fg_callbacks call;
@@ -75,5 +76,19 @@ struct fg {
 typedef mrb_value fg_body(struct fg *s, void *data);
 int fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result);
 int fg_room(struct fg *s);
+
+/* ---- stop.c */
+
+/* What the setjmp of an entry gives where a stop came; 1 is an exception (mruby/throw.h). */
+#define FG_LEFT 2
+
+mrb_noreturn void fg_leave(struct fg *s);
+/* The thread leaves mruby's C, for Rust or for what must not be left midway; gives what fg_step_in wants. */
+struct fg *fg_step_out(void);
+/* It is back, or in for the first time; does not return where it is stopped. NULL where it was not inside. */
+void fg_step_in(struct fg *s);
+long fg_this_thread(void);
+void fg_stop(struct fg *s);
+void fg_clear_stop(struct fg *s);
 
 #endif

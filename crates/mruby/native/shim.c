@@ -57,7 +57,7 @@ pop_calls(mrb_state *mrb, struct mrb_context *context, ptrdiff_t level)
   }
 }
 
-enum { FINISHED = 0, EXCEPTION = 1, STOP = 2 };
+enum { FINISHED = 0, EXCEPTION = 1 };
 
 int
 fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
@@ -79,9 +79,13 @@ fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
   switch (setjmp(entry.jmp.impl)) {
     case FINISHED:
       mrb->jmp = &entry.jmp;
+      /* From here to the other end the thread may be brought back at any moment; so not before there is a place to come to. */
+      fg_step_in(s);
       *result = body(s, data);
+      fg_step_out();
       break;
     case EXCEPTION:
+      fg_step_out();
       *result = mrb_obj_value(mrb->exc);
       /* A Fiber that ended by an exception may have been left behind. */
       if (mrb->c != context) {
@@ -105,42 +109,6 @@ fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
   /* There is room. */
   if (!mrb_immediate_p(*result)) mrb->gc.arena[mrb->gc.arena_idx++] = mrb_basic_ptr(*result);
   return status;
-}
-
-/* Leaves the innermost entry. Whatever the virtual machine was doing is forgotten: the interpreter must be restored or
- * dropped. */
-static mrb_noreturn void
-leave(struct fg *s)
-{
-  if (!s->entries) abort();
-  longjmp(s->entries->jmp.impl, STOP);
-}
-
-/* Called before an instruction, where a stop was asked for or the stack is nearly used up. */
-void
-fg_hook(mrb_state *mrb, const struct mrb_irep *irep, const mrb_code *pc, mrb_value *regs)
-{
-  (void)irep; (void)pc; (void)regs;
-  struct fg *s = mrb->ud;
-  if (atomic_load(&s->stop)) leave(s);
-  __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_SEQ_CST);
-  /* A stop asked for in between. */
-  if (atomic_load(&s->stop)) leave(s);
-  if (fg_stack_is_low(mrb)) mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
-}
-
-void
-fg_stop(struct fg *s)
-{
-  atomic_store(&s->stop, 1);
-  __atomic_store_n(&s->mrb->code_fetch_hook, fg_hook, __ATOMIC_SEQ_CST);
-}
-
-void
-fg_clear_stop(struct fg *s)
-{
-  atomic_store(&s->stop, 0);
-  __atomic_store_n(&s->mrb->code_fetch_hook, NULL, __ATOMIC_SEQ_CST);
 }
 
 /* ---- Rust called from Ruby */
@@ -173,10 +141,13 @@ trampoline(mrb_state *mrb, mrb_value self)
   else {
     memcpy(local, ci->stack + 1, count * sizeof *local);
   }
-  switch (s->call.native(s->host, index, self, args, count, keywords, block, &result)) {
+  fg_step_out();
+  int status = s->call.native(s->host, index, self, args, count, keywords, block, &result);
+  fg_step_in(s);
+  switch (status) {
     case FG_OK: return result;
     case FG_RAISED: mrb_exc_raise(mrb, result);
-    default: leave(s);
+    default: fg_leave(s);
   }
 }
 
@@ -208,7 +179,10 @@ static void
 release(mrb_state *mrb, void *resource)
 {
   struct fg *s = mrb->ud;
-  if (s && resource) s->call.release(s->host, (size_t)resource);
+  if (!s || !resource) return;
+  struct fg *was = fg_step_out();
+  s->call.release(s->host, (size_t)resource);
+  fg_step_in(was);
 }
 
 const struct mrb_data_type fg_resource = { "resource", release };
@@ -224,7 +198,10 @@ object_id(mrb_state *mrb, mrb_value self)
   if (s->born && !mrb_immediate_p(self) && !mrb_integer_p(self) && !mrb_float_p(self)) {
     size_t bit = ((uintptr_t)mrb_ptr(self) - (uintptr_t)s->arena) / 16;
     if (bit >= s->born_bits || !(s->born[bit / 64] >> (bit % 64) & 1)) {
-      return mrb_int_value(mrb, s->call.fresh_id(s->host, (uintptr_t)mrb_ptr(self)));
+      struct fg *was = fg_step_out();
+      int64_t id = s->call.fresh_id(s->host, (uintptr_t)mrb_ptr(self));
+      fg_step_in(was);
+      return mrb_int_value(mrb, id);
     }
   }
   return mrb_int_value(mrb, mrb_obj_id(self));
@@ -233,7 +210,9 @@ object_id(mrb_state *mrb, mrb_value self)
 static void
 randomise(struct fg *s, uint32_t *state)
 {
+  struct fg *was = fg_step_out();
   uint64_t words[2] = { s->call.random(s->host), s->call.random(s->host) };
+  fg_step_in(was);
   /* Zeroes only would stay zeroes. */
   if (!words[0] && !words[1]) words[0] = 1;
   memcpy(state, words, sizeof words);
@@ -288,6 +267,7 @@ fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *
   struct fg *s = calloc(1, sizeof *s);
   if (!s) return NULL;
   s->arena = region;
+  s->thread = fg_this_thread();
   s->host = host;
   s->call = *callbacks;
   fg_arena_init(s->arena, size, limit);

@@ -11,6 +11,7 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// What an interpreter may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +56,21 @@ const RESERVE: usize = 1 << 20;
 /// What stays of the stack for C and Rust below Ruby.
 const STACK_RESERVE: usize = 1 << 20;
 
+/// Has the process hear of stops, which come to a thread as signals (native/stop.c).
+fn catch_stops() -> Result<(), Error> {
+    static CAUGHT: OnceLock<bool> = OnceLock::new();
+    // SAFETY: installs a handler that touches nothing but what its own thread runs.
+    let caught = *CAUGHT.get_or_init(|| unsafe { sys::fg_catch_stops() } != 0);
+    if caught { Ok(()) } else { Err(Error::Create("the system refuses a handler of SIGURG".to_owned())) }
+}
+
 impl Interpreter {
     /// Makes one.
     ///
     /// # Errors
     /// Where there is no address space for it, or the limit is less than an empty interpreter needs (about 300 kB).
     pub fn new(limits: Limits) -> Result<Interpreter, Error> {
+        catch_stops()?;
         let size = limits.memory.saturating_add(RESERVE);
         let region = Region::new(size).map_err(|error| Error::Create(error.to_string()))?;
         let host = Box::new(Host::new());

@@ -81,6 +81,16 @@ impl<'r> Ruby<'r> {
 
     // ---------------------------------------------------------------------------------------------- calling
 
+    /// Whether the run goes on: what a native that works for long asks now and then, so that it comes back when it is stopped.
+    ///
+    /// # Errors
+    /// Where the run was stopped; to be passed on.
+    pub fn check(self) -> Outcome<'r, ()> {
+        // SAFETY: reads a flag; the interpreter is alive.
+        let stopped = unsafe { sys::fg_is_stopped(self.host.fg.get()) } != 0;
+        if stopped { Err(Raise(Reason::Stopped)) } else { Ok(()) }
+    }
+
     /// Calls a method. Arguments are positional; a Hash at the end is not taken for keywords.
     ///
     /// # Errors

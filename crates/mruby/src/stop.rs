@@ -1,13 +1,17 @@
 //! Stopping a run from another thread.
 //!
+//! Whatever mruby does is left at once: Ruby's instructions, the parser, the collector and methods in C (native/stop.c says how
+//! and why that is safe). Rust that Ruby called is not: it must come back by itself, and what runs long in it has to ask
+//! [`Ruby::check`](crate::Ruby::check) or be bounded.
+//!
 //! A stopper belongs to one run: once the interpreter has given out a newer one, or was restored or dropped, it does
 //! nothing. So it cannot hit a run that it was not meant for, however late it comes.
 
 use crate::sys;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Stops one run. Ruby is left at its next instruction, past every `rescue` and `ensure`; a native that runs meanwhile is not
-/// interrupted, but what it asks of Ruby ends as stopped.
+/// Stops one run. Ruby is left at once, past every `rescue` and `ensure`; a native in Rust that runs meanwhile is not
+/// interrupted, but what it asks of Ruby ends as stopped, and so does the run when it comes back.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     cell: Arc<Mutex<Target>>,
@@ -21,11 +25,12 @@ pub(crate) struct Target {
     run: u64,
 }
 
-// SAFETY: the pointer is used under the lock only, for two atomic stores, and is null once the interpreter is gone.
+// SAFETY: the pointer is used under the lock only, for two atomic stores and a signal to the interpreter's thread, and is null once
+// the interpreter is gone.
 unsafe impl Send for Target {}
 
 impl Stopper {
-    /// Stops it, at once where Ruby code runs, else as soon as it does. Whether the run was still the present one.
+    /// Stops it: at once, or as soon as a native in Rust comes back. Whether the run was still the present one.
     pub fn stop(&self) -> bool {
         let target = self.cell.lock().unwrap_or_else(PoisonError::into_inner);
         if target.fg.is_null() || target.run != self.run {

@@ -140,8 +140,10 @@ unsafe extern "C" {
         callbacks: *const Callbacks,
     ) -> *mut Fg;
     pub fn fg_close(s: *mut Fg);
+    pub fn fg_catch_stops() -> c_int;
     pub fn fg_stop(s: *mut Fg);
     pub fn fg_clear_stop(s: *mut Fg);
+    pub fn fg_is_stopped(s: *const Fg) -> c_int;
     pub fn fg_was_interrupted(s: *mut Fg) -> c_int;
     pub fn fg_forget_interruption(s: *mut Fg);
     pub fn fg_arena_level(s: *mut Fg) -> c_int;

@@ -1,6 +1,8 @@
 //! `foolsgold.toml`: the same settings as the command line, and those that a command line is too narrow for.
 
-use super::{AccessFormat, Bind, Config, Environment, LogTarget, Network, Route, Size, Span, StaticMount, TlsFiles};
+use super::{
+    AccessFormat, Bind, Config, Environment, LogTarget, Network, Route, ServerConfig, Size, Span, StaticMount, TlsFiles,
+};
 use crate::work::Mode;
 use serde::Deserialize;
 use std::io;
@@ -21,6 +23,8 @@ pub struct Settings {
     pub env: Option<Environment>,
     /// Interpreter threads.
     pub threads: Option<usize>,
+    /// The most of them, while some wait for clients or sleep.
+    pub max_threads: Option<usize>,
     /// Threads for connections.
     pub io_threads: Option<usize>,
     /// Requests that may wait.
@@ -174,7 +178,12 @@ impl Settings {
             return Err(content(line_of(&format!("\"{wrong}\"")), format!("the path `{wrong}` must start with `/`")));
         }
         let requests = settings.limits.requests.map(|number| number.try_into().unwrap_or(usize::MAX));
-        let numbers = [("threads", settings.threads), ("io-threads", settings.io_threads), ("requests", requests)];
+        let numbers = [
+            ("threads", settings.threads),
+            ("max-threads", settings.max_threads),
+            ("io-threads", settings.io_threads),
+            ("requests", requests),
+        ];
         for (name, number) in numbers {
             if number == Some(0) {
                 return Err(content(line_of(name), format!("`{name}` must be at least 1")));
@@ -208,6 +217,13 @@ impl Settings {
             server.binds = self.bind;
         }
         set(&mut server.threads, self.threads);
+        server.max_threads = match (self.max_threads, self.threads) {
+            (Some(most), _) => most,
+            // Who wants one wants what it keeps to be all there is.
+            (None, Some(1)) => 1,
+            (None, Some(_)) => server.max_threads.max(ServerConfig::default().max_threads),
+            (None, None) => server.max_threads,
+        };
         set(&mut server.io_threads, self.io_threads);
         set(&mut server.queue, self.queue);
         set(&mut server.queue_time, self.queue_time);

@@ -48,6 +48,8 @@ pub struct ServerConfig {
     pub binds: Vec<Bind>,
     /// Interpreter threads.
     pub threads: usize,
+    /// The most of them, while some wait for clients or sleep.
+    pub max_threads: usize,
     /// Threads that serve connections.
     pub io_threads: usize,
     /// Requests that may wait for an interpreter.
@@ -70,12 +72,21 @@ pub struct ServerConfig {
     pub pages: Pages,
 }
 
+/// As many requests may wait for their clients or sleep beside those that are worked on. An interpreter takes a few megabytes,
+/// and is made when it is needed.
+fn default_max_threads(cores: usize) -> usize {
+    const LEAST: usize = 32;
+    const OF_EACH_CORE: usize = 8;
+    LEAST.max(cores * OF_EACH_CORE)
+}
+
 impl Default for ServerConfig {
     fn default() -> ServerConfig {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         ServerConfig {
             binds: Vec::new(),
             threads: cores,
+            max_threads: default_max_threads(cores),
             io_threads: (cores / 2).max(1),
             queue: 1024,
             queue_time: Duration::from_secs(5),

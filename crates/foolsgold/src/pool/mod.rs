@@ -1,10 +1,12 @@
 //! Interpreter threads and the bounded queue before them.
 //!
-//! Each thread makes its own worker and keeps it. A worker that panics is replaced. A reload is tried on a thread of its own
+//! Each thread makes its own worker and keeps it. A worker that panics is replaced, and so is a thread that cannot be stopped
+//! ([`members`]); while threads wait for clients or sleep, others are made for what is queued. A reload is tried on a thread of its own
 //! first, so a broken application never takes the place of one that works; then the threads change over one after the
 //! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
 
 mod helm;
+mod members;
 mod queue;
 mod strain;
 mod watchdog;
@@ -15,12 +17,14 @@ use crate::work::{Application, Effort, End, Job, Response, Worker};
 use anyhow::Context;
 use helm::Helm;
 use http::StatusCode;
+use members::{Kind, Member, Members};
 use queue::{Queue, Taken};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 use watchdog::{Watchdog, WatchedSlot};
 
 /// Of an interpreter thread: mruby's parser and Ruby code that recurses need far more than Rust's 2 MiB.
@@ -34,6 +38,8 @@ const CHANGE_OVER: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Interpreter threads, at least one.
     pub threads: usize,
+    /// The most of them while some wait for clients or sleep.
+    pub most: usize,
     /// Requests that may wait.
     pub queue: usize,
     /// How long one may wait before it is refused with 503.
@@ -46,7 +52,6 @@ pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 /// The threads, as long as it lives.
 pub struct Pool {
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
     watchdog: Mutex<Option<JoinHandle<()>>>,
     /// One reload at a time.
     reloading: Mutex<()>,
@@ -71,6 +76,9 @@ struct Shared {
     turn: Mutex<()>,
     busy: AtomicUsize,
     died: AtomicU64,
+    members: Members,
+    /// Told when nobody is left to work and nobody will be.
+    failed: Notify,
     report: Report,
 }
 
@@ -85,13 +93,17 @@ struct Current {
 /// Figures for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Threads that have a worker of the application in force.
+    /// Threads that have a worker of the application in force and can take work, now or after the present request.
     pub ready: usize,
+    /// Threads that have a worker of any application and can take work.
+    pub able: usize,
+    /// Threads that were given up and have not come back.
+    pub lost: usize,
     /// Threads at work now.
     pub busy: usize,
     /// Requests that wait.
     pub queued: usize,
-    /// Workers that panicked and were replaced.
+    /// Workers that panicked or could not be stopped, and were replaced.
     pub died: u64,
     /// Requests that waited too long.
     pub expired: u64,
@@ -115,22 +127,17 @@ impl Pool {
             turn: Mutex::default(),
             busy: AtomicUsize::new(0),
             died: AtomicU64::new(0),
+            members: Members::new(&options),
+            failed: Notify::new(),
             report,
         });
         let watched = Arc::clone(&shared);
         let watchdog = spawn("watchdog", 256 << 10, move || {
-            watched.watchdog.run(&watched.queue, watched.options.patience, refuse_late);
+            watched.watchdog.run(&watched.queue, watched.options.patience, &watched);
         })?;
-        let pool = Pool {
-            shared,
-            threads: Mutex::default(),
-            watchdog: Mutex::new(Some(watchdog)),
-            reloading: Mutex::default(),
-        };
-        for number in 0..options.threads.max(1) {
-            let shared = Arc::clone(&pool.shared);
-            let thread = spawn(&format!("ruby-{number}"), STACK, move || serve(&shared))?;
-            lock(&pool.threads).push(thread);
+        let pool = Pool { shared, watchdog: Mutex::new(Some(watchdog)), reloading: Mutex::default() };
+        for _ in 0..options.threads.max(1) {
+            members::add(&pool.shared, Kind::First)?;
         }
         pool.await_first()?;
         Ok(pool)
@@ -158,7 +165,9 @@ impl Pool {
     /// Sees to it that somebody works on what was queued.
     pub fn rouse(&self) {
         if let Some(at) = self.shared.queue.rouse(self.shared.options.patience) {
-            self.shared.watchdog.nudge(at);
+            // While others wait, another thread is made for what is late.
+            let soon = self.shared.members.can_grow(&self.shared.watchdog).then(|| Instant::now() + queue::LATE);
+            self.shared.watchdog.nudge(soon.map_or(at, |soon| soon.min(at)));
         }
     }
 
@@ -171,6 +180,11 @@ impl Pool {
     /// Returns whether one does: there has to be one without work, and a job for it.
     pub fn lend(&self, reactor: &Arc<dyn Reactor>) -> bool {
         self.shared.queue.lend(reactor)
+    }
+
+    /// Waits until nobody is left to work and nobody will be: every thread was given up, and another one cannot be made.
+    pub async fn failed(&self) {
+        self.shared.failed.notified().await;
     }
 
     /// Whether jobs wait.
@@ -198,7 +212,7 @@ impl Pool {
         self.shared.queue.wake_all();
         let deadline = Instant::now() + CHANGE_OVER;
         let mut current = lock(&self.shared.current);
-        while current.ready < self.shared.options.threads.max(1) {
+        while current.ready < self.shared.members.alive() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -212,8 +226,12 @@ impl Pool {
     /// The figures of now.
     #[must_use]
     pub fn stats(&self) -> Stats {
+        let overdue = self.shared.watchdog.overdue();
+        let able = self.shared.members.able().saturating_sub(overdue);
         Stats {
-            ready: lock(&self.shared.current).ready,
+            ready: lock(&self.shared.current).ready.min(able),
+            able,
+            lost: self.shared.members.lost(),
             busy: self.shared.busy.load(Ordering::Relaxed),
             queued: self.shared.queue.len(),
             died: self.shared.died.load(Ordering::Relaxed),
@@ -226,20 +244,15 @@ impl Pool {
     /// of them ended.
     pub fn close(&self, deadline: Instant) -> bool {
         self.shared.queue.close();
-        let mut threads = std::mem::take(&mut *lock(&self.threads));
-        while !threads.is_empty() && Instant::now() < deadline {
-            let (ended, running) = threads.into_iter().partition(JoinHandle::is_finished);
-            threads = running;
-            let _: Vec<_> = Vec::into_iter(ended).map(JoinHandle::join).collect();
-            if !threads.is_empty() {
-                thread::sleep(Duration::from_millis(1));
-            }
+        while self.shared.members.still_running() > 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
         }
+        let all_ended = self.shared.members.still_running() == 0;
         self.shared.watchdog.close();
         if let Some(watchdog) = lock(&self.watchdog).take() {
             let _ = watchdog.join();
         }
-        threads.is_empty()
+        all_ended
     }
 }
 
@@ -263,6 +276,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl watchdog::Keeper for Arc<Shared> {
+    fn refuse(&self, job: Job) {
+        let effort = Effort { queued: job.queued.elapsed(), ruby: Duration::ZERO, end: End::Expired, mode: None };
+        let _ = job.reply.send((busy(), effort));
+    }
+
+    fn lost(&self, thread: &Arc<AtomicBool>, request: Option<String>) {
+        members::lost(self, thread, request);
+    }
+
+    fn can_grow(&self) -> bool {
+        self.members.can_grow(&self.watchdog)
+    }
+
+    fn grow(&self) {
+        members::grow(self);
+    }
+}
+
 /// A worker and the generation of the application that it belongs to.
 struct Crew {
     worker: Box<dyn Worker>,
@@ -270,21 +302,36 @@ struct Crew {
 }
 
 /// The life of one interpreter thread.
-fn serve(shared: &Shared) {
+fn serve(shared: &Arc<Shared>, member: &Member) {
     let guard = shared.watchdog.slot();
-    let slot = shared.watchdog.slot_with(&guard);
-    let Some(mut crew) = first_worker(shared, &slot) else { return };
+    let slot = shared.watchdog.slot_of_thread(&guard, &member.is_lost);
+    let Some(mut crew) = first_worker(shared, &slot, member) else { return };
+    member.is_able(crew.generation);
     let seat = shared.queue.seat();
+    serve_with(shared, &guard, &slot, &mut crew, seat, member);
+    shared.queue.leave(seat);
+}
+
+/// Until the pool is closed, the thread is one too many or is lost.
+fn serve_with(
+    shared: &Arc<Shared>,
+    guard: &Arc<WatchedSlot>,
+    slot: &Arc<WatchedSlot>,
+    crew: &mut Crew,
+    seat: queue::Seat,
+    member: &Member,
+) {
     let mut helm: Option<Helm> = None;
     loop {
         let is_outdated = || shared.generation.load(Ordering::Acquire) != crew.generation;
         match shared.queue.take(seat, helm.as_ref(), is_outdated) {
-            Taken::Closed => return,
+            Taken::Closed | Taken::Surplus => return,
             Taken::Interrupted => {
                 helm = None;
-                change_over(shared, &slot, &mut crew);
+                change_over(shared, slot, crew);
+                member.is_able(crew.generation);
             }
-            Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, &guard)),
+            Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, guard)),
             Taken::Nothing => {
                 helm = helm.and_then(Helm::drive);
                 if helm.as_mut().is_some_and(Helm::is_strained) {
@@ -296,7 +343,9 @@ fn serve(shared: &Shared) {
                 if let Some(at) = attention {
                     shared.watchdog.nudge(at);
                 }
-                if !work(shared, &slot, &mut crew, job) {
+                let goes_on = work(shared, slot, crew, job, member);
+                // Only the watchdog sets it, under the lock of a run that has not ended: so not from here on.
+                if !goes_on || member.was_lost() {
                     return;
                 }
                 if shared.queue.is_lasting() {
@@ -308,7 +357,10 @@ fn serve(shared: &Shared) {
 }
 
 /// The worker that a thread starts with. None where the application cannot be loaded or the pool is closed.
-fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
+fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<Crew> {
+    if member.kind == Kind::Replacement {
+        return make_until_closed(shared, slot);
+    }
     let _turn = lock(&shared.turn);
     if shared.queue.is_closed() || lock(&shared.current).failure.is_some() {
         return None;
@@ -317,8 +369,9 @@ fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
         Ok(crew) => Some(crew),
         Err(failure) => {
             let mut current = lock(&shared.current);
-            if current.ready > 0 {
+            if current.ready > 0 || member.kind == Kind::Surplus {
                 (shared.report)(&format!("an interpreter thread could not load the application: {failure:#}"));
+                shared.members.grow_no_more();
             } else {
                 current.failure = Some(failure);
             }
@@ -362,51 +415,46 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
 }
 
 /// One job. Returns whether the thread can go on.
-fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Box<Job>) -> bool {
+fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Box<Job>, member: &Member) -> bool {
     if job.reply.is_closed() {
         return true;
     }
     shared.busy.fetch_add(1, Ordering::Relaxed);
     let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(*job)));
     shared.busy.fetch_sub(1, Ordering::Relaxed);
-    done.is_ok() || replace(shared, slot, crew)
+    done.is_ok() || (!member.was_lost() && replace(shared, slot, crew, member))
 }
 
 /// A new worker for one that panicked, however often it takes.
-fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) -> bool {
+fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, member: &Member) -> bool {
     shared.died.fetch_add(1, Ordering::Relaxed);
     (shared.report)("a worker panicked and is replaced");
     slot.clear();
-    {
-        let mut current = lock(&shared.current);
-        if shared.generation.load(Ordering::Acquire) == crew.generation {
-            current.ready = current.ready.saturating_sub(1);
-        }
-    }
+    member.is_unable();
+    let Some(new) = make_until_closed(shared, slot) else { return false };
+    let old = std::mem::replace(crew, new);
+    // What is left of it may be broken enough to panic again.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+    member.is_able(crew.generation);
+    true
+}
+
+/// A worker, however often it takes; none once the pool is closed.
+fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
     let mut pause = Duration::from_millis(10);
     while !shared.queue.is_closed() {
         match make(shared, slot) {
-            Ok(new) => {
-                let old = std::mem::replace(crew, new);
-                // What is left of it may be broken enough to panic again.
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
-                return true;
-            }
+            Ok(new) => return Some(new),
             Err(failure) => (shared.report)(&format!("no new worker, trying again: {failure:#}")),
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_secs(5));
     }
-    false
+    None
 }
 
 /// The answer to a request that cannot be served now.
 #[must_use]
 pub fn busy() -> Response {
     Response::words(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again in a moment.\n")
-}
-
-fn refuse_late(job: Job) {
-    let effort = Effort { queued: job.queued.elapsed(), ruby: Duration::ZERO, end: End::Expired, mode: None };
-    let _ = job.reply.send((busy(), effort));
 }

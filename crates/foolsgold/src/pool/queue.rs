@@ -15,7 +15,7 @@
 use super::helm::{Helm, Reactor};
 use crate::work::Job;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -33,6 +33,9 @@ const FLEETING: Duration = Duration::from_micros(50);
 /// How long connections are not lent after one thread was too few for them.
 const APART: Duration = Duration::from_secs(10);
 
+/// How long a thread beyond the usual number stays without work.
+const SURPLUS_IDLE: Duration = Duration::from_secs(10);
+
 /// What a thread got.
 pub(super) enum Taken {
     /// Something to do, and when somebody has to look after what was left behind, where something was.
@@ -43,6 +46,8 @@ pub(super) enum Taken {
     Nothing,
     /// What the thread asked to be interrupted for.
     Interrupted,
+    /// Nothing for a while, and there are more threads than usual: it is to end.
+    Surplus,
     /// Nothing will come any more.
     Closed,
 }
@@ -56,6 +61,8 @@ pub(super) struct Queue {
     base: Instant,
     /// Milliseconds after `base`: until then connections are not lent.
     apart: AtomicU64,
+    /// Threads beyond the usual number.
+    surplus: AtomicUsize,
 }
 
 /// A thread's place at the queue.
@@ -69,6 +76,8 @@ struct Inner {
     sleeping: Vec<(Seat, Thread)>,
     /// For each seat.
     desks: Vec<Desk>,
+    /// Seats whose threads have ended.
+    free: Vec<Seat>,
     /// A thread was woken for a job and has not looked yet.
     waking: bool,
     closed: bool,
@@ -137,6 +146,7 @@ impl Queue {
             mean: AtomicU64::new(1_000_000),
             base: Instant::now(),
             apart: AtomicU64::new(0),
+            surplus: AtomicUsize::new(0),
         }
     }
 
@@ -159,8 +169,36 @@ impl Queue {
     /// A place for a thread that takes jobs.
     pub(super) fn seat(&self) -> Seat {
         let mut inner = self.lock();
+        if let Some(seat) = inner.free.pop() {
+            return seat;
+        }
         inner.desks.push(Desk::default());
         Seat(inner.desks.len() - 1)
+    }
+
+    /// The thread of a seat takes no more jobs.
+    pub(super) fn leave(&self, seat: Seat) {
+        let mut inner = self.lock();
+        inner.desks[seat.0] = Desk::default();
+        inner.free.push(seat);
+    }
+
+    /// There is a thread more than usual.
+    pub(super) fn add_surplus(&self) {
+        self.surplus.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether there is a thread more than usual; then there is no more.
+    pub(super) fn take_surplus(&self) -> bool {
+        let less = |surplus: usize| surplus.checked_sub(1);
+        self.surplus.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+    }
+
+    /// Whether a job has waited for a while and no thread is there for it or on its way.
+    pub(super) fn needs_thread(&self, now: Instant) -> bool {
+        let inner = self.lock();
+        let is_late = inner.jobs.front().is_some_and(|job| now.saturating_duration_since(job.queued) >= LATE);
+        is_late && !inner.waking && !inner.closed && inner.waiting() == 0
     }
 
     fn mean(&self) -> Duration {
@@ -264,7 +302,10 @@ impl Queue {
                 wake(next, inner);
                 return Taken::Nothing;
             }
-            inner = self.sleep(seat, inner);
+            inner = match self.sleep(seat, inner) {
+                Some(inner) => inner,
+                None => return Taken::Surplus,
+            };
             if let Some(reactor) = inner.desks[seat.0].offer.take() {
                 return Taken::Reactor(reactor);
             }
@@ -284,19 +325,29 @@ impl Queue {
         }
     }
 
-    fn sleep<'a>(&'a self, seat: Seat, mut inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+    /// None where the thread is one too many and nothing came for it.
+    fn sleep<'a>(&'a self, seat: Seat, mut inner: MutexGuard<'a, Inner>) -> Option<MutexGuard<'a, Inner>> {
         inner.sleeping.push((seat, thread::current()));
+        let end = Instant::now() + SURPLUS_IDLE;
         loop {
             drop(inner);
-            thread::park();
+            // Threads are added only while none sleeps: who finds the usual number here may sleep for ever.
+            if self.surplus.load(Ordering::SeqCst) == 0 {
+                thread::park();
+            } else {
+                thread::park_timeout(end.saturating_duration_since(Instant::now()).max(LATE));
+            }
             inner = self.lock();
             // Whoever wakes a thread takes it off the list: without that, park has returned for nothing.
-            if !inner.sleeping.iter().any(|(other, _)| *other == seat) {
-                break;
+            let Some(place) = inner.sleeping.iter().position(|(other, _)| *other == seat) else { break };
+            // Under the lock, so that nobody chooses it for a job meanwhile.
+            if Instant::now() >= end && self.take_surplus() {
+                inner.sleeping.remove(place);
+                return None;
             }
         }
         inner.waking = false;
-        inner
+        Some(inner)
     }
 
     /// Wakes every thread, so that it asks whether it is interrupted.

@@ -53,6 +53,11 @@ impl State {
         }
     }
 
+    /// Ruby sleeps: its time counts, but others may use the processor.
+    pub(super) fn sleeps(&self, sleeps: bool) {
+        self.slot.sleeps(sleeps);
+    }
+
     /// Forgets the request, as the restored heap has.
     pub(super) fn forget(&self) {
         if let Some(mark) = self.ready.get() {

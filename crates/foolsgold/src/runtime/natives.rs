@@ -224,22 +224,28 @@ fn monotonic() -> Duration {
     START.get_or_init(Instant::now).elapsed()
 }
 
-/// Sleeps on this thread; it counts as Ruby's time, for nobody else can use the interpreter. In steps, between which a
-/// stop is seen.
+/// Sleeps on this thread; it counts as Ruby's time. In steps, between which a stop is seen. The pool hears of it, so that
+/// requests that wait meanwhile find another interpreter.
 fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     const STEP: Duration = Duration::from_millis(20);
     let seconds = float(args.required(0)?)?;
     let whole = Duration::try_from_secs_f64(seconds)
         .map_err(|_| Raise::new("ArgumentError", "time interval must not be negative"))?;
-    let end = Instant::now() + whole;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
+    let begun = Instant::now();
+    let state = State::of(ruby)?;
+    state.sleeps(true);
+    let slept = loop {
+        let left = whole.saturating_sub(begun.elapsed());
         if left.is_zero() {
-            return Ok(Value::from_bool(true));
+            break Ok(Value::from_bool(true));
         }
         std::thread::sleep(left.min(STEP));
-        ruby.send(ruby.top_self(), "nil?", &[])?;
-    }
+        if let Err(stop) = ruby.check() {
+            break Err(stop);
+        }
+    };
+    state.sleeps(false);
+    slept
 }
 
 #[cfg(test)]

@@ -8,15 +8,19 @@ use crate::work::{Aborted, Effort, Response, ResponseBody};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use mruby::{Args, Outcome, Raise, Ruby, Value};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// Chunks on their way to a client that is slower than the application.
 const CHUNKS: usize = 8;
 
+/// The way back to the server, until somebody answers: the worker, or the watchdog for one that cannot be stopped.
+pub(super) type Way = Arc<Mutex<Option<oneshot::Sender<(Response, Effort)>>>>;
+
 /// Where the answer of the present request goes.
 pub(super) struct Reply {
-    pub(super) sender: oneshot::Sender<(Response, Effort)>,
+    pub(super) way: Way,
     pub(super) effort: Effort,
     /// When Ruby began.
     pub(super) began: Instant,
@@ -26,7 +30,10 @@ impl Reply {
     /// Sends it. A client that went away meanwhile is no matter.
     pub(super) fn send(mut self, response: Response) {
         self.effort.ruby = self.began.elapsed();
-        let _ = self.sender.send((response, self.effort));
+        let sender = self.way.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(sender) = sender {
+            let _ = sender.send((response, self.effort));
+        }
     }
 }
 

@@ -6,12 +6,12 @@ use super::boot::{Booted, State};
 use super::failure;
 use super::stream::{self, Reply, Sink};
 use crate::stdlib;
-use crate::work::{BodyError, Effort, End, Job, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker};
+use crate::work::{BodyError, Effort, End, Job, Loss, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker};
 use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use mruby::{Error, Kind, Outcome, Ruby, Value};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// A body of more than this part of an interpreter's memory is large: an application holds it once, and what it makes of it
@@ -126,7 +126,8 @@ impl Worker for RackWorker {
         let began = Instant::now();
         let mode = self.app.mode(request.uri.path(), &self.routes);
         let effort = Effort { queued: began - queued, mode: Some(mode), ..Effort::default() };
-        let mut reply = Some(Reply { sender: reply, effort, began });
+        let way = Arc::new(Mutex::new(Some(reply)));
+        let mut reply = Some(Reply { way: Arc::clone(&way), effort, began });
         let mut booted = match self.take(mode) {
             Ok(booted) => booted,
             Err(error) => {
@@ -146,6 +147,7 @@ impl Worker for RackWorker {
                 stopper.stop();
             }),
         );
+        self.slot.on_loss(lost(Reply { way, effort, began }, &request));
         let result = serve(&mut booted, &mut request, &mut reply);
         self.slot.end();
         let mut end = End::Answered;
@@ -163,6 +165,16 @@ impl Worker for RackWorker {
             mruby::give_back_code();
         }
     }
+}
+
+/// Answers a request whose worker cannot be stopped, unless that has begun to answer; and says which request it is.
+fn lost(mut reply: Reply, request: &Request) -> Loss {
+    let (method, uri) = (request.method.clone(), request.uri.clone());
+    Box::new(move || {
+        reply.effort.end = End::OutOfTime;
+        reply.send(failure::answer(StatusCode::SERVICE_UNAVAILABLE, None));
+        format!("{method} {}", uri.path())
+    })
 }
 
 fn finish(reply: Option<Reply>, response: Response, end: End) {

@@ -85,6 +85,8 @@ pub enum Ending {
     Drained,
     /// So many connections were cut off.
     CutOff(usize),
+    /// It could serve nothing any more: every interpreter was lost.
+    Failed,
 }
 
 /// What all threads share.
@@ -135,7 +137,12 @@ impl Server {
             .map(|mount| Mounted::open(mount, parts.archive.as_ref()))
             .collect::<Result<_, _>>()?;
         let access = AccessWriter::open(&config.access).context("the access log cannot be opened")?;
-        let options = pool::Options { threads: config.threads, queue: config.queue, patience: config.queue_time };
+        let options = pool::Options {
+            threads: config.threads,
+            most: config.max_threads,
+            queue: config.queue,
+            patience: config.queue_time,
+        };
         let pool = Pool::start(options, (parts.load)()?, Arc::clone(&parts.report))?;
         let shared = Arc::new(Shared {
             pool,
@@ -260,18 +267,21 @@ type Reading = (&'static str, &'static str, fn(&Shared) -> f64);
 
 /// Gauges that are read when the page is asked for.
 fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
-    let readings: [Reading; 10] = [
+    let readings: [Reading; 11] = [
         ("foolsgold_connections", "Open connections.", |shared| shared.open.load(Ordering::Relaxed) as f64),
         ("foolsgold_queue_depth", "Requests that wait for an interpreter.", |shared| shared.pool.stats().queued as f64),
         ("foolsgold_busy_interpreters", "Interpreters at work.", |shared| shared.pool.stats().busy as f64),
-        ("foolsgold_ready_interpreters", "Interpreters that have loaded the application.", |shared| {
+        ("foolsgold_ready_interpreters", "Interpreters that have loaded the application and can take work.", |shared| {
             shared.pool.stats().ready as f64
         }),
         ("foolsgold_lent_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
             shared.standing_by.load(Ordering::Relaxed) as f64
         }),
-        ("foolsgold_replaced_interpreters", "Interpreters replaced after a failure of the server's own.", |shared| {
+        ("foolsgold_replaced_interpreters", "Interpreters that failed or could not be stopped, and were replaced.", |shared| {
             shared.pool.stats().died as f64
+        }),
+        ("foolsgold_lost_interpreters", "Interpreters that could not be stopped and have not come back.", |shared| {
+            shared.pool.stats().lost as f64
         }),
         ("foolsgold_reloads", "How often the application was replaced.", |shared| shared.pool.stats().reloads as f64),
         ("foolsgold_log_lines_dropped", "Lines of the access log that were dropped.", |shared| {

@@ -48,9 +48,13 @@ pub(super) fn answer(shared: &Shared, path: &str) -> Option<Answer> {
         return Some(page(StatusCode::OK, "application/json", json.into()));
     }
     if pages.ready.as_deref() == Some(path) {
-        let draining = shared.draining.load(Ordering::Relaxed);
-        let (status, word) =
-            if draining { (StatusCode::SERVICE_UNAVAILABLE, "ending\n") } else { (StatusCode::OK, "ready\n") };
+        let (status, word) = if shared.draining.load(Ordering::Relaxed) {
+            (StatusCode::SERVICE_UNAVAILABLE, "ending\n")
+        } else if shared.pool.stats().able == 0 {
+            (StatusCode::SERVICE_UNAVAILABLE, "no interpreter can take work\n")
+        } else {
+            (StatusCode::OK, "ready\n")
+        };
         return Some(page(status, "text/plain; charset=utf-8", Bytes::from_static(word.as_bytes())));
     }
     None

@@ -44,12 +44,13 @@ impl Signalled {
         self.server.places()
     }
 
-    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once.
+    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once. Where nothing can be served
+    /// any more it ends by itself, so that a service manager starts it again.
     #[must_use]
     pub fn until_told(self, patience: Duration) -> Ending {
         let Signalled { server, mut signals, runtime } = self;
         let mut server = Arc::new(server);
-        runtime.block_on(signals.serve(&server));
+        let failed = runtime.block_on(signals.serve(&server));
         // A reload that is under way holds it for a moment.
         let server = loop {
             match Arc::try_unwrap(server) {
@@ -58,6 +59,11 @@ impl Signalled {
             }
             thread::sleep(Duration::from_millis(1));
         };
+        if failed {
+            // There is nobody to answer what is left.
+            let _ = server.stop(Duration::ZERO, || true);
+            return Ending::Failed;
+        }
         let hurry = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&hurry);
         thread::spawn(move || {
@@ -94,12 +100,13 @@ impl Signals {
         })
     }
 
-    /// Does as told until told to end.
-    async fn serve(&mut self, server: &Arc<Server>) {
+    /// Does as told until told to end. Returns whether nobody told, but nothing can be served any more.
+    async fn serve(&mut self, server: &Arc<Server>) -> bool {
         loop {
             tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return false,
+                _ = self.interrupt.recv() => return false,
+                () = server.shared.pool.failed() => return true,
                 _ = self.user.recv() => server.reopen_log(),
                 _ = self.hang_up.recv() => {
                     let server = Arc::clone(server);
