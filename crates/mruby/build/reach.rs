@@ -27,30 +27,31 @@ pub const REPAIRS: &[Repair] = &[
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",
         old: "static node*\nappend_gen(parser_state *p, node *a, node *b)\n{\n  node *c = a;\n\n",
-        new: "/* Collisions cost a walk. */\n#define FG_ENDS 1024\n\
-              static _Thread_local struct { const node *first; node *last; } fg_ends[FG_ENDS];\n\n\
-              static node*\nfg_last(node *list)\n{\n  \
-              size_t place = (size_t)((uintptr_t)list / sizeof(void*) * 0x9E3779B97F4A7C15u >> 32) % FG_ENDS;\n  \
-              node *last = fg_ends[place].first == list ? fg_ends[place].last : list;\n  \
-              while (last->cdr) last = last->cdr;\n  fg_ends[place].first = list;\n  fg_ends[place].last = last;\n  \
+        new: "/* They lie behind the parser. Collisions cost a walk. */\n#define FG_ENDS 256\n\
+              struct fg_end { const node *first; node *last; };\n\n\
+              static node*\nfg_last(parser_state *p, node *list)\n{\n  \
+              uint64_t hash = (uint64_t)((uintptr_t)list / sizeof(void*)) * 0x9E3779B97F4A7C15u;\n  \
+              struct fg_end *end = (struct fg_end*)(p + 1) + (hash >> 32) % FG_ENDS;\n  \
+              node *last = end->first == list ? end->last : list;\n  \
+              while (last->cdr) last = last->cdr;\n  end->first = list;\n  end->last = last;\n  \
               return last;\n}\n\n\
               static node*\nappend_gen(parser_state *p, node *a, node *b)\n{\n",
     },
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",
         old: "  if (!b) return a;\n  while (c->cdr) {\n    c = c->cdr;\n  }\n  c->cdr = b;\n  return a;\n",
-        new: "  if (!b) return a;\n  fg_last(a)->cdr = b;\n  return a;\n",
+        new: "  if (!b) return a;\n  fg_last(p, a)->cdr = b;\n  return a;\n",
     },
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",
         old: "    for (c = a; c->cdr != NULL; c = c->cdr) ;\n\n    if (string_node_p(b)) {\n",
-        new: "    c = fg_last(a);\n\n    if (string_node_p(b)) {\n",
+        new: "    c = fg_last(p, a);\n\n    if (string_node_p(b)) {\n",
     },
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",
         old: "  p = (parser_state*)mrb_pool_alloc(pool, sizeof(parser_state));\n  if (!p) return NULL;\n",
-        new: "  p = (parser_state*)mrb_pool_alloc(pool, sizeof(parser_state));\n  if (!p) return NULL;\n  \
-              /* Lists of earlier texts, perhaps in the same memory. */\n  memset(fg_ends, 0, sizeof fg_ends);\n",
+        new: "  p = (parser_state*)mrb_pool_alloc(pool, sizeof(parser_state) + FG_ENDS * sizeof(struct fg_end));\n  \
+              if (!p) return NULL;\n  memset(p + 1, 0, FG_ENDS * sizeof(struct fg_end));\n",
     },
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",

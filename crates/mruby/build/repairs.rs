@@ -194,8 +194,7 @@ pub fn apply(place: &Place, sources: &[PathBuf]) -> Result<Vec<PathBuf>, Failure
 
 /// Where the copies' own includes are found.
 pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
-    let beside =
-        all().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder));
+    let beside = all().filter_map(|repair| Path::new(repair.file).parent()).map(|folder| place.mruby.join(folder));
     beside.chain([place.native.clone()])
 }
 

@@ -23,7 +23,9 @@ fn the_library_has_no_data_that_a_program_can_write() {
         let sealed = name.starts_with(".data.rel.ro");
         // Tables of mruby's catch that lack a `const`: nothing writes them.
         let table = name.starts_with(".data.rel.local.catch_reps_");
-        assert!(!flags.contains('W') || empty || sealed || table, "writable: {name}, {size} bytes, {flags}");
+        // In whose C a thread is at the moment, for the signal that stops it.
+        let running = name == ".tbss.fg_running";
+        assert!(!flags.contains('W') || empty || sealed || table || running, "writable: {name}, {size} bytes, {flags}");
     }
     assert!(sections > 1000, "only {sections} sections");
 }

@@ -202,7 +202,10 @@ fn what_is_nested_too_deeply_raises_and_ends_no_process() {
         let found = outcome(text);
         // What mruby answers without going deep is as well.
         let whole = !found.contains("Error");
-        assert!(whole || refused.contains(&found.as_str()) || found == "NameError" || found == "NoMethodError", "{text}: {found}");
+        assert!(
+            whole || refused.contains(&found.as_str()) || found == "NameError" || found == "NoMethodError",
+            "{text}: {found}"
+        );
     }
     assert_eq!(outcome("a = []; 200_000.times { a = [a] }; a.join"), "SystemStackError");
 }

@@ -271,15 +271,19 @@ fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
         ("foolsgold_connections", "Open connections.", |shared| shared.open.load(Ordering::Relaxed) as f64),
         ("foolsgold_queue_depth", "Requests that wait for an interpreter.", |shared| shared.pool.stats().queued as f64),
         ("foolsgold_busy_interpreters", "Interpreters at work.", |shared| shared.pool.stats().busy as f64),
-        ("foolsgold_ready_interpreters", "Interpreters that have loaded the application and can take work.", |shared| {
-            shared.pool.stats().ready as f64
-        }),
+        (
+            "foolsgold_ready_interpreters",
+            "Interpreters that have loaded the application and can take work.",
+            |shared| shared.pool.stats().ready as f64,
+        ),
         ("foolsgold_lent_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
             shared.standing_by.load(Ordering::Relaxed) as f64
         }),
-        ("foolsgold_replaced_interpreters", "Interpreters that failed or could not be stopped, and were replaced.", |shared| {
-            shared.pool.stats().died as f64
-        }),
+        (
+            "foolsgold_replaced_interpreters",
+            "Interpreters that failed or could not be stopped, and were replaced.",
+            |shared| shared.pool.stats().died as f64,
+        ),
         ("foolsgold_lost_interpreters", "Interpreters that could not be stopped and have not come back.", |shared| {
             shared.pool.stats().lost as f64
         }),

@@ -160,6 +160,26 @@ impl Worker for TestWorker {
                 let end = if self.slot.end() { End::OutOfTime } else { End::Answered };
                 way.send_as(text(503, "stopped"), end);
             }
+            "/unstoppable" => {
+                self.slot.begin(Duration::from_millis(30), Arc::new(|| ()));
+                let Way { reply, .. } = way;
+                self.slot.on_loss(Box::new(move || {
+                    let _ = reply.send((text(503, "given up"), Effort::default()));
+                    format!("GET {path}")
+                }));
+                control.held.fetch_add(1, Ordering::SeqCst);
+                wait_until("the gate", || control.open.load(Ordering::SeqCst));
+                self.slot.end();
+            }
+            "/asleep" => {
+                control.held.fetch_add(1, Ordering::SeqCst);
+                self.slot.begin(PATIENCE, Arc::new(|| ()));
+                self.slot.sleeps(true);
+                wait_until("the gate", || control.open.load(Ordering::SeqCst));
+                self.slot.sleeps(false);
+                self.slot.end();
+                way.send(text(200, "slept"));
+            }
             "/paused" => {
                 let stopped = Arc::new(AtomicBool::new(false));
                 let told = Arc::clone(&stopped);

@@ -3,9 +3,9 @@
 //! A Regexp is an object with its source and options; what it compiles to lives in the thread's cache. A MatchData is an object with
 //! one array: the text, the Regexp, and the byte offsets of each group.
 
-use super::search::{BEFORE_SPANS, byte_of, characters, pattern_error, position, search_error, to_int};
+use super::search::{BEFORE_SPANS, byte_of, characters, compiled, position, search_error, to_int};
 use super::{Core, raise};
-use crate::stdlib::regexp::{Options, Pattern, Spans, escape, slashes_escaped, source_of_union};
+use crate::stdlib::regexp::{Options, Spans, escape, slashes_escaped, source_of_union};
 use mruby::{Args, Kind, Outcome, Ruby, Value};
 
 /// Literals that are kept as objects. Dynamic sources come and go beyond that.
@@ -118,7 +118,7 @@ fn initialize<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>) -> Outcome<'r> {
             if letters.kind() == Kind::String { Options::from_letters(&ruby.bytes(letters)?) } else { Options(0) };
         (given, Options(options.0 | more.0))
     };
-    Pattern::get(&ruby.bytes(source)?, options).map_err(pattern_error)?;
+    compiled(ruby, &ruby.bytes(source)?, options)?;
     let object = args.self_value();
     ruby.ivar_set(object, core.source, core.frozen(ruby, source)?)?;
     ruby.ivar_set(object, core.options, ruby.int(i64::from(options.0))?)?;

@@ -20,7 +20,7 @@ impl Core {
     pub fn pattern<'r>(self, ruby: Ruby<'r>, regexp: Value<'r>) -> Outcome<'r, Arc<Pattern>> {
         let (source, options) = self.source_and_options(ruby, regexp)?;
         let source = ruby.bytes(source)?;
-        Pattern::get(&source, options).map_err(pattern_error)
+        compiled(ruby, &source, options)
     }
 
     pub fn source_and_options<'r>(self, ruby: Ruby<'r>, regexp: Value<'r>) -> Outcome<'r, (Value<'r>, Options)> {
@@ -174,7 +174,15 @@ pub fn position(text: &[u8], at: i64) -> Option<usize> {
     byte_of(text, usize::try_from(at).ok()?)
 }
 
-pub fn pattern_error<'r>(error: PatternError) -> Raise<'r> {
+/// The pattern of a source. It can be stopped while it is compiled.
+pub fn compiled<'r>(ruby: Ruby<'r>, source: &[u8], options: Options) -> Outcome<'r, Arc<Pattern>> {
+    match Pattern::get_while(source, options, &|| ruby.check().is_ok()) {
+        Some(pattern) => pattern.map_err(pattern_error),
+        None => Err(ruby.check().err().unwrap_or_else(|| raise("RegexpError", "compiling was stopped"))),
+    }
+}
+
+fn pattern_error<'r>(error: PatternError) -> Raise<'r> {
     raise("RegexpError", error)
 }
 

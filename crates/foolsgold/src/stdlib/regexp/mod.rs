@@ -6,6 +6,7 @@
 //! A text that is not valid UTF-8 is searched byte by byte (`.` is any byte) where the pattern is ASCII, as CRuby does for binary
 //! strings.
 
+mod apart;
 mod class;
 mod error;
 mod quantifier;
@@ -79,16 +80,48 @@ impl Pattern {
     /// # Errors
     /// Where Ruby raises RegexpError, or the pattern takes too much memory.
     pub fn get(source: &[u8], options: Options) -> Result<Arc<Self>, PatternError> {
+        Self::find(source, options, || Some(Self::compile(source, options))).unwrap_or_else(|| {
+            let stopped = Reason::Other("compiling was stopped".to_owned());
+            Err(PatternError::new(stopped, "...", options))
+        })
+    }
+
+    /// The same for as long as `goes_on` says so, which is asked now and then where compiling takes long; then none.
+    ///
+    /// # Errors
+    /// As [`Pattern::get`].
+    pub fn get_while(
+        source: &[u8],
+        options: Options,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Option<Result<Arc<Self>, PatternError>> {
+        Self::find(source, options, || {
+            if apart::is_heavy(source) {
+                apart::compile(source, options, goes_on)
+            } else {
+                Some(Self::compile(source, options))
+            }
+        })
+    }
+
+    /// One that was compiled earlier, or what `compile` makes.
+    fn find(
+        source: &[u8],
+        options: Options,
+        compile: impl FnOnce() -> Option<Result<Self, PatternError>>,
+    ) -> Option<Result<Arc<Self>, PatternError>> {
         KEY.with_borrow_mut(|key| {
             key.clear();
             key.extend_from_slice(source);
             key.push(options.0);
             if let Some(found) = CACHE.with_borrow_mut(|cache| cache.get(key)) {
-                return Ok(found);
+                return Some(Ok(found));
             }
-            let pattern = Arc::new(Self::compile(source, options)?);
-            CACHE.with_borrow_mut(|cache| cache.insert(key.as_slice().into(), Arc::clone(&pattern)));
-            Ok(pattern)
+            let made = compile()?.map(Arc::new);
+            if let Ok(pattern) = &made {
+                CACHE.with_borrow_mut(|cache| cache.insert(key.as_slice().into(), Arc::clone(pattern)));
+            }
+            Some(made)
         })
     }
 
