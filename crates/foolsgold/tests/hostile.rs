@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes that is not stuck, on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-const RACKUP: &str = r#"
+const RACKUP: &str = r##"
 require "json"
 require "uri"
 require "digest"
@@ -24,7 +24,7 @@ run lambda { |env|
     [200, {}, [eval(env["rack.input"].read).to_s[0, 10]]]
   end
 }
-"#;
+"##;
 
 /// `N` is a number.
 const HOSTILE: &[&str] = &[

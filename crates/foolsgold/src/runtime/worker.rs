@@ -6,7 +6,9 @@ use super::boot::{Booted, State};
 use super::failure;
 use super::stream::{self, Reply, Sink};
 use crate::stdlib;
-use crate::work::{BodyError, Effort, End, Job, Loss, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker};
+use crate::work::{
+    BodyError, Effort, End, Job, Loss, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker,
+};
 use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, StatusCode};
