@@ -53,6 +53,7 @@ fn a_thread_that_cannot_be_stopped_is_replaced_logged_and_counted() {
 fn a_server_that_has_lost_every_thread_ends_by_itself() {
     let mut server = start(|config| {
         (config.threads, config.max_threads) = (1, 1);
+        config.queue_time = PATIENCE;
         with_pages(config);
     });
     let control = std::sync::Arc::clone(&server.control);

@@ -96,7 +96,8 @@ impl Pattern {
         goes_on: &dyn Fn() -> bool,
     ) -> Option<Result<Arc<Self>, PatternError>> {
         Self::find(source, options, || {
-            if apart::is_heavy(source) {
+            // What is refused at once needs no thread.
+            if source.len() <= LONGEST && apart::is_heavy(source) {
                 apart::compile(source, options, goes_on)
             } else {
                 Some(Self::compile(source, options))
@@ -126,11 +127,11 @@ impl Pattern {
     }
 
     fn compile(source: &[u8], options: Options) -> Result<Self, PatternError> {
-        let source = std::str::from_utf8(source)
-            .map_err(|_| PatternError::new(Reason::InvalidText, &String::from_utf8_lossy(source), options))?;
         if source.len() > LONGEST {
             return Err(PatternError::new(Reason::Other("too long a pattern".to_owned()), "...", options));
         }
+        let source = std::str::from_utf8(source)
+            .map_err(|_| PatternError::new(Reason::InvalidText, &String::from_utf8_lossy(source), options))?;
         let translated = translate::translate(source, options)?;
         let text = build(&translated, options, BytesMode::Unicode)
             .map_err(|error| PatternError::new(reason(&error), source, options))?;
