@@ -154,7 +154,7 @@ fn a_file_without_a_section_table_is_bound_and_its_record_found() {
         let rewrite = bind(&dir, "main", &edits, &only(strategy)).unwrap();
         works(&dir, "bound", &edits).unwrap_or_else(|error| panic!("{strategy:?}: {error}"));
         assert!(rewrite.cautions.contains(&Caution::Unregistered));
-        assert_eq!(rewrite.cautions.contains(&Caution::TableMoved), strategy == Strategy::NewSegment);
+        assert!(!rewrite.cautions.contains(&Caution::TableMoved), "{strategy:?}");
     }
 }
 
@@ -347,15 +347,18 @@ fn a_damaged_or_newer_record_is_said_to_be_so() {
     bind(&dir, "main", &absolute(&dir, "main"), &RewriteOptions::default()).unwrap();
     let bound = std::fs::read(dir.join("bound")).unwrap();
     assert_eq!(record_of(bound.as_slice()), record(&bound));
-    let schema = b"underpin.binding/1";
-    let at = bound.windows(schema.len()).position(|window| window == schema).unwrap();
+    let magic = b"underpin.bound/2";
+    let at = bound.windows(magic.len()).rposition(|window| window == magic).unwrap();
     let with = |offset: usize, byte: u8| {
         let mut changed = bound.clone();
         changed[at + offset] = byte;
         changed
     };
-    assert!(record(&with(17, b'2')).unwrap_err().to_string().contains("underpin.binding/2"));
-    assert!(record(&with(18, b'x')).unwrap_err().to_string().contains("damaged"));
+    assert!(record(&with(15, b'3')).unwrap_err().to_string().contains("underpin.binding/3"));
+    // Its length, in front of the magic.
+    let mut changed = bound.clone();
+    changed[at - 8] ^= 1;
+    assert!(record(&changed).unwrap_err().to_string().contains("damaged"));
     // A byte of the program itself: the record is sound, the original is gone.
     let mut changed = bound.clone();
     changed[0x200] ^= 1;

@@ -1,9 +1,10 @@
-//! What moves to a new place as one piece: sections that made way, a longer dynamic section, the whole string table.
+//! What moves to a new place as one piece: sections that made way, a longer dynamic section, the whole string table, the
+//! record.
 //!
-//! The old string table is copied in front of the new names, so every offset in use stays valid and tools that know
-//! only the section find every string.
+//! If the old string table moves, it is copied in front of the new names, so every offset in use stays valid and tools
+//! that know only the section find every string.
 
-use super::draft::{Draft, Moved};
+use super::draft::{Draft, Moved, Place};
 use super::image::Image;
 use super::layout::Segment;
 use super::{PlacedString, Strategy, tags};
@@ -14,60 +15,74 @@ use underpin_elf::FileOffset;
 /// The start of a block with anything but strings in it is aligned to this.
 pub(super) const ALIGN: u64 = 16;
 
-/// The content of a block, in this order.
+/// The content of a block, in this order: strings, dynamic section, what made way, record.
 pub(super) struct Block<'t> {
-    /// Addresses that make way.
-    pub displaced: Option<Range<u64>>,
-    /// How many entries the dynamic section needs, where it has no room for them.
+    /// The whole string table with the new names behind; `None` where it stays.
+    pub texts: Option<&'t [BString]>,
+    /// How many entries the dynamic section needs, if it has no room for them.
     pub entries: Option<usize>,
-    /// The new names.
-    pub texts: &'t [BString],
+    /// Addresses that make way.
+    pub displaced: Vec<Range<u64>>,
+    /// Bytes for the record.
+    pub reserve: u64,
 }
 
 impl Block<'_> {
-    /// Its size, from an aligned start on.
-    pub fn size(&self, image: &Image<'_>) -> u64 {
-        let displaced = self.displaced.as_ref().map_or(0, |range| range.end - range.start + range.start % ALIGN);
-        self.displaced_at(image).saturating_add(displaced)
+    /// Its size, from an aligned start on. The strings come first: llvm-objcopy takes a PT_INTERP that starts where its
+    /// PT_LOAD does for the outer of the two, and then loses the alignment of the PT_LOAD (measured with LLVM 14).
+    pub fn size(&self, image: &Image<'_>) -> Option<u64> {
+        let displaced = self.displaced_at(image).into_iter().map(|(range, at)| at + (range.end - range.start));
+        let end = displaced.last().unwrap_or_else(|| self.behind_dynamic(image));
+        if self.reserve == 0 { Some(end) } else { end.checked_next_multiple_of(4)?.checked_add(self.reserve) }
     }
 
     fn strings_size(&self, image: &Image<'_>) -> u64 {
-        let texts: u64 = self.texts.iter().map(|text| text.len() as u64 + 1).sum();
+        let Some(texts) = self.texts else { return 0 };
+        let texts: u64 = texts.iter().map(|text| text.len() as u64 + 1).sum();
         texts.saturating_add(image.strings.counted().len() as u64)
     }
 
-    /// Strings come first: llvm-objcopy takes a PT_INTERP that starts where its PT_LOAD does for the outer of the two,
-    /// and then loses the alignment of the PT_LOAD (measured with LLVM 14).
     fn dynamic_at(&self, image: &Image<'_>) -> u64 {
         let strings = self.strings_size(image);
-        let alone = self.displaced.is_none() && self.entries.is_none();
-        if alone { strings } else { strings.next_multiple_of(ALIGN) }
+        if self.entries.is_none() { strings } else { strings.next_multiple_of(ALIGN) }
     }
 
-    fn displaced_at(&self, image: &Image<'_>) -> u64 {
+    fn behind_dynamic(&self, image: &Image<'_>) -> u64 {
         let dynamic = (self.entries.unwrap_or(0) * image.layout.entry_size()) as u64;
-        let behind = self.dynamic_at(image).saturating_add(dynamic);
-        if self.displaced.is_none() { behind } else { behind.next_multiple_of(ALIGN) }
+        self.dynamic_at(image).saturating_add(dynamic)
+    }
+
+    /// What made way and where it goes, each with the alignment that it had.
+    fn displaced_at(&self, image: &Image<'_>) -> Vec<(&Range<u64>, u64)> {
+        let mut end = self.behind_dynamic(image);
+        let mut places = Vec::new();
+        for range in &self.displaced {
+            let at = end.next_multiple_of(ALIGN) + range.start % ALIGN;
+            places.push((range, at));
+            end = at + (range.end - range.start);
+        }
+        places
     }
 
     /// Writes it to a place that a segment of the draft holds, and points all that refers to its parts there.
     pub fn write(&self, draft: &mut Draft<'_, '_>, vaddr: u64, offset: u64, strategy: Strategy) -> Option<()> {
         let image = draft.image;
-        if let Some(range) = &self.displaced {
-            // Keeps the alignment of what moves.
-            let at = self.displaced_at(image) + range.start % ALIGN;
-            let size = usize::try_from(range.end - range.start).ok()?;
-            draft.write(offset + at, image.bytes_at(range.start)?.get(..size)?.to_vec());
-            displace(draft, range, vaddr + at, offset + at);
+        for (range, at) in self.displaced_at(image) {
+            displace(draft, range, vaddr + at, offset + at)?;
         }
         if let Some(entries) = self.entries {
             let at = self.dynamic_at(image);
             move_dynamic(draft, entries, vaddr + at, offset + at);
         }
+        if self.reserve > 0 {
+            let at = self.size(image)? - self.reserve;
+            draft.record = Some(Place { vaddr: vaddr + at, offset: offset + at, size: self.reserve });
+        }
+        let Some(texts) = self.texts else { return Some(()) };
         let mut table = image.strings.counted().to_vec();
         draft.strtab = vaddr;
         draft.strsz = table.len() as u64;
-        for text in self.texts {
+        for text in texts {
             draft.offsets.insert(text.clone(), table.len() as u64);
             let offset = FileOffset(offset + table.len() as u64);
             draft.placed.push(PlacedString { text: text.clone(), offset, strategy });
@@ -86,8 +101,10 @@ impl Block<'_> {
     }
 }
 
-/// Points segments (other than PT_LOAD), sections and tags that lie in a range of addresses to its copy.
-fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) {
+/// Copies a range of addresses, and points segments (other than PT_LOAD), sections and tags that lie in it to the copy.
+pub(super) fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) -> Option<()> {
+    let size = usize::try_from(range.end - range.start).ok()?;
+    draft.write(offset, draft.image.bytes_at(range.start)?.get(..size)?.to_vec());
     let inside = |start: u64, size: u64| start >= range.start && start.saturating_add(size) <= range.end && size > 0;
     for segment in draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD) {
         if inside(segment.vaddr, segment.memory_size) {
@@ -101,7 +118,8 @@ fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u
             (section.offset, section.addr) = (offset + within, vaddr + within);
         }
     }
-    draft.moved = Some(Moved { from: range.clone(), to: vaddr });
+    draft.moved.push(Moved { from: range.clone(), to: vaddr });
+    Some(())
 }
 
 fn move_dynamic(draft: &mut Draft<'_, '_>, entries: usize, vaddr: u64, offset: u64) {

@@ -1,18 +1,21 @@
 //! The entry point: refuse, plan the strings, try the strategies, take the cheapest.
 
+use super::block::Block;
 use super::draft::Draft;
 use super::image::Image;
 use super::wanted::Wanted;
-use super::{Edits, LoadCost, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy};
-use super::{dead, padding, refuse, segment, tail};
+use super::{Edits, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy};
+use super::{dead, padding, refuse, segment, shift, tail};
 use bstr::{BString, ByteSlice};
+use sha2::{Digest, Sha256};
 
 /// Plans the rewrite of one file. Nothing is different until [`Rewrite::apply`].
 ///
 /// # Errors
 /// [`Refusal`]: the file is left as it is, and why.
 pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
-    let nothing = Rewrite { original_size: original.len() as u64, ..Rewrite::default() };
+    let original_size = original.len() as u64;
+    let nothing = Rewrite { original_size, kept: original_size, ..Rewrite::default() };
     if edits.is_empty() {
         return Ok(nothing);
     }
@@ -26,70 +29,142 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     let without_path = (edits.search_path == SearchPathEdit::Dead)
         .then(|| Wanted::new(&image, &Edits { search_path: SearchPathEdit::Remove, ..edits.clone() }))
         .transpose()?;
-    let mut tiers = vec![(&wanted, vec![Place::Dead]), (&wanted, vec![Place::PaddingTable, Place::PaddingNames])];
+    let padding = vec![Place::PaddingTable, Place::PaddingShift, Place::PaddingNames];
+    let mut tiers = vec![(&wanted, vec![Place::Dead]), (&wanted, padding)];
     tiers.extend(without_path.as_ref().map(|wanted| (wanted, vec![Place::Dead])));
-    tiers.push((&wanted, vec![Place::Tail, Place::Segment]));
+    tiers.push((&wanted, vec![Place::Tail, Place::TailShift, Place::Segment, Place::SegmentShift]));
+    let target = Target { image: &image, options, digest: Sha256::digest(original).to_vec() };
     let mut refusal = Refusal::TooFar;
+    let mut found: Vec<Rewrite> = Vec::new();
     for (wanted, places) in tiers {
         let allowed = |place: &Place| options.only.is_none_or(|only| only == place.strategy());
-        let mut found: Vec<Rewrite> = Vec::new();
         for place in places.into_iter().filter(allowed) {
-            match attempt(&image, wanted, place, options) {
+            match target.attempt(wanted, place) {
                 Ok(rewrite) => found.push(rewrite),
                 Err(reason) => refusal = reason,
             }
         }
-        if let Some(cheapest) = found.into_iter().min_by_key(|rewrite| price(&rewrite.cost)) {
-            return Ok(cheapest);
+        // What needs no other place is taken at once, if the file stays about as large as it is.
+        if found.iter().any(|rewrite| !is_large(rewrite)) {
+            break;
         }
     }
-    Err(refusal)
+    found.into_iter().min_by_key(price).ok_or(refusal)
 }
 
 /// One way to place the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Dead,
+    /// The whole table in padding.
     PaddingTable,
+    /// What follows the table in padding, and the names where that was.
+    PaddingShift,
+    /// The names alone in padding.
     PaddingNames,
+    /// The whole table behind the data.
     Tail,
+    TailShift,
+    /// The whole table in a new segment.
     Segment,
+    SegmentShift,
 }
 
 impl Place {
     fn strategy(self) -> Strategy {
         match self {
             Place::Dead => Strategy::DeadStrings,
-            Place::PaddingTable | Place::PaddingNames => Strategy::PagePadding,
-            Place::Tail => Strategy::DataTail,
-            Place::Segment => Strategy::NewSegment,
+            Place::PaddingTable | Place::PaddingShift | Place::PaddingNames => Strategy::PagePadding,
+            Place::Tail | Place::TailShift => Strategy::DataTail,
+            Place::Segment | Place::SegmentShift => Strategy::NewSegment,
         }
     }
-}
 
-/// What is compared first to last: calls, segments, bytes of the file.
-fn price(cost: &LoadCost) -> (i64, u32, u64) {
-    (i64::from(cost.mmap_calls) + i64::from(cost.read_calls), cost.segments, cost.file_bytes)
-}
-
-fn attempt(image: &Image<'_>, wanted: &Wanted, place: Place, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
-    let mut draft = Draft::new(image, options);
-    draft.interpreter.clone_from(&wanted.interpreter);
-    let missing = reuse(&mut draft, &wanted.texts);
-    // DT_NULL has to fit, too.
-    let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);
-    if let (Some(count), Place::Dead | Place::PaddingTable | Place::PaddingNames) = (entries, place) {
-        return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
+    fn shifts(self) -> bool {
+        matches!(self, Place::PaddingShift | Place::TailShift | Place::SegmentShift)
     }
-    let placed = match place {
-        Place::Dead => dead::place(&mut draft, wanted, &missing),
-        Place::PaddingTable => padding::place_table(&mut draft, &missing),
-        Place::PaddingNames => padding::place_names(&mut draft, &missing),
-        Place::Tail => tail::place(&mut draft, &missing, entries),
-        Place::Segment => segment::place(&mut draft, &missing, entries),
-    };
-    placed.ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
-    draft.finish(wanted, options)
+}
+
+/// Whether the file grows by more than a hundredth.
+fn is_large(rewrite: &Rewrite) -> bool {
+    rewrite.cost.file_bytes > rewrite.original_size / 100
+}
+
+/// What is compared first to last. Below a hundredth of the file, growth comes after calls and segments; above, a call
+/// counts as much as a page.
+fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
+    let cost = &rewrite.cost;
+    let calls = i64::from(cost.mmap_calls) + i64::from(cost.read_calls);
+    let bytes = i64::try_from(cost.file_bytes).unwrap_or(i64::MAX);
+    let steps = calls.saturating_add(i64::from(cost.segments));
+    if is_large(rewrite) { (true, bytes.saturating_add(steps * PAGE), calls) } else { (false, steps, bytes) }
+}
+
+/// A call more costs as much as so many bytes more.
+const PAGE: i64 = 4096;
+
+/// More bytes of record than were seen at first: it has to say where it stands itself.
+const SLACK: u64 = 32;
+
+/// What is rewritten, and how.
+struct Target<'i, 'a> {
+    image: &'i Image<'a>,
+    options: &'i RewriteOptions,
+    digest: Vec<u8>,
+}
+
+impl Target<'_, '_> {
+    /// Plans the file twice: how long the record is shows only when all else is done.
+    fn attempt(&self, wanted: &Wanted, place: Place) -> Result<Rewrite, Refusal> {
+        let (first, record) = self.draft(wanted, place, 0)?;
+        if self.options.without_record || self.options.without_sections || self.image.sections.is_none() {
+            return Ok(first);
+        }
+        let reserve = (record + SLACK).next_multiple_of(4);
+        Ok(self.draft(wanted, place, reserve).map_or(first, |(rewrite, _)| rewrite))
+    }
+
+    fn draft(&self, wanted: &Wanted, place: Place, reserve: u64) -> Result<(Rewrite, u64), Refusal> {
+        let image = self.image;
+        let mut draft = Draft::new(image, self.options, reserve);
+        draft.interpreter.clone_from(&wanted.interpreter);
+        let missing = reuse(&mut draft, &wanted.texts);
+        // DT_NULL has to fit, too.
+        let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);
+        if let (Some(count), Strategy::DeadStrings | Strategy::PagePadding) = (entries, place.strategy()) {
+            return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
+        }
+        self.place(&mut draft, wanted, place, &missing, entries).ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
+        if matches!(place.strategy(), Strategy::DeadStrings | Strategy::PagePadding) {
+            padding::reserve(&mut draft);
+        }
+        draft.finish(wanted, self.options, &self.digest)
+    }
+
+    fn place(
+        &self,
+        draft: &mut Draft<'_, '_>,
+        wanted: &Wanted,
+        place: Place,
+        missing: &[BString],
+        entries: Option<usize>,
+    ) -> Option<()> {
+        match place {
+            Place::Dead => return dead::place(draft, wanted, missing),
+            Place::PaddingTable => return padding::place_table(draft, missing),
+            Place::PaddingShift => return padding::place_shifted(draft, missing),
+            Place::PaddingNames => return padding::place_names(draft, missing),
+            _ => {}
+        }
+        let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: draft.reserve };
+        if place.shifts() {
+            let range = shift::in_the_way(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            block.texts = None;
+            block.displaced.extend(Some(range).filter(|range| !range.is_empty()));
+            shift::extend(draft, missing, place.strategy())?;
+        }
+        if place.strategy() == Strategy::DataTail { tail::place(draft, &block) } else { segment::place(draft, block) }
+    }
 }
 
 /// Takes strings that the table already has, also as the end of a longer one; gives those that it lacks.

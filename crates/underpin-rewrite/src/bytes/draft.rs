@@ -1,15 +1,16 @@
 //! A rewrite in the making: the tables as they will be written, and the bytes that change.
 //!
 //! A strategy places strings and moves tables in the draft; [`Draft::finish`] writes the dynamic section, the versions,
-//! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind the original's
-//! end go to the appended tail.
+//! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind what is kept of
+//! the original go to the appended tail.
 
+use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
 use super::layout::{Entry, Section, Segment};
-use super::record::{self, Inverse};
+use super::record::{self, Inverse, Span};
 use super::sections::Sections;
 use super::wanted::{Value, Wanted};
-use super::{Caution, LoadCost, Patch, PlacedString, Record, Refusal, Rewrite, RewriteOptions, Strategy, tags};
+use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +21,14 @@ pub(super) struct Moved {
     pub from: Range<u64>,
     /// Where `from.start` is.
     pub to: u64,
+}
+
+/// A place in the rewritten file that a segment holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub vaddr: u64,
+    pub offset: u64,
+    pub size: u64,
 }
 
 /// A rewrite in the making.
@@ -44,13 +53,22 @@ pub(super) struct Draft<'i, 'a> {
     pub tail: Vec<u8>,
     pub cost: LoadCost,
     pub cautions: Vec<Caution>,
-    /// Tables that made way for a program header.
-    pub moved: Option<Moved>,
+    /// Tables that made way.
+    pub moved: Vec<Moved>,
+    /// Holes that are in use: first and last file offset.
+    pub taken: Vec<(u64, u64)>,
+    /// Where the record goes, if not to the end of the file.
+    pub record: Option<Place>,
+    /// How many bytes are kept free for it there.
+    pub reserve: u64,
+    cut: Cut,
+    /// What of the original stands somewhere else.
+    spans: Vec<Span>,
     writes: Vec<(u64, Vec<u8>)>,
 }
 
 impl<'i, 'a> Draft<'i, 'a> {
-    pub fn new(image: &'i Image<'a>, options: &RewriteOptions) -> Draft<'i, 'a> {
+    pub fn new(image: &'i Image<'a>, options: &RewriteOptions, reserve: u64) -> Draft<'i, 'a> {
         let sections = image.sections.as_ref().filter(|_| !options.without_sections);
         Draft {
             image,
@@ -66,14 +84,24 @@ impl<'i, 'a> Draft<'i, 'a> {
             tail: Vec::new(),
             cost: LoadCost::default(),
             cautions: Vec::new(),
-            moved: None,
+            moved: Vec::new(),
+            taken: Vec::new(),
+            record: None,
+            reserve,
+            cut: if sections.is_some() { cut::before_sections(image) } else { Cut::none(image) },
+            spans: Vec::new(),
             writes: Vec::new(),
         }
     }
 
     /// The end of the file as far as it is made.
     pub fn end(&self) -> u64 {
-        (self.image.bytes.len() + self.tail.len()) as u64
+        self.cut.kept + self.tail.len() as u64
+    }
+
+    /// Cuts the file somewhere else, before anything is written behind the place.
+    pub fn cut(&mut self, cut: Cut) {
+        self.cut = cut;
     }
 
     /// Fills up with zeros until the end of the file is `offset` or behind it.
@@ -82,15 +110,17 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.tail.resize(self.tail.len() + missing, 0);
     }
 
-    /// Replaces bytes of the rewritten file; those behind the original's end must be in the tail already.
+    /// Replaces bytes of the rewritten file; those behind the kept part must be in the tail already.
     pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
-        let original = self.image.bytes.len() as u64;
-        match offset.checked_sub(original).and_then(|at| usize::try_from(at).ok()) {
-            Some(at) => {
-                if let Some(place) = self.tail.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
-                    place.copy_from_slice(&bytes);
-                }
-            }
+        if let Some(at) = offset.checked_sub(self.cut.kept).and_then(|at| usize::try_from(at).ok()) {
+            return put(&mut self.tail, at, &bytes);
+        }
+        // A field of a table that has moved.
+        let within = |(start, old): &(u64, Vec<u8>)| {
+            offset >= *start && offset.saturating_add(bytes.len() as u64) <= start.saturating_add(old.len() as u64)
+        };
+        match self.writes.iter_mut().find(|write| within(write)) {
+            Some((start, old)) => put(old, usize::try_from(offset - *start).unwrap_or(usize::MAX), &bytes),
             None => self.writes.push((offset, bytes)),
         }
     }
@@ -109,8 +139,14 @@ impl<'i, 'a> Draft<'i, 'a> {
         reach(&self.segments, vaddr, end).map(|(start, _)| start as u64)
     }
 
-    /// Writes all that follows from the placed strings, and the record.
-    pub fn finish(mut self, wanted: &Wanted, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
+    /// Writes all that follows from the placed strings, and the record, whose size is the second result. `digest` is
+    /// that of the original.
+    pub fn finish(
+        mut self,
+        wanted: &Wanted,
+        options: &RewriteOptions,
+        digest: &[u8],
+    ) -> Result<(Rewrite, u64), Refusal> {
         self.write_dynamic(wanted)?;
         self.write_needs(wanted)?;
         self.write_interpreter(wanted)?;
@@ -118,9 +154,11 @@ impl<'i, 'a> Draft<'i, 'a> {
             self.cautions.push(Caution::Unregistered);
         }
         self.write_segments();
+        self.write_pieces();
         let at = self.write_sections(!options.without_record);
+        let mut record = 0;
         if !options.without_record {
-            self.write_record(options, at);
+            record = self.write_record(options, at, digest).ok_or(Refusal::TooFar)?;
         }
         let mut patches = self.patches();
         patches.sort_by_key(|patch| patch.offset);
@@ -129,21 +167,27 @@ impl<'i, 'a> Draft<'i, 'a> {
         if let Some((first, _)) = patches.iter().zip(next).find(|(first, next)| first.end() > next.offset.0) {
             return Err(fault(Fault::BadTable { what: "a table that overlaps another" }, first.offset.0));
         }
-        self.cost.file_bytes = self.tail.len() as u64;
+        let original_size = self.image.bytes.len() as u64;
+        if patches.last().is_some_and(|last| last.end() > self.cut.kept) {
+            return Err(fault(Fault::BadTable { what: "a table that runs over the end" }, self.cut.kept));
+        }
+        self.cost.file_bytes = self.end().saturating_sub(original_size);
         self.placed.sort_by_key(|placed| placed.offset);
-        Ok(Rewrite {
-            original_size: self.image.bytes.len() as u64,
+        let rewrite = Rewrite {
+            original_size,
+            kept: self.cut.kept,
             patches,
             appended: self.tail,
             placed: self.placed,
             cost: self.cost,
             cautions: self.cautions,
-        })
+        };
+        Ok((rewrite, record))
     }
 
     /// Where an address of the original is now.
     fn address(&self, vaddr: u64) -> u64 {
-        let moved = self.moved.as_ref().filter(|moved| moved.from.contains(&vaddr));
+        let moved = self.moved.iter().find(|moved| moved.from.contains(&vaddr));
         moved.map_or(vaddr, |moved| moved.to + (vaddr - moved.from.start))
     }
 
@@ -188,7 +232,7 @@ impl<'i, 'a> Draft<'i, 'a> {
     fn write_needs(&mut self, wanted: &Wanted) -> Result<(), Refusal> {
         for (need, text) in &wanted.needs {
             let value = u32::try_from(self.text_offset(text)?).map_err(|_| Refusal::TooFar)?;
-            let offset = self.offset_of(need.field).ok_or(Refusal::TooFar)?;
+            let offset = self.offset_of(self.address(need.field)).ok_or(Refusal::TooFar)?;
             self.write(offset, self.image.layout.u32_bytes(value).to_vec());
         }
         Ok(())
@@ -225,6 +269,21 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.sections.iter_mut().flat_map(|sections| &mut sections.headers)
     }
 
+    /// Writes the sections again that made way.
+    fn write_pieces(&mut self) {
+        for piece in std::mem::take(&mut self.cut.pieces) {
+            self.pad_to(self.end().next_multiple_of(piece.align));
+            let to = self.end();
+            let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
+            let content = self.image.bytes.get(start..).and_then(|rest| rest.get(..usize::try_from(piece.size).ok()?));
+            self.tail.extend_from_slice(content.unwrap_or_default());
+            self.spans.push(Span { from: to, to: piece.offset, len: piece.size });
+            if let Some(section) = self.sections.as_mut().and_then(|sections| sections.headers.get_mut(piece.index)) {
+                section.offset = to;
+            }
+        }
+    }
+
     /// Appends the section table and writes the file header. Gives the place of the record's section header.
     fn write_sections(&mut self, with_record: bool) -> Option<u64> {
         let layout = self.image.layout;
@@ -232,33 +291,99 @@ impl<'i, 'a> Draft<'i, 'a> {
         header.phoff = self.phoff;
         header.phnum = u16::try_from(self.segments.len()).unwrap_or(header.phnum);
         let end = self.end();
-        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header, with_record));
+        let record = with_record.then(|| self.record_section());
+        let encoded = self.sections.take().map(|sections| sections.encode(layout, end, &mut header, record));
         for (offset, bytes) in layout.header_writes(&header) {
             self.write(offset, bytes);
         }
         let encoded = encoded?;
         self.pad_to(encoded.offset);
         self.tail.extend(encoded.bytes);
+        let table = self.image.sections.as_ref()?;
+        let size = (table.entries.len() * layout.section_size()) as u64;
+        let names = table.entries.get(table.names).map(|(_, section)| (section.offset, section.size))?;
+        for (from, (to, len)) in [(encoded.offset, names), (encoded.headers_at, (self.image.header.shoff, size))] {
+            if to >= self.cut.kept {
+                self.spans.push(Span { from, to, len });
+            }
+        }
         encoded.record_at
     }
 
-    /// Appends the record and, where there is a section table, describes it there.
-    fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>) {
-        let offset = self.end();
-        let inverse = self.patches().iter().map(|patch| self.inverse(patch)).collect();
-        let blob = record::encode(&Record::new(self.image.bytes, inverse, options.bound.clone()));
-        if let Some(at) = header_at {
-            let layout = self.image.layout;
-            let word = layout.word_size() as u64;
-            self.write(at + 8 + 2 * word, [layout.word_bytes(offset), layout.word_bytes(blob.len() as u64)].concat());
-        }
-        self.tail.extend(blob);
+    /// Its place is not known yet if that is the end of the file: then it is one that no section ever has.
+    fn record_section(&self) -> Section {
+        let section = Section { kind: tags::SHT_NOTE, align: 4, ..Section::default() };
+        let unknown = self.image.layout.highest();
+        self.record.map_or(Section { offset: unknown, size: unknown, ..section }, |place| Section {
+            flags: tags::SHF_ALLOC,
+            addr: place.vaddr,
+            offset: place.offset,
+            size: place.size,
+            ..section
+        })
     }
 
-    fn inverse(&self, patch: &Patch) -> Inverse {
-        let start = usize::try_from(patch.offset.0).unwrap_or(usize::MAX);
-        let bytes = self.image.bytes.get(start..).and_then(|rest| rest.get(..patch.bytes.len())).unwrap_or_default();
-        Inverse::new(patch.offset.0, bytes)
+    /// Writes the record and says its size; `None` where it does not fit into its place.
+    fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
+        let layout = self.image.layout;
+        let original_size = self.image.bytes.len() as u64;
+        let mut record = record::Record::new(original_size, digest, options.bound.clone());
+        record.kept = self.cut.kept;
+        record.inverse = self.inverse();
+        record.spans = std::mem::take(&mut self.spans);
+        if let Some(place) = self.record {
+            let note = record::encode(&record, layout, Some(place.size))?;
+            self.write(place.offset, note);
+            return Some(place.size);
+        }
+        self.pad_to(self.end().next_multiple_of(4));
+        let (offset, note) = (self.end(), record::encode(&record, layout, None)?);
+        let size = note.len() as u64;
+        if let Some(at) = header_at {
+            let word = layout.word_size() as u64;
+            self.write(at + 8 + 2 * word, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
+        }
+        self.tail.extend(note);
+        Some(size)
+    }
+
+    /// What turns the rewritten file, as far as it is made, back into the original.
+    fn inverse(&self) -> Vec<Inverse> {
+        let original = |offset: u64, len: usize| {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            self.image.bytes.get(start..).and_then(|rest| rest.get(..len)).unwrap_or_default()
+        };
+        let mut inverse: Vec<Inverse> = self
+            .writes
+            .iter()
+            .flat_map(|(offset, new)| Inverse::between(*offset, original(*offset, new.len()), new))
+            .collect();
+        // Its bytes are not known yet, so each of them is put back.
+        if let Some(place) = self.record.filter(|place| place.offset < self.cut.kept) {
+            let size = usize::try_from(place.size).unwrap_or(usize::MAX);
+            inverse.push(Inverse::new(place.offset, original(place.offset, size)));
+        }
+        inverse.sort_by_key(|inverse| inverse.offset);
+        let kept = usize::try_from(self.cut.kept).unwrap_or(usize::MAX);
+        let behind = self.image.bytes.get(kept..).unwrap_or_default();
+        inverse.extend(Inverse::between(self.cut.kept, behind, &self.moved_back(behind.len())));
+        inverse
+    }
+
+    /// What the spans alone make of the bytes behind the kept part.
+    fn moved_back(&self, len: usize) -> Vec<u8> {
+        let mut behind = vec![0; len];
+        for span in &self.spans {
+            let range = |offset: u64| {
+                let start = usize::try_from(offset.checked_sub(self.cut.kept)?).ok()?;
+                Some(start..start.checked_add(usize::try_from(span.len).ok()?)?)
+            };
+            let moved = range(span.from).and_then(|from| self.tail.get(from));
+            if let (Some(moved), Some(to)) = (moved, range(span.to).and_then(|to| behind.get_mut(to))) {
+                to.copy_from_slice(moved);
+            }
+        }
+        behind
     }
 
     /// The writes, each cut down to the bytes that differ.
@@ -274,5 +399,12 @@ impl<'i, 'a> Draft<'i, 'a> {
             patches.push(Patch { offset: FileOffset(offset + first as u64), bytes });
         }
         patches
+    }
+}
+
+/// Replaces bytes at an index; none where they do not fit.
+fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..new.len())) {
+        place.copy_from_slice(new);
     }
 }

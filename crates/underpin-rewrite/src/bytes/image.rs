@@ -43,6 +43,14 @@ pub(super) struct SectionTable<'a> {
     pub name_bytes: &'a [u8],
 }
 
+impl SectionTable<'_> {
+    /// Whether symbols take their names from the table of section names.
+    pub fn shares_names(&self) -> bool {
+        let linked = |section: &Section| section.link as usize == self.names && section.kind != tags::SHT_NULL;
+        self.names == 0 || self.entries.iter().any(|(_, section)| linked(section))
+    }
+}
+
 /// The dynamic section.
 pub(super) struct DynamicTable {
     pub vaddr: u64,

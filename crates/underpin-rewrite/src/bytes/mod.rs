@@ -1,13 +1,15 @@
 //! One file's bytes: a wish in strings becomes patches and an appended tail, and back.
 //!
 //! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
-//! is part of the rewritten file, in a section that no loader maps, so it travels with every copy.
+//! is part of the rewritten file, a note in a section of its own, so it travels with every copy.
 
 mod block;
 mod choose;
+mod cut;
 mod dead;
 mod draft;
 mod edits;
+mod gaps;
 mod image;
 mod layout;
 mod names;
@@ -19,15 +21,17 @@ mod rewrite;
 mod room;
 mod sections;
 mod segment;
+mod shift;
 mod table;
 mod tags;
 mod tail;
 mod view;
 mod wanted;
+mod wire;
 
 pub use choose::rewrite;
 pub use edits::{Edits, Rename, SearchPathEdit};
 pub use names::Names;
-pub use record::{BoundObject, Inverse, Record, RecordError, UndoError, record, record_of, undo};
+pub use record::{BoundObject, Inverse, Record, RecordError, Span, UndoError, record, record_of, undo};
 pub use refusal::Refusal;
 pub use rewrite::{Caution, LoadCost, Patch, PlacedString, Rewrite, RewriteOptions, Strategy};

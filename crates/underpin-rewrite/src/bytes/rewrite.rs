@@ -41,7 +41,7 @@ pub struct PlacedString {
 /// What a rewritten file costs more than the original, each time it is loaded or kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadCost {
-    /// Bytes by which the file grows; those of the record are not mapped.
+    /// Bytes by which the file grows, record included.
     pub file_bytes: u64,
     /// Bytes by which the mapped part grows.
     pub mapped_bytes: u64,
@@ -71,7 +71,8 @@ pub struct RewriteOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caution {
-    /// The program header table is no longer right behind the file header: strip, objcopy and patchelf break the file.
+    /// The program header table is no longer right behind the file header, in a file without a section table: strip and
+    /// objcopy refuse such a file, patchelf breaks it.
     TableMoved,
     /// The file has no section table: strip and objcopy would not keep the names (they refuse most such files anyway).
     Unregistered,
@@ -85,9 +86,11 @@ pub enum Caution {
 pub struct Rewrite {
     /// Size of the file that it is for, in bytes.
     pub original_size: u64,
-    /// Bytes inside the file, ascending, never overlapping.
+    /// So many of its bytes stay where they are, but for the patches; `appended` takes the place of the rest.
+    pub kept: u64,
+    /// Bytes inside the kept part, ascending, never overlapping.
     pub patches: Vec<Patch>,
-    /// Bytes behind its end.
+    /// Bytes behind the kept part.
     pub appended: Vec<u8>,
     /// The new strings.
     pub placed: Vec<PlacedString>,
@@ -115,8 +118,9 @@ impl Rewrite {
     /// The rewritten file. `original` must be the bytes that the rewrite was planned for.
     #[must_use]
     pub fn apply(&self, original: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(original.len() + self.appended.len());
-        bytes.extend_from_slice(original);
+        let kept = usize::try_from(self.kept).unwrap_or(usize::MAX).min(original.len());
+        let mut bytes = Vec::with_capacity(kept + self.appended.len());
+        bytes.extend_from_slice(original.get(..kept).unwrap_or(original));
         for patch in &self.patches {
             let start = usize::try_from(patch.offset.0).unwrap_or(usize::MAX);
             if let Some(place) = bytes.get_mut(start..).and_then(|rest| rest.get_mut(..patch.bytes.len())) {

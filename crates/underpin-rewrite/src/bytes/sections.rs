@@ -14,7 +14,8 @@ pub(super) struct Sections<'a> {
     names: Vec<(usize, &'static [u8])>,
     /// Index and bytes of the old table of names.
     old_names: (usize, &'a [u8]),
-    /// The section of the record, where an older one has left its own.
+    shares_names: bool,
+    /// The section of the record, if an older one has left its own.
     record: Option<usize>,
 }
 
@@ -23,8 +24,10 @@ pub(super) struct Encoded {
     pub bytes: Vec<u8>,
     /// File offset at which `bytes` is to stand.
     pub offset: u64,
-    /// File offset of the header of the record's section, whose place and size are not known yet.
+    /// File offset of the header of the record's section.
     pub record_at: Option<u64>,
+    /// File offset of the headers.
+    pub headers_at: u64,
 }
 
 impl<'a> Sections<'a> {
@@ -33,6 +36,7 @@ impl<'a> Sections<'a> {
             headers: table.entries.iter().map(|(_, section)| *section).collect(),
             names: Vec::new(),
             old_names: (table.names, table.name_bytes),
+            shares_names: table.shares_names(),
             record: table.entries.iter().rposition(|(name, _)| *name == record::SECTION),
         }
     }
@@ -49,10 +53,10 @@ impl<'a> Sections<'a> {
         self.names.push((index, name));
     }
 
-    /// The names and the headers as bytes for the end of the file, and the file header that leads to them.
-    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header, with_record: bool) -> Encoded {
-        let blank = Section { kind: tags::SHT_PROGBITS, align: 1, ..Section::default() };
-        let record = with_record.then(|| self.record.unwrap_or_else(|| self.add(record::SECTION, blank)));
+    /// The names and the headers as bytes for the end of the file, and the file header that leads to them. `record` is
+    /// the section of the record, as far as it is known.
+    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header, record: Option<Section>) -> Encoded {
+        let record = record.map(|section| self.set_record(section));
         let name_section = self.name_section();
         // Old names keep their offsets, so their number times their length never counts.
         let mut bytes = self.old_names.1.to_vec();
@@ -74,14 +78,21 @@ impl<'a> Sections<'a> {
         self.set_counts(header, name_section);
         bytes.extend(self.headers.iter().flat_map(|section| layout.section_bytes(section)));
         let record_at = record.map(|record| headers_at + (record * layout.section_size()) as u64);
-        Encoded { bytes, offset: at, record_at }
+        Encoded { bytes, offset: at, record_at, headers_at }
+    }
+
+    fn set_record(&mut self, section: Section) -> usize {
+        let Some(index) = self.record else { return self.add(record::SECTION, section) };
+        if let Some(old) = self.headers.get_mut(index) {
+            *old = Section { name: old.name, ..section };
+        }
+        index
     }
 
     /// Index of the section for the names of all sections: a new one where symbols take their names from the old.
     fn name_section(&mut self) -> usize {
         let old = self.old_names.0;
-        let shared = self.headers.iter().any(|section| section.link as usize == old && section.kind != tags::SHT_NULL);
-        if !shared || old == 0 {
+        if !self.shares_names {
             return old;
         }
         self.add(b".shstrtab", Section { kind: tags::SHT_STRTAB, align: 1, ..Section::default() })

@@ -1,4 +1,4 @@
-//! A new read-only segment at the end of the file, holding the whole string table with the names.
+//! A new read-only segment at the end of the file.
 //!
 //! It is writable only where the dynamic section has to move into it, since the loader writes DT_DEBUG there.
 
@@ -7,31 +7,36 @@ use super::draft::Draft;
 use super::layout::Segment;
 use super::table::{self, Room};
 use super::{Caution, Strategy, tags};
-use bstr::BString;
 
 /// What glibc reads at first of a file (`glibc elf/dl-load.h`, `struct filebuf`): a program header table that ends
 /// behind it costs a pread64 at each of the two places that look at it.
 const FIRST_READ: u64 = 832;
 
-/// Places all strings, or says that there is no room in the address space.
-pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString], entries: Option<usize>) -> Option<()> {
+/// Places a block, or says that there is no room in the address space or for another program header.
+pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<()> {
     let image = draft.image;
     let page = image.page();
     let end = image.loads().map(|load| load.vaddr.saturating_add(load.memory_size)).max()?;
-    let room = table::room(image);
+    let room = table::room(image)?;
     let unused = image.segments.iter().position(|segment| segment.kind == tags::PT_NULL);
+    let unused = if let Room::Instead(index) = room { Some(index) } else { unused };
     let count = image.segments.len() as u64 + u64::from(unused.is_none());
     let table_size = count * image.layout.segment_size() as u64;
-    let displaced = if let Room::Displacing(range) = &room { Some(range.clone()) } else { None };
-    let block = Block { displaced, entries, texts };
+    if let Room::Displacing(range) = &room {
+        // Not twice what stands right behind a table that grows.
+        if block.displaced.iter().any(|other| other.start < range.end && range.start < other.end) {
+            return None;
+        }
+        block.displaced.push(range.clone());
+    }
     draft.pad_to(draft.end().next_multiple_of(ALIGN));
     let offset = draft.end();
     let vaddr = end.checked_next_multiple_of(page)?.checked_add(offset % page)?;
     let ahead = if matches!(room, Room::Elsewhere) { table_size.next_multiple_of(ALIGN) } else { 0 };
-    let size = ahead.checked_add(block.size(image))?;
+    let size = ahead.checked_add(block.size(image)?)?;
     vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
     draft.pad_to(offset + size);
-    let flags = if entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
+    let flags = if block.entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
     let (file_size, memory_size, paddr) = (size, size, vaddr);
     let load = Segment { kind: tags::PT_LOAD, flags, offset, vaddr, paddr, file_size, memory_size, align: page };
     if let Some(unused) = unused {

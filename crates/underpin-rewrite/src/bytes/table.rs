@@ -3,11 +3,12 @@
 //! The table stays where it is, right behind the file header: strip, eu-strip, llvm-strip, objcopy and patchelf all
 //! write it there again whatever the file says, and each of them was seen to break a program whose table had moved.
 //! So what stands behind it makes way: the interpreter's name, notes, the symbol table or a hash table, which all are
-//! found by their program header or tag. Only where that cannot be does the table move into the new segment.
+//! found by their program header or tag. If that is not possible, the new entry takes the place of one that says what
+//! another says too. A file that has room in none of these ways gets no segment.
 
 use super::image::Image;
-use super::layout::Section;
-use super::{room, tags};
+use super::layout::{Section, Segment};
+use super::{gaps, room, tags};
 use std::ops::Range;
 
 /// Where the table with one more entry goes.
@@ -16,26 +17,45 @@ pub(super) enum Room {
     Free,
     /// Where it was, once these addresses have moved.
     Displacing(Range<u64>),
-    /// Somewhere else.
+    /// Where it was, in the place of this entry.
+    Instead(usize),
+    /// Somewhere else: for files without a section table only, which no such tool takes.
     Elsewhere,
 }
 
-pub(super) fn room(image: &Image<'_>) -> Room {
+/// Most bytes that make way for one entry.
+const LIMIT: u64 = 32 << 10;
+
+/// `None` where there is none.
+pub(super) fn room(image: &Image<'_>) -> Option<Room> {
     let entry = image.layout.segment_size() as u64;
-    let Some(end) =
-        (image.segments.len() as u64).checked_mul(entry).and_then(|size| size.checked_add(image.header.phoff))
-    else {
-        return Room::Elsewhere;
-    };
+    let end = (image.segments.len() as u64).checked_mul(entry)?.checked_add(image.header.phoff)?;
     if image.segments.iter().any(|segment| segment.kind == tags::PT_NULL) {
-        return Room::Free;
+        return Some(Room::Free);
     }
     // Without a section table, zeros inside a segment may be anything.
     let inside = image.loads().any(|load| load.offset <= end && end < load.offset.saturating_add(load.file_size));
-    if (image.sections.is_some() || !inside) && room::zero_room(image, end) >= entry {
-        return Room::Free;
+    let is_free = (image.sections.is_some() || !inside) && room::zero_room(image, end) >= entry;
+    if is_free || gaps::left_room(image, end) >= entry {
+        return Some(Room::Free);
     }
-    displaced(image, end, entry).map_or(Room::Elsewhere, Room::Displacing)
+    let displaced = displaced(image, end, entry).filter(|range| range.end - range.start <= LIMIT);
+    displaced
+        .map(Room::Displacing)
+        .or_else(|| redundant(image).map(Room::Instead))
+        .or_else(|| image.sections.is_none().then_some(Room::Elsewhere))
+}
+
+/// A PT_NOTE that holds the program's properties only: kernel and loader read them by PT_GNU_PROPERTY, which is there
+/// too (`fs/binfmt_elf.c` since Linux 5.8; glibc since 2.32).
+fn redundant(image: &Image<'_>) -> Option<usize> {
+    let property = image.segments.iter().find(|segment| segment.kind == tags::PT_GNU_PROPERTY)?;
+    let same = |segment: &Segment| {
+        segment.kind == tags::PT_NOTE
+            && (segment.offset, segment.vaddr) == (property.offset, property.vaddr)
+            && (segment.file_size, segment.memory_size) == (property.file_size, property.memory_size)
+    };
+    image.segments.iter().position(same)
 }
 
 /// The addresses of the sections that stand in the way, whole.
@@ -80,8 +100,22 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     (known && inside && between.iter().all(|byte| *byte == 0)).then_some(vaddr(first)?..vaddr(end)?)
 }
 
+/// Whether a section takes memory that the file fills.
+pub(super) fn is_allocated(section: &Section) -> bool {
+    let filled = section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
+    section.flags & tags::SHF_ALLOC != 0 && filled && section.size > 0
+}
+
+/// Whether a program header other than PT_LOAD holds any of some addresses.
+pub(super) fn crosses(image: &Image<'_>, range: &Range<u64>) -> bool {
+    let others = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD && segment.memory_size > 0);
+    others
+        .into_iter()
+        .any(|segment| segment.vaddr < range.end && segment.vaddr.saturating_add(segment.memory_size) > range.start)
+}
+
 /// Whether a section is only ever found by a program header or a tag that this crate knows how to change.
-fn is_movable(image: &Image<'_>, section: &Section) -> bool {
+pub(super) fn is_movable(image: &Image<'_>, section: &Section) -> bool {
     let by_tag = |tag| image.dynamic.value(tag) == Some(section.addr);
     if section.flags & tags::SHF_ALLOC == 0 || section.flags & tags::SHF_WRITE != 0 {
         return false;
@@ -105,6 +139,8 @@ fn is_movable(image: &Image<'_>, section: &Section) -> bool {
         tags::SHT_HASH => by_tag(tags::DT_HASH),
         tags::SHT_GNU_HASH => by_tag(tags::DT_GNU_HASH),
         tags::SHT_GNU_VERSYM => by_tag(tags::DT_VERSYM),
+        tags::SHT_GNU_VERDEF => by_tag(tags::DT_VERDEF),
+        tags::SHT_GNU_VERNEED => by_tag(tags::DT_VERNEED),
         _ => false,
     }
 }

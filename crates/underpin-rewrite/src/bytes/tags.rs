@@ -63,8 +63,8 @@ pub(super) fn holds_no_string(tag: u64) -> bool {
     (generic || values_and_addresses || versions) && !STRING_TAGS.contains(&tag)
 }
 
-/// Tags whose value is the address of a table that may make way for a program header.
-pub(super) const MOVABLE_TAGS: [u64; 4] = [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM];
+/// Tags whose value is the address of a table that may make way.
+pub(super) const MOVABLE_TAGS: [u64; 6] = [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM, DT_VERDEF, DT_VERNEED];
 
 /// Tags whose value is an address of something that is not the string table.
 pub(super) const ADDRESS_TAGS: [u64; 17] = [

@@ -1,42 +1,31 @@
 //! Names behind the last writable segment, whose zeros (bss) then stand in the file.
 //!
-//! The file holds other things right behind that segment, so its content is copied to the end of the file and the
-//! segment points there: same addresses, other offsets. No segment is added, and where the zeros had a mapping of their
-//! own, one is saved. The old content stays in the file, unused, which keeps the way back short.
+//! No segment is added, and where the zeros had a mapping of their own, one is saved. What the file holds right behind
+//! the segment makes way if it may (sections that no segment holds); else the content of the segment is copied to the
+//! end of the file and the segment points there: same addresses, other offsets.
 
 use super::block::{ALIGN, Block};
 use super::draft::Draft;
 use super::layout::{Section, Segment};
-use super::{Strategy, tags};
-use bstr::BString;
+use super::{Strategy, cut, tags};
 
 /// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil.
 const LIMIT: u64 = 256 << 10;
 /// The unit in which memory is mapped, as far as the cost is concerned.
 const PAGE: u64 = 4096;
 
-/// Places all strings, or says that the segment is too large or not the last.
-pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString], entries: Option<usize>) -> Option<()> {
+/// Places a block, or says that the segment is too large or not the last.
+pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>) -> Option<()> {
     let image = draft.image;
     let index = last_writable(draft)?;
     let old = *draft.segments.get(index)?;
-    let block = Block { displaced: None, entries, texts };
     let at = old.vaddr.checked_add(old.memory_size)?.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
     if at > LIMIT {
         return None;
     }
-    let size = at.checked_add(block.size(image))?;
+    let size = at.checked_add(block.size(image)?)?;
     old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
-    let align = old.align.max(1);
-    let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
-    // Not further away than needed.
-    let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
-    if offset - draft.end() > LIMIT {
-        return None;
-    }
-    draft.pad_to(offset);
-    let content = image.bytes.get(usize::try_from(old.offset).ok()?..)?.get(..usize::try_from(old.file_size).ok()?)?;
-    draft.tail.extend_from_slice(content);
+    let offset = content(draft, &old)?;
     draft.pad_to(offset + size);
     let new = Segment { offset, file_size: size, memory_size: size, ..old };
     *draft.segments.get_mut(index)? = new;
@@ -48,6 +37,27 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, texts: &[BString], entries: Optio
     let had_zeros = pages(old.memory_size) > pages(old.file_size);
     draft.cost.mmap_calls -= i32::from(had_zeros && !draft.is_program());
     Some(())
+}
+
+/// Sees to it that the content of the segment is the last thing in the file, and says where it begins.
+fn content(draft: &mut Draft<'_, '_>, old: &Segment) -> Option<u64> {
+    let image = draft.image;
+    let behind = old.offset.checked_add(old.file_size)?;
+    if let Some(cut) = draft.sections.as_ref().and_then(|_| cut::at(image, behind)) {
+        draft.cut(cut);
+        return Some(old.offset);
+    }
+    let align = old.align.max(1);
+    let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
+    // Not further away than needed.
+    let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
+    if offset - draft.end() > LIMIT || old.file_size > LIMIT {
+        return None;
+    }
+    draft.pad_to(offset);
+    let content = image.bytes.get(usize::try_from(old.offset).ok()?..)?.get(..usize::try_from(old.file_size).ok()?)?;
+    draft.tail.extend_from_slice(content);
+    Some(offset)
 }
 
 /// The PT_LOAD with the highest addresses, where it is writable, has content and overlaps no other.

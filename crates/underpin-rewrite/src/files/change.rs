@@ -149,9 +149,11 @@ fn prove(rewrite: &Rewrite, original: &[u8], new: &[u8], path: &Path) -> Result<
     }
 }
 
-/// The way from one file to a longer one that is mostly alike. Small, where keeping the bytes of a whole tree is not.
+/// The way from one file to another that is mostly alike. Small, where keeping the bytes of a whole tree is not.
 #[derive(Debug)]
 struct Way {
+    /// So many bytes of the one are there in the other, but for the patches.
+    common: usize,
     /// Offsets and the bytes there.
     patches: Vec<(usize, Vec<u8>)>,
     appended: Vec<u8>,
@@ -166,11 +168,11 @@ impl Way {
             at = (start..common).find(|&index| from[index] == to[index]).unwrap_or(common);
             patches.push((start, to[start..at].to_vec()));
         }
-        Way { patches, appended: to[common..].to_vec() }
+        Way { common, patches, appended: to[common..].to_vec() }
     }
 
     fn apply(&self, from: &[u8]) -> Vec<u8> {
-        let mut bytes = from.to_vec();
+        let mut bytes = from[..self.common].to_vec();
         for (start, patch) in &self.patches {
             bytes[*start..start + patch.len()].copy_from_slice(patch);
         }
@@ -208,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_way_leads_from_one_to_the_other(from: Vec<u8>, changes: Vec<(usize, u8)>, tail: Vec<u8>) {
+        fn the_way_leads_from_one_to_the_other(from: Vec<u8>, changes: Vec<(usize, u8)>, keep in proptest::option::of(0..99_usize), tail: Vec<u8>) {
             let mut to = from.clone();
             for (at, byte) in changes {
                 let length = to.len().max(1);
@@ -216,6 +218,7 @@ mod tests {
                     *place = byte;
                 }
             }
+            to.truncate(keep.unwrap_or(usize::MAX));
             to.extend(tail);
             prop_assert_eq!(Way::between(&from, &to).apply(&from), to);
         }

@@ -87,7 +87,7 @@ impl BindPlan {
 
 fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource {
     let patches = made.patches.iter().map(|patch| (patch.offset.0, patch.bytes.clone())).collect();
-    PatchedSource::new(base, made.original_size, patches, made.appended.clone())
+    PatchedSource::new(base, made.kept, patches, made.appended.clone())
 }
 
 /// Resolves every view again.

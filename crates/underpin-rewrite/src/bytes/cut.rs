@@ -1,0 +1,101 @@
+//! Where a file is cut: what stands behind that place is written anew, behind what is added.
+//!
+//! The section table with its names is usually the last thing in a file. Written again at the new end, it costs what is
+//! new in it; a copy would cost all of it. The same goes for sections that no segment holds (`.comment`, symbols, debug
+//! information): they make way where the last segment grows.
+
+use super::image::Image;
+use super::layout::Section;
+use super::tags;
+
+/// Most bytes of sections that make way: beyond, whatever needs them to has another place.
+const LIMIT: u64 = 4 << 20;
+
+/// A section that stands behind the cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// Index of the section.
+    pub index: usize,
+    /// Its place and size in the original.
+    pub offset: u64,
+    pub size: u64,
+    pub align: u64,
+}
+
+/// A place at which a file can be cut.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    /// Bytes that stay where they are.
+    pub kept: u64,
+    /// What has to be written again, in this order.
+    pub pieces: Vec<Piece>,
+}
+
+impl Cut {
+    /// Everything stays, and all that is new goes behind the end.
+    pub fn none(image: &Image<'_>) -> Cut {
+        Cut { kept: image.bytes.len() as u64, pieces: Vec::new() }
+    }
+}
+
+/// In front of the section table and its names, or of what of them is at the end of the file.
+pub(super) fn before_sections(image: &Image<'_>) -> Cut {
+    let Some(table) = &image.sections else { return Cut::none(image) };
+    let names = table.entries.get(table.names).map(|(_, section)| section.offset);
+    let names = names.filter(|_| !table.shares_names());
+    let places = names.into_iter().filter(|offset| *offset < image.header.shoff).chain([image.header.shoff]);
+    places.into_iter().find_map(|kept| at(image, kept)).unwrap_or_else(|| Cut::none(image))
+}
+
+/// At an offset; `None` where something stands behind it that cannot be moved.
+pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
+    let (table, layout) = (image.sections.as_ref()?, image.layout);
+    let end = |offset: u64, size: u64| offset.saturating_add(size);
+    let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL && segment.file_size > 0);
+    let headers = end(image.header.phoff, (image.segments.len() * layout.segment_size()) as u64);
+    let fixed = segments.map(|segment| end(segment.offset, segment.file_size));
+    if fixed.chain([headers, layout.header_size() as u64]).any(|end| end > kept) {
+        return None;
+    }
+    let own = (image.header.shoff, (table.entries.len() * layout.section_size()) as u64);
+    let mut behind = vec![own];
+    let mut pieces = Vec::new();
+    for (index, (_, section)) in table.entries.iter().enumerate().filter(|(_, (_, section))| has_bytes(section)) {
+        if end(section.offset, section.size) <= kept {
+            continue;
+        }
+        if section.flags & tags::SHF_ALLOC != 0 {
+            return None;
+        }
+        behind.push((section.offset, section.size));
+        if index != table.names || table.shares_names() {
+            // Where it stood tells more than what is asked for, which may be anything.
+            let align = section.align.clamp(1, 4096);
+            let align = if align.is_power_of_two() { align } else { 1 };
+            pieces.push(Piece { index, offset: section.offset, size: section.size, align });
+        }
+    }
+    pieces.sort_by_key(|piece| piece.offset);
+    let small = pieces.iter().map(|piece| piece.size).fold(0, u64::saturating_add) <= LIMIT;
+    (small && is_all(image, kept, behind)).then_some(Cut { kept, pieces })
+}
+
+fn has_bytes(section: &Section) -> bool {
+    section.kind != tags::SHT_NULL && section.kind != tags::SHT_NOBITS && section.size > 0
+}
+
+/// Whether some ranges, none of which overlaps another, are all that a file holds from an offset on, but for zeros.
+fn is_all(image: &Image<'_>, kept: u64, mut ranges: Vec<(u64, u64)>) -> bool {
+    ranges.sort_unstable();
+    ranges.push((image.bytes.len() as u64, 0));
+    let mut at = kept;
+    for (offset, size) in ranges {
+        let (Ok(from), Ok(to)) = (usize::try_from(at), usize::try_from(offset)) else { return false };
+        let between = image.bytes.get(from..to);
+        if !between.is_some_and(|between| between.iter().all(|byte| *byte == 0)) {
+            return false;
+        }
+        at = offset.saturating_add(size);
+    }
+    at == image.bytes.len() as u64
+}

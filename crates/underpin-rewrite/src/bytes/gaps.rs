@@ -1,0 +1,149 @@
+//! Room in segments that are not writable: padding behind them, and what patchelf has left inside of them.
+
+use super::draft::Draft;
+use super::image::{Image, SectionTable};
+use super::layout::Segment;
+use super::{room, tags};
+
+/// The unit in which memory is mapped, as far as the cost is concerned.
+const PAGE: u64 = 4096;
+/// What patchelf fills the old place of a section with: 0.14 and before, and since.
+const LEFT: [u8; 2] = [b'X', b'Z'];
+/// Zeros in front of the first letter, at most.
+const ALIGNMENT: usize = 64;
+/// Program headers that another tool may want to add: what is behind the table stays free for them.
+const HEADERS_MORE: u64 = 4;
+/// Smaller holes than this are no room for anything.
+const HOLE_MIN: u64 = 64;
+/// Files with more sections are not searched for holes: each is compared with all.
+const SECTIONS_MAX: usize = 512;
+
+/// Room for bytes that are mapped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    segment: usize,
+    pub offset: u64,
+    pub vaddr: u64,
+    /// Bytes that may be used.
+    pub room: u64,
+    /// Whether the segment ends where it begins.
+    behind: bool,
+}
+
+impl Gap {
+    /// The rest of it from an offset on that is aligned.
+    pub fn after(self, used: u64, align: u64) -> Option<Gap> {
+        let used = self.vaddr.checked_add(used)?.checked_next_multiple_of(align)? - self.vaddr;
+        let room = self.room.checked_sub(used).filter(|room| *room > 0)?;
+        Some(Gap { offset: self.offset + used, vaddr: self.vaddr + used, room, ..self })
+    }
+}
+
+/// Makes everything up to the first bytes of a gap part of its segment.
+pub(super) fn grow(draft: &mut Draft<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
+    if !gap.behind {
+        draft.taken.push((gap.offset, gap.offset + size));
+        return Some(());
+    }
+    let segment = draft.segments.get_mut(gap.segment)?;
+    let end = segment.vaddr + segment.memory_size;
+    let more = (gap.vaddr + size).saturating_sub(end);
+    draft.cost.mapped_bytes += ((end + more).div_ceil(PAGE) - end.div_ceil(PAGE)) * PAGE;
+    segment.file_size += more;
+    segment.memory_size += more;
+    Some(())
+}
+
+/// The usable gaps: holes first, then those of read-only segments before those of executable ones.
+pub(super) fn gaps(image: &Image<'_>) -> Vec<Gap> {
+    let fixed = |segment: &&Segment| segment.kind == tags::PT_LOAD && segment.flags & tags::PF_W == 0;
+    let all = image.segments.iter().enumerate();
+    let mut gaps: Vec<Gap> = all
+        .clone()
+        .filter(|(_, segment)| fixed(segment) && segment.file_size > 0 && segment.file_size == segment.memory_size)
+        .filter_map(|(index, segment)| padding(image, index, segment))
+        .collect();
+    gaps.sort_by_key(|gap| {
+        let executable = image.segments.get(gap.segment).is_some_and(|segment| segment.flags & tags::PF_X != 0);
+        (executable, gap.offset)
+    });
+    let holes = all.filter(|(_, segment)| fixed(segment)).flat_map(|(index, segment)| holes(image, index, segment));
+    let holes: Vec<Gap> = holes.collect();
+    holes.into_iter().chain(gaps).collect()
+}
+
+/// The largest part of each gap that a draft has left, for bytes of an alignment. Only for drafts without another segment.
+pub(super) fn left(draft: &Draft<'_, '_>, align: u64) -> Vec<Gap> {
+    let rest = |gap: Gap| {
+        let (old, new) = (draft.image.segments.get(gap.segment)?, draft.segments.get(gap.segment)?);
+        let inside = draft.taken.iter().filter(|(start, _)| *start >= gap.offset && *start < gap.offset + gap.room);
+        let hole = inside.map(|(_, end)| end - gap.offset).max().unwrap_or(0);
+        gap.after(if gap.behind { new.memory_size - old.memory_size } else { hole }, align)
+    };
+    gaps(draft.image).into_iter().filter_map(rest).collect()
+}
+
+fn padding(image: &Image<'_>, index: usize, segment: &Segment) -> Option<Gap> {
+    let offset = segment.offset.checked_add(segment.file_size)?;
+    let vaddr = segment.vaddr.checked_add(segment.memory_size)?;
+    let room = room::zero_room(image, offset).min(memory_room(image, segment, vaddr)?);
+    // Another segment over the same bytes would map the names where nothing knows them.
+    let shared = image.loads().any(|load| {
+        load != segment && load.offset < offset + room && load.offset.saturating_add(load.file_size) > offset
+    });
+    (room > 0 && !shared).then_some(Gap { segment: index, offset, vaddr, room, behind: true })
+}
+
+/// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of the own page
+/// where there is none.
+fn memory_room(image: &Image<'_>, segment: &Segment, vaddr: u64) -> Option<u64> {
+    let page = image.page();
+    let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.layout.highest());
+    let others = image.loads().filter(|load| **load != *segment);
+    let next = others.filter(|load| load.vaddr >= segment.vaddr).map(|load| load.vaddr).min();
+    if let Some(next) = next {
+        limit = (next / page * page).min(image.layout.highest());
+    }
+    limit.checked_sub(vaddr).filter(|room| *room > 0)
+}
+
+/// What patchelf has left of sections that it moved away. No section covers it, nothing refers to it, and it is filled
+/// with one letter.
+fn holes(image: &Image<'_>, index: usize, load: &Segment) -> Vec<Gap> {
+    let few = |table: &&SectionTable<'_>| table.entries.len() <= SECTIONS_MAX;
+    let Some(table) = image.sections.as_ref().filter(few) else { return Vec::new() };
+    let end = load.offset.saturating_add(load.file_size).min(image.bytes.len() as u64);
+    let starts = table.entries.iter().map(|(_, section)| section.offset.saturating_add(section.size));
+    let headers = (image.segments.len() as u64 + HEADERS_MORE) * image.layout.segment_size() as u64;
+    let mut starts: Vec<u64> = starts.chain([image.header.phoff.saturating_add(headers)]).collect();
+    starts.retain(|start| *start >= load.offset && *start < end);
+    starts.sort_unstable();
+    starts.dedup();
+    let hole = |offset: u64| {
+        let room = left_room(image, offset).min(end - offset);
+        let vaddr = load.vaddr.checked_add(offset - load.offset)?;
+        let inside = |address: u64| address >= vaddr && address - vaddr < room;
+        let addressed = image.dynamic.entries.iter().filter(|entry| tags::ADDRESS_TAGS.contains(&entry.tag));
+        let mut addresses = addressed.map(|entry| entry.value).chain([image.header.entry, image.strings.vaddr]);
+        let free = room >= HOLE_MIN && !addresses.any(inside) && !is_shared(image, index, offset, room);
+        free.then_some(Gap { segment: index, offset, vaddr, room, behind: false })
+    };
+    starts.into_iter().filter_map(hole).collect()
+}
+
+fn is_shared(image: &Image<'_>, index: usize, offset: u64, room: u64) -> bool {
+    let others = image.segments.iter().enumerate().filter(|(at, other)| *at != index && other.kind == tags::PT_LOAD);
+    others
+        .into_iter()
+        .any(|(_, load)| load.offset < offset + room && load.offset.saturating_add(load.file_size) > offset)
+}
+
+/// How many bytes from an offset on belong to nothing and are what patchelf leaves: one letter, and the zeros that were
+/// between two sections.
+pub(super) fn left_room(image: &Image<'_>, offset: u64) -> u64 {
+    let bytes = usize::try_from(offset).ok().and_then(|start| image.bytes.get(start..)).unwrap_or_default();
+    let letter = bytes.iter().take(ALIGNMENT).find(|byte| **byte != 0);
+    let Some(letter) = letter.filter(|letter| LEFT.contains(letter) && image.sections.is_some()) else { return 0 };
+    let size = usize::try_from(room::file_room(image, offset)).unwrap_or(0);
+    bytes.iter().take(size).take_while(|byte| **byte == 0 || *byte == letter).count() as u64
+}
