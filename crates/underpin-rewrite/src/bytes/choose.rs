@@ -58,7 +58,7 @@ enum Place {
     Dead,
     /// The whole table in padding.
     PaddingTable,
-    /// What follows the table in padding, and the names where that was.
+    /// The names behind the table, and what followed it moved on.
     PaddingShift,
     /// The names alone in padding.
     PaddingNames,
@@ -81,7 +81,7 @@ impl Place {
     }
 
     fn shifts(self) -> bool {
-        matches!(self, Place::PaddingShift | Place::TailShift | Place::SegmentShift)
+        matches!(self, Place::TailShift | Place::SegmentShift)
     }
 }
 
@@ -104,7 +104,7 @@ fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
 const PAGE: i64 = 4096;
 
 /// More bytes of record than were seen at first: it has to say where it stands itself.
-const SLACK: u64 = 32;
+const SLACK: [u64; 2] = [8, 64];
 
 /// What is rewritten, and how.
 struct Target<'i, 'a> {
@@ -120,8 +120,8 @@ impl Target<'_, '_> {
         if self.options.without_record || self.options.without_sections || self.image.sections.is_none() {
             return Ok(first);
         }
-        let reserve = (record + SLACK).next_multiple_of(4);
-        Ok(self.draft(wanted, place, reserve).map_or(first, |(rewrite, _)| rewrite))
+        let reserved = |slack: u64| self.draft(wanted, place, (record + slack).next_multiple_of(4)).ok();
+        Ok(SLACK.into_iter().find_map(reserved).map_or(first, |(rewrite, _)| rewrite))
     }
 
     fn draft(&self, wanted: &Wanted, place: Place, reserve: u64) -> Result<(Rewrite, u64), Refusal> {
@@ -134,7 +134,8 @@ impl Target<'_, '_> {
         if let (Some(count), Strategy::DeadStrings | Strategy::PagePadding) = (entries, place.strategy()) {
             return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
         }
-        self.place(&mut draft, wanted, place, &missing, entries).ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
+        self.place(&mut draft, wanted, place, &missing, entries)
+            .ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
         if matches!(place.strategy(), Strategy::DeadStrings | Strategy::PagePadding) {
             padding::reserve(&mut draft);
         }
@@ -158,10 +159,12 @@ impl Target<'_, '_> {
         }
         let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: draft.reserve };
         if place.shifts() {
-            let range = shift::in_the_way(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            // With nothing to put there, the place is not needed.
+            let way =
+                shift::way(self.image, missing).filter(|way| !way.out.is_empty() && draft.interpreter.is_none())?;
             block.texts = None;
-            block.displaced.extend(Some(range).filter(|range| !range.is_empty()));
-            shift::extend(draft, missing, place.strategy())?;
+            block.displaced.push(way.out.clone());
+            shift::extend(draft, &way, missing, place.strategy())?;
         }
         if place.strategy() == Strategy::DataTail { tail::place(draft, &block) } else { segment::place(draft, block) }
     }

@@ -12,9 +12,10 @@ use super::sections::Sections;
 use super::wanted::{Value, Wanted};
 use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use underpin_elf::{Fault, FileOffset, FileType};
+use underpin_elf::{Fault, FileOffset};
 
 /// Addresses whose content stands somewhere else now.
 pub(super) struct Moved {
@@ -110,6 +111,11 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.tail.resize(self.tail.len() + missing, 0);
     }
 
+    /// Says that bytes of the original stand `by` bytes further on now.
+    pub fn slid(&mut self, offset: u64, by: u64, len: u64) {
+        self.spans.push(Span { from: offset + by, to: offset, len });
+    }
+
     /// Replaces bytes of the rewritten file; those behind the kept part must be in the tail already.
     pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
         if let Some(at) = offset.checked_sub(self.cut.kept).and_then(|at| usize::try_from(at).ok()) {
@@ -189,13 +195,6 @@ impl<'i, 'a> Draft<'i, 'a> {
     fn address(&self, vaddr: u64) -> u64 {
         let moved = self.moved.iter().find(|moved| moved.from.contains(&vaddr));
         moved.map_or(vaddr, |moved| moved.to + (vaddr - moved.from.start))
-    }
-
-    /// Whether the kernel maps the file, and not the loader: no call is seen then.
-    pub fn is_program(&self) -> bool {
-        let elf = &self.image.elf;
-        let pie = elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.flags.pie());
-        elf.ident.file_type == FileType::Executable || pie
     }
 
     fn text_offset(&self, text: &BString) -> Result<u64, Refusal> {
@@ -356,7 +355,9 @@ impl<'i, 'a> Draft<'i, 'a> {
         let mut inverse: Vec<Inverse> = self
             .writes
             .iter()
-            .flat_map(|(offset, new)| Inverse::between(*offset, original(*offset, new.len()), new))
+            .flat_map(|(offset, new)| {
+                Inverse::between(*offset, original(*offset, new.len()), &self.slid_back(*offset, new))
+            })
             .collect();
         // Its bytes are not known yet, so each of them is put back.
         if let Some(place) = self.record.filter(|place| place.offset < self.cut.kept) {
@@ -368,6 +369,22 @@ impl<'i, 'a> Draft<'i, 'a> {
         let behind = self.image.bytes.get(kept..).unwrap_or_default();
         inverse.extend(Inverse::between(self.cut.kept, behind, &self.moved_back(behind.len())));
         inverse
+    }
+
+    /// What the spans alone make of bytes that are written at an offset.
+    fn slid_back<'w>(&self, offset: u64, new: &'w [u8]) -> Cow<'w, [u8]> {
+        let range = |start: u64, len: u64| {
+            let start = usize::try_from(start.checked_sub(offset)?).ok()?;
+            let end = start.checked_add(usize::try_from(len).ok()?)?;
+            (end <= new.len()).then_some(start..end)
+        };
+        let mut bytes = Cow::Borrowed(new);
+        for span in &self.spans {
+            if let (Some(from), Some(to)) = (range(span.from, span.len), range(span.to, span.len)) {
+                bytes.to_mut().copy_within(from, to.start);
+            }
+        }
+        bytes
     }
 
     /// What the spans alone make of the bytes behind the kept part.

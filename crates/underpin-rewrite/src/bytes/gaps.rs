@@ -39,6 +39,13 @@ impl Gap {
     }
 }
 
+impl Gap {
+    /// Whether it is the padding behind the segment that ends at an address.
+    pub fn follows(&self, vaddr: u64) -> bool {
+        self.behind && self.vaddr == vaddr
+    }
+}
+
 /// Makes everything up to the first bytes of a gap part of its segment.
 pub(super) fn grow(draft: &mut Draft<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
     if !gap.behind {

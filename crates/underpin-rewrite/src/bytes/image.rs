@@ -348,6 +348,12 @@ fn file_bytes<'a>(bytes: &'a [u8], section: &Section) -> Option<&'a [u8]> {
 }
 
 impl Image<'_> {
+    /// Whether the kernel maps the file, and not the loader: no call is seen then.
+    pub fn is_program(&self) -> bool {
+        let pie = self.elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.flags.pie());
+        self.elf.ident.file_type == FileType::Executable || pie || self.elf.interpreter.is_some()
+    }
+
     /// Whether DT_HASH has entries of 8 bytes, as on 64-bit s390 and Alpha.
     pub fn has_wide_hash(&self) -> bool {
         const ALPHA: Machine = Machine(0x9026);

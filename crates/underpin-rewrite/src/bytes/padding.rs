@@ -20,17 +20,18 @@ pub(super) fn place_table(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
     block.write(draft, gap.vaddr, gap.offset, Strategy::PagePadding)
 }
 
-/// Moves what stands behind the string table into one gap, and the names to where that stood.
+/// Makes room for the names where the string table ends; what has to go somewhere else goes to a gap.
 pub(super) fn place_shifted(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
-    let range = shift::in_the_way(draft.image, texts).filter(|_| draft.interpreter.is_none())?;
-    if !range.is_empty() {
-        let size = range.end - range.start;
-        let aligned = |gap: gaps::Gap| gap.after((range.start % ALIGN + ALIGN - gap.vaddr % ALIGN) % ALIGN, 1);
-        let gap = gaps(draft.image).into_iter().filter_map(aligned).find(|gap| gap.room >= size)?;
+    let way = shift::way(draft.image, texts).filter(|_| draft.interpreter.is_none())?;
+    shift::extend(draft, &way, texts, Strategy::PagePadding)?;
+    if !way.out.is_empty() {
+        let size = way.out.end - way.out.start;
+        let aligned = |gap: gaps::Gap| gap.after((way.out.start % ALIGN + ALIGN - gap.vaddr % ALIGN) % ALIGN, 1);
+        let gap = gaps::left(draft, 1).into_iter().filter_map(aligned).find(|gap| gap.room >= size)?;
         grow(draft, &gap, size)?;
-        displace(draft, &range, gap.vaddr, gap.offset)?;
+        displace(draft, &way.out, gap.vaddr, gap.offset)?;
     }
-    shift::extend(draft, texts, Strategy::PagePadding)
+    Some(())
 }
 
 /// Keeps room for the record in what the names have left of the gaps. Without such room it goes to the end of the file.

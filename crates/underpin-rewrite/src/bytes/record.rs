@@ -155,9 +155,8 @@ impl Inverse {
                 _ => runs.push((at, at + 1)),
             }
         }
-        let piece = |(start, end): (usize, usize)| {
-            Inverse::new(offset + start as u64, old.get(start..end).unwrap_or_default())
-        };
+        let piece =
+            |(start, end): (usize, usize)| Inverse::new(offset + start as u64, old.get(start..end).unwrap_or_default());
         runs.into_iter().map(piece).collect()
     }
 

@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::layout::Segment;
 use super::table::{self, Room};
 use super::{Caution, Strategy, tags};
+use std::ops::Range;
 
 /// What glibc reads at first of a file (`glibc elf/dl-load.h`, `struct filebuf`): a program header table that ends
 /// behind it costs a pread64 at each of the two places that look at it.
@@ -24,7 +25,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<(
     let table_size = count * image.layout.segment_size() as u64;
     if let Room::Displacing(range) = &room {
         // Not twice what stands right behind a table that grows.
-        if block.displaced.iter().any(|other| other.start < range.end && range.start < other.end) {
+        if draft.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
             return None;
         }
         block.displaced.push(range.clone());
@@ -55,13 +56,13 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<(
         draft.phoff = offset;
         draft.cautions.push(Caution::TableMoved);
         let first = image.loads().map(|load| load.vaddr.wrapping_sub(load.offset)).next()?;
-        if draft.is_program() && vaddr.wrapping_sub(offset) != first {
+        if image.is_program() && vaddr.wrapping_sub(offset) != first {
             draft.cautions.push(Caution::NeedsKernel5_18);
         }
     }
     draft.cost.segments += 1;
     draft.cost.mapped_bytes += size;
-    if !draft.is_program() {
+    if !image.is_program() {
         draft.cost.mmap_calls += 1;
         let old = image.segments.len() as u64 * image.layout.segment_size() as u64;
         let was_read = image.header.phoff.saturating_add(old) <= FIRST_READ;
@@ -69,4 +70,8 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<(
         draft.cost.read_calls += if was_read && !is_read { 2 } else { 0 };
     }
     Some(())
+}
+
+fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
 }

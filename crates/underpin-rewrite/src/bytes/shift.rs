@@ -1,59 +1,92 @@
 //! A string table that grows where it stands: what follows it makes way.
 //!
-//! Linkers and readers see one `.dynstr` that holds every string at its old offset and the names behind, as they do if
-//! the whole table moves; but only the small tables behind it have moved (those of versions, which are found by their
-//! tags). The string table itself may be megabytes.
+//! Linkers and readers see one `.dynstr` that holds every string at its old offset and the names behind, as if the file
+//! had been linked so. What follows the table are tables too, of versions and relocations, which loaders find by tags and
+//! which hold no addresses of themselves: so they slide on by a few bytes, up to the padding at the end of the segment;
+//! or up to one of them that is large enough to make room and small enough to go somewhere else. The string table itself
+//! may be megabytes, and is copied by nobody.
 
+use super::block::displace;
 use super::draft::Draft;
+use super::gaps::{Gap, gaps, grow};
 use super::image::Image;
+use super::layout::Section;
 use super::{PlacedString, Strategy, table};
 use bstr::BString;
 use std::ops::Range;
 use underpin_elf::FileOffset;
 
-/// Most bytes that make way.
-const LIMIT: u64 = 1 << 20;
+/// Most bytes that slide.
+const LIMIT: u64 = 64 << 20;
+/// Most bytes that go somewhere else.
+const OUT_LIMIT: u64 = 256 << 10;
 /// Most bytes between two sections that alignment explains.
 const ALIGNMENT: u64 = 64;
+/// What slides does so by a multiple of this, which no section's alignment exceeds.
+const STEP: u64 = 16;
+/// Sections behind the table that are looked at.
+const SECTIONS_MAX: usize = 16;
 
-/// The sections that have to make way, as addresses; empty if there is room without.
-pub(super) fn in_the_way(image: &Image<'_>, texts: &[BString]) -> Option<Range<u64>> {
-    let wanted: u64 = texts.iter().map(|text| text.len() as u64 + 1).sum();
-    let index = image.string_section()?;
-    let sections = &image.sections.as_ref()?.entries;
-    let (_, strings) = sections.get(index)?;
-    let own_offset = image.offset_of(strings.addr)?;
-    if strings.size != image.strings.counted().len() as u64 || strings.offset != own_offset {
-        return None;
-    }
-    let start = strings.addr.checked_add(strings.size)?;
-    let mut behind: Vec<_> = sections
-        .iter()
-        .map(|(_, section)| section)
-        .filter(|section| section.addr >= start && table::is_allocated(section))
-        .collect();
-    behind.sort_by_key(|section| section.addr);
-    let (mut first, mut end) = (None, start);
-    let mut behind = behind.into_iter();
-    loop {
-        // The end of a segment is for its padding: that is another place.
-        let next = behind.next()?;
-        is_alignment(image, end, next.addr)?;
-        if next.addr - start >= wanted {
-            break;
-        }
-        let size = next.addr.checked_add(next.size)?;
-        let in_step = image.offset_of(next.addr) == Some(next.offset) && next.offset >= own_offset;
-        if !(in_step && table::is_movable(image, next) && size - start <= LIMIT) {
+/// How the names get room behind the table.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    /// Addresses that slide, and by how many bytes.
+    slides: Vec<(Range<u64>, u64)>,
+    /// The padding behind the segment that the last of them needs.
+    padding: Option<(Gap, u64)>,
+    /// Addresses that go somewhere else; may be none.
+    pub out: Range<u64>,
+}
+
+/// What stands behind the string table and can be moved.
+struct Behind<'i> {
+    /// The end of the table.
+    start: u64,
+    sections: Vec<&'i Section>,
+    /// Where the first thing stands that cannot be moved; `None` where nothing follows in the segment.
+    stop: Option<u64>,
+}
+
+impl Behind<'_> {
+    fn read<'i>(image: &'i Image<'_>) -> Option<Behind<'i>> {
+        let entries = &image.sections.as_ref()?.entries;
+        let (_, strings) = entries.get(image.string_section()?)?;
+        let offset = image.offset_of(strings.addr)?;
+        if strings.size != image.strings.counted().len() as u64 || strings.offset != offset {
             return None;
         }
-        first.get_or_insert(next.addr);
-        end = size;
+        let start = strings.addr.checked_add(strings.size)?;
+        let load = image.loads().find(|load| load.vaddr <= strings.addr && start <= load.vaddr + load.file_size)?;
+        let mut behind: Vec<&Section> = entries
+            .iter()
+            .map(|(_, section)| section)
+            .filter(|section| section.addr >= start && section.addr < load.vaddr + load.file_size)
+            .filter(|section| table::is_allocated(section))
+            .collect();
+        behind.sort_by_key(|section| section.addr);
+        let (mut end, mut sections, mut stop) = (start, Vec::new(), None);
+        for section in behind {
+            let next = section.addr.checked_add(section.size)?;
+            let in_step = section.offset.checked_sub(offset) == Some(section.addr - strings.addr);
+            let can = in_step && table::is_movable(image, section) && section.align <= STEP && next - start <= LIMIT;
+            is_alignment(image, end, section.addr)?;
+            if !can || sections.len() >= SECTIONS_MAX || table::crosses(image, &(section.addr..next)) {
+                stop = Some(section.addr);
+                break;
+            }
+            sections.push(section);
+            end = next;
+        }
+        if stop.is_none() && end != load.vaddr + load.file_size {
+            // The end of the segment belongs to somebody.
+            stop = Some(end);
+        }
+        (!table::crosses(image, &(start..end.max(start + 1)))).then_some(Behind { start, sections, stop })
     }
-    // No program header but those of whole segments may point into what is written over.
-    let over = start..start.checked_add(wanted)?.max(end);
-    let crossed = table::crosses(image, &over) || image.offset_of(over.end) != own_offset.checked_add(over.end - strings.addr);
-    (!crossed).then_some(first.unwrap_or(end)..end)
+
+    fn end(&self) -> u64 {
+        self.sections.last().map_or(self.start, |section| section.addr + section.size)
+    }
 }
 
 /// Zeros up to the next section.
@@ -63,11 +96,58 @@ fn is_alignment(image: &Image<'_>, end: u64, next: u64) -> Option<()> {
     bytes.iter().all(|byte| *byte == 0).then_some(())
 }
 
-/// Writes the names behind the table, once nothing is in the way.
-pub(super) fn extend(draft: &mut Draft<'_, '_>, texts: &[BString], strategy: Strategy) -> Option<()> {
+fn size_of(texts: &[BString]) -> u64 {
+    texts.iter().map(|text| text.len() as u64 + 1).sum()
+}
+
+/// As few bytes as suffice go somewhere else, none if possible; what stands in front of them slides by as many as are
+/// missing, and what stands behind by as many as the padding has.
+pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
+    let behind = Behind::read(image)?;
+    let end = behind.end();
+    let first = behind.sections.first().map_or(behind.stop.unwrap_or(end), |first| first.addr);
+    let missing = size_of(texts).saturating_sub(first - behind.start).next_multiple_of(STEP);
+    let padding = gaps(image).into_iter().find(|gap| behind.stop.is_none() && gap.follows(end));
+    let padded = padding.map_or(0, |gap| gap.room / STEP * STEP);
+    if padded >= missing {
+        let padding = padding.filter(|_| missing > 0).map(|gap| (gap, missing));
+        return Some(Way { slides: vec![(first..end, missing)], padding, out: end..end });
+    }
+    let runs = (0..behind.sections.len()).flat_map(|from| (from..behind.sections.len()).map(move |to| (from, to)));
+    let way = |(from, to): (usize, usize)| {
+        let (out, last) = (behind.sections.get(from)?.addr, behind.sections.get(to)?);
+        let out = out..last.addr + last.size;
+        let next = behind.sections.get(to + 1).map(|next| next.addr);
+        let room = (next.or(behind.stop).unwrap_or(out.end) - out.start) / STEP * STEP;
+        let rest = missing.saturating_sub(room);
+        let padding = padding.filter(|_| rest > 0).map(|gap| (gap, rest));
+        let slides = vec![(first..out.start, missing), (next.unwrap_or(end)..end, rest)];
+        (rest <= padded && out.end - out.start <= OUT_LIMIT).then_some(Way { slides, padding, out })
+    };
+    runs.filter_map(way).min_by_key(|way| way.out.end - way.out.start)
+}
+
+/// Makes room behind the table and writes the names there.
+pub(super) fn extend(draft: &mut Draft<'_, '_>, way: &Way, texts: &[BString], strategy: Strategy) -> Option<()> {
     let image = draft.image;
     let before = image.strings.counted().len() as u64;
     let offset = image.offset_of(image.strings.vaddr)?.checked_add(before)?;
+    let start = image.strings.vaddr.checked_add(before)?;
+    if let Some((gap, size)) = &way.padding {
+        grow(draft, gap, *size)?;
+    }
+    let slides = || way.slides.iter().filter(|(range, by)| !range.is_empty() && *by > 0);
+    if let Some(end) = slides().map(|(range, by)| range.end + by).max() {
+        // One piece with the names, so that no byte is written twice.
+        let size = usize::try_from(end.checked_sub(start)?).ok()?;
+        let from = usize::try_from(offset).ok()?;
+        draft.write(offset, image.bytes.get(from..)?.get(..size)?.to_vec());
+        for (range, by) in slides() {
+            let at = offset + (range.start - start);
+            displace(draft, range, range.start + by, at + by)?;
+            draft.slid(at, *by, range.end - range.start);
+        }
+    }
     let mut names = Vec::new();
     for text in texts {
         let at = names.len() as u64;

@@ -47,8 +47,15 @@ pub(super) fn room(image: &Image<'_>) -> Option<Room> {
 }
 
 /// A PT_NOTE that holds the program's properties only: kernel and loader read them by PT_GNU_PROPERTY, which is there
-/// too (`fs/binfmt_elf.c` since Linux 5.8; glibc since 2.32).
+/// too (`fs/binfmt_elf.c` since Linux 5.8; glibc since 2.32). Or the PT_PHDR of a library: loaders ask for that of the
+/// program, and find a library's table by the file header (`glibc elf/dl-load.c`, `_dl_map_object_from_fd`).
 fn redundant(image: &Image<'_>) -> Option<usize> {
+    if !image.is_program() {
+        let headers = image.segments.iter().position(|segment| segment.kind == tags::PT_PHDR);
+        if headers.is_some() {
+            return headers;
+        }
+    }
     let property = image.segments.iter().find(|segment| segment.kind == tags::PT_GNU_PROPERTY)?;
     let same = |segment: &Segment| {
         segment.kind == tags::PT_NOTE
@@ -138,6 +145,9 @@ pub(super) fn is_movable(image: &Image<'_>, section: &Section) -> bool {
         tags::SHT_DYNSYM => by_tag(tags::DT_SYMTAB),
         tags::SHT_HASH => by_tag(tags::DT_HASH),
         tags::SHT_GNU_HASH => by_tag(tags::DT_GNU_HASH),
+        tags::SHT_RELA => by_tag(tags::DT_RELA) || by_tag(tags::DT_JMPREL),
+        tags::SHT_REL => by_tag(tags::DT_REL) || by_tag(tags::DT_JMPREL),
+        tags::SHT_RELR => by_tag(tags::DT_RELR),
         tags::SHT_GNU_VERSYM => by_tag(tags::DT_VERSYM),
         tags::SHT_GNU_VERDEF => by_tag(tags::DT_VERDEF),
         tags::SHT_GNU_VERNEED => by_tag(tags::DT_VERNEED),

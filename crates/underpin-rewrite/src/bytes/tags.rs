@@ -15,13 +15,16 @@ pub(super) const PF_R: u32 = 4;
 pub(super) const SHT_NULL: u32 = 0;
 pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_STRTAB: u32 = 3;
+pub(super) const SHT_RELA: u32 = 4;
 pub(super) const SHT_HASH: u32 = 5;
 pub(super) const SHT_NOTE: u32 = 7;
 pub(super) const SHT_GNU_HASH: u32 = 0x6fff_fff6;
 pub(super) const SHT_GNU_VERSYM: u32 = 0x6fff_ffff;
 pub(super) const SHT_DYNAMIC: u32 = 6;
 pub(super) const SHT_NOBITS: u32 = 8;
+pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_DYNSYM: u32 = 11;
+pub(super) const SHT_RELR: u32 = 19;
 pub(super) const SHT_GNU_VERDEF: u32 = 0x6fff_fffd;
 pub(super) const SHT_GNU_VERNEED: u32 = 0x6fff_fffe;
 pub(super) const SHF_WRITE: u64 = 1;
@@ -33,10 +36,14 @@ pub(super) const DT_NEEDED: u64 = 1;
 pub(super) const DT_HASH: u64 = 4;
 pub(super) const DT_STRTAB: u64 = 5;
 pub(super) const DT_SYMTAB: u64 = 6;
+pub(super) const DT_RELA: u64 = 7;
 pub(super) const DT_STRSZ: u64 = 10;
 pub(super) const DT_SONAME: u64 = 14;
 pub(super) const DT_RPATH: u64 = 15;
+pub(super) const DT_REL: u64 = 17;
+pub(super) const DT_JMPREL: u64 = 23;
 pub(super) const DT_RUNPATH: u64 = 29;
+pub(super) const DT_RELR: u64 = 36;
 pub(super) const DT_GNU_PRELINKED: u64 = 0x6fff_fdf5;
 pub(super) const DT_GNU_HASH: u64 = 0x6fff_fef5;
 pub(super) const DT_CONFIG: u64 = 0x6fff_fefa;
@@ -64,23 +71,24 @@ pub(super) fn holds_no_string(tag: u64) -> bool {
 }
 
 /// Tags whose value is the address of a table that may make way.
-pub(super) const MOVABLE_TAGS: [u64; 6] = [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM, DT_VERDEF, DT_VERNEED];
+pub(super) const MOVABLE_TAGS: [u64; 10] =
+    [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM, DT_VERDEF, DT_VERNEED, DT_RELA, DT_REL, DT_JMPREL, DT_RELR];
 
 /// Tags whose value is an address of something that is not the string table.
 pub(super) const ADDRESS_TAGS: [u64; 17] = [
     3, // DT_PLTGOT
     DT_HASH,
     DT_SYMTAB,
-    7,  // DT_RELA
+    DT_RELA,
     12, // DT_INIT
     13, // DT_FINI
-    17, // DT_REL
+    DT_REL,
     21, // DT_DEBUG
-    23, // DT_JMPREL
+    DT_JMPREL,
     25, // DT_INIT_ARRAY
     26, // DT_FINI_ARRAY
     32, // DT_PREINIT_ARRAY
-    36, // DT_RELR
+    DT_RELR,
     DT_GNU_HASH,
     DT_VERSYM,
     DT_VERDEF,

@@ -9,7 +9,8 @@ use super::draft::Draft;
 use super::layout::{Section, Segment};
 use super::{Strategy, cut, tags};
 
-/// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil.
+/// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil,
+/// unless the file is so large that they are little.
 const LIMIT: u64 = 256 << 10;
 /// The unit in which memory is mapped, as far as the cost is concerned.
 const PAGE: u64 = 4096;
@@ -20,7 +21,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>) -> Option<()> 
     let index = last_writable(draft)?;
     let old = *draft.segments.get(index)?;
     let at = old.vaddr.checked_add(old.memory_size)?.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
-    if at > LIMIT {
+    if at - old.file_size > LIMIT.max(image.bytes.len() as u64 / 128) {
         return None;
     }
     let size = at.checked_add(block.size(image)?)?;
@@ -35,7 +36,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>) -> Option<()> 
     draft.cost.mapped_bytes += (pages(size) - pages(old.memory_size)) * PAGE;
     // glibc maps zeros that pass the last page of the file's content on their own (`elf/dl-map-segments.h`).
     let had_zeros = pages(old.memory_size) > pages(old.file_size);
-    draft.cost.mmap_calls -= i32::from(had_zeros && !draft.is_program());
+    draft.cost.mmap_calls -= i32::from(had_zeros && !image.is_program());
     Some(())
 }
 

@@ -21,10 +21,14 @@ pub(super) const NAMES: &[u8] = b".underpin.names";
 /// What the section of the original string table is called then.
 const ORIGINAL: &[u8] = b".underpin.dynstr";
 
-/// Registers the view. `None` where it would be larger than the file.
+/// What a view may add to the string table: beyond, the file had better grow somewhere else.
+const LIMIT: u64 = 32 << 10;
+
+/// Registers the view. `None` where it would be much larger than the table.
 pub(super) fn register(draft: &mut Draft<'_, '_>) -> Option<()> {
     let Some(index) = draft.image.string_section().filter(|_| draft.sections.is_some()) else { return Some(()) };
-    let mut bytes = vec![0; usize::try_from(draft.strsz).ok().filter(|size| *size <= draft.image.bytes.len())?];
+    let most = draft.image.strings.counted().len() as u64 + LIMIT;
+    let mut bytes = vec![0; usize::try_from(draft.strsz).ok().filter(|_| draft.strsz <= most)?];
     // What memory holds from DT_STRTAB on, as far as the file fills it.
     for load in draft.image.loads() {
         let from = load.vaddr.max(draft.strtab);
