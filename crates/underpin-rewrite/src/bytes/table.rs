@@ -10,6 +10,7 @@ use super::image::Image;
 use super::layout::{Section, Segment};
 use super::{gaps, room, tags};
 use std::ops::Range;
+use underpin_elf::FileType;
 
 /// Where the table with one more entry goes.
 pub(super) enum Room {
@@ -56,13 +57,21 @@ fn redundant(image: &Image<'_>) -> Option<usize> {
             return headers;
         }
     }
-    let property = image.segments.iter().find(|segment| segment.kind == tags::PT_GNU_PROPERTY)?;
-    let same = |segment: &Segment| {
-        segment.kind == tags::PT_NOTE
-            && (segment.offset, segment.vaddr) == (property.offset, property.vaddr)
-            && (segment.file_size, segment.memory_size) == (property.file_size, property.memory_size)
-    };
-    image.segments.iter().position(same)
+    let mut kinds = image.segments.iter().map(|segment| segment.kind);
+    let told = kinds.any(|kind| kind == tags::PT_GNU_PROPERTY);
+    image.segments.iter().position(|segment| told && is_property(image, segment))
+}
+
+/// Whether a segment is one note with properties and nothing else.
+fn is_property(image: &Image<'_>, segment: &Segment) -> bool {
+    let layout = image.layout;
+    let bytes = usize::try_from(segment.offset).ok().and_then(|start| image.bytes.get(start..));
+    let field = |at| bytes.and_then(|bytes| layout.u32(bytes, at));
+    let name = bytes.and_then(|bytes| bytes.get(12..16));
+    let size = field(4).map(|content| u64::from(content).saturating_add(16));
+    segment.kind == tags::PT_NOTE
+        && (field(0), field(8), name) == (Some(4), Some(tags::NT_GNU_PROPERTY_TYPE_0), Some(b"GNU\0"))
+        && size == Some(segment.file_size)
 }
 
 /// The addresses of the sections that stand in the way, whole.
@@ -105,6 +114,26 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     let inside = end <= load.offset.saturating_add(load.file_size);
     let vaddr = |offset: u64| load.vaddr.checked_add(offset - load.offset);
     (known && inside && between.iter().all(|byte| *byte == 0)).then_some(vaddr(first)?..vaddr(end)?)
+}
+
+/// Whether the string table of a program at a fixed address had better stay where it is.
+///
+/// patchelf before 0.19 collects what it replaces in front of the first section that it leaves alone, and stops looking
+/// at the one behind `.dynstr`. Without `.dynstr` among the first, it finds room enough on the first page, puts the
+/// dynamic section there, and the loader, which writes DT_DEBUG, ends with SIGSEGV.
+pub(super) fn pins_strings(image: &Image<'_>) -> bool {
+    let Some(sections) = &image.sections else { return false };
+    let first_is_fixed = image.loads().next().is_some_and(|load| load.flags & tags::PF_W == 0);
+    if image.elf.ident.file_type != FileType::Executable || !first_is_fixed {
+        return false;
+    }
+    let stops = |name: &[u8], section: &Section| section.kind == tags::SHT_PROGBITS && name != b".interp";
+    let allocated = || sections.entries.iter().filter(|(_, section)| is_allocated(section));
+    let reserved = allocated().filter(|(name, section)| stops(name, section)).map(|(_, section)| section.offset).min();
+    let needed = allocated()
+        .filter(|(_, section)| reserved.is_some_and(|end| section.offset < end) || section.kind == tags::SHT_DYNAMIC)
+        .fold(image.header.phoff, |sum, (_, section)| sum.saturating_add(section.size));
+    reserved.is_some_and(|reserved| needed <= reserved)
 }
 
 /// Whether a section takes memory that the file fills.

@@ -12,6 +12,8 @@ pub(super) const PF_W: u32 = 2;
 pub(super) const PF_X: u32 = 1;
 pub(super) const PF_R: u32 = 4;
 
+pub(super) const NT_GNU_PROPERTY_TYPE_0: u32 = 5;
+
 pub(super) const SHT_NULL: u32 = 0;
 pub(super) const SHT_PROGBITS: u32 = 1;
 pub(super) const SHT_STRTAB: u32 = 3;

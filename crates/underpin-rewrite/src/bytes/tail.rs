@@ -52,7 +52,8 @@ fn content(draft: &mut Draft<'_, '_>, old: &Segment) -> Option<u64> {
     let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
     // Not further away than needed.
     let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
-    if offset - draft.end() > LIMIT || old.file_size > LIMIT {
+    // What was written into the content would stay behind.
+    if offset - draft.end() > LIMIT || old.file_size > LIMIT || draft.has_written(old.offset..behind) {
         return None;
     }
     draft.pad_to(offset);

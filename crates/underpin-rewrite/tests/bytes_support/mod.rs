@@ -13,6 +13,8 @@ pub const STRATEGIES: [Strategy; 4] =
 pub const LINKERS: [&str; 4] = ["-fuse-ld=bfd", "-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=mold"];
 /// What a program of [`program`] ends with.
 pub const ANSWER: Option<i32> = Some(42);
+/// So many symbols that the string table of [`library`] does not fit into the padding as a whole.
+const MANY: usize = 160;
 
 /// Builds `main`, which uses a versioned `libdep.so.1` beside libm and libc, and ends with 42. It has a thread-local
 /// variable, zeros of its own, an initialiser and a finaliser, so that a table gone wrong is seen.
@@ -38,6 +40,23 @@ pub fn program(dir: &Fixture, compiler: &str, flags: &[&str]) -> PathBuf {
     let fixed = ["-o", "main", "main.c", library.to_str().unwrap(), "-lm", "-fno-builtin"];
     dir.must(compiler, [flags, &fixed].concat());
     dir.join("main")
+}
+
+/// A versioned library that needs libm, with enough names to fill its first page.
+pub fn library(dir: &Fixture, linker: &str) -> Edits {
+    let many: String =
+        (0..MANY).map(|at| format!("int a_function_with_a_long_name_{at}(void) {{ return {at}; }}\n")).collect();
+    dir.write("lib.c", format!("double cos(double);\nint entry(double x) {{ return 41 + (int)cos(x); }}\n{many}"));
+    dir.write("lib.map", "LIB_1 { global: entry; a_*; local: *; };\n");
+    let flags = ["-Wl,-soname,libentry.so", "-Wl,--version-script=lib.map", "-fno-builtin"];
+    dir.cc([&["-shared", "-fPIC", "-g", linker, "-o", "libentry.so", "lib.c", "-lm"], &flags[..]].concat());
+    dir.write("user.c", "int entry(double); int main(int n, char **v) { return entry(n - 1.0); }\n");
+    dir.cc(["-o", "user", "user.c", "libentry.so"]);
+    let mut edits = absolute(dir, "user");
+    // Not libc: a library that calls nothing of it does not need it.
+    edits.renames.retain(|rename| rename.from == "libm.so.6");
+    assert_eq!(edits.renames.len(), 1);
+    edits
 }
 
 /// Every name that the loader finds becomes the path at which it was found; the loader's own name stays.
