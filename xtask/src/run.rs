@@ -43,7 +43,15 @@ pub fn release_tool(package: &str) -> anyhow::Result<PathBuf> {
 /// # Errors
 /// Where it does not build.
 pub fn debug_binary() -> anyhow::Result<PathBuf> {
-    build("underpin", &[], "debug")
+    debug_tool("underpin")
+}
+
+/// Builds the binary of a package of the workspace as the tests run it, and says where it is.
+///
+/// # Errors
+/// Where it does not build.
+pub fn debug_tool(package: &str) -> anyhow::Result<PathBuf> {
+    build(package, &[], "debug")
 }
 
 fn build(package: &str, profile: &[&str], folder: &str) -> anyhow::Result<PathBuf> {

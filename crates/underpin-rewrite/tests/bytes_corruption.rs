@@ -366,3 +366,29 @@ fn a_damaged_or_newer_record_is_said_to_be_so() {
     assert!(undo(&std::fs::read(dir.join("main")).unwrap()).unwrap_err().to_string().contains("not bound"));
     assert!(Path::new(&dir.join("bound")).exists());
 }
+
+/// As underpin 0.1.0 has written them: JSON, its length, and another magic, at the end of the file.
+#[test]
+fn a_record_of_the_first_schema_is_read_and_undone() {
+    need!("cc");
+    let dir = Fixture::new();
+    program(&dir, "cc", &[]);
+    let original = std::fs::read(dir.join("main")).unwrap();
+    let digest = dir.must("sha256sum", ["main"]);
+    let (digest, size) = (digest.split_whitespace().next().unwrap(), original.len());
+    let json = format!(
+        "{{\"schema\":\"underpin.binding/1\",\"original_size\":{size},\"original_sha256\":\"{digest}\",\
+         \"inverse\":[{{\"offset\":9,\"bytes\":\"\",\"len\":2}}],\
+         \"bound\":[{{\"name\":\"liba.so\",\"path\":\"/lib/liba.so\",\"size\":3,\"modified\":4}}]}}"
+    );
+    let mut bound = original.clone();
+    bound[9..11].copy_from_slice(b"xy");
+    bound.extend(json.as_bytes());
+    bound.extend((json.len() as u64).to_le_bytes());
+    bound.extend(b"underpin.binding");
+    let read = record(&bound).unwrap().unwrap();
+    assert_eq!((read.schema.as_str(), read.bound[0].path.as_str()), ("underpin.binding/1", "/lib/liba.so"));
+    assert!(undo(&bound).unwrap() == original);
+    let edits = absolute(&dir, "main");
+    assert_eq!(rewrite(&bound, &edits, &RewriteOptions::default()), Err(Refusal::AlreadyBound));
+}

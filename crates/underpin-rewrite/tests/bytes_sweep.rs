@@ -1,4 +1,6 @@
 //! Real files of this machine, each bound to absolute paths: its loader must list them, undo must give every byte.
+//!
+//! Each file is judged by itself, and against itself unbound: the verdict does not depend on what else is installed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -7,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use underpin_elf::{Class, Elf, Machine};
-use underpin_rewrite::{Edits, Refusal, Rename, Rewrite, RewriteOptions, Strategy, rewrite, undo};
+use underpin_rewrite::{Caution, Edits, Refusal, Rename, Rewrite, RewriteOptions, Strategy, rewrite, undo};
 use underpin_test_support::{Fixture, Output, need};
 
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
@@ -55,6 +57,9 @@ fn options(only: Option<Strategy>) -> RewriteOptions {
 fn judge(dir: &Fixture, name: &str, edits: &Edits) -> Result<(), String> {
     let output = Output::of(dir.command(LOADER).arg("--list").arg(dir.join(name)));
     let listed = |path: &str| output.stdout.lines().any(|line| line.trim().starts_with(&format!("{path} (0x")));
+    if output.code != Some(0) || output.stdout.contains(" => not found") {
+        return Err(format!("{}{}", output.stdout, output.stderr));
+    }
     match edits.renames.iter().find(|rename| !listed(&rename.to.to_string())) {
         Some(rename) => Err(format!("{} is not listed: {}{}", rename.to, output.stdout, output.stderr)),
         None if output.stderr.is_empty() => Ok(()),
@@ -76,14 +81,23 @@ fn bind(dir: &Fixture, at: usize, path: &Path, strategies: &Mutex<BTreeMap<Strin
             return Ok(false);
         }
     };
+    // Some find a library beside themselves ($ORIGIN), which a copy elsewhere does not.
+    let name = format!("{at}");
+    dir.write(&name, &original);
+    if judge(dir, &name, &Edits::default()).is_err() {
+        count("loads nothing from another folder, bound or not".to_owned());
+        return Ok(false);
+    }
     count(format!("{:?}", chosen.placed.first().map(|placed| placed.strategy)));
     for caution in &chosen.cautions {
         count(format!("{caution:?}"));
+        if *caution == Caution::TableMoved {
+            return Err("its program header table has moved".to_owned());
+        }
     }
     // The choice, and one other strategy in turn.
     let others = [Strategy::NewSegment, Strategy::DataTail, Strategy::PagePadding, Strategy::DeadStrings];
     let other = others.get(at % others.len()).and_then(|only| rewrite(&original, &edits, &options(Some(*only))).ok());
-    let name = format!("{at}");
     for rewrite in std::iter::once(chosen).chain(other) {
         let bound = rewrite.apply(&original);
         let strategy = rewrite.placed.first().map(|placed| placed.strategy);
@@ -131,5 +145,5 @@ fn files_of_this_machine_are_bound_listed_by_their_loader_and_restored() {
     let (wrong, bound) = (wrong.into_inner().unwrap(), bound.into_inner());
     println!("{bound} of {} files bound: {:?}", chosen.len(), strategies.into_inner().unwrap());
     assert!(wrong.is_empty(), "{} of {bound}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(bound * 3 > chosen.len(), "only {bound} of {} files were bound", chosen.len());
+    assert!(bound > 0, "none of {} files was bound", chosen.len());
 }

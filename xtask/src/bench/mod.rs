@@ -4,6 +4,7 @@ mod aa;
 mod ab;
 mod foolsgold;
 mod generators;
+mod growth;
 mod hyperfine;
 mod load;
 mod measure;
@@ -34,6 +35,8 @@ pub enum Name {
     Trace,
     /// `bind` and `bundle` against patchelf, shrinkwrap's method and nothing at all
     Storm,
+    /// What `bind` adds on disk, beside patchelf
+    Growth,
     /// The prediction of `storm` against starts from the delay file system
     StormModel,
     /// `bench` of a command against itself on a loaded machine, beside hyperfine; rounds: comparisons
@@ -88,6 +91,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Tree => ("tree", tree::run(rounds)?),
         Name::Trace => ("trace", trace::run(rounds)?),
         Name::Storm => ("storm", storm::run(rounds)?),
+        Name::Growth => ("growth", growth::run()?),
         Name::StormModel => ("storm-model", storm_model::run(rounds)?),
         Name::Aa => ("aa", aa::run(rounds)?),
         Name::Power => ("power", power::run(rounds)?),

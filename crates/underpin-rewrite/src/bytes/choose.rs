@@ -53,7 +53,8 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
             break;
         }
     }
-    found.into_iter().min_by_key(price).ok_or(refusal)
+    let no_room = options.only.is_none() && matches!(refusal, Refusal::NoRoom { .. });
+    found.into_iter().min_by_key(price).ok_or(if no_room { Refusal::NoPlace } else { refusal })
 }
 
 /// One way to place the names.

@@ -70,6 +70,12 @@ pub enum Refusal {
     /// The strings end up where the fields cannot reach them.
     #[error("its address space leaves no room for names within reach of its string table")]
     TooFar,
+    /// No strategy has room in this file.
+    #[error(
+        "there is no place for the names in it that strip, objcopy and patchelf would leave alone: bind it before another \
+         tool has changed it, or link it again"
+    )]
+    NoPlace,
     /// The strategy asked for has no room in this file.
     #[error("{strategy:?} has no room for the names in this file: leave the choice to underpin")]
     NoRoom {
