@@ -6,6 +6,7 @@
 
 mod bench;
 mod docs;
+mod numbers;
 mod run;
 mod sanitize;
 mod setup;
@@ -42,6 +43,15 @@ enum Chore {
         #[arg(long)]
         dry: bool,
     },
+    /// Compare foolsgold's numbers with CRuby's and write the table to docs/foolsgold/
+    Numbers {
+        /// How many random cases
+        #[arg(long, default_value_t = 1_000_000)]
+        values: usize,
+        /// Print the table only
+        #[arg(long)]
+        dry: bool,
+    },
     /// Build foolsgold as one static file for each processor, below target/foolsgold/
     Static {
         /// Only for this one; may be repeated
@@ -71,6 +81,7 @@ fn main() -> anyhow::Result<()> {
         }
         Chore::Docs { check } => docs::generate(check),
         Chore::Sanitize { dry } => sanitize::run(dry),
+        Chore::Numbers { values, dry } => numbers::run(values, dry),
         Chore::Static { target } => statics::all(&target),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }

@@ -177,6 +177,148 @@ const REPAIRS: &[Repair] = &[
         old: "        if (!end && c->status != MRB_FIBER_TERMINATED) {\n",
         new: "        if (!end && c->ci && c->status != MRB_FIBER_TERMINATED) {\n",
     },
+    // Integers beyond 62 bits were compared by their addresses, an Integer and a Float after the Integer had lost its last bits.
+    Repair {
+        file: "src/vm.c",
+        old: "#include \"value_array.h\"\n",
+        new: "#include \"value_array.h\"\n#include \"number.h\"\n",
+    },
+    Repair {
+        file: "src/vm.c",
+        old: "#define OP_CMP(op, sym) do {\\\n  int result;\\\n  /* need to check if - is overridden */\\\n  switch (TYPES2(mrb_type(regs[a]),mrb_type(regs[a+1]))) {\\\n  case TYPES2(MRB_TT_INTEGER,MRB_TT_INTEGER):\\\n    result = OP_CMP_BODY(op,mrb_fixnum,mrb_fixnum);\\\n",
+        new: "#define OP_CMP(op, sym) do {\\\n  int result;\\\n  /* need to check if - is overridden */\\\n  switch (TYPES2(mrb_type(regs[a]),mrb_type(regs[a+1]))) {\\\n  case TYPES2(MRB_TT_INTEGER,MRB_TT_INTEGER):\\\n    result = OP_CMP_BODY(op,FG_INTEGER,FG_INTEGER);\\\n",
+    },
+    Repair {
+        file: "src/vm.c",
+        old: "    result = OP_CMP_BODY(op,mrb_fixnum,mrb_float);\\\n    break;\\\n  case TYPES2(MRB_TT_FLOAT,MRB_TT_INTEGER):\\\n    result = OP_CMP_BODY(op,mrb_float,mrb_fixnum);\\\n",
+        new: "    result = !FG_NAN_P(regs[a+1]) && fg_compare(mrb_integer(regs[a]), mrb_float(regs[a+1])) op 0;\\\n    break;\\\n  case TYPES2(MRB_TT_FLOAT,MRB_TT_INTEGER):\\\n    result = !FG_NAN_P(regs[a]) && 0 op fg_compare(mrb_integer(regs[a+1]), mrb_float(regs[a]));\\\n",
+    },
+    // `<=>`, and with it `sort`, made Floats of two Integers; NaN was equal to everything.
+    Repair {
+        file: "src/numeric.c",
+        old: "static mrb_int\ncmpnum(mrb_state *mrb, mrb_value v1, mrb_value v2)\n{\n",
+        new: "static mrb_int\ncmpnum(mrb_state *mrb, mrb_value v1, mrb_value v2)\n{\n  if (mrb_integer_p(v1) && mrb_integer_p(v2)) {\n    mrb_int i = mrb_integer(v1), j = mrb_integer(v2);\n    return i < j ? -1 : i > j;\n  }\n  if (FG_NAN_P(v1) || FG_NAN_P(v2)) return -2;\n  if (mrb_integer_p(v1) && mrb_float_p(v2)) return fg_compare(mrb_integer(v1), mrb_float(v2));\n  if (mrb_float_p(v1) && mrb_integer_p(v2)) return -fg_compare(mrb_integer(v2), mrb_float(v1));\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (n == -2) cmperr(mrb, self, other);\n  if (n < 0) return mrb_true_value();\n",
+        new: "  if (n == -2 && (FG_NAN_P(other) || (FG_NAN_P(self) && mrb_integer_p(other)))) return mrb_false_value();\n  if (n == -2) cmperr(mrb, self, other);\n  if (n < 0) return mrb_true_value();\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (n == -2) cmperr(mrb, self, other);\n  if (n <= 0) return mrb_true_value();\n",
+        new: "  if (n == -2 && (FG_NAN_P(other) || (FG_NAN_P(self) && mrb_integer_p(other)))) return mrb_false_value();\n  if (n == -2) cmperr(mrb, self, other);\n  if (n <= 0) return mrb_true_value();\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (n == -2) cmperr(mrb, self, other);\n  if (n > 0) return mrb_true_value();\n",
+        new: "  if (n == -2 && (FG_NAN_P(other) || (FG_NAN_P(self) && mrb_integer_p(other)))) return mrb_false_value();\n  if (n == -2) cmperr(mrb, self, other);\n  if (n > 0) return mrb_true_value();\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (n == -2) cmperr(mrb, self, other);\n  if (n >= 0) return mrb_true_value();\n",
+        new: "  if (n == -2 && (FG_NAN_P(other) || (FG_NAN_P(self) && mrb_integer_p(other)))) return mrb_false_value();\n  if (n == -2) cmperr(mrb, self, other);\n  if (n >= 0) return mrb_true_value();\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "    return mrb_bool_value((mrb_float)mrb_integer(x) == mrb_float(y));\n",
+        new: "    return mrb_bool_value(!FG_NAN_P(y) && fg_compare(mrb_integer(x), mrb_float(y)) == 0);\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "    return mrb_bool_value(mrb_float(x) == (mrb_float)mrb_integer(y));\n",
+        new: "    return mrb_bool_value(!FG_NAN_P(x) && fg_compare(mrb_integer(y), mrb_float(x)) == 0);\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "#include <mruby/presym.h>\n#include <string.h>\n",
+        new: "#include <mruby/presym.h>\n#include <string.h>\n#include \"number.h\"\n\nstatic mrb_value fg_float_div(mrb_state*, mrb_float, mrb_float);\n",
+    },
+    // `7.0.div(0.5)` made Integers of both first. `0 % 0` raises, and a remainder of zero has the sign of what is divided.
+    Repair {
+        file: "src/numeric.c",
+        old: "  mrb_int y;\n\n  mrb_get_args(mrb, \"i\", &y);\n  return mrb_div_int_value(mrb, mrb_integer(x), y);\n",
+        new: "  mrb_value y = mrb_get_arg1(mrb);\n\n  if (mrb_float_p(y)) return fg_float_div(mrb, (mrb_float)mrb_integer(x), mrb_float(y));\n  return mrb_div_int_value(mrb, mrb_integer(x), mrb_as_int(mrb, y));\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  mrb_int y;\n\n  mrb_get_args(mrb, \"i\", &y);\n  return mrb_div_int_value(mrb, (mrb_int)mrb_float(xv), y);\n",
+        new: "  return fg_float_div(mrb, mrb_float(xv), mrb_as_float(mrb, mrb_get_arg1(mrb)));\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "static mrb_value\nflo_rounding(mrb_state *mrb, mrb_value num, double (*func)(double))\n",
+        new: "static mrb_value\nfg_float_div(mrb_state *mrb, mrb_float x, mrb_float y)\n{\n  mrb_float div;\n\n  if (y == 0.0) mrb_int_zerodiv(mrb);\n  div = floor(x / y);\n  mrb_check_num_exact(mrb, div);\n  return flo_rounding_int(mrb, div);\n}\n\nstatic mrb_value\nflo_rounding(mrb_state *mrb, mrb_value num, double (*func)(double))\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (y == 0.0) {\n    mrb_int_zerodiv(mrb);\n  }\n  if (isinf(y) && !isinf(x)) {\n",
+        new: "  if (y == 0.0) {\n    mrb_int_zerodiv(mrb);\n  }\n  if (x == 0.0 || (isinf(y) && !isinf(x))) {\n",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (div == 0) div = 0.0;\n  if (mod == 0) mod = 0.0;\n",
+        new: "",
+    },
+    Repair {
+        file: "src/numeric.c",
+        old: "  if (a == 0) return x;\n  if (mrb_integer_p(y)) {\n    b = mrb_integer(y);\n    if (b == 0) mrb_int_zerodiv(mrb);\n",
+        new: "  if (mrb_integer_p(y)) {\n    b = mrb_integer(y);\n    if (b == 0) mrb_int_zerodiv(mrb);\n",
+    },
+    // `7.divmod(2.5)` read the Integer's word as the address of a Float.
+    Repair {
+        file: "src/numeric.c",
+        old: "  flodivmod(mrb, mrb_float(x), mrb_as_float(mrb, y), &div, &mod);\n  if (!FIXABLE_FLOAT(div))\n    a = mrb_float_value(mrb, div);\n  else\n    a = mrb_int_value(mrb, (mrb_int)div);\n",
+        new: "  flodivmod(mrb, mrb_as_float(mrb, x), mrb_as_float(mrb, y), &div, &mod);\n  mrb_check_num_exact(mrb, div);\n  a = flo_rounding_int(mrb, div);\n",
+    },
+    // `inherited` came after the block of `Class.new`, which may rely on it.
+    Repair {
+        file: "src/class.c",
+        old: "  mid = MRB_SYM(initialize);\n  if (mrb_func_basic_p(mrb, new_class, mid, mrb_class_initialize)) {\n    mrb_class_initialize(mrb, new_class);\n",
+        new: "  mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n  mid = MRB_SYM(initialize);\n  if (mrb_func_basic_p(mrb, new_class, mid, mrb_class_initialize)) {\n    mrb_class_initialize(mrb, new_class);\n",
+    },
+    Repair {
+        file: "src/class.c",
+        old: "    mrb_funcall_with_block(mrb, new_class, mid, n, &super, blk);\n  }\n  mrb_class_inherited(mrb, mrb_class_ptr(super), mrb_class_ptr(new_class));\n  return new_class;\n",
+        new: "    mrb_funcall_with_block(mrb, new_class, mid, n, &super, blk);\n  }\n  return new_class;\n",
+    },
+    // The message did not say which variable of what.
+    Repair {
+        file: "src/variable.c",
+        old: "    mrb_raise(mrb, E_ARGUMENT_ERROR, \"cannot set instance variable\");\n",
+        new: "    mrb_raisef(mrb, E_ARGUMENT_ERROR, \"cannot set %n: instances of %C, as of other classes below String, Array, Proc and Range, have no instance variables here\", sym, mrb_obj_class(mrb, obj));\n",
+    },
+    // `b` and `B` did nothing in `pack` and `unpack`, and neither did letters that are no directive.
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "  PACK_DIR_HEX,       /* h */\n",
+        new: "  PACK_DIR_HEX,       /* h */\n  PACK_DIR_BITS,      /* b */\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "  case 'h':\n    dir = PACK_DIR_HEX;\n",
+        new: "  case 'B':\n    dir = PACK_DIR_BITS;\n    type = PACK_TYPE_STRING;\n    flags |= PACK_FLAG_COUNT2;\n    break;\n  case 'b':\n    dir = PACK_DIR_BITS;\n    type = PACK_TYPE_STRING;\n    flags |= PACK_FLAG_COUNT2 | PACK_FLAG_LSB;\n    break;\n  case 'h':\n    dir = PACK_DIR_HEX;\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "  default:\n    dir = PACK_DIR_INVALID;\n    type = PACK_TYPE_NONE;\n    break;\n  }\n\n  /* read suffix",
+        new: "  default:\n    if (!ISSPACE(t)) mrb_raisef(mrb, E_ARGUMENT_ERROR, \"'%c' is no directive of pack and unpack here\", (char)t);\n    dir = PACK_DIR_INVALID;\n    type = PACK_TYPE_NONE;\n    break;\n  }\n\n  /* read suffix",
+    },
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "        ridx += pack_hex(mrb, o, result, ridx, count, flags);\n        break;\n",
+        new: "        ridx += pack_hex(mrb, o, result, ridx, count, flags);\n        break;\n      case PACK_DIR_BITS:\n        ridx += fg_pack_bits(mrb, o, result, ridx, count, flags);\n        break;\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "      srcidx += unpack_hex(mrb, sptr, srclen - srcidx, result, count, flags);\n      continue;\n",
+        new: "      srcidx += unpack_hex(mrb, sptr, srclen - srcidx, result, count, flags);\n      continue;\n    case PACK_DIR_BITS:\n      srcidx += fg_unpack_bits(mrb, sptr, srclen - srcidx, result, count, flags);\n      continue;\n",
+    },
+    Repair {
+        file: "mrbgems/mruby-pack/src/pack.c",
+        old: "static int\npack_base64(mrb_state *mrb,",
+        new: "static int\nfg_pack_bits(mrb_state *mrb, mrb_value src, mrb_value dst, mrb_int didx, int count, unsigned int flags)\n{\n  int given = (int)RSTRING_LEN(src), bytes, i;\n  int beyond = count > given ? (count - given + 1) / 2 : 0;\n  if (count == -1 || count > given) count = given;\n  /* CRuby adds half a byte for each bit that is missing. */\n  bytes = count / 8 + (count % 8 != 0) + beyond;\n  dst = str_len_ensure(mrb, dst, didx + bytes);\n  memset(RSTRING_PTR(dst) + didx, 0, bytes);\n  for (i=0; i<count; i++) {\n    if (RSTRING_PTR(src)[i] & 1) RSTRING_PTR(dst)[didx + i/8] |= (flags & PACK_FLAG_LSB) ? 1 << i%8 : 128 >> i%8;\n  }\n  return bytes;\n}\n\nstatic int\nfg_unpack_bits(mrb_state *mrb, const unsigned char *src, int slen, mrb_value ary, int count, unsigned int flags)\n{\n  mrb_value dst;\n  int i;\n  if (count == -1 || count / 8 >= slen) count = slen * 8;\n  dst = mrb_str_new(mrb, NULL, count);\n  for (i=0; i<count; i++) {\n    RSTRING_PTR(dst)[i] = src[i/8] & ((flags & PACK_FLAG_LSB) ? 1 << i%8 : 128 >> i%8) ? '1' : '0';\n  }\n  mrb_ary_push(mrb, ary, dst);\n  return count / 8 + (count % 8 != 0);\n}\n\nstatic int\npack_base64(mrb_state *mrb,",
+    },
     // The reader of bytecode can leave instructions and strings where they are, but its functions never ask it to.
     Repair {
         file: "src/load.c",

@@ -61,6 +61,8 @@ pub enum Name {
     Foolsgold,
     /// foolsgold on glibc and musl with each allocator
     FoolsgoldAllocators,
+    /// foolsgold beside Thin and Puma on a page whose texts are escaped
+    FoolsgoldEscapes,
     /// foolsgold over four million requests in each mode, and among hostile ones; rounds: of 25,000 requests
     FoolsgoldSoak,
 }
@@ -71,7 +73,7 @@ impl Name {
         match self {
             Name::Aa => 25,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
-            Name::Foolsgold | Name::FoolsgoldAllocators => 8,
+            Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
             Name::Ruby | Name::Python | Name::Node => 5,
             // Memory goes up and down by a tenth of a megabyte when connections change threads: over one million requests that
             // looks like growth, or hides it.
@@ -103,6 +105,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
         Name::FoolsgoldAllocators => ("foolsgold-allocators", foolsgold::allocators(rounds)?),
+        Name::FoolsgoldEscapes => ("foolsgold-escapes", foolsgold::escapes(rounds)?),
         Name::FoolsgoldSoak => ("foolsgold-soak", foolsgold::soak(rounds)?),
         Name::Node => ("node", workload::run(workload::NODE, rounds)?),
     };

@@ -142,29 +142,16 @@ class ERB
 
   module Util
     class << self
-      def html_escape(text)
-        require "rack/utils/escape"
-        Rack::Utils.escape_html(text)
-      end
-
-      alias h html_escape
-
-      def url_encode(text)
-        result = +""
-        text.to_s.each_byte do |byte|
-          kept = (48..57).include?(byte) || (65..90).include?(byte) || (97..122).include?(byte) || [45, 46, 95, 126].include?(byte)
-          result << (kept ? byte.chr : sprintf("%%%02X", byte))
-        end
-        result
-      end
-
-      alias u url_encode
+      def html_escape(text) = FoolsGold::Native.escape_html(text)
+      def h(text) = FoolsGold::Native.escape_html(text)
+      def url_encode(text) = FoolsGold::Native.escape_component(text)
+      def u(text) = FoolsGold::Native.escape_component(text)
     end
 
-    def html_escape(text) = Util.html_escape(text)
-    def h(text) = Util.html_escape(text)
-    def url_encode(text) = Util.url_encode(text)
-    def u(text) = Util.url_encode(text)
+    def html_escape(text) = FoolsGold::Native.escape_html(text)
+    def h(text) = FoolsGold::Native.escape_html(text)
+    def url_encode(text) = FoolsGold::Native.escape_component(text)
+    def u(text) = FoolsGold::Native.escape_component(text)
   end
 
   attr_reader :src

@@ -17,10 +17,9 @@ module Kernel
   end
 
   def Float(value, exception: true)
-    __core_Float(value)
+    value.is_a?(String) ? FoolsGold::Native.strict_float(value) : __core_Float(value)
   rescue ArgumentError, TypeError => error
     return nil unless exception
-    raise ArgumentError, "invalid value for Float(): #{value.inspect}", cause: error.cause if error.is_a?(ArgumentError) && value.is_a?(String)
     raise TypeError, "can't convert #{value.nil? ? "nil" : value.class} into Float", cause: error.cause if error.is_a?(TypeError)
     raise error
   end
@@ -62,13 +61,24 @@ class Float
   def fdiv(other) = self / other
 end
 
+class Range
+  def sum(start = 0, &block)
+    return super unless block.nil? && self.begin.is_a?(Integer) && self.end.is_a?(Integer)
+    last = exclude_end? ? self.end - 1 : self.end
+    last < self.begin ? start : start + (self.begin + last) * (last - self.begin + 1) / 2
+  end
+end
+
 class Hash
   def to_hash = self
 end
 
 class Symbol
   def id2name = to_s
-  def swapcase = to_s.swapcase.to_sym
+  def upcase(*options) = to_s.upcase(*options).to_sym
+  def downcase(*options) = to_s.downcase(*options).to_sym
+  def swapcase(*options) = to_s.swapcase(*options).to_sym
+  def capitalize(*options) = to_s.capitalize(*options).to_sym
 end
 
 class String
@@ -101,8 +111,52 @@ class String
   end
 end
 
+module Comparable
+  alias __core_clamp clamp
+
+  # Ranges without a beginning or an end.
+  def clamp(least, most = nil)
+    return __core_clamp(least, most) unless most.nil? && least.is_a?(Range) && (least.begin.nil? || least.end.nil?)
+    raise ArgumentError, "cannot clamp with an exclusive range" if least.end && least.exclude_end?
+    return least.begin if least.begin && (self <=> least.begin) < 0
+    least.end && (self <=> least.end) > 0 ? least.end : self
+  end
+end
+
+# The greatest and the least ones, as many as asked for.
+[Enumerable, Range].each do |owner|
+  owner.class_eval do
+    alias_method :__core_max, :max
+    alias_method :__core_min, :min
+
+    def max(count = nil, &block)
+      count.nil? ? __core_max(&block) : to_a.sort(&block).reverse.first(count)
+    end
+
+    def min(count = nil, &block)
+      count.nil? ? __core_min(&block) : to_a.sort(&block).first(count)
+    end
+  end
+end
+
 module Enumerable
+  alias __core_max_by max_by
+  alias __core_min_by min_by
+
+  def max_by(count = nil, &block)
+    count.nil? || block.nil? ? __core_max_by(&block) : sort_by(&block).reverse.first(count)
+  end
+
+  def min_by(count = nil, &block)
+    count.nil? || block.nil? ? __core_min_by(&block) : sort_by(&block).first(count)
+  end
+
   def compact = reject(&:nil?)
+
+  # Floats are added with what each addition lost, as in CRuby.
+  def sum(start = 0, &block)
+    FoolsGold::Native.sum(block ? map(&block) : to_a, start)
+  end
 
   # Neighbours for which the block gives the same.
   def chunk

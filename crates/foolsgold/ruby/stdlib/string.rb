@@ -121,11 +121,11 @@ class String
     part
   end
 
+  def casecmp?(other)
+    raise TypeError, "no implicit conversion of #{other.nil? ? "nil" : other.class} into String" unless other.is_a?(String)
+    downcase(:fold) == other.downcase(:fold)
+  end
+
   def grapheme_clusters = scan(/\X/)
   def each_grapheme_cluster(&block) = grapheme_clusters.each(&block)
-end
-
-class Float
-  def to_s = FoolsGold::Native.float_text(self)
-  alias inspect to_s
 end

@@ -5,11 +5,13 @@
 //! Nothing here keeps state that one request could leave to the next: what a call makes lives in Ruby's heap (which is
 //! restored after each request), and what a thread caches is immutable and follows from its key alone.
 
+pub mod case;
 pub mod digest;
 pub mod encoding;
 pub mod escape;
 pub mod json;
 mod native;
+pub mod number;
 pub mod random;
 pub mod regexp;
 pub mod time;

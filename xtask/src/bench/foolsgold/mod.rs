@@ -6,11 +6,13 @@
 
 mod allocators;
 mod contender;
+mod escapes;
 mod page;
 mod server;
 mod soak;
 
 pub use allocators::run as allocators;
+pub use escapes::run as escapes;
 pub use server::{Running, free_port, get};
 pub use soak::run as soak;
 

@@ -4,6 +4,7 @@
 //! Ruby's own objects, so a restored heap has none of it.
 
 mod json;
+mod number;
 mod parts;
 mod regexp;
 mod search;
@@ -82,6 +83,7 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
     string::define(ruby, core)?;
     web::define(ruby, native)?;
     time::define(ruby, native)?;
+    number::define(ruby, native)?;
     let variables = ruby.hash()?;
     for (name, value) in std::env::vars_os() {
         if let (Some(name), Some(value)) = (name.to_str(), value.to_str())

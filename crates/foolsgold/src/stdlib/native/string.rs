@@ -6,6 +6,7 @@
 use super::regexp::{byte_position, find, group_of, is_match, match_operator};
 use super::search::{position, search_error, template_error};
 use super::{Core, raise};
+use crate::stdlib::case::{Change, Letters};
 use crate::stdlib::regexp::{Pattern, SearchError, Spans, template};
 use bstr::ByteSlice as _;
 use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
@@ -50,51 +51,39 @@ pub fn define(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
     define_case(ruby, string)
 }
 
-/// Changes of case, for all letters and not only those of ASCII. Each letter is changed alone, as CRuby does.
+/// Changes of case, for all letters and not only those of ASCII.
 fn define_case<'r>(ruby: Ruby<'r>, string: Value<'r>) -> Outcome<'r, ()> {
-    type Change = fn(&str) -> String;
-    let changes: [(&str, &str, Change); 4] = [
-        ("upcase", "upcase!", |text| text.chars().flat_map(char::to_uppercase).collect()),
-        ("downcase", "downcase!", |text| text.chars().flat_map(char::to_lowercase).collect()),
-        ("swapcase", "swapcase!", |text| {
-            let mut out = String::with_capacity(text.len());
-            for c in text.chars() {
-                if c.is_uppercase() { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
-            }
-            out
-        }),
-        ("capitalize", "capitalize!", |text| {
-            let mut chars = text.chars();
-            let first = chars.next().into_iter().flat_map(char::to_uppercase);
-            first.chain(chars.flat_map(char::to_lowercase)).collect()
-        }),
-    ];
-    for (name, bang, change) in changes {
-        let changed = move |text: &[u8]| -> Vec<u8> {
-            match std::str::from_utf8(text) {
-                Ok(text) => change(text).into_bytes(),
-                // Byte by byte, where letters are those of ASCII.
-                Err(_) => text
-                    .utf8_chunks()
-                    .flat_map(|chunk| [change(chunk.valid()).into_bytes(), chunk.invalid().to_vec()].concat())
-                    .collect(),
-            }
-        };
+    for (name, bang, change) in [
+        ("upcase", "upcase!", Change::Up),
+        ("downcase", "downcase!", Change::Down),
+        ("swapcase", "swapcase!", Change::Swap),
+        ("capitalize", "capitalize!", Change::Capitalize),
+    ] {
         ruby.define_method(string, name, move |ruby: Ruby<'_>, args: Args<'_>| {
-            let out = changed(&ruby.bytes(args.self_value())?);
-            ruby.str(out)
+            let letters = letters(ruby, &args, change)?;
+            let changed = change.apply(&ruby.bytes(args.self_value())?, letters);
+            ruby.str(changed)
         })?;
         ruby.define_method(string, bang, move |ruby: Ruby<'_>, args: Args<'_>| {
             let text = args.self_value();
-            let out = {
+            let letters = letters(ruby, &args, change)?;
+            let changed = {
                 let bytes = ruby.bytes(text)?;
-                let out = changed(&bytes);
-                if out == *bytes { None } else { Some(out) }
+                Some(change.apply(&bytes, letters)).filter(|changed| *changed != *bytes)
             };
-            out.map_or(Ok(Value::NIL), |out| ruby.send(text, "replace", &[ruby.str(out)?]))
+            changed.map_or(Ok(Value::NIL), |changed| ruby.send(text, "replace", &[ruby.str(changed)?]))
         })?;
     }
     Ok(())
+}
+
+/// What options such as `:ascii` say.
+fn letters<'r>(ruby: Ruby<'r>, args: &Args<'r>, change: Change) -> Outcome<'r, Letters> {
+    let mut options = Vec::with_capacity(args.len());
+    for option in args.all() {
+        options.push(if option.kind() == Kind::Symbol { ruby.string(ruby.to_s(*option)?)? } else { String::new() });
+    }
+    Letters::of(&options, change).map_err(|error| raise("ArgumentError", error))
 }
 
 /// Methods that mruby has for texts and places alone.

@@ -5,7 +5,6 @@ use super::{count, raise, text};
 use crate::stdlib::digest::{self, Algorithm};
 use crate::stdlib::encoding::{self, EncodeError, Encoding, Replace};
 use crate::stdlib::escape::{self, Plain};
-use crate::stdlib::json::float_text;
 use crate::stdlib::{random, uri};
 use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
 
@@ -165,9 +164,6 @@ fn define_encodings<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
             raise(class, error)
         })?;
         ruby.str(converted)
-    })?;
-    ruby.define_singleton_method(native, "float_text", |ruby, args: Args<'_>| {
-        ruby.str(float_text(args.required(0)?.as_float().unwrap_or(f64::NAN)))
     })
 }
 

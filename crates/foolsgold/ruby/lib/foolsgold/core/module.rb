@@ -6,11 +6,25 @@ class Module
     define_method(name) { |*_names| nil } unless method_defined?(name)
   end
 
-  unless method_defined?(:module_function)
-    # Without names it would have to change what is defined after it; that needs the interpreter.
-    def module_function(*names)
-      names.each { |name| define_singleton_method(name, instance_method(name).bind(self)) }
-      nil
+  alias module_function_of module_function
+
+  # Without names it is for the methods that follow, until another visibility is said without names. CRuby also ends it
+  # with the body of the module; here it holds when the module is opened again.
+  def module_function(*names)
+    @module_functions_follow = true if names.empty?
+    names.flatten!
+    module_function_of(*names.map(&:to_sym)) unless names.empty?
+    names.size > 1 ? names : names[0]
+  end
+
+  def method_added(name)
+    module_function_of(name) if @module_functions_follow
+  end
+
+  [:public, :private, :protected].each do |visibility|
+    define_method(visibility) do |*names|
+      @module_functions_follow = false if names.empty? && @module_functions_follow
+      names.size > 1 ? names : names[0]
     end
   end
 
@@ -38,11 +52,27 @@ class Module
   alias const_missing_without_autoload const_missing
 
   def const_missing(name)
-    owner = [self, Object].find { |one| one.autoload?(name) }
+    owner = autoload_owner(name)
     return const_missing_without_autoload(name) unless owner
     # Taken out first: a file that does not define it must not be required for ever.
     path = owner.instance_variable_get(:@autoload).delete(name)
     require path
     owner.const_get(name)
   end
+
+  # Where the file of a constant was named: this class, those above it, the modules around it. Of the modules around only
+  # the name tells: `A::B` stands in `A`.
+  def autoload_owner(name)
+    owner = ancestors.find { |one| one.autoload?(name) }
+    outer = to_s
+    while owner.nil? && (colons = outer.rindex("::"))
+      outer = outer[0, colons]
+      around = outer.split("::").inject(Object) { |one, part| one.const_defined?(part) ? one.const_get(part) : Object }
+      owner = around if around.autoload?(name)
+    end
+    owner || (Object.autoload?(name) ? Object : nil)
+  end
 end
+
+# What every Ruby server has loaded.
+Object.autoload(:StringIO, "stringio")

@@ -25,3 +25,7 @@ module Process
     end
   end
 end
+
+# No file of an application is the program: `if __FILE__ == $0` is false.
+$0 = $PROGRAM_NAME = "foolsgold"
+ARGV = [].freeze unless Object.const_defined?(:ARGV)

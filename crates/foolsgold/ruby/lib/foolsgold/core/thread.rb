@@ -107,5 +107,74 @@ class Thread
   end
 end
 
+class ClosedQueueError < StopIteration; end
+
+class Thread
+  # What is put in comes out in order. Nobody else could fill an empty one, so waiting for that is an error.
+  class Queue
+    def initialize(items = [])
+      @items = items.to_a.dup
+      @closed = false
+    end
+
+    def push(item)
+      raise ClosedQueueError, "queue closed" if @closed
+      @items.push(item)
+      self
+    end
+
+    alias << push
+    alias enq push
+
+    def pop(non_block = false)
+      return @items.shift unless @items.empty?
+      raise ThreadError, "queue empty" if non_block
+      return nil if @closed
+      raise ThreadError, "no other thread could fill this empty queue: an interpreter has one"
+    end
+
+    alias shift pop
+    alias deq pop
+
+    def close
+      @closed = true
+      self
+    end
+
+    def clear
+      @items.clear
+      self
+    end
+
+    def closed? = @closed
+    def empty? = @items.empty?
+    def size = @items.size
+    def length = @items.size
+    def num_waiting = 0
+  end
+
+  # Nobody else could empty a full one.
+  class SizedQueue < Queue
+    attr_reader :max
+
+    def initialize(max)
+      raise ArgumentError, "queue size must be positive" unless max > 0
+      super()
+      @max = max
+    end
+
+    def push(item, non_block = false)
+      return super(item) if size < @max
+      raise ThreadError, "queue full" if non_block
+      raise ThreadError, "no other thread could empty this full queue: an interpreter has one"
+    end
+
+    alias << push
+    alias enq push
+  end
+end
+
+Queue = Thread::Queue unless Object.const_defined?(:Queue)
+SizedQueue = Thread::SizedQueue unless Object.const_defined?(:SizedQueue)
 Mutex = Thread::Mutex unless Object.const_defined?(:Mutex)
 ConditionVariable = Thread::ConditionVariable unless Object.const_defined?(:ConditionVariable)

@@ -1,31 +1,13 @@
-# Percent-encoding and HTML's entities, byte by byte and without regular expressions.
+# Percent-encoding and HTML's entities, without regular expressions.
 
 module Rack
   module Utils
-    # Each byte as it stands in a form, and as it stands in a path.
-    FORM_BYTES = (0..255).map { |byte|
-      case byte
-      when 48..57, 65..90, 97..122, 42, 45, 46, 95 then byte.chr.freeze
-      when 32 then "+"
-      else sprintf("%%%02X", byte).freeze
-      end
-    }.freeze
-    PATH_KEPT = "-_.!~*'();/?:@&=+$,[]"
-    PATH_BYTES = (0..255).map { |byte|
-      kept = (48..57).include?(byte) || (65..90).include?(byte) || (97..122).include?(byte) ||
-             (byte < 128 && PATH_KEPT.include?(byte.chr))
-      kept ? byte.chr.freeze : sprintf("%%%02X", byte).freeze
-    }.freeze
     HEX_DIGITS = "0123456789abcdefABCDEF"
 
     class << self
-      def escape(text)
-        encoded(text.to_s, FORM_BYTES)
-      end
-
-      def escape_path(text)
-        encoded(text.to_s, PATH_BYTES)
-      end
+      def escape(text) = FoolsGold::Native.escape(text)
+      def escape_path(text) = FoolsGold::Native.escape_path(text)
+      def escape_html(text) = FoolsGold::Native.escape_html(text)
 
       # Of a form: a plus is a blank. Raises ArgumentError where a percent sign is not followed by two digits.
       def unescape(text, _encoding = nil)
@@ -39,17 +21,6 @@ module Rack
         decoded(text, false)
       end
 
-      def escape_html(text)
-        text = text.to_s
-        # Most text has none of these, and looking is cheaper than building.
-        text = text.split("&", -1).join("&amp;") if text.include?("&")
-        text = text.split("<", -1).join("&lt;") if text.include?("<")
-        text = text.split(">", -1).join("&gt;") if text.include?(">")
-        text = text.split('"', -1).join("&quot;") if text.include?('"')
-        text = text.split("'", -1).join("&#39;") if text.include?("'")
-        text
-      end
-
       def unescape_html(text)
         text = text.to_s
         return text unless text.include?("&")
@@ -58,12 +29,6 @@ module Rack
       end
 
       private
-
-      def encoded(text, table)
-        result = +""
-        text.each_byte { |byte| result << table[byte] }
-        result
-      end
 
       def decoded(text, strict)
         parts = text.split("%", -1)

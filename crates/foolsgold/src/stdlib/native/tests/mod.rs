@@ -1,6 +1,7 @@
 //! The same snippets in an interpreter and in CRuby; what they give is compared as `inspect` shows it.
 
 mod isolation;
+mod numbers;
 mod snippets;
 
 use super::define;

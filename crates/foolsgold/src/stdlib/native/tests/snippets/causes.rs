@@ -1,0 +1,60 @@
+//! Causes of exceptions.
+
+use super::compare;
+use underpin_test_support::need;
+
+#[test]
+fn causes_of_exceptions() {
+    need!("ruby");
+    compare(&[
+        "begin; begin; raise 'a'; rescue; raise 'b'; end; rescue => e; [e.message, e.cause.message, e.cause.cause]; end",
+        "begin; raise 'a'; rescue => e; e.cause; end",
+        "begin; begin; raise 'a'; rescue => e; Integer('x'); end; rescue => f; [f.class, f.cause.message]; end",
+        "begin; begin; nil.none; rescue NoMethodError; {}.fetch(1); end; rescue => f; [f.class, f.cause.class, f.cause.cause]; end",
+        "begin; begin; raise 'a'; ensure; raise 'b'; end; rescue => e; [e.message, e.cause&.message]; end",
+        "begin; begin; 1; ensure; raise 'b'; end; rescue => e; e.cause; end",
+        "begin; begin; raise 'a'; rescue; begin; 1; ensure; raise 'b'; end; end; rescue => e; e.cause.message; end",
+        "begin; raise 'a'; rescue; end; begin; raise 'b'; rescue => e; e.cause; end",
+        "begin; raise 'a'; rescue; 1; end; begin; raise; rescue => e; [e.class, e.cause]; end",
+        "begin; begin; raise 'a'; rescue => e; raise; end; rescue => f; [f.equal?(e), f.cause]; end",
+        "begin; begin; raise 'a'; rescue => e; raise e; end; rescue => f; [f.equal?(e), f.cause]; end",
+        "begin; begin; raise 'a'; rescue => e; raise KeyError, 'b', cause: nil; end; rescue => f; [f.class, f.message, f.cause]; end",
+        "c = KeyError.new('c'); begin; raise KeyError, 'b', cause: c; rescue => f; [f.class, f.message, f.cause.equal?(c)]; end",
+        "c = KeyError.new('c'); begin; raise 'text', cause: c; rescue => f; [f.class, f.message, f.cause.message]; end",
+        "c = KeyError.new('c'); begin; raise KeyError.new('k'), cause: c; rescue => f; [f.class, f.message, f.cause.message]; end",
+        "begin; raise 'a', cause: 5; rescue TypeError => e; e.message; end",
+        "begin; raise cause: nil; rescue ArgumentError => e; e.message; end",
+        "class Keyed < StandardError; def initialize(text = 'd', code: 0); super(text); @code = code; end; attr_reader :code; end;          begin; raise Keyed.new('t', code: 4), cause: KeyError.new('c'); rescue => e; [e.message, e.code, e.cause.class]; end",
+        "begin; raise KeyError, 'b', ['here:1'], cause: KeyError.new('c'); rescue => e; [e.message, e.backtrace, e.cause.message]; end",
+        "begin; raise KeyError, 'b', ['here:1'], 4; rescue ArgumentError => e; e.message; end",
+        "begin; raise KeyError, 'b', ['here:1']; rescue => e; [e.message, e.backtrace]; end",
+        "def inner = raise('b'); begin; begin; raise 'a'; rescue; inner; end; rescue => e; e.cause.message; end",
+        "def quiet; begin; raise 'x'; rescue; end; raise 'y'; end; begin; quiet; rescue => e; e.cause; end",
+        "def quiet2; begin; raise 'x'; rescue; return 1; end; end; begin; quiet2; raise 'y'; rescue => e; e.cause; end",
+        "[1].each { begin; raise 'x'; rescue; next; end }; begin; raise 'y'; rescue => e; e.cause; end",
+        "[1].each { begin; raise 'x'; rescue; break; end }; begin; raise 'y'; rescue => e; e.cause; end",
+        "n = 0; begin; n += 1; raise \"n#{n}\" if n < 3; n; rescue; retry; end",
+        "n = 0; begin; begin; n += 1; raise \"n#{n}\"; rescue => e; retry if n < 3; raise 'end'; end; rescue => f; [f.message, f.cause.message, f.cause.cause]; end",
+        "begin; begin; raise 'a'; rescue; [1].each { raise 'b' }; end; rescue => e; [e.message, e.cause.message]; end",
+        "begin; begin; begin; raise 'a'; rescue; raise 'b'; end; rescue; raise 'c'; end; rescue => e; [e.message, e.cause.message, e.cause.cause.message, e.cause.cause.cause]; end",
+        "a = RuntimeError.new('a'); begin; begin; raise 'b'; rescue; raise a; end; rescue; end; begin; begin; raise 'c'; rescue; raise a; end; rescue => e; e.cause.message; end",
+        "a = RuntimeError.new('a'); begin; raise a; rescue; end; begin; begin; raise 'c'; rescue; raise a; end; rescue => e; e.cause&.message; end",
+        "a = RuntimeError.new('a'); b = RuntimeError.new('b'); begin; raise a, cause: b; rescue; end; begin; raise b, cause: a; rescue ArgumentError => e; e.message; end",
+        "a = RuntimeError.new('a'); begin; raise a, cause: a; rescue => e; e.cause; end",
+        "begin; begin; raise 'a'; rescue; raise 'b'; end; rescue => e; f = e.exception('c'); [f.message, f.cause&.message]; end",
+        "x = begin; raise 'a'; rescue => e; e.message + '!'; end; [x, e.message]",
+        "x = begin; raise 'a'; rescue => e; [e.message, [1, 2].map { |i| i + 1 }]; ensure; 5; end; x",
+        "x = (raise 'a' rescue 7); y = (Integer('z') rescue $!.class); [x, y]",
+        "def m; yield; rescue KeyError, ArgumentError => e; \"m #{e.class}\"; else; 'else'; ensure; @e = 1; end; [m { raise KeyError }, m { 1 }, m { raise ArgumentError }]",
+        "h = {}; begin; raise 'a'; rescue => h[:e]; end; h[:e].message",
+        "def deep(n) = n.zero? ? raise('d') : deep(n - 1); begin; begin; raise 'a'; rescue; deep(50); end; rescue => e; e.cause.message; end",
+        "l = nil; begin; raise 'a'; rescue; l = lambda { raise 'late' }; end; begin; l.call; rescue => e; e.cause; end",
+        "begin; begin; raise 'a'; rescue; Fiber.new { raise 'f' }.resume; end; rescue => e; e.message; end",
+        "def e1; begin; raise 'a'; rescue; yield; end; end; begin; e1 { raise 'b' }; rescue => e; e.cause.message; end",
+        "begin; begin; raise 'a'; rescue; x = [1, 2, *[3, 4]].map { |v| v * 2 }; raise x.inspect; end; rescue => e; [e.message, e.cause.message]; end",
+        "begin; begin; raise 'a'; rescue TypeError, *[IndexError]; 0; rescue *[KeyError, RuntimeError] => e; raise 'b'; end; rescue => e; [e.message, e.cause.message]; end",
+        "class Own < StandardError; def initialize(a) = super(\"own #{a}\"); end; begin; begin; raise 'a'; rescue => e; raise Own.new(1); end; rescue => e; [e.message, e.cause.message]; end",
+        "begin; begin; raise 'a'; rescue; raise 'b' rescue raise 'c'; end; rescue => e; [e.message, e.cause.message, e.cause.cause.message]; end",
+        "begin; begin; catch(:t) { begin; throw :t; ensure; 1; end }; raise 'b'; end; rescue => e; e.cause; end",
+    ]);
+}

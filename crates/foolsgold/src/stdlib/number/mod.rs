@@ -1,0 +1,21 @@
+//! Numbers as text and back: CRuby's `format`, rounding to decimal digits, sums, `to_f` and `Float()`.
+//!
+//! Digits come from Rust's core library, which writes a float's exact decimal expansion to any length and reads a text to
+//! the nearest float. mruby's own formatting computes with floats and loses the last digits. Where CRuby rounds otherwise than
+//! exactly (`halves`, `round`), it is followed.
+
+mod directive;
+mod float;
+mod halves;
+mod integer;
+mod parse;
+mod round;
+mod sprintf;
+mod sum;
+
+pub use directive::Directive;
+pub use parse::{FloatSyntax, leading_float, strict_float};
+pub use integer::Whole;
+pub use round::{Half, Rounding, round_float, round_integer, round_to_whole};
+pub use sprintf::{Arguments, FormatError, format};
+pub use sum::FloatSum;

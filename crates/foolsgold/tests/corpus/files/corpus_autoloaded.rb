@@ -1,0 +1,5 @@
+module CorpusAround
+  module Autoloaded
+    VALUE = "loaded"
+  end
+end
