@@ -255,11 +255,7 @@ const REPAIRS: &[Repair] = &[
         old: "  if (y == 0.0) {\n    mrb_int_zerodiv(mrb);\n  }\n  if (isinf(y) && !isinf(x)) {\n",
         new: "  if (y == 0.0) {\n    mrb_int_zerodiv(mrb);\n  }\n  if (x == 0.0 || (isinf(y) && !isinf(x))) {\n",
     },
-    Repair {
-        file: "src/numeric.c",
-        old: "  if (div == 0) div = 0.0;\n  if (mod == 0) mod = 0.0;\n",
-        new: "",
-    },
+    Repair { file: "src/numeric.c", old: "  if (div == 0) div = 0.0;\n  if (mod == 0) mod = 0.0;\n", new: "" },
     Repair {
         file: "src/numeric.c",
         old: "  if (a == 0) return x;\n  if (mrb_integer_p(y)) {\n    b = mrb_integer(y);\n    if (b == 0) mrb_int_zerodiv(mrb);\n",

@@ -257,15 +257,27 @@ mod tests {
                     format('U+%04X %s %s %p: CRuby %s, ours %s', c.ord, c, name, options, theirs, mine)
                 }
             }";
-        let changes =
-            [("upcase", Change::Up), ("downcase", Change::Down), ("swapcase", Change::Swap), ("capitalize", Change::Capitalize)];
-        let differs = |c: char, mut made: Box<dyn Iterator<Item = char>>| made.next() != Some(c) || made.next().is_some();
+        let changes = [
+            ("upcase", Change::Up),
+            ("downcase", Change::Down),
+            ("swapcase", Change::Swap),
+            ("capitalize", Change::Capitalize),
+        ];
+        let differs =
+            |c: char, mut made: Box<dyn Iterator<Item = char>>| made.next() != Some(c) || made.next().is_some();
         let cased: Vec<char> = ('\0'..=char::MAX)
-            .filter(|&c| differs(c, Box::new(c.to_uppercase())) || differs(c, Box::new(c.to_lowercase())) || differs(c, Box::new(fold(c))) || differs(c, Box::new(title(c))))
+            .filter(|&c| {
+                differs(c, Box::new(c.to_uppercase()))
+                    || differs(c, Box::new(c.to_lowercase()))
+                    || differs(c, Box::new(fold(c)))
+                    || differs(c, Box::new(title(c)))
+            })
             .collect();
         let mut input = Vec::new();
         for (name, change) in changes {
-            for options in [vec![], vec!["ascii"], vec!["turkic"], vec!["lithuanian"], vec!["lithuanian", "turkic"], vec!["fold"]] {
+            for options in
+                [vec![], vec!["ascii"], vec!["turkic"], vec!["lithuanian"], vec!["lithuanian", "turkic"], vec!["fold"]]
+            {
                 if options == ["fold"] && change != Change::Down {
                     continue;
                 }

@@ -3,8 +3,8 @@
 use super::raise;
 use crate::stdlib::json::float_text;
 use crate::stdlib::number::{
-    Arguments, Directive, FloatSum, FloatSyntax, FormatError, Half, Rounding, Whole, format, leading_float, round_float,
-    round_integer, round_to_whole, strict_float,
+    Arguments, Directive, FloatSum, FloatSyntax, FormatError, Half, Rounding, Whole, format, leading_float,
+    round_float, round_integer, round_to_whole, strict_float,
 };
 use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
 
@@ -112,7 +112,13 @@ impl<'r> Arguments for Values<'r, '_> {
         Ok(digits_argument(self.ruby, value)?)
     }
 
-    fn write(&mut self, out: &mut Vec<u8>, letter: u8, directive: Directive, value: Value<'r>) -> Result<(), Failed<'r>> {
+    fn write(
+        &mut self,
+        out: &mut Vec<u8>,
+        letter: u8,
+        directive: Directive,
+        value: Value<'r>,
+    ) -> Result<(), Failed<'r>> {
         let ruby = self.ruby;
         match letter {
             b's' | b'p' => {
@@ -187,7 +193,11 @@ fn whole<'r>(ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r, Whole> {
         Kind::Integer => Ok(Whole::from(value.as_int().unwrap_or(0))),
         Kind::Float => {
             let value = float_of(value);
-            if value.is_finite() { Ok(Whole::of_float(value)) } else { Err(raise("FloatDomainError", float_text(value))) }
+            if value.is_finite() {
+                Ok(Whole::of_float(value))
+            } else {
+                Err(raise("FloatDomainError", float_text(value)))
+            }
         }
         _ => {
             let number = ruby.send(ruby.top_self(), "Integer", &[value])?;
@@ -234,7 +244,8 @@ fn define_rounding(ruby: Ruby<'_>) -> Outcome<'_, ()> {
 fn rounding_arguments<'r>(ruby: Ruby<'r>, args: &Args<'r>, rounding: Rounding) -> Outcome<'r, (i32, Rounding)> {
     args.expect(0..=1)?;
     let digits = if args.is_empty() { 0 } else { digits_argument(ruby, args.get(0))? };
-    let digits = i32::try_from(digits).map_err(|_| raise("RangeError", format!("integer {digits} too big to convert to `int'")))?;
+    let digits = i32::try_from(digits)
+        .map_err(|_| raise("RangeError", format!("integer {digits} too big to convert to `int'")))?;
     let half = match rounding {
         Rounding::Nearest(_) => args.keyword("half")?,
         _ => None,
@@ -315,7 +326,8 @@ fn sum<'r>(ruby: Ruby<'r>, values: Value<'r>, start: Value<'r>) -> Outcome<'r> {
     let mut total = start;
     if let Some(start) = start.as_int() {
         let integers = rest.iter().map_while(|value| value.as_int());
-        let (count, whole) = integers.fold((0, i128::from(start)), |(count, sum), value| (count + 1, sum + i128::from(value)));
+        let (count, whole) =
+            integers.fold((0, i128::from(start)), |(count, sum), value| (count + 1, sum + i128::from(value)));
         rest = &rest[count..];
         total = match i64::try_from(whole) {
             Ok(whole) => ruby.int(whole)?,

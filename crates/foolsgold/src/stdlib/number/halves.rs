@@ -53,7 +53,8 @@ pub fn is_half(magnitude: f64, digits: Digits) -> bool {
 fn decimal_exponent(magnitude: f64) -> (i32, bool) {
     let (significand, exponent) = super::float::normalized(magnitude);
     let mantissa = f64::from_bits(significand & ((1 << 52) - 1) | 1.0_f64.to_bits());
-    let estimate = (mantissa - 1.5) * 0.289_529_654_602_168 + 0.176_091_259_055_8 + f64::from(exponent) * 0.301_029_995_663_981;
+    let estimate =
+        (mantissa - 1.5) * 0.289_529_654_602_168 + 0.176_091_259_055_8 + f64::from(exponent) * 0.301_029_995_663_981;
     #[allow(clippy::cast_possible_truncation, reason = "below 400")]
     let exponent = estimate.floor() as i32;
     if !(0..=22).contains(&exponent) {

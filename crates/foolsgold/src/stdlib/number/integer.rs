@@ -43,7 +43,9 @@ impl Whole {
     /// Digits to a base of 2^bits, the first one first; at least one.
     fn digits(self, bits: u32) -> Vec<u8> {
         let length = (self.shift + u64::BITS - self.significand.leading_zeros()).div_ceil(bits).max(1);
-        let bit = |at: u32| at.checked_sub(self.shift).filter(|at| *at < u64::BITS).map_or(0, |at| self.significand >> at & 1);
+        let bit = |at: u32| {
+            at.checked_sub(self.shift).filter(|at| *at < u64::BITS).map_or(0, |at| self.significand >> at & 1)
+        };
         let digit = |place: u32| (0..bits).map(|offset| bit(place * bits + offset) << offset).sum::<u64>();
         (0..length).rev().map(|place| u8::try_from(digit(place)).unwrap_or(0)).collect()
     }

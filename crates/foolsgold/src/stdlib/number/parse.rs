@@ -88,7 +88,8 @@ fn run(text: &[u8], out: &mut String) -> usize {
     loop {
         match text.get(at) {
             Some(digit) if digit.is_ascii_digit() => out.push(char::from(*digit)),
-            Some(b'_') if at > 0 && text[at - 1].is_ascii_digit() && text.get(at + 1).is_some_and(u8::is_ascii_digit) => {}
+            Some(b'_')
+                if at > 0 && text[at - 1].is_ascii_digit() && text.get(at + 1).is_some_and(u8::is_ascii_digit) => {}
             _ => return at,
         }
         at += 1;

@@ -79,7 +79,13 @@ pub trait Arguments {
     ///
     /// # Errors
     /// Where the value cannot be written so.
-    fn write(&mut self, out: &mut Vec<u8>, letter: u8, directive: Directive, value: Self::Value) -> Result<(), Self::Error>;
+    fn write(
+        &mut self,
+        out: &mut Vec<u8>,
+        letter: u8,
+        directive: Directive,
+        value: Self::Value,
+    ) -> Result<(), Self::Error>;
 }
 
 /// A width or a precision is at most this: an interpreter could not hold more, and the text is made outside of it.

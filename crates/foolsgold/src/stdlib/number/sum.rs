@@ -28,7 +28,8 @@ impl FloatSum {
             return;
         }
         let total = self.sum + value;
-        self.lost += if self.sum.abs() >= value.abs() { (self.sum - total) + value } else { (value - total) + self.sum };
+        self.lost +=
+            if self.sum.abs() >= value.abs() { (self.sum - total) + value } else { (value - total) + self.sum };
         self.sum = total;
     }
 

@@ -213,7 +213,8 @@ fn formatted(random: &mut Random) -> String {
         }
         _ => {}
     }
-    let letter = random.of(&["f", "f", "f", "e", "g", "E", "G", "a", "A", "d", "i", "u", "x", "X", "o", "b", "B", "s", "p"]);
+    let letter =
+        random.of(&["f", "f", "f", "e", "g", "E", "G", "a", "A", "d", "i", "u", "x", "X", "o", "b", "B", "s", "p"]);
     directive += letter;
     values.push(number(random));
     let kind = match named {
@@ -259,7 +260,11 @@ fn read(random: &mut Random) -> String {
     }
     if random.one_in(12) {
         let unsigned = random.next() >> random.below(64);
-        text = format!("{}0x{unsigned:x}{}", random.of(&["", "-", "+"]), random.of(&["", "p4", ".8p1", "p-1070", ".", "_1"]));
+        text = format!(
+            "{}0x{unsigned:x}{}",
+            random.of(&["", "-", "+"]),
+            random.of(&["", "p4", ".8p1", "p-1070", ".", "_1"])
+        );
     }
     format!("{}\t\tt{text}", random.of(&["to_f", "Float"]))
 }
