@@ -69,7 +69,7 @@ pub fn write_float(value: f64, allow_nan: bool, out: &mut Vec<u8>) -> Result<(),
 }
 
 /// CRuby's `Float#to_s`: the fewest digits that are read back as the same float, with an exponent below 0.0001 and from
-/// 1,000,000,000,000,000 on.
+/// 1,000,000,000,000,000 on, unless there are digits behind the point.
 #[must_use]
 pub fn float_text(value: f64) -> String {
     if value.is_nan() {
@@ -79,13 +79,28 @@ pub fn float_text(value: f64) -> String {
         return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
     let magnitude = value.abs();
-    if value == 0.0 || (1e-4..1e15).contains(&magnitude) {
-        let text = value.to_string();
-        return if text.contains('.') { text } else { text + ".0" };
+    let (digits, exponent) = shortest(value);
+    // With 17 digits there is one behind the point.
+    let has_fraction = (1e15..1e16).contains(&magnitude) && digits.len() > 17 + usize::from(value < 0.0);
+    if value == 0.0 || (1e-4..1e15).contains(&magnitude) || has_fraction {
+        let places = digits.chars().filter(char::is_ascii_digit).count() - 1;
+        let behind = usize::try_from(i32::try_from(places).unwrap_or(0) - exponent).unwrap_or(0).max(1);
+        return format!("{value:.behind$}");
     }
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    let (sign, exponent) = if exponent < 0 { ('-', -exponent) } else { ('+', exponent) };
     let point = if digits.contains('.') { "" } else { ".0" };
-    format!("{digits}{point}e{sign}{exponent:0>2}")
+    format!("{digits}{point}e{sign}{exponent:02}")
+}
+
+/// The fewest digits and their exponent; between two that are equally near, the even one.
+fn shortest(value: f64) -> (String, i32) {
+    let parts = |text: String| {
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        (digits.to_owned(), exponent.parse().unwrap_or(0))
+    };
+    let text = format!("{value:e}");
+    let places = text.split('e').next().unwrap_or("").chars().filter(char::is_ascii_digit).count() - 1;
+    // Exactly rounded to as many digits: another one only where the shortest was the upper of two.
+    let even = format!("{value:.places$e}");
+    parts(if even != text && even.parse() == Ok(value) { even } else { text })
 }

@@ -3,8 +3,8 @@
 use super::raise;
 use crate::stdlib::json::float_text;
 use crate::stdlib::number::{
-    Arguments, Directive, FloatSum, FloatSyntax, FormatError, Half, Rounding, Whole, format, leading_float,
-    round_float, round_integer, round_to_whole, strict_float,
+    Arguments, Directive, FloatSum, FloatSyntax, FormatError, Half, Rounding, Whole, float_vanishes, format,
+    integer_vanishes, leading_float, round_float, round_integer, round_to_whole, strict_float,
 };
 use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
 
@@ -229,7 +229,11 @@ fn define_rounding(ruby: Ruby<'_>) -> Outcome<'_, ()> {
             if digits >= 0 {
                 return Ok(args.self_value());
             }
-            rounded_integer(ruby, i128::from(args.self_value().as_int().unwrap_or(0)), digits, rounding)
+            let value = args.self_value().as_int().unwrap_or(0);
+            if integer_vanishes(value, digits.unsigned_abs()) {
+                return ruby.int(0);
+            }
+            rounded_integer(ruby, i128::from(value), digits, rounding)
         })?;
     }
     for name in ["to_i", "to_int"] {
@@ -288,13 +292,19 @@ fn rounded_float<'r>(ruby: Ruby<'r>, value: f64, digits: i32, rounding: Rounding
     if digits == 0 || !value.is_finite() {
         return whole_number(ruby, round_to_whole(value, rounding));
     }
+    if float_vanishes(value, digits.unsigned_abs(), rounding) {
+        return ruby.int(0);
+    }
     // As CRuby: to a whole number first, then its digits.
     let first = match rounding {
         Rounding::Nearest(_) => Rounding::Truncate,
         other => other,
     };
     let whole = round_to_whole(value, first);
-    #[allow(clippy::cast_possible_truncation, reason = "beyond 128 bits it is out of range all the same")]
+    if whole.abs() > 1e38 {
+        return Err(raise("RangeError", "integer overflow in rounding"));
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "looked at above")]
     rounded_integer(ruby, whole as i128, digits, rounding)
 }
 
@@ -324,31 +334,48 @@ fn sum<'r>(ruby: Ruby<'r>, values: Value<'r>, start: Value<'r>) -> Outcome<'r> {
     let values = ruby.array_values(values)?;
     let mut rest = values.as_slice();
     let mut total = start;
-    if let Some(start) = start.as_int() {
+    if let Some(first) = as_float(start) {
         let integers = rest.iter().map_while(|value| value.as_int());
-        let (count, whole) =
-            integers.fold((0, i128::from(start)), |(count, sum), value| (count + 1, sum + i128::from(value)));
+        let count = integers.clone().count();
+        let whole =
+            integers.clone().fold(i128::from(start.as_int().unwrap_or(0)), |sum, value| sum + i128::from(value));
         rest = &rest[count..];
-        total = match i64::try_from(whole) {
-            Ok(whole) => ruby.int(whole)?,
+        let float_follows = rest.first().is_some_and(|value| value.kind() == Kind::Float);
+        if start.kind() == Kind::Integer && !float_follows {
+            let whole = i64::try_from(whole).map_err(|_| raise("RangeError", "integer overflow in addition"))?;
+            total = ruby.int(whole)?;
+        } else {
             #[allow(clippy::cast_precision_loss, reason = "an Integer that meets a Float becomes one")]
-            Err(_) if rest.first().is_some_and(|value| value.kind() == Kind::Float) => ruby.float(whole as f64)?,
-            Err(_) => return Err(raise("RangeError", "integer overflow in addition")),
-        };
-    }
-    if let Some(start) = as_float(total)
-        && (total.kind() == Kind::Float || rest.first().is_some_and(|value| value.kind() == Kind::Float))
-    {
-        let mut floats = FloatSum::new(start);
-        let numbers = rest.iter().map_while(|value| as_float(*value));
-        let count = numbers.map(|value| floats.add(value)).count();
-        rest = &rest[count..];
-        total = ruby.float(if rest.is_empty() { floats.total() } else { floats.partial() })?;
+            let begin = if start.kind() == Kind::Float { integers_onto(first, integers) } else { whole as f64 };
+            let mut floats = FloatSum::new(begin);
+            let count = rest.iter().map_while(|value| as_float(*value)).map(|value| floats.add(value)).count();
+            rest = &rest[count..];
+            total = ruby.float(if rest.is_empty() { floats.total() } else { floats.partial() })?;
+        }
     }
     for value in rest {
         total = ruby.send(total, "+", &[*value])?;
     }
     Ok(total)
+}
+
+/// Integers added to a float: as CRuby, exactly among themselves while they stay below 63 bits.
+#[allow(clippy::cast_precision_loss, reason = "an Integer that meets a Float becomes one")]
+fn integers_onto(mut sum: f64, integers: impl Iterator<Item = i64>) -> f64 {
+    const SMALL: std::ops::Range<i64> = -(1 << 62)..1 << 62;
+    let mut whole = 0_i64;
+    for value in integers {
+        if !SMALL.contains(&value) {
+            sum += value as f64;
+            continue;
+        }
+        whole += value;
+        if !SMALL.contains(&whole) {
+            sum += whole as f64;
+            whole = 0;
+        }
+    }
+    sum + whole as f64
 }
 
 #[allow(clippy::cast_precision_loss, reason = "an Integer that meets a Float becomes one")]

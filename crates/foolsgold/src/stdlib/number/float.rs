@@ -103,12 +103,19 @@ fn parts(magnitude: f64, precision: usize) -> Parts {
     let mut exponent = exponent.parse().unwrap_or(0);
     let mut digits = if half { even(all, precision) } else { all.to_owned() }.into_bytes();
     let (kept, rest) = all.split_at((precision + 2).min(all.len()));
-    let above = rest.starts_with('5') && rest.trim_end_matches('0') != "5";
+    // Whole numbers up to 10^15 go another way there, and keep them in the very middle, too.
+    let whole = magnitude.fract() == 0.0 && magnitude < 1e15;
+    let above = whole || (rest.starts_with('5') && rest.trim_end_matches('0') != "5");
     let keeps_zeros = half && above && precision > 0 && kept.ends_with('0');
     if digits.starts_with(b"10") {
         // 9.995 became 10.00.
         exponent += 1;
-        digits = even("1.00000000000000000000", precision).into_bytes();
+        digits.remove(1);
+        if precision > 0 {
+            digits.truncate(1);
+            digits.push(b'.');
+            fill(&mut digits, b'0', precision);
+        }
     }
     fill(&mut digits, b'0', precision - known);
     Parts { digits, exponent, keeps_zeros }

@@ -16,6 +16,6 @@ mod sum;
 pub use directive::Directive;
 pub use integer::Whole;
 pub use parse::{FloatSyntax, leading_float, strict_float};
-pub use round::{Half, Rounding, round_float, round_integer, round_to_whole};
+pub use round::{Half, Rounding, float_vanishes, integer_vanishes, round_float, round_integer, round_to_whole};
 pub use sprintf::{Arguments, FormatError, format};
 pub use sum::FloatSum;

@@ -13,11 +13,20 @@ pub enum FloatSyntax {
     Malformed,
 }
 
-/// The float at the start of a text, 0.0 if there is none. Underscores may stand between digits; hexadecimal is not read.
+/// The float at the start of a text, 0.0 if there is none. Underscores may stand between digits. Hexadecimal digits are read
+/// behind a sign only, as by CRuby.
 #[must_use]
 pub fn leading_float(text: &[u8]) -> f64 {
     let start = text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len());
-    let (digits, _) = decimal(&text[start..]);
+    let text = &text[start..];
+    if let [sign @ (b'-' | b'+'), b'0', b'x' | b'X', rest @ ..] = text {
+        return match hexadecimal(rest) {
+            Some((magnitude, _)) if *sign == b'-' => -magnitude,
+            Some((magnitude, _)) => magnitude,
+            None => 0.0,
+        };
+    }
+    let (digits, _) = decimal(text);
     digits.parse().unwrap_or(0.0)
 }
 
@@ -34,7 +43,10 @@ pub fn strict_float(text: &[u8]) -> Result<f64, FloatSyntax> {
     let text = &text[start..end];
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     if unsigned.len() > 2 && unsigned[0] == b'0' && unsigned[1].eq_ignore_ascii_case(&b'x') {
-        let magnitude = hexadecimal(&unsigned[2..]).ok_or(FloatSyntax::Malformed)?;
+        let (magnitude, read) = hexadecimal(&unsigned[2..]).ok_or(FloatSyntax::Malformed)?;
+        if read + 2 < unsigned.len() {
+            return Err(FloatSyntax::Malformed);
+        }
         return Ok(if text[0] == b'-' { -magnitude } else { magnitude });
     }
     let (digits, read) = decimal(text);
@@ -56,14 +68,15 @@ fn decimal(text: &[u8]) -> (String, usize) {
         out.push(char::from(*sign));
         at = 1;
     }
-    let whole = run(&text[at..], &mut out);
-    if whole == 0 {
+    let whole = run(&text[at..], &mut out, 10);
+    let bare_point = text.get(at) == Some(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit);
+    if whole == 0 && !bare_point {
         return (String::new(), 0);
     }
     at += whole;
     if text.get(at) == Some(&b'.') {
         let mut fraction = String::from(".");
-        let length = run(&text[at + 1..], &mut fraction);
+        let length = run(&text[at + 1..], &mut fraction, 10);
         if length > 0 {
             out += &fraction;
             at += 1 + length;
@@ -73,7 +86,7 @@ fn decimal(text: &[u8]) -> (String, usize) {
         let mut exponent = String::from("e");
         let sign = usize::from(matches!(text.get(at + 1), Some(b'-' | b'+')));
         exponent.extend(text[at + 1..][..sign].iter().map(|byte| char::from(*byte)));
-        let length = run(&text[at + 1 + sign..], &mut exponent);
+        let length = run(&text[at + 1 + sign..], &mut exponent, 10);
         if length > 0 {
             out += &exponent;
             at += 1 + sign + length;
@@ -83,36 +96,48 @@ fn decimal(text: &[u8]) -> (String, usize) {
 }
 
 /// Copies a run of digits; single underscores between two digits are left out. Gives the length of the run.
-fn run(text: &[u8], out: &mut String) -> usize {
+fn run(text: &[u8], out: &mut String, radix: u32) -> usize {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(|byte| char::from(*byte).is_digit(radix));
     let mut at = 0;
     loop {
         match text.get(at) {
-            Some(digit) if digit.is_ascii_digit() => out.push(char::from(*digit)),
-            Some(b'_')
-                if at > 0 && text[at - 1].is_ascii_digit() && text.get(at + 1).is_some_and(u8::is_ascii_digit) => {}
+            digit if is_digit(digit) => out.push(char::from(text[at])),
+            Some(b'_') if at > 0 && is_digit(text.get(at - 1)) && is_digit(text.get(at + 1)) => {}
             _ => return at,
         }
         at += 1;
     }
 }
 
-/// What follows `0x`: `1.8p3`.
-fn hexadecimal(text: &[u8]) -> Option<f64> {
-    let (digits, exponent) = match text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'p')) {
-        Some(at) => (&text[..at], std::str::from_utf8(&text[at + 1..]).ok()?.parse::<i32>().ok()?),
-        None => (text, 0),
-    };
-    let (whole, fraction) = match digits.iter().position(|byte| *byte == b'.') {
-        Some(at) => (&digits[..at], &digits[at + 1..]),
-        None => (digits, &digits[..0]),
-    };
-    if whole.is_empty() || (digits.len() > whole.len() && fraction.is_empty()) {
+/// What follows `0x` (`1.8p3`), and how many bytes of it are read. A point needs a digit behind it.
+fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
+    let (mut digits, mut fraction, mut exponent) = (String::new(), String::new(), String::new());
+    let mut at = run(text, &mut digits, 16);
+    if at == 0 {
         return None;
     }
-    let (mut value, mut scale) = (0_u64, i64::from(exponent));
-    for (place, byte) in whole.iter().chain(fraction).enumerate() {
-        let digit = char::from(*byte).to_digit(16)?;
-        let behind = place >= whole.len();
+    if text.get(at) == Some(&b'.') {
+        let length = run(&text[at + 1..], &mut fraction, 16);
+        if length == 0 {
+            return None;
+        }
+        at += 1 + length;
+    }
+    if text.get(at).is_some_and(|byte| byte.eq_ignore_ascii_case(&b'p')) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'-' | b'+')));
+        if text.get(at + 1) == Some(&b'-') {
+            exponent.push('-');
+        }
+        let length = run(&text[at + 1 + sign..], &mut exponent, 10);
+        if length == 0 {
+            return None;
+        }
+        at += 1 + sign + length;
+    }
+    let (mut value, mut scale) = (0_u64, exponent.parse().unwrap_or(0_i64).clamp(-100_000, 100_000));
+    for (place, digit) in digits.chars().chain(fraction.chars()).enumerate() {
+        let behind = place >= digits.len();
+        let digit = digit.to_digit(16).unwrap_or(0);
         if value >> 58 == 0 {
             value = value << 4 | u64::from(digit);
             scale -= if behind { 4 } else { 0 };
@@ -122,7 +147,7 @@ fn hexadecimal(text: &[u8]) -> Option<f64> {
             scale += if behind { 0 } else { 4 };
         }
     }
-    Some(scaled(value, scale))
+    Some((scaled(value, scale), at))
 }
 
 /// `value * 2^scale`, rounded once.

@@ -112,6 +112,27 @@ pub fn round_integer(value: i128, zeros: u32, rounding: Rounding) -> Option<i128
     Some(if up { above } else { below })
 }
 
+/// Whether CRuby takes so many zeros for more than a float without a fraction can have, and answers 0.
+#[must_use]
+pub fn float_vanishes(value: f64, zeros: u32, rounding: Rounding) -> bool {
+    let exponent = binary_exponent(value);
+    let below = matches!(rounding, Rounding::Nearest(_))
+        && is_below_digits(i32::try_from(zeros).map_or(i32::MIN, |zeros| -zeros), exponent);
+    below || bits_vanish(exponent.max(0).unsigned_abs(), zeros)
+}
+
+/// The same of an Integer.
+#[must_use]
+pub fn integer_vanishes(value: i64, zeros: u32) -> bool {
+    bits_vanish(u64::BITS - value.unsigned_abs().leading_zeros(), zeros)
+}
+
+/// By the number of bytes, of which small Integers have eight. It is so for `floor` and `ceil`, too.
+fn bits_vanish(bits: u32, zeros: u32) -> bool {
+    let bytes = if bits <= 62 { 8 } else { bits.div_ceil(8) };
+    0.415_241 * f64::from(zeros) - 0.125 > f64::from(bytes)
+}
+
 /// `e` where the value is between 2^(e-1) and 2^e.
 fn binary_exponent(value: f64) -> i32 {
     const FRACTION_BITS: u32 = 52;
