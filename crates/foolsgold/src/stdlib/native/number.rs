@@ -302,6 +302,16 @@ fn rounded_float<'r>(ruby: Ruby<'r>, value: f64, digits: i32, rounding: Rounding
     };
     let whole = round_to_whole(value, first);
     if whole.abs() > 1e38 {
+        let unit = 10_f64.powi(digits.saturating_neg());
+        let to_zero = match rounding {
+            Rounding::Nearest(_) => whole.abs() < unit * 0.49,
+            Rounding::Floor => whole > 0.0 && whole < unit,
+            Rounding::Ceil => whole < 0.0 && -whole < unit,
+            Rounding::Truncate => whole.abs() < unit,
+        };
+        if to_zero {
+            return ruby.int(0);
+        }
         return Err(raise("RangeError", "integer overflow in rounding"));
     }
     #[allow(clippy::cast_possible_truncation, reason = "looked at above")]
