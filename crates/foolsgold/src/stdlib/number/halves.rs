@@ -53,8 +53,9 @@ pub fn is_half(magnitude: f64, digits: Digits) -> bool {
 fn decimal_exponent(magnitude: f64) -> (i32, bool) {
     let (significand, exponent) = super::float::normalized(magnitude);
     let mantissa = f64::from_bits(significand & ((1 << 52) - 1) | 1.0_f64.to_bits());
-    let estimate =
-        (mantissa - 1.5) * 0.289_529_654_602_168 + 0.176_091_259_055_8 + f64::from(exponent) * 0.301_029_995_663_981;
+    let estimate = (mantissa - 1.5) * 0.289_529_654_602_168
+        + 0.176_091_259_055_8
+        + f64::from(exponent) * std::f64::consts::LOG10_2;
     #[allow(clippy::cast_possible_truncation, reason = "below 400")]
     let exponent = estimate.floor() as i32;
     if !(0..=22).contains(&exponent) {
@@ -69,7 +70,7 @@ fn scaled(magnitude: f64, exponent: i32) -> (f64, f64) {
     let (mut value, mut errors) = (magnitude, 2.0);
     let places = exponent.unsigned_abs();
     let small = power(i32::try_from(places % 16).unwrap_or(0));
-    let large = SQUARES.iter().enumerate().filter(|(bit, _)| places / 16 >> bit & 1 == 1);
+    let large = SQUARES.iter().enumerate().filter(|(bit, _)| (places / 16) >> bit & 1 == 1);
     if exponent > 0 {
         let mut divisor = small;
         for (bit, square) in large {

@@ -214,10 +214,10 @@ fn exactly(value: f64, digits: i32, half: Half) -> f64 {
 #[allow(clippy::cast_precision_loss, reason = "CRuby divides floats, too")]
 fn fraction(mut units: u128, places: u32) -> Option<(f64, f64)> {
     let (mut twos, mut fives) = (places, places);
-    while twos > 0 && units > 0 && units % 2 == 0 {
+    while twos > 0 && units > 0 && units.is_multiple_of(2) {
         (units, twos) = (units / 2, twos - 1);
     }
-    while fives > 0 && units > 0 && units % 5 == 0 {
+    while fives > 0 && units > 0 && units.is_multiple_of(5) {
         (units, fives) = (units / 5, fives - 1);
     }
     let denominator = 2_u128.checked_pow(twos)?.checked_mul(5_u128.checked_pow(fives)?)?;
