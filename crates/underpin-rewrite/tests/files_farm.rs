@@ -12,6 +12,7 @@ fn farm(directory: &Path, links: &[(&str, &str)]) -> Farm {
     Farm {
         directory: directory.to_str().unwrap().into(),
         users: vec!["/bin/prog".into()],
+        relative: false,
         links: links.iter().map(link).collect(),
     }
 }

@@ -12,8 +12,8 @@ use underpin_bench::{
 };
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
-use underpin_resolve::Environment;
-use underpin_rewrite::plan::BindPlan;
+use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
+use underpin_rewrite::plan::{BindPlan, CallSum, ProgramPlan};
 
 /// Runs of each, where they are short.
 const RUNS: u32 = 20;
@@ -35,7 +35,10 @@ impl Gain {
     pub fn predict(program: &Path, environment: &Environment) -> Option<Gain> {
         let plan = Binding::of(program, environment).plan;
         let program = plan.programs.first()?;
-        let (before, after) = (program.before, program.after?);
+        // What is bound is compared as it is, not as its original was.
+        let bound = plan.objects.iter().any(|object| object.bound_before);
+        let before = if bound { calls(program, environment)? } else { program.before };
+        let after = program.after?;
         let holds = program.differences.is_empty() && before.modelled && after.modelled;
         let total = |calls, failed| CallsTotal { calls, errors: failed };
         let predicted = BindingGain {
@@ -99,4 +102,11 @@ impl Gain {
         });
         Ok(BindingGain { measured, ..self.predicted })
     }
+}
+
+/// The loader's calls of a program as it stands.
+fn calls(program: &ProgramPlan, environment: &Environment) -> Option<CallSum> {
+    let root = HostRoot::new();
+    let closure = Resolver::new(&root, environment.clone()).resolve(program.path.as_ref(), Depth::Load).ok()?;
+    Some(CallSum::of(&closure))
 }

@@ -176,6 +176,31 @@ pub struct BindProgram {
     pub before: CallsTotal,
     /// Predicted calls of the loader after; null where that could not be predicted.
     pub after: Option<CallsTotal>,
+    /// What it costs to look for a name that is opened while the program runs.
+    pub late: LateNames,
+    /// Names that are not bound and are searched for at each start.
+    pub searched: Vec<SearchedName>,
+}
+
+/// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv) and stands in none of the
+/// directories: the dearest of all objects that may ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LateNames {
+    /// Objects that import dlopen, the program first.
+    pub opened_by: Vec<Raw>,
+    /// Directories of DT_RPATH and DT_RUNPATH that are gone through before.
+    pub directories_before: usize,
+    /// Those after.
+    pub directories_after: usize,
+}
+
+/// A name that is searched for at each start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SearchedName {
+    /// The name.
+    pub name: Raw,
+    /// Paths tried in vain after the binding.
+    pub lookups: u64,
 }
 
 /// Calls and how many of them fail.
@@ -220,6 +245,10 @@ impl BindTotals {
                 BindOutcome::Refused => &mut totals.refused,
                 BindOutcome::Failed => &mut totals.failed,
             } += 1;
+            if matches!(file.outcome, BindOutcome::Refused | BindOutcome::Failed) {
+                totals.names_left += file.names.len();
+                continue;
+            }
             let left = file.names.iter().filter(|name| name.becomes.is_none()).count();
             totals.names_left += left;
             totals.names_bound += file.names.len() - left;
@@ -269,16 +298,17 @@ impl Document for UnbindDocument {
 }
 
 impl UnbindDocument {
-    /// What came of each file.
+    /// What came of each file; those that cannot be put back stand with their reason.
     #[must_use]
-    pub fn new(summary: &Summary) -> UnbindDocument {
-        UnbindDocument::of(false, summary.results.iter().map(BindFile::from).collect())
+    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)]) -> UnbindDocument {
+        let done = summary.results.iter().map(BindFile::from);
+        UnbindDocument::of(false, done.chain(hopeless.iter().map(bind_from::planned_unbind)).collect())
     }
 
-    /// The bound files, none of which was touched.
+    /// The bound files, none of which was touched, and why one cannot be put back.
     #[must_use]
-    pub fn planned(paths: &[PathBuf]) -> UnbindDocument {
-        UnbindDocument::of(true, paths.iter().map(|path| bind_from::planned_unbind(path)).collect())
+    pub fn planned(files: &[(PathBuf, Result<(), String>)]) -> UnbindDocument {
+        UnbindDocument::of(true, files.iter().map(bind_from::planned_unbind).collect())
     }
 
     fn of(dry_run: bool, mut files: Vec<BindFile>) -> UnbindDocument {

@@ -1,16 +1,17 @@
 //! From a plan of bindings, and what came of it, to the document.
 
 use super::bind::{
-    BindFile, BindName, BindOutcome, BindProgram, CallsTotal, CostRecord, FarmRecord, PlaceName, PlacedRecord, Shape,
+    BindFile, BindName, BindOutcome, BindProgram, CallsTotal, CostRecord, FarmRecord, LateNames, PlaceName,
+    PlacedRecord, SearchedName, Shape,
 };
 use crate::bytes::Raw;
 use bstr::BString;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use underpin_rewrite::files::{ObjectResult, Outcome, Summary};
 use underpin_rewrite::plan::{
-    self, BindPlan, CallSum, Decision, EdgePlan, Farm, ObjectPlan, ProgramPlan, RefusedObject,
+    self, BindPlan, CallSum, Decision, EdgePlan, Farm, LeftName, ObjectPlan, ProgramPlan, RefusedObject,
 };
 use underpin_rewrite::{LoadCost, PlacedString, SearchPathEdit, Strategy};
 
@@ -31,9 +32,13 @@ pub(super) fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile>
     files
 }
 
-/// A bound file that was not touched.
-pub(super) fn planned_unbind(path: &Path) -> BindFile {
-    empty(path.as_os_str().as_bytes().into(), BindOutcome::Unbound, None)
+/// A bound file that was not touched, and why it cannot be.
+pub(super) fn planned_unbind((path, outlook): &(PathBuf, Result<(), String>)) -> BindFile {
+    let (outcome, reason) = match outlook {
+        Ok(()) => (BindOutcome::Unbound, None),
+        Err(reason) => (BindOutcome::Refused, Some(reason.clone())),
+    };
+    empty(path.as_os_str().as_bytes().into(), outcome, reason)
 }
 
 fn empty(path: BString, outcome: BindOutcome, reason: Option<String>) -> BindFile {
@@ -171,7 +176,19 @@ impl From<&ProgramPlan> for BindProgram {
             path: Raw::from(&program.path),
             before: CallsTotal::from(&program.before),
             after: program.after.as_ref().map(CallsTotal::from),
+            late: LateNames {
+                opened_by: program.late.opened_by.iter().map(Raw::from).collect(),
+                directories_before: program.late.before,
+                directories_after: program.late.after,
+            },
+            searched: program.left.iter().map(SearchedName::from).collect(),
         }
+    }
+}
+
+impl From<&LeftName> for SearchedName {
+    fn from(left: &LeftName) -> SearchedName {
+        SearchedName { name: Raw::from(&left.name), lookups: left.lookups }
     }
 }
 

@@ -26,8 +26,17 @@ impl Document for VerifyDocument {
 pub struct VerifyFile {
     /// The file.
     pub path: Raw,
+    /// What is to be said of it, in a word.
+    pub state: VerifyState,
     /// Whether it carries a binding of its own.
     pub bound: bool,
+    /// Why its original cannot be restored, a sentence; absent if it can be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_undoable: Option<String>,
+    /// Libraries that it names by absolute path without a record of a binding: whether they are those that were bound
+    /// cannot be told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded: Vec<Raw>,
     /// Objects that it loads, itself left out.
     pub objects: usize,
     /// How far the real loader was asked.
@@ -59,21 +68,70 @@ pub enum LoaderAsked {
     ModelOnly,
 }
 
+/// What is to be said of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyState {
+    /// It carries no binding of its own, and what it loads is bound rightly or not bound.
+    NotBound,
+    /// It loads what its original loads.
+    LoadsTheSame,
+    /// It loads what it was bound to, and its original cannot be restored any more.
+    LoadsTheSameCannotBeUndone,
+    /// A bound name, or the folder in which late names are searched, leads to something else than when it was bound.
+    Stale,
+    /// It loads something else than its original.
+    Differs,
+    /// It is bound and carries no record: nothing can be told.
+    BoundWithoutRecord,
+}
+
+impl VerifyState {
+    /// In words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            VerifyState::NotBound => "not bound",
+            VerifyState::LoadsTheSame => "loads the same",
+            VerifyState::LoadsTheSameCannotBeUndone => "loads the same; cannot be undone",
+            VerifyState::Stale => "stale",
+            VerifyState::Differs => "differs",
+            VerifyState::BoundWithoutRecord => "bound, without a record",
+        }
+    }
+}
+
 impl VerifyFile {
+    /// The state that follows from the rest.
+    fn state(&self) -> VerifyState {
+        let compared = self.comparison.as_ref().is_none_or(|comparison| comparison.equal);
+        if !self.differences.is_empty() || self.loader == LoaderAsked::Differs || !compared {
+            VerifyState::Differs
+        } else if !self.unrecorded.is_empty() {
+            VerifyState::BoundWithoutRecord
+        } else if !self.stale.is_empty() {
+            VerifyState::Stale
+        } else if self.not_undoable.is_some() {
+            VerifyState::LoadsTheSameCannotBeUndone
+        } else if self.bound {
+            VerifyState::LoadsTheSame
+        } else {
+            VerifyState::NotBound
+        }
+    }
+
     /// Whether it is equal and nothing of it is stale.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.differences.is_empty()
-            && self.stale.is_empty()
-            && self.loader != LoaderAsked::Differs
-            && self.comparison.as_ref().is_none_or(|comparison| comparison.equal)
+        !matches!(self.state(), VerifyState::Stale | VerifyState::Differs | VerifyState::BoundWithoutRecord)
     }
 }
 
 impl VerifyDocument {
     /// Puts the parts together.
     #[must_use]
-    pub fn new(files: Vec<VerifyFile>) -> VerifyDocument {
+    pub fn new(mut files: Vec<VerifyFile>) -> VerifyDocument {
+        files.iter_mut().for_each(|file| file.state = file.state());
         let holds = files.iter().all(VerifyFile::holds);
         VerifyDocument { schema: SchemaTag::new(), files, holds }
     }

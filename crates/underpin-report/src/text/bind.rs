@@ -26,7 +26,8 @@ pub fn bind(document: &BindDocument, view: &View) -> Text {
         row(&mut text, "cost", cost_spans(&totals.cost), view);
     }
     programs(&mut text, &document.programs, view);
-    left_alone(&mut text, &document.files, view);
+    late_names(&mut text, &document.programs, view);
+    left_alone(&mut text, document, view);
     troubles(&mut text, &document.files, view);
     if view.verbosity > 0 {
         document.files.iter().for_each(|file| one_file(&mut text, file, view));
@@ -181,10 +182,48 @@ fn programs(text: &mut Text, programs: &[BindProgram], view: &View) {
     }
 }
 
-/// Names that stay as they are, by reason, the most frequent first.
-fn left_alone(text: &mut Text, files: &[BindFile], view: &View) {
+/// What is still searched for when a program opens a library while it runs: the program for which it costs most.
+fn late_names(text: &mut Text, programs: &[BindProgram], view: &View) {
+    let worst = programs.iter().max_by_key(|program| (program.late.directories_after, program.late.directories_before));
+    let Some(program) = worst.filter(|program| program.late.directories_before > 0) else { return };
+    let late = &program.late;
+    let who = match late.opened_by.as_slice() {
+        [] => "nothing in it imports dlopen, but the C library opens modules (NSS, gconv)".to_owned(),
+        [one] => format!("{one} imports dlopen"),
+        [one, rest @ ..] => {
+            format!("{one} imports dlopen, and so do {}", count(rest.len(), "other file", "other files"))
+        }
+    };
+    let folders = |number| count(number, "directory", "directories");
+    let after = if late.directories_after == late.directories_before {
+        "still".to_owned()
+    } else {
+        format!("{}, after", thousands(late.directories_before as u64))
+    };
+    let words = format!(
+        "{}: a name that is opened while it runs is searched in at most {after} {} ({who})",
+        program.path,
+        folders(late.directories_after)
+    );
+    text.heading("Names opened later");
+    text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, words)], view.usable()));
+}
+
+/// Paths that one start still tries in vain, by name: the program for which they are most.
+fn searched(document: &BindDocument) -> BTreeMap<String, u64> {
+    let mut names: BTreeMap<String, u64> = BTreeMap::new();
+    for searched in document.programs.iter().flat_map(|program| &program.searched) {
+        let most = names.entry(searched.name.to_string()).or_default();
+        *most = searched.lookups.max(*most);
+    }
+    names
+}
+
+/// Names that stay as they are, by reason: those that cost most first, then the most frequent.
+fn left_alone(text: &mut Text, document: &BindDocument, view: &View) {
+    let searched = searched(document);
     let mut reasons: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
-    for name in files.iter().flat_map(|file| &file.names) {
+    for name in document.files.iter().flat_map(|file| &file.names) {
         if let Some(reason) = &name.left_alone {
             *reasons.entry(reason).or_default().entry(name.name.to_string()).or_default() += 1;
         }
@@ -194,7 +233,8 @@ fn left_alone(text: &mut Text, files: &[BindFile], view: &View) {
     }
     text.heading("Left alone");
     let mut reasons: Vec<(&str, BTreeMap<String, usize>)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.values().sum::<usize>()));
+    let price = |names: &BTreeMap<String, usize>| -> u64 { names.keys().filter_map(|name| searched.get(name)).sum() };
+    reasons.sort_by_key(|(_, names)| std::cmp::Reverse((price(names), names.values().sum::<usize>())));
     let shown = if view.verbosity > 0 { reasons.len() } else { NAMED };
     for (reason, names) in reasons.iter().take(shown) {
         let listed: Vec<&str> = names.keys().take(4).map(String::as_str).collect();
@@ -203,6 +243,7 @@ fn left_alone(text: &mut Text, files: &[BindFile], view: &View) {
         let spans = [
             Span::new(Role::Name, format!("{}{more}", listed.join(", "))),
             Span::new(Role::Plain, format!(": {reason}")),
+            Span::new(Role::Warn, stays(price(names))),
         ];
         let figure = format!("  {:>5}  ", thousands(names.values().sum::<usize>() as u64));
         text.append(wrap(Line::new().with(Role::Number, figure), &spans, view.usable()));
@@ -210,6 +251,15 @@ fn left_alone(text: &mut Text, files: &[BindFile], view: &View) {
     if reasons.len() > shown {
         let rest = count(reasons.len() - shown, "reason", "reasons");
         text.push(Line::new().with(Role::Dim, format!("  … and {rest} more (-v)")));
+    }
+}
+
+/// What a reason costs each start.
+fn stays(lookups: u64) -> String {
+    match lookups {
+        0 => String::new(),
+        1 => " (1 lookup stays)".to_owned(),
+        _ => format!(" ({} lookups stay)", thousands(lookups)),
     }
 }
 

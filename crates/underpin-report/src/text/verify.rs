@@ -1,7 +1,7 @@
 //! The screen of `underpin verify`: what holds, and each thing that does not.
 
 use super::calls_comparison;
-use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile};
+use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifyState};
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::count;
@@ -19,7 +19,10 @@ pub fn verify(document: &VerifyDocument, view: &View) -> Text {
         Line::new().with(Role::Bad, format!("Does not hold: {broken} of {files}"))
     });
     summary(&mut text, document, view);
-    for file in document.files.iter().filter(|file| view.verbosity > 0 || !file.holds() || file.comparison.is_some()) {
+    let shown = |file: &&VerifyFile| {
+        view.verbosity > 0 || !file.holds() || file.comparison.is_some() || file.not_undoable.is_some()
+    };
+    for file in document.files.iter().filter(shown) {
         one_file(&mut text, file, view);
     }
     text
@@ -35,6 +38,17 @@ fn summary(text: &mut Text, document: &VerifyDocument, view: &View) {
     row("loader", format!("asked for {asked} of {}", count(document.files.len(), "file", "files")));
     let stale: usize = document.files.iter().map(|file| file.stale.len()).sum();
     row("stale", count(stale, "name", "names"));
+    let without = document.files.iter().filter(|file| !file.unrecorded.is_empty()).count();
+    if without > 0 {
+        row(
+            "record",
+            format!("none in {}, so nothing can be told of them", count(without, "bound file", "bound files")),
+        );
+    }
+    let lost = document.files.iter().filter(|file| file.not_undoable.is_some()).count();
+    if lost > 0 {
+        row("undo", format!("{} cannot be put back", count(lost, "file", "files")));
+    }
     let symbols: usize = document.files.iter().filter_map(|file| file.symbols).sum();
     if symbols > 0 {
         row("symbols", format!("{} served by the same object", count(symbols, "binding", "bindings")));
@@ -47,6 +61,22 @@ fn one_file(text: &mut Text, file: &VerifyFile, view: &View) {
         text.append(wrap(Line::new().plain("  "), &[Span::new(role, words)], view.usable()));
     };
     file.differences.iter().for_each(|words| row(Role::Bad, words));
+    if !file.unrecorded.is_empty() {
+        let names: Vec<String> = file.unrecorded.iter().take(4).map(ToString::to_string).collect();
+        let more = file.unrecorded.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        row(
+            Role::Bad,
+            &format!(
+                "it names {}{more} by absolute path and carries no record: another tool bound it or removed the record, \
+                 so a stale name cannot be noticed; take the file from its package or build and bind it again",
+                names.join(", ")
+            ),
+        );
+    }
+    if let Some(reason) = &file.not_undoable {
+        row(Role::Warn, &format!("{}: {reason}", VerifyState::LoadsTheSameCannotBeUndone.words()));
+    }
     file.stale.iter().for_each(|words| row(Role::Warn, words));
     let objects = count(file.objects, "object", "objects");
     match (file.loader, &file.not_asked) {

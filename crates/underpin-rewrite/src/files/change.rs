@@ -111,7 +111,8 @@ fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError
     let unusable = |reason: String| ReplaceError::Bytes { path: target.path().into(), reason };
     let is_bound = record(old).map_err(|error| unusable(error.to_string()))?.is_some();
     let original = match is_bound {
-        true => undo(old).map_err(|error| unusable(error.to_string()))?,
+        true => undo(old)
+            .map_err(|error| ReplaceError::NotUndoable { path: target.path().into(), reason: error.to_string() })?,
         false => old.to_vec(),
     };
     let bytes = match &job.task {

@@ -105,6 +105,22 @@ pub enum ReplaceError {
         /// Bytes of the new file.
         size: u64,
     },
+    /// The folder of links in which it would search cannot be made.
+    #[error("{}: its folder of links cannot be made: {reason}", path.display())]
+    Farm {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another tool changed it after it was bound: its record no longer leads to the original.
+    #[error("{}: {reason}", path.display())]
+    NotUndoable {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The bytes cannot be rewritten, or the record in them cannot be undone.
     #[error("{}: {reason}", path.display())]
     Bytes {
@@ -148,6 +164,8 @@ impl ReplaceError {
                 | ReplaceError::AttributeNotKept { .. }
                 | ReplaceError::HardLinks { .. }
                 | ReplaceError::OwnFile { .. }
+                | ReplaceError::NotUndoable { .. }
+                | ReplaceError::Farm { .. }
         )
     }
 

@@ -6,11 +6,16 @@
 //! `.underpin-farm.json` in it says that it is one, and for whom.
 
 use super::temporary::TemporaryDirectory;
-use crate::plan::Farm;
-use std::fs;
+use crate::plan::{FARMS, Farm};
+use bstr::ByteSlice;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use underpin_elf::{Elf, FileSource};
 
 /// The file by which a farm is known; it holds the [`Farm`].
 pub(super) const MARKER: &str = ".underpin-farm.json";
@@ -63,6 +68,7 @@ pub enum FarmError {
 pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
     let directory = PathBuf::from(&farm.directory);
     let failed = |step| failure(&directory, step);
+    let mut all = farm.clone();
     let there = match fs::symlink_metadata(&directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(failed("looking at its place")(error)),
@@ -71,7 +77,8 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
     if there {
         match farm_at(&directory).filter(|old| holds_just(&directory, old)) {
             None => return Err(FarmError::InTheWay { directory }),
-            Some(old) if old == *farm => return Ok(FarmMade::Already),
+            Some(old) if old.serves(farm) => return Ok(FarmMade::Already),
+            Some(old) if old.links == farm.links => all.users.extend(old.users),
             Some(_) => {}
         }
     }
@@ -85,7 +92,9 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
         }
         symlink(&link.target, made.path().join(&link.name)).map_err(failed("making a link"))?;
     }
-    let text = serde_json::to_vec_pretty(farm).map_err(io::Error::from).map_err(failed("writing its description"))?;
+    all.users.sort();
+    all.users.dedup();
+    let text = serde_json::to_vec_pretty(&all).map_err(io::Error::from).map_err(failed("writing its description"))?;
     fs::write(made.path().join(MARKER), text).map_err(failed("writing its description"))?;
     made.sync().map_err(failed("writing it to disk"))?;
     if there {
@@ -125,8 +134,51 @@ pub fn farm_at(directory: &Path) -> Option<Farm> {
     serde_json::from_slice(&fs::read(directory.join(MARKER)).ok()?).ok()
 }
 
+/// Farms in which these files search.
+#[must_use]
+pub fn farms_of(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    files.iter().flat_map(|file| search_path(file)).filter(|folder| farm_at(folder).is_some()).collect()
+}
+
+/// Removes those of these farms in which no file searches any more: a farm goes with its last user.
+///
+/// # Errors
+/// Those that cannot be removed, each with its reason.
+pub fn remove_unused(farms: &BTreeSet<PathBuf>) -> Vec<FarmError> {
+    let is_used = |folder: &PathBuf| {
+        let users = farm_at(folder).map(|farm| farm.users).unwrap_or_default();
+        users.iter().any(|user| search_path(&folder.join(user)).iter().any(|searched| same_place(searched, folder)))
+    };
+    let remove = |folder: &&PathBuf| {
+        let removed = remove_farm(folder);
+        // What holds the farms of a tree goes with the last of them.
+        if let Some(above) = folder.parent().filter(|above| above.file_name() == Some(FARMS.as_ref())) {
+            let _ = fs::remove_dir(above);
+        }
+        removed.err()
+    };
+    farms.iter().filter(|folder| !is_used(folder)).filter_map(|folder| remove(&folder)).collect()
+}
+
+fn same_place(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The directories of a file's own search path, `$ORIGIN` expanded.
+pub(super) fn search_path(file: &Path) -> Vec<PathBuf> {
+    let elf = File::open(file).ok().and_then(|file| Elf::read(&FileSource::new(file).ok()?).ok());
+    let Some(dynamic) = elf.and_then(|elf| elf.dynamic) else { return Vec::new() };
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let origin = real.parent().unwrap_or(Path::new("/")).as_os_str().as_bytes();
+    let lists = [dynamic.rpath, dynamic.runpath].into_iter().flatten();
+    let entries = lists.flat_map(|list| {
+        list.split(|&byte| byte == b':').map(|entry| entry.replace("$ORIGIN", origin)).collect::<Vec<_>>()
+    });
+    entries.map(|entry| PathBuf::from(OsStr::from_bytes(&entry))).collect()
+}
+
 /// Whether a directory holds the links of a farm, its description and nothing else.
-fn holds_just(directory: &Path, farm: &Farm) -> bool {
+pub(super) fn holds_just(directory: &Path, farm: &Farm) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     let mut names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
     names.retain(|name| name != MARKER);

@@ -23,12 +23,12 @@ mod verify;
 
 pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
-pub use farm::{FarmError, FarmMade, farm_at, make_farm, remove_farm};
+pub use farm::{FarmError, FarmMade, farm_at, farms_of, make_farm, remove_farm, remove_unused};
 pub use identity::FileIdentity;
 pub use job::{Job, Jobs, ObjectResult, Outcome, Progress, Silent, Step, Summary, Task};
 pub use judge::{Bindings, Judge, JudgedObject, Judgement, NotAsked, Opinion, TIME_LIMIT};
 pub use keep::{HardLinks, Keep, Replaced, Times};
 pub use leftovers::{Leftovers, clean};
 pub use replace::{Target, replace};
-pub use status::{StaleReason, Status, status, status_all};
+pub use status::{StaleReason, Status, has_moved, place_of, stale_at, status, status_all, undoable};
 pub use verify::{BoundName, Expectation, Verified, verify_rewritten};

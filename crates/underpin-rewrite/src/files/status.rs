@@ -1,14 +1,17 @@
 //! What stands at a path: bound, not bound, or bound to something that is not there any more.
 
-use crate::bytes::{BoundObject, Record, record_of};
+use super::farm::{farm_at, holds_just, search_path};
+use crate::bytes::{BoundObject, Record, record_of, undo};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use underpin_elf::{Elf, FileSource, Notes, Source};
+use underpin_elf::{Dynamic, Elf, FileSource, Notes, Source};
 
 /// The state of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,9 @@ pub enum Status {
     Bound(Box<Record>),
     /// Bound, and something has changed since.
     Stale(Box<Record>, Vec<StaleReason>),
+    /// It names libraries by absolute paths, as a bound file does, and carries no record: another tool bound it, or the
+    /// record was removed. Whether it is stale cannot be told.
+    Unrecorded(Vec<PathBuf>),
     /// It carries a record that cannot be used.
     Damaged(String),
     /// No ELF file, or not readable.
@@ -68,6 +74,7 @@ struct Build {
     id: Option<String>,
     /// Bytes; of a bound object also those of its original.
     sizes: Vec<u64>,
+    has_soname: bool,
 }
 
 /// Objects that were looked at already: one library is bound by many files.
@@ -87,28 +94,78 @@ pub fn status_all(paths: &[PathBuf]) -> Vec<(PathBuf, Status)> {
     paths.par_iter().map(|path| (path.clone(), builds.status(path))).collect()
 }
 
+/// Where a bound object is to be found from the file that names it: `$ORIGIN` is that file's directory.
+#[must_use]
+pub fn place_of(bound: &BoundObject, file: &Path) -> PathBuf {
+    let directory = || fs::canonicalize(file).ok().and_then(|real| Some(real.parent()?.to_path_buf()));
+    match bound.path.strip_prefix("$ORIGIN/") {
+        Some(rest) => directory().unwrap_or_default().join(rest),
+        None => PathBuf::from(&bound.path),
+    }
+}
+
+/// Whether what stands at a path is another build than the one that was bound.
+#[must_use]
+pub fn stale_at(bound: &BoundObject, path: &Path) -> Option<StaleReason> {
+    Builds::default().stale(bound, path)
+}
+
+/// Whether the original of a bound file can be restored, byte for byte; the reason if it cannot.
+///
+/// # Errors
+/// What [`undo`] or read(2) says.
+pub fn undoable(path: &Path) -> Result<(), String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    undo(&bytes).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Whether a bound file stands elsewhere than where it was bound, so that its original can no longer be resolved: its
+/// folder of links was made in another place, or its links have become files (`cp -rL`).
+#[must_use]
+pub fn has_moved(path: &Path) -> bool {
+    let moved = |folder: &PathBuf| {
+        let Some(farm) = farm_at(folder).filter(|farm| farm.relative) else { return false };
+        let here = fs::canonicalize(folder).ok();
+        here.as_deref() != Some(Path::new(&farm.directory)) || !holds_just(folder, &farm)
+    };
+    search_path(path).iter().any(moved)
+}
+
 impl Builds {
     fn status(&self, path: &Path) -> Status {
         let source = match open(path) {
             Ok(source) => source,
             Err(error) => return Status::Unreadable(error.to_string()),
         };
-        if let Err(error) = Elf::read(&source) {
-            return Status::Unreadable(error.to_string());
-        }
+        let elf = match Elf::read(&source) {
+            Ok(elf) => elf,
+            Err(error) => return Status::Unreadable(error.to_string()),
+        };
         match record_of(&source) {
-            Ok(None) => Status::Unbound,
+            Ok(None) => {
+                let names = elf.dynamic.map(|dynamic| self.bound_names(&dynamic)).unwrap_or_default();
+                if names.is_empty() { Status::Unbound } else { Status::Unrecorded(names) }
+            }
             Err(error) => Status::Damaged(error.to_string()),
             Ok(Some(record)) => {
-                let reasons: Vec<StaleReason> = record.bound.iter().filter_map(|bound| self.stale(bound)).collect();
+                let stale = |bound: &BoundObject| self.stale(bound, &place_of(bound, path));
+                let reasons: Vec<StaleReason> = record.bound.iter().filter_map(stale).collect();
                 let record = Box::new(record);
                 if reasons.is_empty() { Status::Bound(record) } else { Status::Stale(record, reasons) }
             }
         }
     }
 
-    fn stale(&self, bound: &BoundObject) -> Option<StaleReason> {
-        let (name, path) = (bound.name.clone(), PathBuf::from(&bound.path));
+    /// Absolute names in DT_NEEDED that no linker wrote: it takes an object's soname if there is one, and the path only
+    /// of an object without.
+    fn bound_names(&self, dynamic: &Dynamic) -> Vec<PathBuf> {
+        let absolute = dynamic.needed.iter().filter(|name| name.starts_with(b"/"));
+        let paths = absolute.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+        paths.filter(|path| self.build(path).is_none_or(|build| build.has_soname)).collect()
+    }
+
+    fn stale(&self, bound: &BoundObject, path: &Path) -> Option<StaleReason> {
+        let (name, path) = (bound.name.clone(), path.to_path_buf());
         let Some(build) = self.build(&path) else { return Some(StaleReason::Gone { name, path }) };
         match &bound.build_id {
             Some(then) if build.id.as_ref() == Some(then) => None,
@@ -137,11 +194,14 @@ impl Builds {
 
 impl Build {
     fn read(source: &FileSource) -> Build {
-        let notes = Elf::read(source).and_then(|elf| Notes::read(source, &elf)).ok();
+        let elf = Elf::read(source).ok();
+        let notes = elf.as_ref().and_then(|elf| Notes::read(source, elf).ok());
+        let has_soname = elf.and_then(|elf| elf.dynamic).is_some_and(|dynamic| dynamic.soname.is_some());
         let original = record_of(source).ok().flatten().map(|record| record.original_size);
         Build {
             id: notes.and_then(|notes| notes.build_id).map(|id| id.to_string()),
             sizes: [source.len()].into_iter().chain(original).collect(),
+            has_soname,
         }
     }
 }

@@ -4,7 +4,9 @@ use super::ballot::left;
 use super::decide::{Verdicts, leave_to_strangers};
 use super::decision::{Decision, LeftAlone};
 use super::facts::{Catalogue, file_name};
-use super::model::{BindPlan, CallSum, Difference, Farm, ObjectPlan, RefusedBecause, RefusedObject};
+use super::late::{LeftName, left as left_names};
+use super::links::Farm;
+use super::model::{BindPlan, CallSum, Difference, ObjectPlan, RefusedBecause, RefusedObject};
 use super::originals::LIMIT;
 use super::outline::Outline;
 use super::view::View;
@@ -21,6 +23,7 @@ use underpin_resolve::{Depth, Environment, FileId, OverlayRoot, Resolver, Root};
 pub(super) struct After {
     pub calls: CallSum,
     pub differences: Vec<Difference>,
+    pub left: Vec<LeftName>,
 }
 
 /// Fills in the bytes of every object that changes; those that cannot be rewritten come back. What an earlier round
@@ -102,11 +105,11 @@ pub(super) fn look_again<V: Borrow<View> + Sync>(
         match resolver.resolve(view.path.as_ref(), Depth::Findings) {
             Ok(closure) => {
                 let differences = view.outline.differences(&Outline::of(&closure, view.is_program));
-                After { calls: CallSum::of(&closure), differences }
+                After { calls: CallSum::of(&closure), differences, left: left_names(&closure) }
             }
             Err(error) => {
                 let differences = vec![Difference::Unresolvable { error: error.to_string() }];
-                After { calls: CallSum::default(), differences }
+                After { calls: CallSum::default(), differences, left: Vec::new() }
             }
         }
     };

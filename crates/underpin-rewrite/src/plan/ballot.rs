@@ -101,14 +101,19 @@ impl<'a> Ballot<'a> {
             let winners: Vec<Winner> =
                 view.members.iter().map(|member| winner(catalogue, member.id, member.path.as_ref())).collect();
             for member in &view.members[1..] {
-                self.bear(member.soname.as_ref(), member.id, index);
+                if view.is_program || scope.contains(&member.id) {
+                    self.bear(member.soname.as_ref(), member.id, index);
+                }
             }
             for request in &view.requests {
                 if let Served::Object(object) = request.served {
                     let member = &view.members[object];
                     let normal = catalogue.normal(member.path.as_ref(), member.id);
                     *spellings.entry(winners[object]).or_default().entry(normal).or_default() += 1;
-                    self.bear(Some(&request.name), member.id, index);
+                    // What a file that nobody loads would find in the system by itself, no program has loaded.
+                    if view.is_program || scope.contains(&member.id) {
+                        self.bear(Some(&request.name), member.id, index);
+                    }
                 }
                 let asker = view.members[request.asker].id;
                 // Where programs load a file, what it would find by itself does not matter.

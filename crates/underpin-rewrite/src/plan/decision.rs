@@ -174,16 +174,16 @@ impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Exclusion::GraphicsDriver => {
-                f.write_str("a graphics library, which belongs to the driver of the machine it runs on")
+                f.write_str("a graphics library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
             }
             Exclusion::ComputeDriver => {
-                f.write_str("a compute library, which belongs to the driver of the machine it runs on")
+                f.write_str("a compute library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
             }
             Exclusion::VideoDriver => {
-                f.write_str("a video library, which belongs to the driver of the machine it runs on")
+                f.write_str("a video library, which belongs to the driver of the machine it runs on (bound all the same with [built_in] drivers = false in a --policy)")
             }
             Exclusion::Stubs => f.write_str("a stub to link against: another file takes its place where it runs"),
-            Exclusion::Mpi => f.write_str("an MPI library, which a site swaps for its own"),
+            Exclusion::Mpi => f.write_str("an MPI library, which a site swaps for its own (bound all the same with [built_in] mpi = false in a --policy)"),
             Exclusion::Hwcaps { variant } => {
                 write!(f, "the processor decides: a better one takes {variant}, and a fixed path would take that away")
             }

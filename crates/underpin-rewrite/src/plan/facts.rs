@@ -69,7 +69,21 @@ impl Facts {
 
     /// Whether it may search at run time by its own search path.
     pub fn searches_at_run_time(&self) -> bool {
-        let read = LinkFacts::read(&*self.source, &self.elf, &RUN_TIME_SEARCH, |_| true);
+        self.imports(&RUN_TIME_SEARCH)
+    }
+
+    /// Whether it imports a function that opens a library by name.
+    pub fn opens_libraries(&self) -> bool {
+        self.imports(&[b"dlopen", b"dlmopen", b"__libc_dlopen_mode"])
+    }
+
+    /// Whether it may ask for the path by which it was opened (dladdr(3)).
+    pub fn asks_where_it_is(&self) -> bool {
+        self.imports(&[b"dladdr", b"dladdr1", b"dlinfo"])
+    }
+
+    fn imports(&self, names: &[&[u8]]) -> bool {
+        let read = LinkFacts::read(&*self.source, &self.elf, names, |_| true);
         read.map_or(true, |link| !link.imports.is_empty())
     }
 
@@ -157,6 +171,11 @@ impl<'r> Catalogue<'r> {
     }
 }
 
+/// Whether a file has a list of its own, and whether that is inherited (DT_RPATH without a DT_RUNPATH).
+pub(super) fn is_searched_by(dynamic: &Dynamic) -> Option<bool> {
+    (dynamic.rpath.is_some() || dynamic.runpath.is_some()).then_some(dynamic.runpath.is_none())
+}
+
 /// The directory of a path, without its last slash.
 pub(super) fn directory_of(path: &BStr) -> &BStr {
     match path.rfind_byte(b'/') {
@@ -184,4 +203,18 @@ pub(super) fn lexical(path: &BStr) -> BString {
         }
     }
     [b"/", parts.join(&b'/').as_slice()].concat().into()
+}
+
+/// Whether glibc before 2.37 looks into a directory of this name before the one that holds it: AT_PLATFORM, the bits of
+/// AT_HWCAP that have names, and `tls` (sysdeps of each machine, `dl-procinfo.c`).
+pub(super) fn is_legacy_capability(name: &BStr) -> bool {
+    const NAMES: [&str; 26] = [
+        "tls", "x86_64", "haswell", "xeon_phi", "avx512_1", "sse2", "i386", "i486", "i586", "i686", "aarch64",
+        "atomics", "v6l", "v7l", "v8l", "neon", "vfp", "vfpv3", "ppc970", "esan3", "zarch", "stfle", "msa", "ldisp",
+        "eimm", "dfp",
+    ];
+    let starts = |start: &str| {
+        name.strip_prefix(start.as_bytes()).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+    };
+    NAMES.iter().any(|known| name == *known) || ["power", "z", "ultra", "v9v", "mips"].iter().any(|start| starts(start))
 }

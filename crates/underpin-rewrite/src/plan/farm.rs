@@ -5,7 +5,9 @@
 
 use super::ballot::Bindable;
 use super::facts::{Facts, directory_of, lexical};
-use super::model::{Farm, FarmLink, ProgramNote, RefusedBecause};
+use super::links::{Farm, FarmLink};
+use super::model::{ProgramNote, RefusedBecause};
+use super::search::Narrow;
 use super::view::{Member, View};
 use super::whole::Maker;
 use crate::SearchPathEdit;
@@ -51,7 +53,12 @@ impl Site {
             self.fixed_search_path(maker, member, &mut notes);
         }
         links.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok((Farm { directory: self.directory.clone(), users: vec![self.program.to_string()], links }, notes))
+        let user = match &self.tree {
+            Some(_) => climb(self.directory.as_str().into(), self.program.as_ref()),
+            None => self.program.clone(),
+        };
+        let users = vec![user.to_string()];
+        Ok((Farm { directory: self.directory.clone(), users, relative: self.tree.is_some(), links }, notes))
     }
 
     fn target(
@@ -74,6 +81,17 @@ impl Site {
         Ok(bindable.path.to_string())
     }
 
+    /// How the record names an object: from the program where the tree may be moved.
+    pub fn recorded(&self, maker: &Maker, bindable: &Bindable) -> String {
+        let real = maker.ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
+        match &self.tree {
+            Some(tree) if is_below(real.as_ref(), tree.as_ref()) => {
+                from_origin(&self.program, real.as_ref()).to_string()
+            }
+            _ => bindable.path.to_string(),
+        }
+    }
+
     fn fixed_search_path(&self, maker: &Maker, member: &Member, notes: &mut Vec<ProgramNote>) {
         let Some(tree) = &self.tree else { return };
         let Some(facts) = maker.ground.catalogue.of(member.id, member.path.as_ref()) else { return };
@@ -84,8 +102,23 @@ impl Site {
         }
     }
 
-    /// The farm first, then what the program had: as DT_RPATH where it had one that libraries inherit.
-    pub fn search_path(&self, facts: &Facts, view: &View) -> SearchPathEdit {
+    /// Adds the links by which the farm answers for the program's own list as well.
+    pub fn widen(&self, maker: &Maker, farm: &mut Farm, narrow: &Narrow) {
+        for (name, path) in &narrow.links {
+            let real = maker.ground.root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
+            let target = match &self.tree {
+                Some(tree) if is_below(real.as_ref(), tree.as_ref()) => {
+                    climb(self.directory.as_str().into(), real.as_ref())
+                }
+                _ => path.clone(),
+            };
+            farm.links.push(FarmLink { name: name.clone(), target: target.to_string() });
+        }
+        farm.links.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+
+    /// The farm first, then what is left of what the program had: as DT_RPATH where it had one that libraries inherit.
+    pub fn search_path(&self, facts: &Facts, view: &View, narrow: Option<&Narrow>) -> SearchPathEdit {
         let inherits = facts.dynamic.rpath.is_some() && facts.dynamic.runpath.is_none() && !view.is_musl();
         let old = facts.dynamic.runpath.as_ref().or(facts.dynamic.rpath.as_ref());
         let directory: BString = match &self.tree {
@@ -93,9 +126,11 @@ impl Site {
             Some(_) => from_origin(&self.program, self.directory.as_str().into()),
         };
         let mut entries = vec![directory];
-        for entry in old.into_iter().flat_map(|old| old.split(|&byte| byte == b':')) {
+        let all = || old.into_iter().flat_map(|old| old.split(|&byte| byte == b':')).map(BString::from).collect();
+        for entry in narrow.map_or_else(all, |narrow| narrow.kept.clone()) {
             let below = self.tree.as_ref().filter(|tree| is_below(entry.as_bstr(), (*tree).as_ref()));
-            entries.push(below.map_or_else(|| entry.into(), |_| from_origin(&self.program, entry.as_bstr())));
+            let moved = below.map(|_| from_origin(&self.program, entry.as_bstr()));
+            entries.push(moved.unwrap_or(entry));
         }
         let path: BString = entries.join(&b':').into();
         if inherits { SearchPathEdit::Rpath(path) } else { SearchPathEdit::Runpath(path) }

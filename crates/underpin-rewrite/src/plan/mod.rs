@@ -13,6 +13,8 @@ mod edits;
 mod exclusions;
 mod facts;
 mod farm;
+mod late;
+mod links;
 mod model;
 mod originals;
 mod outline;
@@ -20,18 +22,24 @@ mod planner;
 mod policy;
 mod reserve;
 mod scope;
+mod search;
+mod shelves;
+mod stale;
 mod unbound;
 mod view;
 mod whole;
 
 pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
+pub use late::{Late, LeftName};
+pub use links::{FARMS, Farm, FarmLink};
 pub use model::{
-    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, Farm, FarmLink, ObjectPlan, ProgramNote, ProgramPlan,
-    RefusedBecause, RefusedObject, Reserve,
+    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, ObjectPlan, ProgramNote, ProgramPlan, RefusedBecause,
+    RefusedObject, Reserve,
 };
 pub use outline::equal;
 pub use planner::Planner;
 pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};
 pub use reserve::reserve;
 pub use scope::{Scope, ScopeFile, Skipped, SkippedBecause};
+pub use stale::stale_search;
 pub use unbound::UnboundRoot;

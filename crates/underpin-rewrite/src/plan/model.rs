@@ -1,11 +1,13 @@
 //! The plan itself: objects with their names and edits, what is refused, what each program's start will be.
 
 use super::decision::{Decision, Origin};
+use super::late::{Late, LeftName};
+use super::links::Farm;
 use super::policy::Shape;
 use crate::{BoundObject, Edits, LoadCost, PlacedString, Refusal, Rewrite, RewriteOptions};
 use bstr::BString;
+use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use underpin_resolve::{CallName, Closure, FileId, LibcVersion};
 
@@ -184,6 +186,10 @@ pub struct ProgramPlan {
     pub before: CallSum,
     /// Predicted calls after; `None` where the closure after could not be predicted.
     pub after: Option<CallSum>,
+    /// What it costs to look for a name that is opened while the program runs.
+    pub late: Late,
+    /// Names that are still searched for at the start, and the lookups that fail for each.
+    pub left: Vec<LeftName>,
     /// What would be different in what it loads: empty, or the plan is not carried out for it.
     pub differences: Vec<Difference>,
     /// What is worth knowing.
@@ -217,26 +223,6 @@ pub struct CallSum {
     pub mmap: u64,
     /// Whether the loader's version is one whose calls are modelled.
     pub modelled: bool,
-}
-
-/// A directory of links.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Farm {
-    /// The directory, absolute.
-    pub directory: String,
-    /// The files whose search path names it.
-    pub users: Vec<String>,
-    /// Its links.
-    pub links: Vec<FarmLink>,
-}
-
-/// One link of a farm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FarmLink {
-    /// File name in the directory.
-    pub name: String,
-    /// What the link holds: absolute, or relative to the directory.
-    pub target: String,
 }
 
 /// What to give the linker so that a later binding fits without a further segment.

@@ -3,14 +3,19 @@
 use super::after::{After, carried_out, look_again, rewrite_all, withdraw};
 use super::ballot::Ballot;
 use super::decide::{Verdicts, decide, leave_to_strangers};
+use super::decision::{Decision, LeftAlone, Origin};
 use super::edits::{names_of, object_plan};
-use super::facts::{Catalogue, Facts};
-use super::model::{BindPlan, ObjectPlan, ProgramPlan, RefusedBecause, RefusedObject};
+use super::facts::{Catalogue, Facts, is_searched_by};
+use super::late::{Late, late};
+use super::links::{self, Farm};
+use super::model::{BindPlan, EdgePlan, ObjectPlan, ProgramPlan, RefusedBecause, RefusedObject};
 use super::originals::Originals;
 use super::policy::{Policy, Shape};
 use super::scope::{Scope, ScopeFile};
+use super::search::Narrower;
 use super::view::View;
 use super::whole::{Maker, Whole, site};
+use crate::SearchPathEdit;
 use bstr::{BStr, BString};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -158,6 +163,7 @@ impl<'r> Planner<'r> {
 
     /// Every object names its own dependencies by path. Made again with less in it until no closure differs.
     fn per_object(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
+        let narrower = Narrower::new(ground, &self.policy);
         let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
         let names: Vec<(FileId, BString)> = ground
             .targets
@@ -173,7 +179,7 @@ impl<'r> Planner<'r> {
             round += 1;
             verdicts.retain(|(file, _), _| !out.contains(file));
             leave_to_strangers(&mut verdicts, &ground.views, &ground.catalogue);
-            let mut objects = self.objects(ground, &verdicts, &ballot, &out);
+            let mut objects = self.objects(ground, &verdicts, &ballot, &out, &narrower);
             let failed = rewrite_all(ground.root, &mut objects, &earlier);
             if !failed.is_empty() && round < ROUNDS {
                 for (id, because) in failed {
@@ -183,16 +189,24 @@ impl<'r> Planner<'r> {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
-            let after = look_again(&carried_out(ground.root, &objects, []), &self.environment, &ground.views);
+            let farms = farms(&narrower, ground, &objects);
+            let after = look_again(&carried_out(ground.root, &objects, &farms), &self.environment, &ground.views);
             if round < ROUNDS && withdraw(&mut verdicts, &ground.views, &after, &ground.catalogue) {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
-            return self.finish(ground, objects, after);
+            return self.finish(ground, objects, farms, after, &narrower);
         }
     }
 
-    fn objects(&self, ground: &Ground, verdicts: &Verdicts, ballot: &Ballot, out: &HashSet<FileId>) -> Vec<ObjectPlan> {
+    fn objects(
+        &self,
+        ground: &Ground,
+        verdicts: &Verdicts,
+        ballot: &Ballot,
+        out: &HashSet<FileId>,
+        narrower: &Narrower,
+    ) -> Vec<ObjectPlan> {
         let mut musl: HashMap<FileId, bool> = HashMap::new();
         for view in &ground.views {
             for member in &view.members {
@@ -204,7 +218,11 @@ impl<'r> Planner<'r> {
             .par_iter()
             .map(|target| {
                 let glibc_only = musl.get(&target.file.id) == Some(&false);
-                object_plan(target.file, &target.facts, verdicts, ballot, &self.policy, glibc_only)
+                let mut object = object_plan(target.file, &target.facts, verdicts, ballot, &self.policy, glibc_only);
+                if object.edits.search_path == SearchPathEdit::Keep && is_searched(target, &object, glibc_only) {
+                    object.edits.search_path = narrower.edit(target).map_or(SearchPathEdit::Keep, |(edit, _)| edit);
+                }
+                object
             })
             .collect();
         let changing: HashSet<BString> = objects
@@ -229,7 +247,8 @@ impl<'r> Planner<'r> {
     /// Every program names its whole closure; libraries stay as they are.
     fn whole(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
         let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
-        let maker = Maker { ground, ballot: &ballot, policy: &self.policy };
+        let narrower = Narrower::new(ground, &self.policy);
+        let maker = Maker { ground, ballot: &ballot, policy: &self.policy, narrower: &narrower };
         let targets: HashMap<FileId, &Target> = ground.targets.iter().map(|target| (target.file.id, target)).collect();
         let mut made: Vec<(&View, Whole)> = Vec::new();
         for view in ground.views.iter().filter(|view| view.is_program && view.refused.is_none()) {
@@ -255,28 +274,68 @@ impl<'r> Planner<'r> {
                 let because = RefusedBecause::WouldChange { differences: after.differences };
                 refused.push(RefusedObject { path: object.path, because });
             } else {
-                plan.programs.push(ProgramPlan { notes: whole.notes, ..program(view, after) });
+                let late = late(&narrower, view, &HashMap::from([(object.id, &object)]));
+                plan.programs.push(ProgramPlan { notes: whole.notes, ..program(view, after, late) });
                 plan.objects.push(object);
-                plan.farms.extend(whole.farm);
+                whole.farm.into_iter().for_each(|farm| links::add(&mut plan.farms, farm));
             }
         }
         plan
     }
 
-    fn finish(&self, ground: &Ground, objects: Vec<ObjectPlan>, after: Vec<After>) -> BindPlan {
+    fn finish(
+        &self,
+        ground: &Ground,
+        objects: Vec<ObjectPlan>,
+        farms: Vec<Farm>,
+        after: Vec<After>,
+        narrower: &Narrower,
+    ) -> BindPlan {
+        let by_id: HashMap<FileId, &ObjectPlan> = objects.iter().map(|object| (object.id, object)).collect();
         let pairs = ground.views.iter().zip(after).filter(|(view, _)| view.is_program);
-        let programs = pairs.map(|(view, after)| program(view, after)).collect();
-        BindPlan { objects, programs, ..BindPlan::new(self.policy.shape) }
+        let programs = pairs.map(|(view, after)| program(view, after, late(narrower, view, &by_id))).collect();
+        BindPlan { programs, farms, objects, ..BindPlan::new(self.policy.shape) }
     }
 }
 
-fn program(view: &View, after: After) -> ProgramPlan {
+/// Whether a search still goes by a file's own list when its names are bound.
+fn is_searched(target: &Target, object: &ObjectPlan, glibc_only: bool) -> bool {
+    let is_left = |edge: &EdgePlan| {
+        matches!(&edge.decision, Decision::LeftAlone { reason } if *reason != LeftAlone::Loader)
+            && edge.origin == Origin::Needed
+    };
+    match is_searched_by(&target.facts.dynamic) {
+        None => false,
+        Some(inherited) => {
+            inherited || !glibc_only || target.facts.searches_at_run_time() || object.edges.iter().any(is_left)
+        }
+    }
+}
+
+/// The folders of links of all files whose search path becomes another.
+fn farms(narrower: &Narrower, ground: &Ground, objects: &[ObjectPlan]) -> Vec<Farm> {
+    let targets: HashMap<FileId, &Target> = ground.targets.iter().map(|target| (target.file.id, target)).collect();
+    let changed = |object: &&ObjectPlan| {
+        object.rewrite.is_some()
+            && matches!(object.edits.search_path, SearchPathEdit::Rpath(_) | SearchPathEdit::Runpath(_))
+    };
+    let mut all = Vec::new();
+    for object in objects.iter().filter(changed) {
+        let edit = targets.get(&object.id).and_then(|target| narrower.edit(target));
+        edit.and_then(|(_, farm)| farm).into_iter().for_each(|farm| links::add(&mut all, farm));
+    }
+    all
+}
+
+fn program(view: &View, after: After, late: Late) -> ProgramPlan {
     ProgramPlan {
         path: view.path.clone(),
         objects: view.members.len(),
         before: view.calls,
         after: Some(after.calls),
         differences: after.differences,
+        late,
+        left: after.left,
         notes: Vec::new(),
     }
 }

@@ -57,7 +57,10 @@ pub struct Policy {
     pub shape: Shape,
     /// Only this placement of the strings, or a refusal.
     pub strategy: Option<Strategy>,
-    /// Where a farm is made; beside each program where nothing is given.
+    /// Whether search paths are made narrow: to directories that hold libraries, and to a folder of links where those
+    /// are more than one.
+    pub narrow_search: bool,
+    /// Where folders of links are made; `None`: in the folder that was named, and beside each program for a farm.
     pub farm_directory: Option<String>,
 }
 
@@ -85,12 +88,16 @@ impl Default for Policy {
             glibc: true,
             shape: Shape::default(),
             strategy: None,
+            narrow_search: true,
             farm_directory: None,
         }
     }
 }
 
 impl Policy {
+    /// A policy file that says what holds without one, every key with a word about it.
+    pub const EXAMPLE: &str = include_str!("policy.toml");
+
     /// Reads a policy file (TOML with the names of the fields here).
     ///
     /// # Errors
@@ -204,5 +211,15 @@ mod tests {
         let error = Policy::from_toml("excludes = []").unwrap_err().to_string();
         assert!(error.contains("excludes"), "{error}");
         assert_eq!(Policy::from_toml("").unwrap(), Policy::default());
+    }
+
+    #[test]
+    fn the_example_holds_every_key_with_its_default() {
+        assert_eq!(Policy::from_toml(Policy::EXAMPLE).unwrap(), Policy::default());
+        let all = serde_json::to_value(Policy::default()).unwrap();
+        let built_in = all["built_in"].as_object().unwrap().keys();
+        for key in all.as_object().unwrap().keys().chain(built_in) {
+            assert!(Policy::EXAMPLE.contains(key.as_str()), "{key}");
+        }
     }
 }

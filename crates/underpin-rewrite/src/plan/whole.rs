@@ -10,9 +10,11 @@ use super::decision::{Decision, Exclusion, LeftAlone, Origin};
 use super::exclusions;
 use super::facts::{Facts, directory_of, file_name};
 use super::farm::{Site, tree_of};
-use super::model::{EdgeNote, EdgePlan, Farm, ObjectPlan, ProgramNote, RefusedBecause};
+use super::links::Farm;
+use super::model::{EdgeNote, EdgePlan, ObjectPlan, ProgramNote, RefusedBecause};
 use super::planner::{Ground, Target};
 use super::policy::{Policy, Shape};
+use super::search::Narrower;
 use super::view::{Member, View};
 use crate::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit};
 use bstr::{BStr, BString};
@@ -41,6 +43,7 @@ pub(super) struct Maker<'a> {
     pub ground: &'a Ground<'a>,
     pub ballot: &'a Ballot<'a>,
     pub policy: &'a Policy,
+    pub narrower: &'a Narrower<'a>,
 }
 
 impl Maker<'_> {
@@ -62,9 +65,23 @@ impl Maker<'_> {
             .filter_map(|member| self.entry(view, member).transpose())
             .collect::<Result<_, _>>()?;
         let farm = site.map(|site| site.farm(self, view, &entries.iter().filter_map(Entry::link).collect::<Vec<_>>()));
-        let (farm, notes) = farm.transpose()?.unzip();
-        let search_path = site.map_or(SearchPathEdit::Keep, |site| site.search_path(&target.facts, view));
-        let object = self.object(target, &entries, search_path);
+        let (mut farm, notes) = farm.transpose()?.unzip();
+        let search_path = match (site, &mut farm) {
+            (Some(site), Some(farm)) => {
+                let taken = farm.links.iter().map(|link| link.name.as_str().into()).collect();
+                let narrow = self.narrower.narrow(target, &taken);
+                if let Some(narrow) = &narrow {
+                    site.widen(self, farm, narrow);
+                }
+                site.search_path(&target.facts, view, narrow.as_ref())
+            }
+            _ => {
+                let (edit, own) = self.narrower.edit(target).unwrap_or_default();
+                farm = own;
+                edit
+            }
+        };
+        let object = self.object(target, &entries, search_path, site);
         Ok(Whole { object, farm, notes: notes.unwrap_or_default() })
     }
 
@@ -129,7 +146,13 @@ impl Maker<'_> {
         path.contains(&b'$').then(|| LeftAlone::Unwritable { path: path.into() })
     }
 
-    fn object(&self, target: &Target, entries: &[Entry], search_path: SearchPathEdit) -> ObjectPlan {
+    fn object(
+        &self,
+        target: &Target,
+        entries: &[Entry],
+        search_path: SearchPathEdit,
+        site: Option<&Site>,
+    ) -> ObjectPlan {
         let facts = &target.facts;
         let edges: Vec<EdgePlan> = entries.iter().map(|entry| entry.edge(facts)).collect();
         let mut bound = Vec::new();
@@ -142,7 +165,7 @@ impl Maker<'_> {
             let name = entry.member.names.first().unwrap_or(&entry.text).to_string();
             bound.push(BoundObject {
                 name,
-                path: bindable.path.to_string(),
+                path: site.map_or_else(|| bindable.path.to_string(), |site| site.recorded(self, bindable)),
                 build_id: bindable.build_id.clone(),
                 size: bindable.size,
                 modified: bindable.modified,

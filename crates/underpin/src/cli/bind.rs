@@ -18,10 +18,33 @@ use std::path::PathBuf;
     underpin bind --exclude 'libmpi*' /opt/tree\n  \
     underpin bind --reserve ./app              what to give the linker next time\n  \
     underpin verify /opt/tree                  proof, now and later\n  \
-    underpin unbind /opt/tree                  every byte as it was")]
+    underpin unbind /opt/tree                  every byte as it was\n\
+    \n\
+    Policy file:\n  \
+    TOML; each key may be left out, and these are the defaults (underpin bind --print-policy):\n  \
+    exclude = []            names, sonames or paths that are not bound, such as \"libmpi*\"\n  \
+    only = []               if not empty, nothing else is bound\n  \
+    glibc = true            bind libc.so.6 and its companions too\n  \
+    narrow_search = true    make search paths narrow for names opened while running\n  \
+    shape = \"per_object\"    or \"flatten\", \"farm\", \"relative\"\n  \
+    strategy                \"dead_strings\", \"page_padding\", \"data_tail\" or \"new_segment\"\n  \
+    farm_directory          where folders of links are made\n  \
+    [built_in]              lists of what is not bound; false turns one off\n  \
+    drivers = true          GL, EGL, Vulkan, CUDA, OpenCL, VA-API, VDPAU\n  \
+    mpi = true              MPI libraries, which a site swaps for its own\n  \
+    stubs = true            libraries in folders named stubs\n  \
+    hwcaps = true           libraries of which the processor chooses one of several\n  \
+    library_path = true     what only LD_LIBRARY_PATH leads to\n\
+    \n\
+    A name that is opened while the program runs, and one that is not bound, is still searched for. DT_RPATH and\n\
+    DT_RUNPATH are therefore reduced to the folders that hold libraries, and to one folder of links (.underpin in the\n\
+    folder that was named) if those are several; it answers every name as the list did. A library that is installed into\n\
+    one of these folders later is not seen until bind runs again; verify tells of it.\n\
+    \n\
+    Exit codes: 1 where a file of several was refused, 2 where the only file was or something failed.")]
 pub struct BindArgs {
     /// Programs or libraries (a name without a slash is searched for in PATH), or folders
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "print_policy", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
 
     /// Print the plan and change nothing
@@ -56,9 +79,13 @@ pub struct BindArgs {
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
 
-    /// Rules of what is left alone, as TOML
+    /// Rules of what is not bound, as TOML
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+
+    /// Print a policy file with every key and its default
+    #[arg(long)]
+    pub print_policy: bool,
 
     /// Keep the modification times of the files
     #[arg(long)]
@@ -100,7 +127,9 @@ pub enum Place {
 #[command(after_help = "Examples:\n  \
     underpin unbind ./app\n  \
     underpin unbind /opt/tree                  every bound file below it\n  \
-    underpin unbind --dry-run /opt/tree        which files are bound")]
+    underpin unbind --dry-run /opt/tree        which files are bound, and can be put back\n\
+    \n\
+    Exit codes: 1 where a bound file cannot be put back.")]
 pub struct UnbindArgs {
     /// Bound files, or folders
     #[arg(required = true, value_name = "PATH")]

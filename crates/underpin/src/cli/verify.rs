@@ -8,7 +8,8 @@ use std::path::PathBuf;
 ///
 /// The original of each bound file is worked out from its record. Bound and unbound must load the same objects (by
 /// device and inode), in the same order, and run initialisers in the same order, as the real loader and the model see
-/// it. Names that lead nowhere any more, or to another build, are told. No program is run without --check.
+/// it. Names that lead nowhere any more, or to another build, are told, and libraries that came into a search path. A
+/// tree that was bound with --relative and moved is held against its records. No program is run without --check.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin verify ./app\n  \
@@ -16,7 +17,8 @@ use std::path::PathBuf;
     underpin verify --bindings ./app           also which object serves each symbol\n  \
     underpin verify --check ./app -- --version also predicted calls beside those of a real run\n\
     \n\
-    Exit codes: 1 where something differs or is stale.")]
+    Exit codes: 1 where something differs, is stale, or is bound without a record. A file that was stripped after it was\n\
+    bound loads the same and cannot be undone: that is told, and is 0.")]
 pub struct VerifyArgs {
     /// Programs or libraries (a name without a slash is searched for in PATH), or folders
     #[arg(required = true, value_name = "PATH")]

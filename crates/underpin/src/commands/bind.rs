@@ -5,31 +5,41 @@ use crate::plan::{Action, BindPlan};
 use crate::screen::{self, Bar, Screen};
 use anyhow::bail;
 use bstr::BString;
+use rayon::prelude::*;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use underpin_report::document::bind::BindTotals;
 use underpin_report::{BindDocument, text};
-use underpin_resolve::HostRoot;
-use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, Jobs, Summary, Task};
-use underpin_rewrite::plan::{self, Decision, ObjectPlan, Planner, Scope};
+use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
+use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, Jobs, ObjectResult, Outcome, ReplaceError};
+use underpin_rewrite::files::{Summary, Task};
+use underpin_rewrite::plan::{self, CallSum, Decision, ObjectPlan, Planner, Policy, Scope};
 
 /// Plans, shows or carries out.
 ///
 /// # Errors
 /// Where nothing that could be bound was named, or the result cannot be written.
 pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if plan.action == Action::PrintPolicy {
+        screen.text(Policy::EXAMPLE.as_bytes().to_vec());
+        return Ok(Exit::Fine);
+    }
     let root = HostRoot::new();
     let scope = scope(&root, &plan.paths)?;
-    let bindings = Planner::new(&root, plan.environment.clone(), plan.policy.clone()).plan(&scope);
+    let mut bindings = Planner::new(&root, plan.environment.clone(), plan.policy.clone()).plan(&scope);
     if plan.action == Action::Reserve {
         screen.show(&text::reserve(&plan::reserve(&root, &bindings), &screen.view(plan.verbosity)));
         return Ok(Exit::Fine);
     }
     let summary = match plan.action {
-        Action::CarryOut => Some(carry_out(&bindings, &scope, &plan)?),
-        Action::Show | Action::Reserve => None,
+        Action::CarryOut => Some(carry_out(&bindings, &scope, &plan)),
+        Action::Show | Action::Reserve | Action::PrintPolicy => None,
     };
+    if summary.as_ref().is_some_and(was_refused) {
+        as_it_is(&root, &plan, &mut bindings);
+    }
     let document = BindDocument::new(&bindings, summary.as_ref());
     if plan.json {
         screen.json(&document)?;
@@ -56,17 +66,62 @@ pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
     Ok(scope)
 }
 
-fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> anyhow::Result<Summary> {
+fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summary {
+    let rebound = bindings.objects.iter().filter(|object| object.bound_before).map(|object| path(&object.path));
+    let mut farms = files::farms_of(&rebound.collect::<Vec<_>>());
+    let mut lost: HashMap<PathBuf, String> = HashMap::new();
     for farm in &bindings.farms {
-        files::make_farm(farm)?;
+        let folder = PathBuf::from(&farm.directory);
+        if let Err(error) = files::make_farm(farm) {
+            lost.extend(farm.users.iter().map(|user| (lexical(&folder.join(user)), error.to_string())));
+        }
+        farms.insert(folder);
     }
+    let (hopeless, jobs): (Vec<Job>, Vec<Job>) =
+        bindings.objects.iter().filter_map(job).partition(|job| lost.contains_key(&job.path));
     let jobs = Jobs {
         programs: bindings.programs.iter().map(|program| path(&program.path)).collect(),
         scope: every_name(scope),
         keep: plan.keep.clone(),
-        ..Jobs::new(bindings.objects.iter().filter_map(job).collect(), plan.environment.clone())
+        ..Jobs::new(jobs, plan.environment.clone())
     };
-    Ok(files::run_all(&jobs, &Bar::new()))
+    let mut summary = files::run_all(&jobs, &Bar::new());
+    summary.results.extend(hopeless.into_iter().map(|job| {
+        let reason = lost.get(&job.path).cloned().unwrap_or_default();
+        let refused = Outcome::Refused(ReplaceError::Farm { path: job.path.clone(), reason });
+        ObjectResult { path: job.path, outcome: refused }
+    }));
+    files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
+    summary
+}
+
+/// A path without `..`, as text: folders of links name their users so.
+fn lexical(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+        plain
+    })
+}
+
+/// Whether a planned change was not made.
+fn was_refused(summary: &Summary) -> bool {
+    let refused =
+        |outcome: &Outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Failed(_) | Outcome::RolledBack { .. });
+    summary.results.iter().any(|result| refused(&result.outcome))
+}
+
+/// The calls after, of programs as they stand now: what was foreseen did not come about.
+fn as_it_is(root: &HostRoot, plan: &BindPlan, bindings: &mut plan::BindPlan) {
+    let resolver = Resolver::new(root, Environment { preload: None, ..plan.environment.clone() });
+    bindings.programs.par_iter_mut().for_each(|program| {
+        let now = resolver.resolve(program.path.as_ref(), Depth::Findings);
+        program.after = now.ok().map(|closure| CallSum::of(&closure));
+    });
 }
 
 /// Every path that leads to a file of the scope.
@@ -102,11 +157,16 @@ pub fn path(bytes: &BString) -> PathBuf {
 }
 
 /// A failure is an error of ours; the refusal of the only file that was named is wrong use; one refusal among many
-/// files is told and no more.
+/// files is a finding.
 pub fn exit(totals: &BindTotals, summary: Option<&Summary>, single: bool) -> Exit {
     for (program, reason) in summary.iter().flat_map(|summary| &summary.broken) {
         screen::note(&format!("{}: {reason}", program.display()));
     }
     let broken = summary.is_some_and(|summary| !summary.broken.is_empty());
-    if totals.failed > 0 || broken || single && totals.refused > 0 { Exit::Error } else { Exit::Fine }
+    match totals.refused {
+        _ if totals.failed > 0 || broken => Exit::Error,
+        0 => Exit::Fine,
+        _ if single => Exit::Error,
+        _ => Exit::Finding,
+    }
 }

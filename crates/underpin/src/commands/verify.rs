@@ -5,15 +5,17 @@ use super::tree::check;
 use crate::exit::Exit;
 use crate::plan::VerifyPlan;
 use crate::screen::{Bar, Screen};
+use bstr::{BString, ByteSlice};
 use rayon::prelude::*;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
-use underpin_report::document::verify::{LoaderAsked, VerifyFile};
+use underpin_report::document::verify::{LoaderAsked, VerifyFile, VerifyState};
 use underpin_report::{VerifyDocument, text};
-use underpin_resolve::{Closure, Depth, HostRoot, Resolver};
+use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
 use underpin_rewrite::files::{self, Judge, Judgement, NotAsked, Opinion, Progress, Status, Step, Target};
-use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal};
-use underpin_rewrite::undo;
+use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
+use underpin_rewrite::{Record, undo};
 
 /// Compares every file and shows what holds.
 ///
@@ -24,6 +26,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let scope = scope(&root, &plan.paths)?;
     let unbound = UnboundRoot::new(&root);
     let verifier = Verifier {
+        root: &root,
         before: Resolver::new(&unbound, plan.environment.clone()),
         after: Resolver::new(&root, plan.environment.clone()),
         judge: Judge::new(plan.environment.clone()),
@@ -38,11 +41,6 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     });
     let mut files: Vec<VerifyFile> = files.collect::<Vec<_>>().into_iter().flatten().collect();
     drop(bar);
-    for (path, error) in unbound.lost() {
-        if let Some(file) = files.iter_mut().find(|file| file.path.bytes() == path) {
-            file.differences.push(format!("its original cannot be worked out: {error}"));
-        }
-    }
     if let (Some(arguments), [file]) = (&plan.check, files.as_mut_slice()) {
         let program = path(&scope.files[0].path);
         let closure = verifier.after.resolve(scope.files[0].path.as_ref(), Depth::Load)?;
@@ -59,6 +57,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 struct Verifier<'r> {
+    root: &'r dyn Root,
     /// Everything unbound.
     before: Resolver<'r>,
     after: Resolver<'r>,
@@ -72,9 +71,18 @@ impl Verifier<'_> {
         let place = path(&file.path);
         let status = files::status(&place);
         let bound = matches!(status, Status::Bound(_) | Status::Stale(..));
+        let unrecorded = match &status {
+            Status::Unrecorded(names) => {
+                names.iter().map(|name| BString::from(name.as_os_str().as_bytes()).into()).collect()
+            }
+            _ => Vec::new(),
+        };
         let mut verified = VerifyFile {
             path: (&file.path).into(),
+            state: VerifyState::NotBound,
             bound,
+            not_undoable: bound.then(|| files::undoable(&place).err()).flatten(),
+            unrecorded,
             objects: 0,
             loader: LoaderAsked::ModelOnly,
             not_asked: None,
@@ -96,14 +104,27 @@ impl Verifier<'_> {
             }
         };
         let is_library = after.loader.assumed;
-        if is_library && !bound {
+        if is_library && !bound && verified.unrecorded.is_empty() {
             return None;
         }
         verified.objects = after.objects.len().saturating_sub(1);
-        let differences = equal(&before, &after).into_iter().filter(|difference| !is_library || counts(difference));
-        verified.differences.extend(differences.map(|difference| difference.to_string()));
+        match &status {
+            // Its original would search where the tree stood before: what it loads now is held against the record.
+            Status::Bound(record) | Status::Stale(record, _) if files::has_moved(&place) => {
+                verified.differences.extend(against_record(record, &after));
+            }
+            _ => {
+                let differences = equal(&before, &after).into_iter();
+                let differences = differences.filter(|difference| !is_library || counts(difference));
+                verified.differences.extend(differences.map(|difference| difference.to_string()));
+            }
+        }
+        if bound && !files::has_moved(&place) {
+            let lib = Some(after.loader.lib_token.as_bstr()).filter(|lib| !lib.is_empty());
+            verified.stale.extend(stale_search(self.root, file.path.as_ref(), lib));
+        }
         self.ask(&place, &after, &mut verified);
-        if self.bindings && bound {
+        if self.bindings && bound && verified.not_undoable.is_none() {
             match self.symbols(&place) {
                 Ok(symbols) => verified.symbols = Some(symbols),
                 Err(error) => verified.differences.push(format!("{error:#}")),
@@ -147,6 +168,32 @@ impl Verifier<'_> {
         after.same_as(&before)?;
         Ok(after.len())
     }
+}
+
+/// What of a moved file differs from what it was bound to: each bound object must be loaded, as the same build, in the
+/// same order, and no name may be missing.
+fn against_record(record: &Record, after: &Closure) -> Vec<String> {
+    let mut differences = Vec::new();
+    let mut last = 0;
+    for bound in &record.bound {
+        let known = |object: &Object| {
+            let known = |name: &BString| *name == bound.name.as_str();
+            object.names.iter().any(known) || object.soname.as_ref().is_some_and(known)
+        };
+        let Some(position) = after.objects.iter().position(known) else {
+            differences.push(format!("{} is not loaded any more", bound.name));
+            continue;
+        };
+        let object = path(&after.objects[position].path);
+        differences.extend(files::stale_at(bound, &object).map(|reason| reason.to_string()));
+        if position < last {
+            differences.push(format!("{} is loaded earlier than before", bound.name));
+        }
+        last = position;
+    }
+    let missing = after.edges.iter().filter(|edge| matches!(edge.outcome, Outcome::Missing | Outcome::Fatal { .. }));
+    differences.extend(missing.map(|edge| format!("{} is not found", edge.name)));
+    differences
 }
 
 /// What of a difference counts for a library: alone it may find less, or something else, than in its programs.

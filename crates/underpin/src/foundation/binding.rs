@@ -32,7 +32,8 @@ impl Binding {
     pub fn of(program: &Path, environment: &Environment) -> Binding {
         let root = HostRoot::new();
         let scope = Scope::find(&root, &[program.as_os_str().as_bytes().into()]);
-        let policy = Policy { shape: Shape::Flatten, ..Policy::default() };
+        // A copy that lives for a run needs no folder of links.
+        let policy = Policy { shape: Shape::Flatten, narrow_search: false, ..Policy::default() };
         let plan = Planner::new(&root, environment.clone(), policy).plan(&scope);
         Binding { program: program.to_owned(), plan }
     }

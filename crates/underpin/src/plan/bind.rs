@@ -36,6 +36,8 @@ pub enum Action {
     Show,
     /// Show what the linker needs to be given.
     Reserve,
+    /// Print a policy file with every key.
+    PrintPolicy,
     /// Carry it out.
     CarryOut,
 }
@@ -64,9 +66,10 @@ impl BindPlan {
             paths: paths(&args.paths, "bind")?,
             environment: Environment::inherited(),
             keep: keep(args.keep_times, args.break_hard_links),
-            action: match (args.reserve, args.dry_run) {
-                (true, _) => Action::Reserve,
-                (_, true) => Action::Show,
+            action: match (args.print_policy, args.reserve, args.dry_run) {
+                (true, _, _) => Action::PrintPolicy,
+                (_, true, _) => Action::Reserve,
+                (_, _, true) => Action::Show,
                 _ => Action::CarryOut,
             },
             json: args.json,

@@ -1,0 +1,48 @@
+//! Folders of links (farms), as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The folder at the top of a tree in which the farms of its files stand.
+pub const FARMS: &str = ".underpin";
+
+/// A directory of links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Farm {
+    /// The directory, absolute.
+    pub directory: String,
+    /// The files whose search path names it: absolute, or relative to the directory where the tree may be moved.
+    pub users: Vec<String>,
+    /// Whether links and users are relative, so that the tree may be moved.
+    #[serde(default)]
+    pub relative: bool,
+    /// Its links.
+    pub links: Vec<FarmLink>,
+}
+
+/// One link of a farm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarmLink {
+    /// File name in the directory.
+    pub name: String,
+    /// What the link holds: absolute, or relative to the directory.
+    pub target: String,
+}
+
+impl Farm {
+    /// Whether this farm, as it stands, is all that another one wants to be.
+    pub(crate) fn serves(&self, other: &Farm) -> bool {
+        (&self.directory, &self.links, self.relative) == (&other.directory, &other.links, other.relative)
+            && other.users.iter().all(|user| self.users.contains(user))
+    }
+}
+
+/// Adds a farm to others; files with the same list share one.
+pub(super) fn add(farms: &mut Vec<Farm>, farm: Farm) {
+    match farms.iter_mut().find(|known| known.directory == farm.directory) {
+        Some(known) => {
+            let new: Vec<String> = farm.users.into_iter().filter(|user| !known.users.contains(user)).collect();
+            known.users.extend(new);
+        }
+        None => farms.push(farm),
+    }
+}
