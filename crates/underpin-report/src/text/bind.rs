@@ -188,23 +188,18 @@ fn late_names(text: &mut Text, programs: &[BindProgram], view: &View) {
     let Some(program) = worst.filter(|program| program.late.directories_before > 0) else { return };
     let late = &program.late;
     let who = match late.opened_by.as_slice() {
-        [] => "nothing in it imports dlopen, but the C library opens modules (NSS, gconv)".to_owned(),
+        [] => "no file imports dlopen, but the C library opens modules (NSS, gconv)".to_owned(),
         [one] => format!("{one} imports dlopen"),
         [one, rest @ ..] => {
             format!("{one} imports dlopen, and so do {}", count(rest.len(), "other file", "other files"))
         }
     };
-    let folders = |number| count(number, "directory", "directories");
-    let after = if late.directories_after == late.directories_before {
-        "still".to_owned()
-    } else {
-        format!("{}, after", thousands(late.directories_before as u64))
+    let folders = count(late.directories_after, "directory", "directories");
+    let before = match late.directories_before {
+        same if same == late.directories_after => "as before".to_owned(),
+        more => format!("{} before", thousands(more as u64)),
     };
-    let words = format!(
-        "{}: a name that is opened while it runs is searched in at most {after} {} ({who})",
-        program.path,
-        folders(late.directories_after)
-    );
+    let words = format!("{}: each is searched in at most {folders} ({before}); {who}", program.path);
     text.heading("Names opened later");
     text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, words)], view.usable()));
 }

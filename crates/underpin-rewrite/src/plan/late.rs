@@ -8,7 +8,7 @@ use crate::SearchPathEdit;
 use bstr::BString;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use underpin_resolve::{Closure, FileId, TryResult};
+use underpin_resolve::{CallName, Closure, FileId, TryResult};
 
 /// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv), where no directory of the
 /// search path holds it: the dearest of all objects that may ask.
@@ -27,7 +27,7 @@ pub struct Late {
 pub struct LeftName {
     /// As it is asked for.
     pub name: BString,
-    /// Paths that are tried and hold nothing.
+    /// Lookups that fail: each name has its share of those of a whole start, by the paths tried for it.
     pub lookups: u64,
 }
 
@@ -51,5 +51,10 @@ pub(super) fn left(closure: &Closure) -> Vec<LeftName> {
             *names.entry(&edge.name).or_default() += failed;
         }
     }
-    names.into_iter().map(|(name, lookups)| LeftName { name: name.clone(), lookups }).collect()
+    // A try is one open; each capability directory that is not there costs a stat(2) more, which has no name.
+    let opens: u64 = names.values().sum();
+    let preload = closure.calls.counts.get(&CallName::Access).map_or(0, |count| count.errors);
+    let all = closure.calls.total().errors.saturating_sub(preload).max(opens);
+    let share = |lookups: u64| (lookups * all).div_ceil(opens.max(1));
+    names.into_iter().map(|(name, lookups)| LeftName { name: name.clone(), lookups: share(lookups) }).collect()
 }
