@@ -169,7 +169,7 @@ data-tail\t'Behind the last writable segment'
 new-segment\t'A new read-only segment'"
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l only -d 'Bind only libraries that match: name, soname or path (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l exclude -d 'Leave libraries alone that match: name, soname or path (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l policy -d 'Rules of what is left alone, as TOML' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l policy -d 'Rules of what is not bound, as TOML' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
@@ -178,6 +178,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'W
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d 'Bind by $ORIGIN, so that the whole tree may be moved'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l reserve -d 'Print what to give the linker so that a later bind fits without a new segment'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l print-policy -d 'Print a policy file with every key and its default'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the old file'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -s v -l verbose -d 'Show more: -v every name of every file'

@@ -107,7 +107,7 @@ fn a_plan_changes_nothing_and_says_what_is_left_alone() {
     assert_eq!(name("libb.so")["becomes"], dir.join("tree/b/lib/libb.so").to_str().unwrap());
     assert!(name("liba.so")["left_alone"].as_str().unwrap().contains("liba*"), "{}", name("liba.so"));
     let screen = says(["bind", "--dry-run", "-v", &app(&dir)]).stdout;
-    assert!(screen.contains("nothing was changed") && screen.contains("page padding, 0x"), "{screen}");
+    assert!(screen.contains("nothing was changed") && screen.contains("dead strings, 0x"), "{screen}");
 }
 
 #[test]

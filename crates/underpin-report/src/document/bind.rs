@@ -287,6 +287,8 @@ pub struct UnbindDocument {
     pub schema: SchemaTag<UnbindDocument>,
     /// Whether nothing was changed.
     pub dry_run: bool,
+    /// Whether the files keep the modification times that they have; the time before the binding is not recorded.
+    pub keeps_times: bool,
     /// The files, in the order of their paths; those that were never bound only where they were named.
     pub files: Vec<BindFile>,
     /// Sums over all files.
@@ -300,20 +302,20 @@ impl Document for UnbindDocument {
 impl UnbindDocument {
     /// What came of each file; those that cannot be put back stand with their reason.
     #[must_use]
-    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)]) -> UnbindDocument {
+    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
         let done = summary.results.iter().map(BindFile::from);
-        UnbindDocument::of(false, done.chain(hopeless.iter().map(bind_from::planned_unbind)).collect())
+        UnbindDocument::of((false, keeps_times), done.chain(hopeless.iter().map(bind_from::planned_unbind)).collect())
     }
 
     /// The bound files, none of which was touched, and why one cannot be put back.
     #[must_use]
-    pub fn planned(files: &[(PathBuf, Result<(), String>)]) -> UnbindDocument {
-        UnbindDocument::of(true, files.iter().map(bind_from::planned_unbind).collect())
+    pub fn planned(files: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
+        UnbindDocument::of((true, keeps_times), files.iter().map(bind_from::planned_unbind).collect())
     }
 
-    fn of(dry_run: bool, mut files: Vec<BindFile>) -> UnbindDocument {
+    fn of((dry_run, keeps_times): (bool, bool), mut files: Vec<BindFile>) -> UnbindDocument {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let totals = BindTotals::of(&files);
-        UnbindDocument { schema: SchemaTag::new(), dry_run, files, totals }
+        UnbindDocument { schema: SchemaTag::new(), dry_run, keeps_times, files, totals }
     }
 }

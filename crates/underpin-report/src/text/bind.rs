@@ -47,6 +47,10 @@ pub fn unbind(document: &UnbindDocument, view: &View) -> Text {
         (_, false) => line.with(Role::Good, format!("Put back {changed}, byte for byte")),
     });
     row(&mut text, "files", file_spans(&document.totals), view);
+    if document.totals.changed > 0 && !document.keeps_times {
+        let words = "modified now; the time before the binding is not recorded (--keep-times with bind and unbind)";
+        row(&mut text, "times", vec![Span::new(Role::Plain, words)], view);
+    }
     troubles(&mut text, &document.files, view);
     if view.verbosity > 0 {
         let put_back = |file: &&BindFile| file.outcome == BindOutcome::Unbound;

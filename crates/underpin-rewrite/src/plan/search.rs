@@ -205,7 +205,10 @@ impl<'a> Narrower<'a> {
         }
         let name: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let above = match &self.policy.farm_directory {
-            Some(directory) => self.ground.root.real_path(directory.as_str().into()).ok()?,
+            Some(directory) => {
+                let given: BString = directory.as_str().into();
+                self.ground.root.real_path(given.as_ref()).unwrap_or(given)
+            }
             None => self.top(target.file.path.as_ref()).into(),
         };
         let directory =

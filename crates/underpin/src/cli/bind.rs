@@ -36,10 +36,11 @@ use std::path::PathBuf;
     hwcaps = true           libraries of which the processor chooses one of several\n  \
     library_path = true     what only LD_LIBRARY_PATH leads to\n\
     \n\
-    A name that is opened while the program runs, and one that is not bound, is still searched for. DT_RPATH and\n\
-    DT_RUNPATH are therefore reduced to the folders that hold libraries, and to one folder of links (.underpin in the\n\
-    folder that was named) if those are several; it answers every name as the list did. A library that is installed into\n\
-    one of these folders later is not seen until bind runs again; verify tells of it.\n\
+    A name that is opened while the program runs, or is not bound, is still searched for.\n\
+    DT_RPATH and DT_RUNPATH are therefore reduced to the folders that hold libraries and, if\n\
+    those are several, to one folder of links (in .underpin, in the folder that was named),\n\
+    which answers every name as the list did. A library that is installed into one of the\n\
+    old folders later is not seen until bind runs again; verify tells of it.\n\
     \n\
     Exit codes: 1 where a file of several was refused, 2 where the only file was or something failed.")]
 pub struct BindArgs {

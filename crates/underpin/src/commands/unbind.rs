@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use underpin_report::units::count;
 use underpin_report::{UnbindDocument, text};
 use underpin_resolve::{Environment, HostRoot};
-use underpin_rewrite::files::{self, Job, Jobs, Status};
+use underpin_rewrite::files::{self, Job, Jobs, Status, Times};
 
 /// Puts back, or shows what would be.
 ///
@@ -20,8 +20,9 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let files: Vec<PathBuf> = scope.files.iter().map(|file| path(&file.path)).collect();
     let outlooks: Vec<(PathBuf, Result<(), String>)> =
         files::status_all(&files).into_par_iter().filter_map(|(path, status)| outlook(path, &status)).collect();
+    let keeps_times = plan.keep.times == Times::Kept;
     let (document, summary) = if plan.dry_run {
-        (UnbindDocument::planned(&outlooks), None)
+        (UnbindDocument::planned(&outlooks, keeps_times), None)
     } else {
         let (bound, hopeless): (Vec<_>, Vec<_>) = outlooks.into_iter().partition(|(_, outlook)| outlook.is_ok());
         let bound: Vec<PathBuf> = bound.into_iter().map(|(path, _)| path).collect();
@@ -31,7 +32,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         let jobs = Jobs { scope, keep: plan.keep, ..Jobs::new(jobs, Environment::inherited()) };
         let summary = files::run_all(&jobs, &Bar::new());
         files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
-        (UnbindDocument::new(&summary, &hopeless), Some(summary))
+        (UnbindDocument::new(&summary, &hopeless, keeps_times), Some(summary))
     };
     if plan.json {
         screen.json(&document)?;
