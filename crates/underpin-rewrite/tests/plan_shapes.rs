@@ -161,8 +161,8 @@ fn a_farm_serves_every_name_and_ld_library_path_still_comes_first() {
     assert_eq!((plan.farms.len(), &plan.farms[0].directory), (1, &farm));
     let names: Vec<&str> = plan.farms[0].links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(names, ["liba.so", "libb.so", "libc.so.6", "libc1.so", "libd.so", "libe.so"]);
-    let expected = format!("{farm}:{0}/a/lib:{0}/b/lib", fixture.text());
-    assert_eq!(object(&plan, &program).edits.search_path, SearchPathEdit::Runpath(expected.as_str().into()));
+    // It answers for a/lib and b/lib too.
+    assert_eq!(object(&plan, &program).edits.search_path, SearchPathEdit::Runpath(farm.as_str().into()));
     assert_eq!(edge(&plan, &program, "libe.so").notes, [EdgeNote::Linked]);
     assert!(matches!(edge(&plan, &program, "libe.so").decision, Decision::Becomes { .. }));
     carry_out(&plan);
@@ -252,7 +252,7 @@ fn a_relative_tree_runs_after_it_was_moved() {
     assert_eq!(plan.refused, []);
     let link = plan.farms[0].links.iter().find(|link| link.name == "libe.so").unwrap();
     assert_eq!(link.target, "../../../e/lib/libe.so");
-    let expected = "$ORIGIN/prog.underpin-farm:$ORIGIN/../../a/lib:$ORIGIN/../../b/lib";
+    let expected = "$ORIGIN/prog.underpin-farm";
     assert_eq!(object(&plan, &program).edits.search_path, SearchPathEdit::Runpath(expected.into()));
     assert!(matches!(plan.programs[0].notes.as_slice(), [ProgramNote::OutsideTree { .. }]), "libc: {plan:?}");
     carry_out(&plan);
