@@ -118,6 +118,9 @@ pub(super) fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64
             (section.offset, section.addr) = (offset + within, vaddr + within);
         }
     }
+    if range.contains(&draft.dynamic.0) {
+        draft.dynamic.0 = vaddr + (draft.dynamic.0 - range.start);
+    }
     draft.moved.push(Moved { from: range.clone(), to: vaddr });
     Some(())
 }

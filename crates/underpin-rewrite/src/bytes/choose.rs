@@ -32,7 +32,7 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     let padding = vec![Place::PaddingTable, Place::PaddingShift, Place::PaddingNames];
     let mut tiers = vec![(&wanted, vec![Place::Dead]), (&wanted, padding)];
     tiers.extend(without_path.as_ref().map(|wanted| (wanted, vec![Place::Dead])));
-    tiers.push((&wanted, vec![Place::Tail, Place::TailShift, Place::Segment, Place::SegmentShift]));
+    tiers.push((&wanted, vec![Place::Tail, Place::TailShift, Place::TailSlide, Place::Segment, Place::SegmentShift]));
     let target = Target { image: &image, options, digest: Sha256::digest(original).to_vec() };
     // The strategy asked for may have no place at all that is allowed.
     let mut refusal = options.only.map_or(Refusal::TooFar, |strategy| Refusal::NoRoom { strategy });
@@ -70,6 +70,8 @@ enum Place {
     /// The whole table behind the data.
     Tail,
     TailShift,
+    /// The names behind the table, and what followed it moved on behind the end of the data.
+    TailSlide,
     /// The whole table in a new segment.
     Segment,
     SegmentShift,
@@ -80,7 +82,7 @@ impl Place {
         match self {
             Place::Dead => Strategy::DeadStrings,
             Place::PaddingTable | Place::PaddingShift | Place::PaddingNames => Strategy::PagePadding,
-            Place::Tail | Place::TailShift => Strategy::DataTail,
+            Place::Tail | Place::TailShift | Place::TailSlide => Strategy::DataTail,
             Place::Segment | Place::SegmentShift => Strategy::NewSegment,
         }
     }
@@ -167,6 +169,12 @@ impl Target<'_, '_> {
             _ => {}
         }
         let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: draft.reserve };
+        if place == Place::TailSlide {
+            let way = shift::beyond_the_end(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            block.texts = None;
+            tail::place(draft, &block, way.beyond)?;
+            return shift::extend(draft, &way, missing, Strategy::DataTail);
+        }
         if place.shifts() {
             // With nothing to put there, the place is not needed.
             let way = shift::way(self.image, missing).filter(|_| draft.interpreter.is_none())?;
@@ -177,7 +185,11 @@ impl Target<'_, '_> {
             block.displaced.extend(Some(way.out.clone()).filter(|out| !out.is_empty()));
             shift::extend(draft, &way, missing, place.strategy())?;
         }
-        if place.strategy() == Strategy::DataTail { tail::place(draft, &block) } else { segment::place(draft, block) }
+        if place.strategy() == Strategy::DataTail {
+            tail::place(draft, &block, 0)
+        } else {
+            segment::place(draft, block)
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use super::sections::Sections;
 use super::wanted::{Value, Wanted};
 use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use underpin_elf::{Fault, FileOffset};
@@ -126,6 +125,14 @@ impl<'i, 'a> Draft<'i, 'a> {
     pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
         if let Some(at) = offset.checked_sub(self.cut.kept).and_then(|at| usize::try_from(at).ok()) {
             return put(&mut self.tail, at, &bytes);
+        }
+        let mut bytes = bytes;
+        if let Ok(inside) = usize::try_from(self.cut.kept - offset)
+            && self.cut.kept < self.image.bytes.len() as u64 + self.tail.len() as u64
+            && inside < bytes.len()
+        {
+            let behind = bytes.split_off(inside);
+            put(&mut self.tail, 0, &behind);
         }
         // A field of a table that has moved.
         let within = |(start, old): &(u64, Vec<u8>)| {
@@ -378,16 +385,28 @@ impl<'i, 'a> Draft<'i, 'a> {
     }
 
     /// What the spans alone make of bytes that are written at an offset.
-    fn slid_back<'w>(&self, offset: u64, new: &'w [u8]) -> Cow<'w, [u8]> {
-        let range = |start: u64, len: u64| {
-            let start = usize::try_from(start.checked_sub(offset)?).ok()?;
-            let end = start.checked_add(usize::try_from(len).ok()?)?;
-            (end <= new.len()).then_some(start..end)
-        };
-        let mut bytes = Cow::Borrowed(new);
-        for span in &self.spans {
-            if let (Some(from), Some(to)) = (range(span.from, span.len), range(span.to, span.len)) {
-                bytes.to_mut().copy_within(from, to.start);
+    fn slid_back(&self, offset: u64, new: &[u8]) -> Vec<u8> {
+        let mut bytes = new.to_vec();
+        let end = offset + new.len() as u64;
+        for span in self.spans.iter().filter(|span| span.to < end && span.to + span.len > offset) {
+            let (from, to) = (span.to.max(offset), (span.to + span.len).min(end));
+            let moved = self.now(span.from + (from - span.to), to - from);
+            put(&mut bytes, usize::try_from(from - offset).unwrap_or(usize::MAX), &moved);
+        }
+        bytes
+    }
+
+    /// Bytes of the rewritten file as far as it is made.
+    fn now(&self, offset: u64, len: u64) -> Vec<u8> {
+        let index = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; index(len)];
+        let kept = self.image.bytes.get(..index(self.cut.kept)).unwrap_or_default();
+        let writes = self.writes.iter().map(|(start, written)| (*start, written.as_slice()));
+        for (start, source) in std::iter::once((0, kept)).chain(writes).chain([(self.cut.kept, self.tail.as_slice())]) {
+            let (from, to) = (start.max(offset), (start + source.len() as u64).min(offset + len));
+            if from < to {
+                let part = source.get(index(from - start)..index(to - start)).unwrap_or_default();
+                put(&mut bytes, index(from - offset), part);
             }
         }
         bytes

@@ -11,7 +11,7 @@ use super::draft::Draft;
 use super::gaps::{Gap, gaps, grow};
 use super::image::Image;
 use super::layout::Section;
-use super::{PlacedString, Strategy, table};
+use super::{PlacedString, Strategy, table, tags};
 use bstr::BString;
 use std::ops::Range;
 use underpin_elf::FileOffset;
@@ -36,6 +36,8 @@ pub(super) struct Way {
     padding: Option<(Gap, u64)>,
     /// Addresses that go somewhere else; may be none.
     pub out: Range<u64>,
+    /// So many bytes slide over the end of the segment.
+    pub beyond: u64,
 }
 
 /// What stands behind the string table and can be moved.
@@ -68,9 +70,10 @@ impl Behind<'_> {
         for section in behind {
             let next = section.addr.checked_add(section.size)?;
             let in_step = section.offset.checked_sub(offset) == Some(section.addr - strings.addr);
-            let can = in_step && table::is_movable(image, section) && section.align <= STEP && next - start <= LIMIT;
+            let movable = table::is_movable(image, section) || is_dynamic(image, section);
+            let can = in_step && movable && section.align <= STEP && next - start <= LIMIT;
             is_alignment(image, end, section.addr)?;
-            if !can || sections.len() >= SECTIONS_MAX || table::crosses(image, &(section.addr..next)) {
+            if !can || sections.len() >= SECTIONS_MAX || table::cuts(image, &(section.addr..next)) {
                 stop = Some(section.addr);
                 break;
             }
@@ -81,12 +84,17 @@ impl Behind<'_> {
             // The end of the segment belongs to somebody.
             stop = Some(end);
         }
-        (!table::crosses(image, &(start..end.max(start + 1)))).then_some(Behind { start, sections, stop })
+        (!table::cuts(image, &(start..end.max(start + 1)))).then_some(Behind { start, sections, stop })
     }
 
     fn end(&self) -> u64 {
         self.sections.last().map_or(self.start, |section| section.addr + section.size)
     }
+}
+
+/// Whether it is the dynamic section, which may slide, but not leave its segment for one that is not writable.
+fn is_dynamic(image: &Image<'_>, section: &Section) -> bool {
+    section.kind == tags::SHT_DYNAMIC && section.addr == image.dynamic.vaddr
 }
 
 /// Zeros up to the next section.
@@ -111,20 +119,32 @@ pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     let padded = padding.map_or(0, |gap| gap.room / STEP * STEP);
     if padded >= missing {
         let padding = padding.filter(|_| missing > 0).map(|gap| (gap, missing));
-        return Some(Way { slides: vec![(first..end, missing)], padding, out: end..end });
+        return Some(Way { slides: vec![(first..end, missing)], padding, out: end..end, beyond: 0 });
     }
     let runs = (0..behind.sections.len()).flat_map(|from| (from..behind.sections.len()).map(move |to| (from, to)));
     let way = |(from, to): (usize, usize)| {
         let (out, last) = (behind.sections.get(from)?.addr, behind.sections.get(to)?);
+        if behind.sections.get(from..=to)?.iter().any(|section| is_dynamic(image, section)) {
+            return None;
+        }
         let out = out..last.addr + last.size;
         let next = behind.sections.get(to + 1).map(|next| next.addr);
         let room = (next.or(behind.stop).unwrap_or(out.end) - out.start) / STEP * STEP;
         let rest = missing.saturating_sub(room);
         let padding = padding.filter(|_| rest > 0).map(|gap| (gap, rest));
         let slides = vec![(first..out.start, missing), (next.unwrap_or(end)..end, rest)];
-        (rest <= padded && out.end - out.start <= OUT_LIMIT).then_some(Way { slides, padding, out })
+        (rest <= padded && out.end - out.start <= OUT_LIMIT).then_some(Way { slides, padding, out, beyond: 0 })
     };
     runs.filter_map(way).min_by_key(|way| way.out.end - way.out.start)
+}
+
+/// Everything slides over the end of a segment that is going to be longer.
+pub(super) fn beyond_the_end(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
+    let behind = Behind::read(image).filter(|behind| behind.stop.is_none())?;
+    let end = behind.end();
+    let first = behind.sections.first().map_or(end, |first| first.addr);
+    let beyond = size_of(texts).saturating_sub(first - behind.start).next_multiple_of(STEP);
+    Some(Way { slides: vec![(first..end, beyond)], padding: None, out: end..end, beyond })
 }
 
 /// Makes room behind the table and writes the names there.
@@ -141,7 +161,10 @@ pub(super) fn extend(draft: &mut Draft<'_, '_>, way: &Way, texts: &[BString], st
         // One piece with the names, so that no byte is written twice.
         let size = usize::try_from(end.checked_sub(start)?).ok()?;
         let from = usize::try_from(offset).ok()?;
-        draft.write(offset, image.bytes.get(from..)?.get(..size)?.to_vec());
+        let last = slides().map(|(range, _)| range.end).max()?.checked_sub(start)?;
+        let mut piece = image.bytes.get(from..)?.get(..size.min(usize::try_from(last).ok()?))?.to_vec();
+        piece.resize(size, 0);
+        draft.write(offset, piece);
         for (range, by) in slides() {
             let at = offset + (range.start - start);
             displace(draft, range, range.start + by, at + by)?;

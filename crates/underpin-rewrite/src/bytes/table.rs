@@ -142,12 +142,16 @@ pub(super) fn is_allocated(section: &Section) -> bool {
     section.flags & tags::SHF_ALLOC != 0 && filled && section.size > 0
 }
 
-/// Whether a program header other than PT_LOAD holds any of some addresses.
-pub(super) fn crosses(image: &Image<'_>, range: &Range<u64>) -> bool {
+/// Whether a program header other than PT_LOAD holds some of these addresses, and not only of these; or is none that may
+/// follow what it describes.
+pub(super) fn cuts(image: &Image<'_>, range: &Range<u64>) -> bool {
     let others = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD && segment.memory_size > 0);
-    others
-        .into_iter()
-        .any(|segment| segment.vaddr < range.end && segment.vaddr.saturating_add(segment.memory_size) > range.start)
+    others.into_iter().any(|segment| {
+        let end = segment.vaddr.saturating_add(segment.memory_size);
+        let known = [tags::PT_INTERP, tags::PT_NOTE, tags::PT_GNU_PROPERTY, tags::PT_DYNAMIC].contains(&segment.kind);
+        let inside = segment.vaddr >= range.start && end <= range.end;
+        segment.vaddr < range.end && end > range.start && !(known && inside)
+    })
 }
 
 /// Whether a section is only ever found by a program header or a tag that this crate knows how to change.

@@ -15,18 +15,24 @@ const LIMIT: u64 = 256 << 10;
 /// The unit in which memory is mapped, as far as the cost is concerned.
 const PAGE: u64 = 4096;
 
-/// Places a block, or says that the segment is too large or not the last.
-pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>) -> Option<()> {
+/// Places a block, or says that the segment is too large or not the last. `slid` bytes stay free in front, for what slides
+/// on to there.
+pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> Option<()> {
     let image = draft.image;
     let index = last_writable(draft)?;
     let old = *draft.segments.get(index)?;
-    let at = old.vaddr.checked_add(old.memory_size)?.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
+    let end = old.vaddr.checked_add(old.memory_size)?.checked_add(slid)?;
+    let at = end.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
     if at - old.file_size > LIMIT.max(image.bytes.len() as u64 / 128) {
         return None;
     }
     let size = at.checked_add(block.size(image)?)?;
     old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
     let offset = content(draft, &old)?;
+    // Nothing slides into zeros, nor into a copy.
+    if slid > 0 && (offset != old.offset || old.file_size != old.memory_size) {
+        return None;
+    }
     draft.pad_to(offset + size);
     let new = Segment { offset, file_size: size, memory_size: size, ..old };
     *draft.segments.get_mut(index)? = new;
