@@ -132,8 +132,9 @@ mod tests {
     #[test]
     fn the_end_is_what_was_held_for_most_of_the_last_tenth() {
         let mut series = Series::new(Duration::from_millis(5));
-        let mut add =
-            |at, rss| drop(series.add(Duration::from_millis(at), MemoryUse { rss, ..MemoryUse::default() }, 1));
+        let mut add = |at, rss| {
+            series.add(Duration::from_millis(at), MemoryUse { rss, ..MemoryUse::default() }, 1);
+        };
         // It grows, holds 150 for a while, frees all of it and ends; each of ten processes is looked at as it ends.
         (0..100).for_each(|step| add(step * 10, 50 + step));
         add(1000, 150);
