@@ -244,7 +244,7 @@ impl fmt::Display for Doubt {
             ),
             Doubt::FreedAtEnd { late, at_exit, .. } => write!(
                 f,
-                "it goes from {} to {} MiB right before it ends; memory at the end, and growth, are those of the last tenth \
+                "it goes from {} to {} MiB right before it ends; memory at the end, and growth, are those of the last fifth \
                  of the run",
                 late >> 20,
                 at_exit >> 20

@@ -140,12 +140,8 @@ pub struct MemoryPoint {
     /// Private and written to.
     pub private_dirty: Bytes,
     /// How many processes these are the sums of; 0 in records of older versions.
-    #[serde(default, skip_serializing_if = "is_one")]
+    #[serde(default)]
     pub processes: usize,
-}
-
-fn is_one(processes: &usize) -> bool {
-    *processes <= 1
 }
 
 impl MemoryPoint {
@@ -190,8 +186,8 @@ pub struct MemoryRun {
     pub peak_private_dirty: Bytes,
     /// The tree once the first process had settled; `None` where it ended before.
     pub at_start: Option<MemoryPoint>,
-    /// The tree late in the run: the median over its last tenth, in which a program that frees everything before it ends
-    /// still has it. Of a server: after the load.
+    /// The tree late in the run: what it held, or more, for a quarter of the last fifth, in which a program that frees
+    /// everything before it ends still has it. Of a server: after the load.
     pub at_end: Option<MemoryPoint>,
     /// The first process right before its end; `None` where it was killed, or not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
