@@ -11,6 +11,7 @@ mod run;
 mod sanitize;
 mod setup;
 mod statics;
+mod systems;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -58,6 +59,8 @@ enum Chore {
         #[arg(long, value_enum)]
         target: Vec<statics::Processor>,
     },
+    /// Read from Debian's packages which versions the libraries of each release define, for `underpin check`
+    Systems,
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -83,6 +86,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Sanitize { dry } => sanitize::run(dry),
         Chore::Numbers { values, dry } => numbers::run(values, dry),
         Chore::Static { target } => statics::all(&target),
+        Chore::Systems => systems::generate(),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

@@ -349,7 +349,7 @@ pub enum Severity {
 }
 
 /// Something that a person should know about the closure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
@@ -361,7 +361,7 @@ pub struct Finding {
 }
 
 /// The kinds of finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[non_exhaustive]
 pub enum FindingKind {

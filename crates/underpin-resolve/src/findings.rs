@@ -9,14 +9,15 @@ use crate::files::Files;
 use crate::loader::{Loader, LoaderKind};
 use crate::resolver::{Depth, Program, Resolution, SearchDirectory};
 use crate::tokens::directory_of;
+use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
 
 struct Collector<'a> {
     files: &'a Files<'a>,
     resolution: &'a Resolution,
-    findings: Vec<Finding>,
+    findings: Unique<Finding>,
 }
 
 pub(crate) fn collect(
@@ -26,7 +27,7 @@ pub(crate) fn collect(
     resolution: &Resolution,
     depth: Depth,
 ) -> Vec<Finding> {
-    let mut collector = Collector { files, resolution, findings: Vec::new() };
+    let mut collector = Collector { files, resolution, findings: Unique::default() };
     collector.interpreter(loader, program);
     collector.edges();
     collector.directories();
@@ -38,17 +39,14 @@ pub(crate) fn collect(
         }
         collector.run_time(loader.kind);
     }
-    let mut findings = collector.findings;
+    let mut findings = collector.findings.into_vec();
     findings.sort_by_key(|finding| finding.severity);
     findings
 }
 
 impl Collector<'_> {
     fn add(&mut self, severity: Severity, object: Option<ObjectId>, kind: FindingKind) {
-        let finding = Finding { severity, object, kind };
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
-        }
+        self.findings.insert(Finding { severity, object, kind });
     }
 
     fn interpreter(&mut self, loader: &Loader, program: &Program) {
@@ -166,16 +164,16 @@ impl Collector<'_> {
             .position(|entry| entry.source == *found && (*found == Found::Cache || trimmed(&entry.directory) == own));
         let Some(place) = place else { return Vec::new() };
         let real_own = self.files.real_directory(own.as_ref());
-        let mut behind: Vec<BString> = Vec::new();
+        let mut behind = Unique::default();
         for entry in
             list[place + 1..].iter().filter(|entry| entry.exists != Some(false) && entry.source != Found::Cache)
         {
             let Some(real) = self.files.real_directory(trimmed(&entry.directory).as_ref()) else { continue };
-            if Some(&real) != real_own.as_ref() && !behind.contains(&real) {
-                behind.push(real);
+            if Some(&real) != real_own.as_ref() {
+                behind.insert(real);
             }
         }
-        behind
+        behind.into_vec()
     }
 
     /// Requests that are served only because somebody else had brought the object in.
@@ -239,6 +237,7 @@ impl Collector<'_> {
             }
         }
         let mut found = Vec::new();
+        let mut defined: HashMap<usize, HashSet<&BString>> = HashMap::new();
         for (index, own) in facts.iter().enumerate() {
             let Some(own) = own else { continue };
             for need in &own.version_needs {
@@ -248,8 +247,10 @@ impl Collector<'_> {
                     None => FindingKind::VersionFileUnknown { file: need.file.clone() },
                     Some(provider) => {
                         let definitions = facts[provider].map_or(&[][..], |facts| &facts.version_definitions);
-                        let satisfied = definitions.is_empty()
-                            || definitions.iter().any(|definition| definition.name == need.version);
+                        let names = defined
+                            .entry(provider)
+                            .or_insert_with(|| definitions.iter().map(|definition| &definition.name).collect());
+                        let satisfied = names.is_empty() || names.contains(&need.version);
                         if satisfied || need.weak_flag {
                             continue;
                         }

@@ -23,6 +23,7 @@ mod resolver;
 pub mod root;
 pub mod storm;
 mod tokens;
+mod unique;
 
 pub use calls::{Call, CallCount, CallName, Calls};
 pub use closure::*;

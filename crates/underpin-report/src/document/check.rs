@@ -35,8 +35,52 @@ pub struct CheckDocument {
     pub limit: Option<LimitRecord>,
     /// How to reach older systems.
     pub advice: Vec<AdviceRecord>,
-    /// Whether what the user asked for holds: every chosen system and the limit.
+    /// How many systems have each answer.
+    pub counts: CountsRecord,
+    /// Whether only a plain yes passes (`--strict`).
+    pub strict: bool,
+    /// Whether what the user asked for holds: every chosen system and the limit. What is not known does not pass.
     pub passed: bool,
+}
+
+/// How many systems have each answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CountsRecord {
+    /// It runs on the base install.
+    pub runs: usize,
+    /// It runs once some libraries are installed.
+    pub runs_if_installed: usize,
+    /// It does not run.
+    pub refuses: usize,
+    /// The data cannot tell.
+    pub unknown: usize,
+}
+
+impl CountsRecord {
+    /// The counts of some systems.
+    #[must_use]
+    pub fn of(systems: &[SystemRecord]) -> CountsRecord {
+        let count = |answer| systems.iter().filter(|system| system.answer == answer).count();
+        CountsRecord {
+            runs: count(Answer::Runs),
+            runs_if_installed: count(Answer::RunsIfInstalled),
+            refuses: count(Answer::Refuses),
+            unknown: count(Answer::Unknown),
+        }
+    }
+
+    /// On how many it runs, at once or after an installation.
+    #[must_use]
+    pub const fn can_run(&self) -> usize {
+        self.runs + self.runs_if_installed
+    }
+
+    /// The answer in figures: `3 of 5 systems, 1 not known`.
+    #[must_use]
+    pub fn words(&self, systems: usize) -> String {
+        let open = if self.unknown > 0 { format!(", {} not known", self.unknown) } else { String::new() };
+        format!("{} of {}{open}", self.can_run(), crate::units::count(systems, "system", "systems"))
+    }
 }
 
 impl Document for CheckDocument {
@@ -242,7 +286,8 @@ pub struct FloorRecord {
     pub family: String,
     /// The library's name for a reader.
     pub library: String,
-    /// The highest version asked for.
+    /// The oldest version that is accepted: the highest asked for, or the release that first defines a marker such as
+    /// `GLIBC_ABI_DT_RELR`.
     pub version: String,
     /// What remains if weak symbols asked for nothing; null where all are weak.
     pub strong_version: Option<String>,
@@ -357,13 +402,13 @@ pub struct SystemRecord {
     pub answer: Answer,
     /// Every reason why it does not.
     pub reasons: Vec<ReasonRecord>,
-    /// What is to be installed.
+    /// What is to be installed; where the answer is `unknown`, in any case.
     pub install: Vec<InstallRecord>,
-    /// The command that installs what has a known package.
+    /// The command that installs it.
     pub command: Option<String>,
-    /// What the data lacks for an answer.
+    /// Which facts are missing for an answer; empty unless it is `unknown`.
     pub lacks: Vec<String>,
-    /// What the data does not settle, though an answer is possible.
+    /// What makes the answer less sure, though no fact is missing.
     pub doubts: Vec<String>,
     /// What holds there beyond starting or not.
     pub notes: Vec<String>,
@@ -416,7 +461,7 @@ pub enum ReasonKind {
 pub struct InstallRecord {
     /// The soname.
     pub soname: Raw,
-    /// The package, where the data names one.
+    /// The package.
     pub package: Option<String>,
     /// The objects that need it.
     pub needed_by: Vec<Raw>,
@@ -449,12 +494,4 @@ pub struct AdviceRecord {
     /// The command to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-}
-
-impl CheckDocument {
-    /// How many systems have this answer.
-    #[must_use]
-    pub fn count(&self, answer: Answer) -> usize {
-        self.systems.iter().filter(|system| system.answer == answer).count()
-    }
 }

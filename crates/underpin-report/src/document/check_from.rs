@@ -35,6 +35,8 @@ pub struct CheckInput<'a> {
     pub systems_date: &'a str,
     /// Whether the user chose the systems.
     pub systems_chosen: bool,
+    /// Whether only a plain yes passes.
+    pub strict: bool,
 }
 
 impl CheckDocument {
@@ -44,6 +46,14 @@ impl CheckDocument {
         let compat = input.compat;
         let limit = compat.max_glibc.as_ref().map(LimitRecord::from);
         let kept = limit.as_ref().is_none_or(|limit| limit.kept);
+        let systems: Vec<SystemRecord> = compat.systems.iter().map(SystemRecord::from).collect();
+        let passed = match (input.systems_chosen, input.strict) {
+            (false, _) => kept,
+            (true, false) => compat.passes(),
+            (true, true) => compat.passes_strictly(),
+        };
+        let mut advice = advice(&compat.advice, compat);
+        advice.extend(missing_facts(compat, input.program).filter(|_| input.systems_chosen));
         CheckDocument {
             schema: SchemaTag::new(),
             program: Raw::from(input.program),
@@ -55,10 +65,12 @@ impl CheckDocument {
             cpu: compat.floors.cpu.as_ref().map(|cpu| bound(cpu.level.to_string(), &cpu.objects)),
             systems_date: input.systems_date.to_owned(),
             systems_chosen: input.systems_chosen,
-            systems: compat.systems.iter().map(SystemRecord::from).collect(),
+            counts: CountsRecord::of(&systems),
+            systems,
             limit,
-            advice: advice(&compat.advice, compat),
-            passed: if input.systems_chosen { compat.passes() } else { kept },
+            advice,
+            strict: input.strict,
+            passed,
         }
     }
 }
@@ -186,7 +198,7 @@ impl From<&SystemVerdict> for SystemRecord {
             install: Vec::new(),
             command: None,
             lacks: Vec::new(),
-            doubts: doubt_words(&verdict.doubts),
+            doubts: verdict.doubts.iter().map(doubt_words).collect(),
             notes: verdict.notes.iter().map(note_words).collect(),
         };
         match &verdict.verdict {
@@ -200,8 +212,10 @@ impl From<&SystemVerdict> for SystemRecord {
                 record.answer = Answer::Refuses;
                 record.reasons = reasons.iter().map(ReasonRecord::from).collect();
             }
-            Verdict::Unknown { lacks } => {
+            Verdict::Unknown { lacks, libraries, command } => {
                 record.answer = Answer::Unknown;
+                record.install = libraries.iter().map(InstallRecord::from).collect();
+                record.command = command.clone();
                 record.lacks = lacks.iter().map(lack_words).collect();
             }
         }
@@ -213,7 +227,7 @@ impl From<&Install> for InstallRecord {
     fn from(install: &Install) -> InstallRecord {
         InstallRecord {
             soname: Raw::from(&install.soname),
-            package: install.package.clone(),
+            package: Some(install.package.clone()),
             needed_by: raws(&install.needed_by),
         }
     }
@@ -268,6 +282,9 @@ fn reason_words(reason: &Reason) -> (ReasonKind, String) {
             let message = format!("packed relocations (DT_RELR) of {} are refused or not applied", listed(objects));
             (ReasonKind::RelrUnsupported, message)
         }
+        Reason::MoreMissing { count: further } => {
+            (ReasonKind::Other, format!("lacks {} besides", count(*further, "further version", "further versions")))
+        }
     }
 }
 
@@ -277,34 +294,53 @@ fn lack_words(lack: &Lack) -> String {
             format!("{} use symbols of GLIBC_PRIVATE: whether this glibc has them is in no table", listed(objects))
         }
         Lack::ThirtyTwoBit => "whether it has a 32-bit C library is not in the data".to_owned(),
-        Lack::Marker { version } => format!("whether it defines {version} is not in the data"),
+        Lack::Libraries { sonames, more } => {
+            format!("not in the data: which package brings {}", some(sonames.iter().map(shown), *more))
+        }
+        Lack::Versions { file, versions, more } => {
+            let versions = some(versions.iter().map(|version| visible(version.as_str().into()).into_owned()), *more);
+            format!("not in the data: whether its {} defines {versions}", shown(file))
+        }
+        Lack::Kernel { needs } => format!("not in the data: whether its kernel is at least {needs}"),
+        Lack::MuslSymbols => {
+            "not in the data: whether its other libraries have every function (musl has no symbol versions)".to_owned()
+        }
     }
 }
 
-/// One sentence for each kind of doubt, with everything that it is about.
-fn doubt_words(doubts: &[Doubt]) -> Vec<String> {
-    let (mut packages, mut versions, mut sentences) = (Vec::new(), Vec::new(), Vec::new());
-    for doubt in doubts {
-        match doubt {
-            Doubt::VersionsNotInData { file, needs } => versions.push(format!("{needs} of {}", shown(file))),
-            Doubt::LibraryNotInData { soname } => packages.push(shown(soname)),
-            Doubt::LibcNotVerified => {
-                sentences.push("the version of its C library is general knowledge, not re-checked".to_owned());
-            }
-            Doubt::KernelNotInData => sentences.push("its kernel's version is not in the data".to_owned()),
-            Doubt::MuslSymbolsNotChecked => sentences.push(
-                "musl has no symbol versions: whether its other libraries have every function shows only at start"
-                    .to_owned(),
-            ),
-        }
+/// Names with commas, and how many more there are.
+fn some(names: impl Iterator<Item = String>, more: usize) -> String {
+    let names = names.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
+}
+
+fn doubt_words(doubt: &Doubt) -> String {
+    match doubt {
+        Doubt::LibcNotVerified => "the version of its C library is general knowledge, not re-checked".to_owned(),
     }
-    if !packages.is_empty() {
-        sentences.push(format!("not in the data: the packages of {}", packages.join(", ")));
-    }
-    if !versions.is_empty() {
-        sentences.push(format!("not in the data: whether it has {}", versions.join(", ")));
-    }
-    sentences
+}
+
+/// How to supply the facts without which some answers are unknown.
+fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
+    let unknown: Vec<&SystemVerdict> =
+        compat.systems.iter().filter(|system| matches!(system.verdict, Verdict::Unknown { .. })).collect();
+    let first = unknown.first()?;
+    let libraries = unknown.iter().any(|system| {
+        matches!(&system.verdict, Verdict::Unknown { lacks, .. }
+            if lacks.iter().any(|lack| matches!(lack, Lack::Libraries { .. })))
+    });
+    let where_ = match unknown.len() {
+        1 => first.system.clone(),
+        all => format!("{} and {}", first.system, count(all - 1, "further system", "further systems")),
+    };
+    let ship = if libraries { " Libraries that you ship count with `--with DIR`." } else { "" };
+    let message = format!(
+        "The data cannot tell for {where_}; the files of the system itself can. Copy the program into its root folder (an \
+         unpacked image, a container's root) and ask there:{ship}"
+    );
+    let name = crate::advice::quoted(&Raw::from(Raw::from(program).file_name()));
+    let command = name.map(|name| format!("underpin tree --root ROOT /{name}"));
+    Some(AdviceRecord { rule: "missing_facts".to_owned(), message, command })
 }
 
 fn note_words(note: &Note) -> String {
@@ -390,16 +426,6 @@ fn nearest(reach: &[ReachSystem]) -> Option<AdviceRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn doubts_of_one_kind_are_one_sentence() {
-        let library = |name: &str| Doubt::LibraryNotInData { soname: name.into() };
-        let words = doubt_words(&[library("liba.so"), Doubt::KernelNotInData, library("libb.so")]);
-        assert_eq!(
-            words,
-            ["its kernel's version is not in the data", "not in the data: the packages of liba.so, libb.so"]
-        );
-    }
 
     #[test]
     fn names_of_cpp_and_rust_are_read_back_and_c_is_left_alone() {

@@ -7,7 +7,7 @@ use crate::document::check::{
 };
 use crate::styled::{Role, Span};
 use crate::text::{answer_role, reason_in_short, symbol_name};
-use crate::units::size;
+use crate::units::{count, size};
 
 /// Symbols that a cell shows before it folds.
 const SHOWN_SYMBOLS: usize = 6;
@@ -36,9 +36,11 @@ pub(crate) fn check_tiles(document: &CheckDocument) -> Vec<Tile> {
         tiles.push(Tile::new("oldest accepted", value, vec![Span::new(Role::Dim, words)]));
     }
     if !document.systems.is_empty() {
-        let can = document.count(Answer::Runs) + document.count(Answer::RunsIfInstalled);
+        let can = document.counts.can_run();
         let role = if can == document.systems.len() { Role::Good } else { Role::Warn };
-        let note = format!("of {} systems", document.systems.len());
+        let open = document.counts.unknown;
+        let open = if open > 0 { format!(", {open} not known") } else { String::new() };
+        let note = format!("of {}{open}", count(document.systems.len(), "system", "systems"));
         tiles.push(Tile::new("runs on", Span::new(role, can.to_string()), vec![Span::new(Role::Dim, note)]));
     }
     tiles
@@ -187,8 +189,11 @@ fn systems_section(document: &CheckDocument) -> Section {
         ]);
     }
     let mut words = format!("Facts about systems as of {}.", document.systems_date);
-    if document.count(Answer::RunsIfInstalled) > 0 {
+    if document.counts.runs_if_installed > 0 {
         words.push_str(" “yes*”: after installing what is named.");
+    }
+    if document.counts.unknown > 0 {
+        words.push_str(" “?”: the fact that is named is missing; no gate passes on it.");
     }
     Section::new("Where it runs", vec![Block::Table(table), paragraph(Role::Dim, words)])
 }

@@ -108,9 +108,9 @@ fn systems() -> Vec<SystemRecord> {
         demands: Vec::new(),
     }];
     let mut unknown = system("odd1", "A System With a Rather Long Name Indeed 1", Answer::Unknown);
-    unknown.lacks = vec!["whether it has a 32-bit C library is in no table".to_owned()];
+    unknown.lacks = vec!["not in the data: whether its liblzma.so.5 defines XZ_5.4".to_owned()];
     let mut runs = system("debian13", "Debian 13", Answer::Runs);
-    runs.doubts = vec!["the kernel's version is not in the data".to_owned()];
+    runs.doubts = vec!["the version of its C library is general knowledge, not re-checked".to_owned()];
     vec![refuses, installs, runs, other, unknown]
 }
 
@@ -163,6 +163,8 @@ pub(crate) fn sample_check() -> CheckDocument {
         cpu: None,
         systems_date: "2099-01-01".to_owned(),
         systems_chosen: false,
+        counts: CountsRecord::of(&systems()),
+        strict: false,
         systems: systems(),
         limit: None,
         advice: vec![AdviceRecord {

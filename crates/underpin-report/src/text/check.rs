@@ -244,8 +244,7 @@ fn systems(text: &mut Text, document: &CheckDocument, view: &View) {
     if document.systems.is_empty() {
         return;
     }
-    let can = document.count(Answer::Runs) + document.count(Answer::RunsIfInstalled);
-    text.heading(format!("Where it runs: {can} of {}", count(document.systems.len(), "system", "systems")));
+    text.heading(format!("Where it runs: {}", document.counts.words(document.systems.len())));
     let names = document.systems.iter().map(|system| width(&system.id)).max().unwrap_or(0).min(view.usable() / 3);
     for system in &document.systems {
         system_line(text, system, names, view);
@@ -253,9 +252,10 @@ fn systems(text: &mut Text, document: &CheckDocument, view: &View) {
             details(text, system, !document.companions.is_empty(), view);
         }
     }
-    let starred = document.count(Answer::RunsIfInstalled) > 0;
-    let star = if starred { "* after installing what is named; " } else { "" };
-    let words = format!("{star}facts about systems as of {}", document.systems_date);
+    let star = if document.counts.runs_if_installed > 0 { "* after installing what is named; " } else { "" };
+    let open = document.counts.unknown > 0 && !document.systems_chosen;
+    let mark = if open { "? a fact is missing, which `--on SYSTEM` names; " } else { "" };
+    let words = format!("{star}{mark}facts about systems as of {}", document.systems_date);
     text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
 }
 
@@ -313,21 +313,9 @@ fn clip(text: &str, columns: usize) -> String {
 pub(crate) fn reason_in_short(system: &SystemRecord) -> String {
     match system.answer {
         Answer::Runs => system.notes.first().or(system.doubts.first()).cloned().unwrap_or_default(),
-        Answer::RunsIfInstalled => installation(system),
+        Answer::RunsIfInstalled => system.command.clone().unwrap_or_default(),
         Answer::Unknown => system.lacks.first().cloned().unwrap_or_default(),
         Answer::Refuses => refusal(system),
-    }
-}
-
-/// The command, and what it leaves open.
-fn installation(system: &SystemRecord) -> String {
-    let unknown: Vec<String> =
-        system.install.iter().filter(|item| item.package.is_none()).map(|item| item.soname.to_string()).collect();
-    match &system.command {
-        Some(command) if unknown.is_empty() => command.clone(),
-        Some(command) => format!("{command}, and {}", count(unknown.len(), "further library", "further libraries")),
-        None if unknown.len() > 1 => format!("after installing {} and {} more", unknown[0], unknown.len() - 1),
-        None => format!("after installing {}", unknown.join(", ")),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A floor is read over all files of a family: `GLIBC_2.29` asked of `libm.so.6` counts as much as one asked of
 //! `libc.so.6`. Names without a number are kept apart as markers, since they have no place in an order.
 
-use super::subject::{NeededSymbol, ObjectFacts, Subject, VersionNeed};
+use super::subject::{Carried, NeededSymbol, ObjectFacts, Subject, VersionNeed};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct VersionFloor {
     pub family: String,
     /// Which library this is to a reader.
     pub library: Library,
-    /// The highest version asked for.
+    /// The oldest version that is accepted: the highest asked for by number, or the release that first defines a marker.
     pub floor: Number,
     /// The highest version that a strong symbol asks for: what remains if weak needs were dropped. `None`: all are weak.
     pub strong_floor: Option<Number>,
@@ -133,6 +133,18 @@ pub enum HiddenKind {
     Private,
 }
 
+impl HiddenKind {
+    /// Whether glibc has to meet it.
+    #[must_use]
+    pub fn is_asked_of_glibc(&self) -> bool {
+        match self {
+            HiddenKind::Marker { version, .. } => version.family() == "GLIBC",
+            HiddenKind::RelrWithoutMarker | HiddenKind::Private => true,
+            HiddenKind::RelrOnMusl => false,
+        }
+    }
+}
+
 /// The kernel floor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelFloor {
@@ -155,7 +167,8 @@ pub struct CpuFloor {
 /// asked of the target.
 #[must_use]
 pub fn floors(subject: &Subject) -> Floors {
-    let steps = collect_steps(subject);
+    let carried = subject.carried();
+    let steps = collect_steps(subject, &carried);
     let (mut numbered, mut markers): (BTreeMap<String, Vec<FloorStep>>, Vec<FloorStep>) = Default::default();
     for step in steps {
         match step.version.number() {
@@ -169,15 +182,25 @@ pub fn floors(subject: &Subject) -> Floors {
     let mut hidden: Vec<_> = markers.into_iter().map(hidden_from_marker).collect();
     hidden.extend(relr_floors(subject));
     hidden.sort_by(|a, b| a.kind.cmp(&b.kind));
+    raise_by_markers(&mut versions, &hidden);
     Floors { versions, hidden, kernel: kernel_floor(subject), cpu: cpu_floor(subject) }
 }
 
+/// A marker such as `GLIBC_ABI_DT_RELR` has no number, and yet only a glibc from some release on defines it.
+fn raise_by_markers(versions: &mut [VersionFloor], hidden: &[HiddenFloor]) {
+    let Some(since) = hidden.iter().filter_map(|hidden| hidden.glibc.as_ref()).max() else { return };
+    if let Some(floor) = versions.iter_mut().find(|floor| floor.library == Library::Glibc) {
+        floor.floor = floor.floor.clone().max(since.clone());
+        floor.strong_floor = floor.strong_floor.clone().max(Some(since.clone()));
+    }
+}
+
 /// All version needs of all objects, merged by file and version.
-fn collect_steps(subject: &Subject) -> Vec<FloorStep> {
+fn collect_steps(subject: &Subject, carried: &Carried<'_>) -> Vec<FloorStep> {
     let mut merged: BTreeMap<(VersionName, BString), FloorStep> = BTreeMap::new();
     for object in subject.objects() {
         for need in &object.version_needs {
-            if !subject.carries(&need.file) {
+            if !carried.has(&need.file) {
                 add_need(&mut merged, object, need);
             }
         }
@@ -211,7 +234,7 @@ fn version_floor(family: String, mut steps: Vec<FloorStep>) -> Option<VersionFlo
 }
 
 /// The glibc release that first defined each marker (glibc's `Versions` files; 2.42 as seen in distribution images).
-fn marker_glibc(version: &str) -> Option<Number> {
+pub(super) fn marker_glibc(version: &str) -> Option<Number> {
     match version {
         "GLIBC_ABI_DT_RELR" => Some(Number::new(&[2, 36])),
         "GLIBC_ABI_GNU2_TLS" | "GLIBC_ABI_GNU_TLS" | "GLIBC_ABI_DT_X86_64_PLT" => Some(Number::new(&[2, 42])),

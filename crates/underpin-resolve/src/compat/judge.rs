@@ -2,41 +2,50 @@
 //!
 //! The kernel must find PT_INTERP and know the machine; glibc's loader must find every needed file and in it every
 //! version name that is not marked weak (`elf/dl-version.c`); musl's looks at no version. Whether the program then does
-//! its work is not asked. Where the table lacks a fact the verdict carries a doubt or is unknown.
+//! its work is not asked. Where the table lacks a fact that the loader would need, the verdict is unknown, never a yes.
 
+use super::definitions::Defined;
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};
 use super::musl;
 use super::platform::{Arch, LibcFamily};
 use super::subject::Subject;
 use super::systems::{LibraryState, System};
-use super::verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
+use super::verdict::{Doubt, Install, InterpreterCause, Lack, MOST_NAMED, Note, Reason, SystemVerdict, Verdict};
 use super::version::{Number, VersionName};
 use bstr::BString;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use underpin_elf::LibcKind;
+
+/// A soname that does not travel along, and the objects that need it.
+type Outside<'a> = (&'a BString, Vec<&'a BString>);
 
 /// Collects what one system has to say.
 struct Judge<'a> {
     subject: &'a Subject,
+    outside: &'a [Outside<'a>],
     floors: &'a Floors,
     system: &'a System,
     reasons: Vec<Reason>,
     lacks: Vec<Lack>,
     installs: Vec<Install>,
+    /// Sonames of which nothing is known.
+    unknown: Vec<BString>,
     doubts: Vec<Doubt>,
     notes: Vec<Note>,
 }
 
-/// The verdict for one system.
+/// The verdict for one system. `outside` is [`Subject::outside`], which does not depend on the system.
 #[must_use]
-pub fn judge(subject: &Subject, floors: &Floors, system: &System) -> SystemVerdict {
+pub fn judge(subject: &Subject, outside: &[Outside<'_>], floors: &Floors, system: &System) -> SystemVerdict {
     let mut judge = Judge {
         subject,
+        outside,
         floors,
         system,
         reasons: Vec::new(),
         lacks: Vec::new(),
         installs: Vec::new(),
+        unknown: Vec::new(),
         doubts: Vec::new(),
         notes: Vec::new(),
     };
@@ -52,13 +61,18 @@ pub fn judge(subject: &Subject, floors: &Floors, system: &System) -> SystemVerdi
 }
 
 impl Judge<'_> {
-    fn finish(self) -> SystemVerdict {
+    fn finish(mut self) -> SystemVerdict {
+        if !self.unknown.is_empty() {
+            let more = self.unknown.len().saturating_sub(MOST_NAMED);
+            self.unknown.truncate(MOST_NAMED);
+            self.lacks.insert(0, Lack::Libraries { sonames: self.unknown, more });
+        }
+        let command = install_command(self.system, &self.installs);
         let verdict = if !self.reasons.is_empty() {
             Verdict::RefusesToStart { reasons: self.reasons }
         } else if !self.lacks.is_empty() {
-            Verdict::Unknown { lacks: self.lacks }
+            Verdict::Unknown { lacks: self.lacks, libraries: self.installs, command }
         } else if !self.installs.is_empty() {
-            let command = install_command(self.system, &self.installs);
             Verdict::RunsIfInstalled { libraries: self.installs, command }
         } else {
             Verdict::Runs
@@ -99,7 +113,7 @@ impl Judge<'_> {
             Some(_) => {}
             // No system of the table is older than the oldest kernel that any maintained glibc asks for.
             None if floor.floor <= Number::new(&[4, 0]) => {}
-            None => self.doubts.push(Doubt::KernelNotInData),
+            None => self.lacks.push(Lack::Kernel { needs: floor.floor.clone() }),
         }
     }
 
@@ -154,7 +168,7 @@ impl Judge<'_> {
             self.missing_interpreter(path.clone(), cause);
         } else if arch == Arch::I386 && !self.system.arches.contains(&Arch::I386) {
             match &self.system.i386_libc {
-                Some(package) => self.install(b"libc.so.6", Some(package.clone()), program.name.clone()),
+                Some(package) => self.install(b"libc.so.6", package.clone(), &[&program.name]),
                 None => self.lacks.push(Lack::ThirtyTwoBit),
             }
         }
@@ -165,8 +179,8 @@ impl Judge<'_> {
         let package = std::str::from_utf8(&interpreter).ok().and_then(|path| self.system.repo.get(path)).cloned();
         match package {
             Some(package) => {
-                let program = self.subject.program.name.clone();
-                self.install(&interpreter, Some(package), program);
+                let subject = self.subject;
+                self.install(&interpreter, package, &[&subject.program.name]);
             }
             None => self.reasons.push(Reason::InterpreterMissing { interpreter, cause }),
         }
@@ -193,96 +207,84 @@ impl Judge<'_> {
 
     /// Every needed soname that neither travels along nor is in the base install.
     fn libraries(&mut self) {
-        let subject = self.subject;
-        for object in subject.objects() {
-            for soname in &object.needed {
-                if !subject.carries(soname) && LibcFamily::of_soname(soname).is_none() {
-                    self.library(soname, &object.name);
-                }
-            }
-        }
-    }
-
-    fn library(&mut self, soname: &BString, needed_by: &BString) {
         // The system's own libraries are of no use to a program of the other C library.
         let same_libc = self.subject.libc().is_none_or(|kind| kind == self.system.libc.kind);
-        let state = if same_libc { self.system.library(soname) } else { LibraryState::Unknown };
-        match state {
-            LibraryState::Base { .. } => {}
-            LibraryState::Repo { package } => self.install(soname, Some(package), needed_by.clone()),
-            LibraryState::Unknown => {
-                let doubt = Doubt::LibraryNotInData { soname: soname.clone() };
-                if !self.doubts.contains(&doubt) {
-                    self.doubts.push(doubt);
-                }
-                self.install(soname, None, needed_by.clone());
+        for (soname, needed_by) in self.outside {
+            let state = if same_libc { self.system.library(soname) } else { LibraryState::Unknown };
+            match state {
+                LibraryState::Base { .. } => {}
+                LibraryState::Repo { package } => self.install(soname, package, needed_by),
+                LibraryState::Unknown => self.unknown.push((*soname).clone()),
+                LibraryState::Absent { instead } => self.absent(soname, instead, needed_by),
             }
-            LibraryState::Absent { instead } => self.absent(soname, instead, needed_by),
         }
     }
 
-    fn absent(&mut self, soname: &BString, instead: Option<String>, needed_by: &BString) {
-        let known = self.reasons.iter_mut().find_map(|reason| match reason {
-            Reason::LibraryAbsent { soname: own, needed_by, .. } if own == soname => Some(needed_by),
-            _ => None,
-        });
-        if let Some(by) = known {
-            by.push(needed_by.clone());
-            return;
-        }
+    fn absent(&mut self, soname: &BString, instead: Option<String>, needed_by: &[&BString]) {
         if let Some(instead) = &instead {
             let note = Note::SameLibraryUnderOtherName { soname: soname.clone(), instead: instead.clone() };
             self.notes.push(note);
         }
-        self.reasons.push(Reason::LibraryAbsent {
-            soname: soname.clone(),
-            instead,
-            needed_by: vec![needed_by.clone()],
-        });
+        let needed_by = needed_by.iter().map(|name| (*name).clone()).collect();
+        self.reasons.push(Reason::LibraryAbsent { soname: soname.clone(), instead, needed_by });
     }
 
-    fn install(&mut self, soname: &[u8], package: Option<String>, needed_by: BString) {
-        match self.installs.iter_mut().find(|install| install.soname == soname) {
-            Some(install) if install.needed_by.contains(&needed_by) => {}
-            Some(install) => install.needed_by.push(needed_by),
-            None => self.installs.push(Install { soname: soname.into(), package, needed_by: vec![needed_by] }),
-        }
+    fn install(&mut self, soname: &[u8], package: String, needed_by: &[&BString]) {
+        let needed_by = needed_by.iter().map(|name| (*name).clone()).collect();
+        self.installs.push(Install { soname: soname.into(), package, needed_by });
     }
 
     fn glibc_needs(&mut self) {
         let floors = self.floors;
-        let mut unchecked: BTreeMap<&BString, &VersionName> = BTreeMap::new();
+        let mut unknown: BTreeMap<&BString, Vec<&VersionName>> = BTreeMap::new();
+        let mut missing = 0;
         for step in floors.versions.iter().flat_map(|floor| &floor.steps) {
-            match self.newest_defined(step) {
-                Defined::Newest(newest) if step.version > newest => self.version_missing(step, Some(newest)),
-                Defined::Newest(_) | Defined::FileNotInBase => {}
-                Defined::NotInData => {
-                    let needs = unchecked.entry(&step.file).or_insert(&step.version);
-                    *needs = (*needs).max(&step.version);
+            match self.defined(&step.file, &step.version) {
+                Defined::No(newest) => {
+                    missing += usize::from(!step.optional);
+                    if missing <= MOST_NAMED {
+                        self.version_missing(step, newest);
+                    }
                 }
+                Defined::Unknown if !step.optional => unknown.entry(&step.file).or_default().push(&step.version),
+                Defined::Yes | Defined::Unknown => {}
             }
         }
-        self.doubts.extend(
-            unchecked
-                .into_iter()
-                .map(|(file, needs)| Doubt::VersionsNotInData { file: file.clone(), needs: needs.clone() }),
-        );
         for hidden in &floors.hidden {
-            self.hidden_need(hidden);
+            match &hidden.kind {
+                HiddenKind::Private => self.lacks.push(Lack::PrivateSymbols { objects: hidden.objects.clone() }),
+                HiddenKind::RelrWithoutMarker => {
+                    self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
+                }
+                HiddenKind::RelrOnMusl => {}
+                HiddenKind::Marker { version, file } => match self.defined(file, version) {
+                    Defined::Yes => {}
+                    Defined::No(_) => {
+                        missing += 1;
+                        if missing <= MOST_NAMED {
+                            self.marker_missing(version, file, hidden);
+                        }
+                    }
+                    Defined::Unknown => unknown.entry(file).or_default().push(version),
+                },
+            }
         }
+        if missing > MOST_NAMED {
+            self.reasons.push(Reason::MoreMissing { count: missing - MOST_NAMED });
+        }
+        // Of a file of which nothing is known, that is said once, and not for each version again.
+        let wholly: HashSet<&BString> = self.unknown.iter().collect();
+        let partly = unknown.into_iter().filter(|(file, _)| !wholly.contains(file));
+        self.lacks.extend(partly.map(|(file, versions)| Lack::Versions {
+            file: file.clone(),
+            more: versions.len().saturating_sub(MOST_NAMED),
+            versions: versions.into_iter().take(MOST_NAMED).cloned().collect(),
+        }));
     }
 
-    /// The newest version of a step's family in the system's copy of the file.
-    fn newest_defined(&self, step: &FloorStep) -> Defined {
-        if !matches!(self.system.library(&step.file), LibraryState::Base { .. }) {
-            return Defined::FileNotInBase;
-        }
-        let family = step.version.family();
-        if family == "GLIBC" {
-            // Also the historical glibc versions that libraries split off from glibc keep defining.
-            return Defined::Newest(VersionName::parse(&format!("GLIBC_{}", self.system.libc.version)));
-        }
-        self.system.versions.get(family).map_or(Defined::NotInData, |newest| Defined::Newest(newest.clone()))
+    /// Whether the system's copy of a file defines a version.
+    fn defined(&self, file: &BString, version: &VersionName) -> Defined {
+        self.system.defines(file, version, self.subject.program.arch)
     }
 
     fn version_missing(&mut self, step: &FloorStep, newest: Option<VersionName>) {
@@ -299,40 +301,15 @@ impl Judge<'_> {
         });
     }
 
-    fn hidden_need(&mut self, hidden: &HiddenFloor) {
-        match &hidden.kind {
-            HiddenKind::Private => self.lacks.push(Lack::PrivateSymbols { objects: hidden.objects.clone() }),
-            HiddenKind::RelrWithoutMarker => {
-                self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
-            }
-            HiddenKind::RelrOnMusl => {}
-            HiddenKind::Marker { version, file } => self.marker(version, file, hidden),
-        }
-    }
-
-    fn marker(&mut self, version: &VersionName, file: &BString, hidden: &HiddenFloor) {
-        let in_base = matches!(self.system.library(file), LibraryState::Base { .. });
-        if !in_base || self.system.markers.contains(version.as_str()) {
-            return;
-        }
-        let known_missing = match &hidden.glibc {
-            Some(since) => self.system.libc.version < *since || !self.system.markers.is_empty(),
-            None => matches!(version.family(), "GLIBC" | "GLIBCXX" | "CXXABI" | "GCC"),
-        };
-        if known_missing {
-            let demands = hidden.objects.iter().map(|object| Demand { object: object.clone(), symbols: Vec::new() });
-            self.reasons.push(Reason::VersionMissing {
-                version: version.clone(),
-                file: file.clone(),
-                newest: None,
-                weak_only: false,
-                demands: demands.collect(),
-            });
-        } else if hidden.glibc.is_some() {
-            self.lacks.push(Lack::Marker { version: version.clone() });
-        } else {
-            self.doubts.push(Doubt::VersionsNotInData { file: file.clone(), needs: version.clone() });
-        }
+    fn marker_missing(&mut self, version: &VersionName, file: &BString, hidden: &HiddenFloor) {
+        let demands = hidden.objects.iter().map(|object| Demand { object: object.clone(), symbols: Vec::new() });
+        self.reasons.push(Reason::VersionMissing {
+            version: version.clone(),
+            file: file.clone(),
+            newest: None,
+            weak_only: false,
+            demands: demands.collect(),
+        });
     }
 
     /// musl's loader applies DT_RELR since 1.2.4 and looks at no version, only for every symbol.
@@ -344,6 +321,7 @@ impl Judge<'_> {
             self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
         }
         let mut missing: BTreeMap<&BString, (Option<Number>, Vec<BString>)> = BTreeMap::new();
+        let mut unknown = false;
         for object in self.subject.objects() {
             for symbol in &object.plain_imports {
                 let since = musl::since(symbol);
@@ -351,26 +329,27 @@ impl Judge<'_> {
                     Some(since) => *since > self.system.libc.version,
                     None => musl::imports_from_musl_only(object),
                 };
+                unknown |= !absent && since.is_none();
                 if absent {
                     missing.entry(symbol).or_insert((since, Vec::new())).1.push(object.name.clone());
-                } else if since.is_none() && !self.doubts.contains(&Doubt::MuslSymbolsNotChecked) {
-                    self.doubts.push(Doubt::MuslSymbolsNotChecked);
                 }
             }
         }
-        self.reasons.extend(missing.into_iter().map(|(symbol, (since, objects))| Reason::SymbolMissing {
-            symbol: symbol.clone(),
-            since,
-            objects,
-        }));
+        if unknown {
+            self.lacks.push(Lack::MuslSymbols);
+        }
+        let more = missing.len().saturating_sub(MOST_NAMED);
+        self.reasons.extend(
+            missing.into_iter().take(MOST_NAMED).map(|(symbol, (since, objects))| Reason::SymbolMissing {
+                symbol: symbol.clone(),
+                since,
+                objects,
+            }),
+        );
+        if more > 0 {
+            self.reasons.push(Reason::MoreMissing { count: more });
+        }
     }
-}
-
-/// What the table says about the versions of a file.
-enum Defined {
-    Newest(VersionName),
-    FileNotInBase,
-    NotInData,
 }
 
 fn is_private_path(path: &[u8]) -> bool {
@@ -379,7 +358,7 @@ fn is_private_path(path: &[u8]) -> bool {
 }
 
 fn install_command(system: &System, installs: &[Install]) -> Option<String> {
-    let mut packages: Vec<&str> = installs.iter().filter_map(|install| install.package.as_deref()).collect();
+    let mut packages: Vec<&str> = installs.iter().map(|install| install.package.as_str()).collect();
     packages.sort_unstable();
     packages.dedup();
     (!packages.is_empty()).then(|| format!("{} {}", system.install, packages.join(" ")))

@@ -6,6 +6,7 @@
 
 mod advice;
 mod allocator;
+mod definitions;
 mod floor;
 mod from_elf;
 mod judge;
@@ -21,6 +22,7 @@ mod version;
 
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
+pub use definitions::{Defined, Definitions};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
 };
@@ -28,9 +30,9 @@ pub use from_elf::NotAProgram;
 pub use judge::judge;
 pub use platform::{Arch, LibcFamily};
 pub use select::UnknownSystem;
-pub use subject::{MallocProvider, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
+pub use subject::{Carried, MallocProvider, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
-pub use verdict::{Doubt, Install, InterpreterCause, Lack, Note, Reason, SystemVerdict, Verdict};
+pub use verdict::{Doubt, Install, InterpreterCause, Lack, MOST_NAMED, Note, Reason, SystemVerdict, Verdict};
 pub use version::{Number, VersionName};
 
 use serde::Serialize;
@@ -53,12 +55,21 @@ pub struct Compat {
 }
 
 impl Compat {
-    /// Whether the program starts on every system asked about and keeps the limit: exit status 0 of a check. An unknown
-    /// verdict does not pass.
+    /// Whether the program starts on every system asked about, at once or after an installation, and keeps the limit:
+    /// exit status 0 of a check. What is not known does not pass.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.systems.iter().all(|system| system.verdict.can_run())
-            && self.max_glibc.as_ref().is_none_or(|gate| gate.passes)
+        self.systems.iter().all(|system| system.verdict.can_run()) && self.keeps_limit()
+    }
+
+    /// As [`Self::passes`], and each answer is a [plain yes](SystemVerdict::is_plain_yes).
+    #[must_use]
+    pub fn passes_strictly(&self) -> bool {
+        self.systems.iter().all(SystemVerdict::is_plain_yes) && self.keeps_limit()
+    }
+
+    fn keeps_limit(&self) -> bool {
+        self.max_glibc.as_ref().is_none_or(|gate| gate.passes)
     }
 }
 
@@ -73,7 +84,7 @@ pub struct GlibcGate {
     pub passes: bool,
     /// The versions above the limit, newest first.
     pub above: Vec<FloorStep>,
-    /// Hidden needs above the limit.
+    /// Hidden needs above the limit, and those of which no release is known that accepts them.
     pub hidden: Vec<HiddenFloor>,
 }
 
@@ -115,7 +126,8 @@ enum Aim {
 
 fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, aim: Aim) -> Compat {
     let floors = floors(subject);
-    let systems: Vec<_> = systems.iter().map(|system| (*system, judge(subject, &floors, system))).collect();
+    let outside = subject.outside();
+    let systems: Vec<_> = systems.iter().map(|system| (*system, judge(subject, &outside, &floors, system))).collect();
     let aimed_at = if aim == Aim::Limit { &[][..] } else { &systems };
     let advice = advice::advise(subject, &floors, aimed_at, max_glibc);
     Compat {
@@ -131,10 +143,15 @@ fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, a
 fn gate(floors: &Floors, max: &Number) -> GlibcGate {
     let floor = floors.glibc();
     let above = floors.family("GLIBC").map(|family| family.above(max).cloned().collect()).unwrap_or_default();
-    let hidden = floors.hidden.iter().filter(|hidden| hidden.glibc.as_ref().is_some_and(|since| since > max));
+    // Which glibc accepts a need without a release is not known, so that it does not pass.
+    let above_limit = |hidden: &&HiddenFloor| match &hidden.glibc {
+        Some(since) => since > max,
+        None => hidden.kind.is_asked_of_glibc(),
+    };
+    let hidden: Vec<_> = floors.hidden.iter().filter(above_limit).cloned().collect();
     GlibcGate {
-        passes: floor.as_ref().is_none_or(|floor| floor <= max),
-        hidden: hidden.cloned().collect(),
+        passes: floor.as_ref().is_none_or(|floor| floor <= max) && hidden.is_empty(),
+        hidden,
         max: max.clone(),
         floor,
         above,

@@ -7,6 +7,7 @@ use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 use underpin_elf::{Allocator, AllocatorKind, IsaLevel, LibcKind, Linkage, Machine};
 
 /// A program and what travels with it.
@@ -50,12 +51,53 @@ impl Subject {
         self.companions.iter().any(|object| object.provides(soname))
     }
 
+    /// All sonames that companions provide, for many questions.
+    #[must_use]
+    pub fn carried(&self) -> Carried<'_> {
+        Carried(self.companions.iter().flat_map(ObjectFacts::provided).collect())
+    }
+
+    /// Every soname that some object needs and none of the companions provides, once each, in the order first met, with
+    /// the objects that need it. The files of a C library itself are left out.
+    #[must_use]
+    pub fn outside(&self) -> Vec<(&BString, Vec<&BString>)> {
+        let carried = self.carried();
+        let mut place: HashMap<&BString, usize> = HashMap::new();
+        let mut needs: Vec<(&BString, Vec<&BString>)> = Vec::new();
+        for object in self.objects() {
+            let wanted = |soname: &&BString| !carried.has(soname) && LibcFamily::of_soname(soname).is_none();
+            for soname in object.needed.iter().filter(wanted) {
+                let at = *place.entry(soname).or_insert_with(|| {
+                    needs.push((soname, Vec::new()));
+                    needs.len() - 1
+                });
+                // A file may name one soname many times.
+                if needs[at].1.last() != Some(&&object.name) {
+                    needs[at].1.push(&object.name);
+                }
+            }
+        }
+        needs
+    }
+
     /// The C library the program stands on, as far as its file tells.
     #[must_use]
     pub fn libc(&self) -> Option<LibcFamily> {
         let program = &self.program;
         let by_interpreter = program.interpreter.as_ref().and_then(|path| LibcFamily::of_interpreter(path));
         by_interpreter.or_else(|| program.needed.iter().find_map(|name| LibcFamily::of_soname(name)))
+    }
+}
+
+/// The sonames that travel along.
+#[derive(Clone, Debug)]
+pub struct Carried<'a>(HashSet<&'a [u8]>);
+
+impl Carried<'_> {
+    /// Whether one of them is this.
+    #[must_use]
+    pub fn has(&self, soname: &[u8]) -> bool {
+        self.0.contains(soname)
     }
 }
 
@@ -129,8 +171,12 @@ impl ObjectFacts {
     /// Whether this object is found under that soname: by DT_SONAME, else by the last part of its path.
     #[must_use]
     pub fn provides(&self, soname: &[u8]) -> bool {
-        self.soname.as_ref().is_some_and(|own| own == soname)
-            || self.name.rsplit(|&byte| byte == b'/').next() == Some(soname)
+        self.provided().any(|own| own == soname)
+    }
+
+    fn provided(&self) -> impl Iterator<Item = &[u8]> {
+        let soname = self.soname.iter().map(|own| own.as_slice());
+        soname.chain(self.name.rsplit(|&byte| byte == b'/').next())
     }
 }
 

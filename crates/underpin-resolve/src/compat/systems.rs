@@ -3,11 +3,12 @@
 //! The data is `data/systems.toml`, compiled in. This module reads and checks it; it decides nothing. A fact that the
 //! file does not hold is absent here, never guessed.
 
+use super::definitions::{Definitions, Facts, KnownNames};
 use super::platform::{Arch, LibcFamily};
 use super::version::{Number, VersionName};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use underpin_elf::IsaLevel;
 
 /// The data file as it is compiled in.
@@ -68,6 +69,11 @@ pub struct System {
     pub repo: BTreeMap<String, String>,
     /// Sonames that it is known not to have, with the soname under which the same library is there, if any.
     pub absent: BTreeMap<String, Option<String>>,
+    /// What the distribution's own packages say about the versions of their libraries, by soname. Empty where they were
+    /// not read.
+    pub definitions: BTreeMap<String, Definitions>,
+    /// Versions that libraries are known to define in some release.
+    pub(super) names: Arc<KnownNames>,
     /// Keys of [`SystemTable::sources`], by group of facts.
     pub sources: SystemSources,
     /// Whether the facts about its C library were read from the distribution, as their source says.
@@ -140,6 +146,8 @@ impl System {
             LibraryState::Repo { package: package.clone() }
         } else if let Some(instead) = self.absent.get(soname) {
             LibraryState::Absent { instead: instead.clone() }
+        } else if let Some(definitions) = self.definitions.get(soname) {
+            LibraryState::Repo { package: definitions.package.clone() }
         } else {
             LibraryState::Unknown
         }
@@ -224,8 +232,11 @@ impl SystemTable {
     /// The first thing that is wrong with it.
     pub fn parse(text: &str) -> Result<SystemTable, TableError> {
         let raw: RawTable = toml::from_str(text).map_err(|error| TableError::Syntax(error.to_string()))?;
+        let mut facts = Facts::embedded()
+            .map_err(|line| TableError::Syntax(format!("a line of the definitions is not of the format: {line}")))?;
         let from_raw = |system| System::from_raw(system, &raw.sources);
-        let systems = raw.system.into_iter().map(from_raw).collect::<Result<Vec<_>, _>>()?;
+        let mut systems = raw.system.into_iter().map(from_raw).collect::<Result<Vec<_>, _>>()?;
+        systems.iter_mut().for_each(|system| facts.complete(system));
         Ok(SystemTable { date: raw.date, sources: raw.sources, systems })
     }
 }
@@ -272,6 +283,8 @@ impl System {
             x86_level,
             i386_libc: raw.i386_libc,
             install: raw.install,
+            definitions: BTreeMap::new(),
+            names: Arc::default(),
             libc_verified: sources.get(&raw.sources.libc).is_some_and(|source| source.verified),
             sources: raw.sources,
         })

@@ -37,7 +37,7 @@ pub enum Verdict {
     RunsIfInstalled {
         /// What is to be installed, by soname.
         libraries: Vec<Install>,
-        /// The command for those whose package is known.
+        /// The command for it.
         command: Option<String>,
     },
     /// It does not start.
@@ -45,15 +45,29 @@ pub enum Verdict {
         /// All reasons.
         reasons: Vec<Reason>,
     },
-    /// The data cannot tell.
+    /// The data cannot tell: at least one fact is missing, and nothing that is known refuses.
     Unknown {
         /// What is missing.
         lacks: Vec<Lack>,
+        /// What is to be installed in any case.
+        libraries: Vec<Install>,
+        /// The command for those.
+        command: Option<String>,
     },
 }
 
+impl SystemVerdict {
+    /// A plain yes: nothing is to be installed, every fact was read from the distribution, and each of its machines has
+    /// the processor that is needed.
+    #[must_use]
+    pub fn is_plain_yes(&self) -> bool {
+        let plain = |note: &Note| !matches!(note, Note::CpuAboveBaseline { .. });
+        self.verdict == Verdict::Runs && self.doubts.is_empty() && self.notes.iter().all(plain)
+    }
+}
+
 impl Verdict {
-    /// The program starts, at once or after an installation.
+    /// The program starts, at once or after an installation. What is not known does not count.
     #[must_use]
     pub fn can_run(&self) -> bool {
         matches!(self, Verdict::Runs | Verdict::RunsIfInstalled { .. })
@@ -65,8 +79,8 @@ impl Verdict {
 pub struct Install {
     /// The soname.
     pub soname: BString,
-    /// The package, where the data names one.
-    pub package: Option<String>,
+    /// The package.
+    pub package: String,
     /// The objects that need it.
     pub needed_by: Vec<BString>,
 }
@@ -132,6 +146,11 @@ pub enum Reason {
         /// The objects.
         objects: Vec<BString>,
     },
+    /// Further versions and symbols that are missing, beyond those that are named one by one.
+    MoreMissing {
+        /// How many.
+        count: usize,
+    },
 }
 
 /// Why an interpreter is missing.
@@ -157,36 +176,41 @@ pub enum Lack {
     },
     /// Whether the system has a 32-bit C library for this program.
     ThirtyTwoBit,
-    /// A marker that the table does not know.
-    Marker {
-        /// The version name.
-        version: VersionName,
+    /// Which package brings a library, or whether any does.
+    Libraries {
+        /// The sonames: the first [`MOST_NAMED`] of them.
+        sonames: Vec<BString>,
+        /// How many more there are.
+        more: usize,
     },
+    /// Whether a library of the system defines what is asked of it.
+    Versions {
+        /// The library.
+        file: BString,
+        /// The versions, newest first: the first [`MOST_NAMED`] of them.
+        versions: Vec<VersionName>,
+        /// How many more there are.
+        more: usize,
+    },
+    /// The kernel's version.
+    Kernel {
+        /// The oldest kernel that the program accepts.
+        needs: Number,
+    },
+    /// Imports that musl does not have and that the other libraries must bring: musl has no symbol versions, and its
+    /// loader stops at the first symbol that nothing defines.
+    MuslSymbols,
 }
 
-/// Something that the table does not settle, though a verdict is possible.
+/// So many names of one kind are kept for each system: no real program has more, and a crafted one has any number.
+pub const MOST_NAMED: usize = 64;
+
+/// Something that makes a verdict less sure, though nothing that it needs is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "doubt")]
 pub enum Doubt {
-    /// Which versions that library defines there.
-    VersionsNotInData {
-        /// The library.
-        file: BString,
-        /// The newest version needed of it.
-        needs: VersionName,
-    },
-    /// No package is named for this soname.
-    LibraryNotInData {
-        /// The soname.
-        soname: BString,
-    },
-    /// The kernel's version.
-    KernelNotInData,
     /// The version of this system's C library is general knowledge in the data, not read from the distribution.
     LibcNotVerified,
-    /// Imports that musl does not have and that the other libraries must bring: musl has no symbol versions, so whether
-    /// they do shows only at start.
-    MuslSymbolsNotChecked,
 }
 
 /// Something worth knowing that does not decide the verdict.

@@ -5,6 +5,7 @@ use crate::calls::CallName;
 use crate::closure::{Found, ObjectId};
 use crate::resolver::{DeadDirectory, SearchDirectory};
 use crate::tokens::{TokenValues, contains_token, directory_of, substitute};
+use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
 
@@ -137,7 +138,7 @@ impl Engine<'_> {
 
     /// `fillin_rpath`: splits, expands tokens, drops what expands to nothing, each directory once.
     fn fill(&mut self, text: &[u8], separators: &[u8], map: MapId) -> Vec<usize> {
-        let mut list = Vec::new();
+        let mut list = Unique::default();
         for entry in text.split(|byte| separators.contains(byte)) {
             let mut name = BString::default();
             if !entry.is_empty() {
@@ -152,12 +153,9 @@ impl Engine<'_> {
                     name.push(b'/');
                 }
             }
-            let directory = self.directories.intern(name);
-            if !list.contains(&directory) {
-                list.push(directory);
-            }
+            list.insert(self.directories.intern(name));
         }
-        list
+        list.into_vec()
     }
 
     /// `expand_dynamic_string_token` for an object; `None` where the result must be discarded.

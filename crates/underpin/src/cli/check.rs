@@ -6,13 +6,21 @@ use std::path::PathBuf;
 /// Show where a program runs, and which symbol of which object forbids the rest.
 ///
 /// Reads the floors of the program and of what travels with it: glibc, libstdc++ and other versioned libraries, the
-/// kernel, the processor. Without --on and --max-glibc, every system of the table is judged and the exit code is 0;
-/// with them it is 1 where the program will not run. The program is not run.
+/// kernel, the processor. There are three answers: it runs (`yes`, or `yes*` once further libraries are installed), it
+/// does not run (`no`), and not known (`?`), where a fact is missing that the loader would need. The program is not run.
+///
+/// Without --on and --max-glibc, every system of the table is judged and the exit code is 0. With them it is 0 only if
+/// the program is known to run on each system named and keeps the limit; otherwise it is 1, also where the answer is not
+/// known. With --strict, only a plain `yes` counts.
+///
+/// The answer is about what the loader checks before the program starts: its interpreter, each library, each version of
+/// a library. A library without versions can still lack a function, which shows only when the program calls it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin check ./app                       its floors, and all systems of the table\n  \
     underpin check ./app --on rhel8            exit code 1 where it will not run there\n  \
     underpin check ./app --on debian11 --on alpine3.20\n  \
+    underpin check ./app --on debian12 --strict  only if nothing has to be installed first\n  \
     underpin check ./app --max-glibc 2.28      a gate for CI\n  \
     underpin check bin/app --with lib          libraries that are shipped along\n  \
     underpin check --json ./app | jq .floors")]
@@ -28,6 +36,13 @@ pub struct CheckArgs {
     /// The newest glibc that it may need
     #[arg(long, value_name = "VERSION")]
     pub max_glibc: Option<String>,
+
+    /// Let only a plain `yes` pass
+    ///
+    /// The exit code is then also 1 where libraries have to be installed first (`yes*`), where facts about the system
+    /// were not read from the distribution itself, and where not every supported processor is new enough.
+    #[arg(long, requires = "on")]
+    pub strict: bool,
 
     /// A folder of libraries that travel with the program (may be repeated)
     #[arg(long, value_name = "DIR")]

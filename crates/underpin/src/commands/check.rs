@@ -40,5 +40,6 @@ pub fn document(plan: &CheckPlan) -> CheckDocument {
         compat: &compat,
         systems_date: &plan.table.date,
         systems_chosen: plan.chosen,
+        strict: plan.strict,
     })
 }

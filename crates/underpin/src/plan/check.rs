@@ -25,6 +25,8 @@ pub struct CheckPlan {
     pub chosen: bool,
     /// The newest glibc allowed.
     pub max_glibc: Option<Number>,
+    /// Only a plain yes passes.
+    pub strict: bool,
     /// JSON instead of a screen.
     pub json: bool,
     /// How much of the screen.
@@ -49,7 +51,15 @@ impl CheckPlan {
         let plan = CheckPlan::of(&path, &args.with)?;
         let chosen = !systems.is_empty();
         let systems = if chosen { systems } else { plan.systems };
-        Ok(CheckPlan { systems, chosen, max_glibc, json: args.json, verbosity: args.verbose, ..plan })
+        Ok(CheckPlan {
+            systems,
+            chosen,
+            max_glibc,
+            strict: args.strict,
+            json: args.json,
+            verbosity: args.verbose,
+            ..plan
+        })
     }
 
     /// The plan for one program, judged by every system of the table.
@@ -81,6 +91,7 @@ impl CheckPlan {
             systems,
             chosen: false,
             max_glibc: None,
+            strict: false,
             json: false,
             verbosity: 0,
         })
@@ -92,5 +103,6 @@ fn table() -> anyhow::Result<&'static SystemTable> {
 }
 
 fn version(text: &str) -> anyhow::Result<Number> {
-    Number::parse(text).with_context(|| format!("--max-glibc {text} is no version; write it like 2.28"))
+    Number::parse(text)
+        .with_context(|| format!("invalid version `{text}` for --max-glibc: expected a number such as 2.28"))
 }
