@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_resolve::compat::{
-    Floors, Method, Note, Number, Reason, StaticHazard, Subject, SystemTable, SystemVerdict, Verdict, check, floors,
+    Floors, Lack, Method, Note, Number, Reason, StaticHazard, Subject, SystemTable, SystemVerdict, Verdict, check,
+    floors,
 };
 use underpin_test_support::{Fixture, Output, need};
 
@@ -271,4 +272,69 @@ fn programs_of_this_release_run_on_this_release() {
         let refused = matches!(verdict.verdict, Verdict::RefusesToStart { .. });
         assert!(!refused, "{}: {:?}", file.display(), verdict.verdict);
     }
+}
+
+/// What runs here, runs here: the loader of this very system is the judge of every installed program.
+#[test]
+fn no_program_of_a_debian_12_machine_is_refused_for_debian_12() {
+    let release = std::fs::read_to_string("/etc/debian_version").unwrap_or_default();
+    if !release.starts_with("12.") {
+        eprintln!("this is no Debian 12: {release:?}");
+        return;
+    }
+    let (mut runs, mut open) = (0, Vec::new());
+    for path in sample("/usr/bin", 1) {
+        let verdict = check_on(&path, "debian12");
+        match verdict.verdict {
+            Verdict::Runs | Verdict::RunsIfInstalled { .. } => runs += 1,
+            Verdict::RefusesToStart { reasons } => panic!("{}: {reasons:?}", path.display()),
+            // A private library, one of another archive, or a symbol of the very glibc: the reason names it.
+            Verdict::Unknown { lacks, .. } => {
+                let named = |lack: &Lack| matches!(lack, Lack::Libraries { .. } | Lack::PrivateSymbols { .. });
+                assert!(lacks.iter().all(named), "{}: {lacks:?}", path.display());
+                open.push((path, lacks));
+            }
+        }
+    }
+    println!("{runs} run, {} open: {open:?}", open.len());
+    assert!(runs > 10 * open.len(), "{runs} run, and {} are open: {open:?}", open.len());
+    // Their packages are essential: every Debian has them.
+    for name in ["bash", "cat", "grep", "gzip", "sed", "tar", "perl", "xz", "find", "login"] {
+        let path = Path::new("/usr/bin").join(name);
+        if path.exists() {
+            assert_eq!(check_on(&path, "debian12").verdict, Verdict::Runs, "{name}");
+        }
+    }
+}
+
+/// readelf reads the libraries of this machine, and the data must agree where both know one.
+#[test]
+fn the_definitions_of_debian_12_are_those_that_readelf_finds_on_one() {
+    need!("readelf");
+    let release = std::fs::read_to_string("/etc/debian_version").unwrap_or_default();
+    if !release.starts_with("12.") {
+        eprintln!("this is no Debian 12: {release:?}");
+        return;
+    }
+    let system = table().select("debian12").expect("a known system");
+    let mut compared = 0;
+    for (soname, library) in &system.definitions {
+        let Some(path) = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"]
+            .iter()
+            .map(|folder| Path::new(folder).join(soname))
+            .find(|path| path.exists())
+        else {
+            continue;
+        };
+        let text = Output::of(Command::new("readelf").arg("-VW").arg(&path).env("LC_ALL", "C")).stdout;
+        let section = text.split("\n\n").find(|part| part.trim_start().starts_with("Version definition section"));
+        let theirs: Option<BTreeSet<&str>> = section.map(|section| {
+            let entries = section.lines().filter(|line| line.contains("Rev: "));
+            entries.filter_map(|line| Some(line.split_once("Name: ")?.1.trim())).filter(|name| name != soname).collect()
+        });
+        let ours = library.versions.as_ref().map(|all| all.iter().map(|version| version.as_str()).collect());
+        assert_eq!(ours, theirs, "{soname}");
+        compared += 1;
+    }
+    assert!(compared > 5, "only {compared} libraries of the data are installed here");
 }

@@ -157,3 +157,121 @@ fn a_system_named_twice_is_judged_once() {
     let document = json(["check", "--json", "--on", "rhel8", "--on", "RHEL-8", prog.to_str().unwrap()]);
     assert_eq!(document["systems"].as_array().unwrap().len(), 1);
 }
+
+/// Builds a program that asks a library of the name `soname` for the version `version`, and nothing else that is
+/// unusual.
+fn asks(dir: &Fixture, soname: &str, version: &str) -> String {
+    dir.write("v.map", &format!("{version} {{ global: ask; local: *; }};"));
+    dir.write("ask.c", "int ask(void){return 0;}");
+    dir.write("main.c", "int ask(void); int main(void){return ask();}");
+    let soname = format!("-Wl,-soname,{soname}");
+    dir.cc(["-shared", "-fPIC", &soname, "-Wl,--version-script,v.map", "-o", "libask.so", "ask.c"]);
+    dir.cc(["-o", "prog", "main.c", "-L.", "-lask"]);
+    dir.join("prog").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_the_data_cannot_tell_is_a_third_answer_and_fails_the_gate() {
+    need!("cc");
+    let dir = Fixture::new();
+    let prog = asks(&dir, "liblzma.so.5", "XZ_5.4");
+    let gate = says(["check", "--on", "rhel9", &prog]);
+    assert_eq!(gate.code, Some(1), "{}{}", gate.stdout, gate.stderr);
+    assert!(gate.stdout.contains("Where it runs: 0 of 1 system, 1 not known"), "{}", gate.stdout);
+    for fact in ["XZ_5.4", "liblzma.so.5", "underpin tree --root ROOT /prog"] {
+        assert!(gate.stdout.contains(fact), "{fact} is not named:\n{}", gate.stdout);
+    }
+    let document = json(["check", "--json", "--on", "rhel9", &prog]);
+    assert_eq!(document["systems"][0]["answer"], "unknown");
+    assert_eq!((&document["counts"]["unknown"], &document["passed"]), (&1.into(), &false.into()));
+    assert_eq!(says(["check", &prog]).code, Some(0), "without --on there is no gate");
+}
+
+#[test]
+fn a_version_that_a_read_release_has_or_lacks_is_a_sure_answer() {
+    need!("cc");
+    let dir = Fixture::new();
+    let prog = asks(&dir, "liblzma.so.5", "XZ_5.4");
+    for (system, code) in [("debian11", 1), ("debian12", 0), ("debian13", 0)] {
+        let output = says(["check", "--on", system, "--strict", &prog]);
+        assert_eq!(output.code, Some(code), "{system}: {}", output.stdout);
+    }
+    let refused = says(["check", "--on", "debian11", &prog]).stdout;
+    assert!(refused.contains("needs XZ_5.4; has XZ_5.2"), "{refused}");
+}
+
+#[test]
+fn strict_fails_where_a_library_is_to_be_installed_first() {
+    need!("cc");
+    let dir = Fixture::new();
+    let prog = asks(&dir, "libssl.so.3", "OPENSSL_3.0.0");
+    assert_eq!(says(["check", "--on", "debian12", &prog]).code, Some(0));
+    let strict = says(["check", "--on", "debian12", "--strict", &prog]);
+    assert_eq!(strict.code, Some(1), "{}", strict.stdout);
+    assert!(strict.stdout.contains("apt-get install libssl3"), "{}", strict.stdout);
+    assert_eq!(says(["check", "--strict", &prog]).code, Some(2), "--strict is about the systems named");
+}
+
+#[test]
+fn packed_relocations_raise_the_floor_that_the_document_names() {
+    need!("cc", "readelf");
+    let dir = Fixture::new();
+    dir.write("main.c", "int f(void){return 1;} int (*table[64])(void) = {f, f}; int main(void){return table[0]();}");
+    dir.cc(["-pie", "-fPIE", "-Wl,-z,pack-relative-relocs", "-o", "prog", "main.c"]);
+    let prog = dir.join("prog");
+    let prog = prog.to_str().unwrap();
+    if !dir.must("readelf", ["-VW", prog]).contains("GLIBC_ABI_DT_RELR") {
+        eprintln!("this linker packs no relocations");
+        return;
+    }
+    let document = json(["check", "--json", prog]);
+    let glibc = document["floors"].as_array().unwrap().iter().find(|floor| floor["family"] == "GLIBC");
+    assert_eq!(glibc.unwrap()["version"], "2.36", "the release that first defines the marker");
+}
+
+#[test]
+fn ten_thousand_libraries_of_which_nothing_is_known_are_one_line_for_each_system() {
+    let dir = Fixture::new();
+    let program = crafted(10_000);
+    std::fs::write(dir.join("need"), program).unwrap();
+    let output = says(["check", "--on", "debian12", dir.join("need").to_str().unwrap()]);
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stdout.contains("and 9936 more"), "{}", output.stdout);
+    assert!(output.stdout.len() < 10_000, "{} bytes", output.stdout.len());
+}
+
+/// An ELF program that needs so many libraries, by hand: no linker takes so many.
+fn crafted(count: usize) -> Vec<u8> {
+    const BASE: u64 = 0x40_0000;
+    let interpreter = b"/lib64/ld-linux-x86-64.so.2\0";
+    let (mut names, mut offsets) = (vec![0u8], Vec::new());
+    for index in 0..count {
+        offsets.push(names.len() as u64);
+        names.extend(format!("libnope{index}.so\0").bytes());
+    }
+    let names_at = (232 + interpreter.len() as u64).next_multiple_of(8);
+    let dynamic_at = (names_at + names.len() as u64).next_multiple_of(8);
+    let table = [(5, BASE + names_at), (10, names.len() as u64), (6, BASE + names_at), (11, 24), (0, 0)];
+    let entries = offsets.into_iter().map(|offset| (1u64, offset)).chain(table);
+    let dynamic: Vec<u8> = entries.flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()].concat()).collect();
+    let end = dynamic_at + dynamic.len() as u64;
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([2u16, 62].iter().flat_map(|value| value.to_le_bytes()));
+    file.extend(1u32.to_le_bytes());
+    file.extend([BASE, 64, 0].iter().flat_map(|value| value.to_le_bytes()));
+    file.extend(0u32.to_le_bytes());
+    file.extend([64u16, 56, 3, 64, 0, 0].iter().flat_map(|value| value.to_le_bytes()));
+    let segments =
+        [(1u32, 0, end, 4096u64), (3, 232, interpreter.len() as u64, 1), (2, dynamic_at, end - dynamic_at, 8)];
+    for (kind, at, size, align) in segments {
+        file.extend([kind, 6].iter().flat_map(|value| value.to_le_bytes()));
+        file.extend([at, BASE + at, BASE + at, size, size, align].iter().flat_map(|value| value.to_le_bytes()));
+    }
+    file.extend(interpreter);
+    file.resize(names_at as usize, 0);
+    file.extend(names);
+    file.resize(dynamic_at as usize, 0);
+    file.extend(dynamic);
+    file
+}

@@ -25,6 +25,7 @@ pub struct Archive {
 struct Package {
     section: String,
     bytes: u64,
+    version: String,
     dependents: usize,
 }
 
@@ -78,6 +79,11 @@ impl Archive {
         self.packages.iter().filter(|(name, package)| wanted(name, package)).map(|(name, _)| name.clone()).collect()
     }
 
+    /// The version of a package; empty for one that the suite does not have.
+    pub fn version(&self, package: &str) -> &str {
+        self.packages.get(package).map_or("", |package| &package.version)
+    }
+
     /// The files of some packages, fetched where they are not there yet.
     ///
     /// # Errors
@@ -127,6 +133,7 @@ fn read_index(text: &str) -> BTreeMap<String, Package> {
         let Some(name) = field("Package") else { continue };
         let package = packages.entry(name.to_owned()).or_default();
         package.section = field("Section").unwrap_or_default().to_owned();
+        package.version = field("Version").unwrap_or_default().to_owned();
         package.bytes = field("Size").and_then(|size| size.parse().ok()).unwrap_or(u64::MAX);
         let named = ["Depends", "Pre-Depends"].into_iter().filter_map(field).flat_map(|list| list.split([',', '|']));
         let needed: BTreeSet<&str> = named

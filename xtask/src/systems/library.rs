@@ -11,11 +11,12 @@ use std::process::{Command, Stdio};
 const FOLDERS: [&str; 4] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib", "usr/lib"];
 
 /// A shared library.
+#[derive(Clone)]
 pub struct Library {
     pub soname: String,
-    package: String,
+    pub package: String,
     /// `None`: it has no version definitions.
-    versions: Option<BTreeSet<String>>,
+    pub versions: Option<BTreeSet<String>>,
 }
 
 impl Library {

@@ -5,11 +5,13 @@
 //! that this machine's archive does not serve keep the facts of `data/systems.toml` alone.
 
 mod apt;
+mod between;
 mod library;
 
 use crate::run;
 use anyhow::{Context, bail};
 use apt::Archive;
+use between::Seen;
 use library::Library;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,6 +20,10 @@ use std::process::Command;
 
 /// The facts that this chore writes.
 const FILE: &str = "crates/underpin-resolve/data/definitions.txt";
+/// Which versions of packages other releases have.
+const UBUNTU: &str = "crates/underpin-resolve/data/ubuntu-packages.txt";
+/// The releases that are concluded from their neighbours.
+const CONCLUDED: [&str; 1] = ["ubuntu22.04"];
 /// The packages that each release names by hand.
 const TABLE: &str = "crates/underpin-resolve/data/systems.toml";
 
@@ -37,7 +43,7 @@ const HEAD: &str = "\
 #   system ID          begins a release
 #   SONAME PACKAGE V.. all versions that the library defines; `-` where it has no version definitions, so that glibc's
 #                      loader asks it for none (elf/dl-version.c). Its own soname, which every versioned library
-#                      defines, is left out
+#                      defines, is left out. `?V` may be there or not: concluded from releases before and after
 #   names              begins the names of a newer release: known, and in none of the releases above
 #
 # A library that is not listed is not known. Read from the packages for amd64; the names are the same on other
@@ -53,6 +59,7 @@ pub fn generate() -> anyhow::Result<()> {
     let mut text = HEAD.to_owned();
     let date = output(Command::new("date").args(["-u", "+%F"]))?;
     writeln!(text, "date {}", date.trim())?;
+    let mut seen = Vec::new();
     for (id, suite) in RELEASES {
         let archive = Archive::open(suite)?;
         let named = named_packages(&table, id);
@@ -62,6 +69,14 @@ pub fn generate() -> anyhow::Result<()> {
         writeln!(text, "source {id} Debian {suite}, suite {}, main, amd64: {} packages", archive.label, wanted.len())?;
         writeln!(text, "system {id}")?;
         libraries.values().for_each(|library| library.line(&mut text));
+        for library in libraries.into_values() {
+            seen.push(Seen { upstream: between::upstream(archive.version(&library.package)), library });
+        }
+    }
+    let packages = fs::read_to_string(UBUNTU)?;
+    packages.lines().filter(|line| line.starts_with("source ")).try_for_each(|line| writeln!(text, "{line}"))?;
+    for id in CONCLUDED {
+        between::conclude(&packages, id, &seen, &mut text)?;
     }
     let (suite, packages) = NEWER;
     let archive = Archive::open(suite)?;

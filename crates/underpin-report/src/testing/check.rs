@@ -186,6 +186,7 @@ pub(crate) fn chosen_check() -> CheckDocument {
         .demands
         .push(DemandRecord { object: "/opt/app/lib/libcore.so.1".into(), symbols: symbols(&["dlopen", "dlerror"]) });
     document.systems.truncate(2);
+    document.counts = CountsRecord::of(&document.systems);
     document.systems_chosen = true;
     document.limit = Some(LimitRecord {
         family: "GLIBC".to_owned(),

@@ -148,6 +148,9 @@ fn systems(text: &mut Text, check: &CheckDocument, view: &View) {
             if answer == Answer::RunsIfInstalled {
                 spans.push(Span::fixed(Role::Dim, " (once further libraries are installed)"));
             }
+            if answer == Answer::Unknown {
+                spans.push(Span::fixed(Role::Dim, " (not known; `underpin check --on SYSTEM` names the missing fact)"));
+            }
             row(text, name, &spans, view);
         }
     }

@@ -1,8 +1,8 @@
 //! Which versions the libraries of a release define, as the distribution's own packages say.
 //!
 //! The data is `data/definitions.txt`, which `cargo xtask systems` writes; its head explains the format. A library of
-//! that file is known in full: a version that it does not name is not there. One that the file does not have is not
-//! known at all.
+//! that file is known in full: a version that it does not name is not there, save for those marked as open. A library
+//! that the file does not have is not known at all.
 
 use super::platform::{Arch, is_glibc_file};
 use super::systems::{LibraryState, System};
@@ -20,6 +20,8 @@ pub struct Definitions {
     pub package: String,
     /// Every version, its own soname left out; `None` where the library has no version definitions at all.
     pub versions: Option<Vec<VersionName>>,
+    /// Versions of which the data does not say whether they are there.
+    pub open: Vec<VersionName>,
 }
 
 impl Definitions {
@@ -98,8 +100,10 @@ fn parse_line(line: &str) -> Option<Definitions> {
     let (_, package) = (words.next()?, words.next()?);
     let versions: Vec<&str> = words.collect();
     let versioned = versions != ["-"];
-    let versions = versioned.then(|| versions.into_iter().map(VersionName::parse).collect());
-    Some(Definitions { package: package.to_owned(), versions })
+    let (open, sure): (Vec<&str>, Vec<&str>) = versions.into_iter().partition(|version| version.starts_with('?'));
+    let versions = versioned.then(|| sure.into_iter().map(VersionName::parse).collect());
+    let open = open.into_iter().map(|version| VersionName::parse(&version[1..])).collect();
+    Some(Definitions { package: package.to_owned(), versions, open })
 }
 
 /// Names of glibc's and GCC's versions that x86-64 never had, from the `Versions` files of glibc and the map files of
@@ -134,6 +138,7 @@ impl System {
             return match &definitions.versions {
                 None => Defined::Yes,
                 Some(all) if is_own_name || all.contains(version) => Defined::Yes,
+                Some(_) if definitions.open.contains(version) => self.by_family(name, version, arch),
                 // The packages were read for x86-64. There, what is not listed is not there.
                 Some(_) if arch == Some(Arch::X86_64) => Defined::No(definitions.newest(version.family()).cloned()),
                 Some(_) => self.by_family(name, version, arch),
