@@ -77,6 +77,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --max-glibc 'The newest glibc that it may need'
             cand --with 'A folder of libraries that travel with the program (may be repeated)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
+            cand --strict 'Let only a plain `yes` pass'
             cand -v 'Show more; the short form says where it leaves something out'
             cand --verbose 'Show more; the short form says where it leaves something out'
             cand --json 'Print one JSON document (schema underpin.check/1)'

@@ -83,6 +83,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand check" -l with -d 'A f
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l strict -d 'Let only a plain `yes` pass'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document (schema underpin.check/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -333,10 +333,10 @@ fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
         1 => first.system.clone(),
         all => format!("{} and {}", first.system, count(all - 1, "further system", "further systems")),
     };
-    let ship = if libraries { " Libraries that you ship count with `--with DIR`." } else { "" };
+    let ship = if libraries { " Libraries that you ship with it count if `--with DIR` names them." } else { "" };
     let message = format!(
-        "The data cannot tell for {where_}; the files of the system itself can. Copy the program into its root folder (an \
-         unpacked image, a container's root) and ask there:{ship}"
+        "The data cannot tell for {where_}, but the system's own files can.{ship} Copy the program into its root folder (an \
+         unpacked image, a container's root) and ask there:"
     );
     let name = crate::advice::quoted(&Raw::from(Raw::from(program).file_name()));
     let command = name.map(|name| format!("underpin tree --root ROOT /{name}"));
