@@ -56,6 +56,8 @@ fn a_listed_version_is_a_yes_and_an_unlisted_one_of_a_listed_library_a_no() {
     let xz = |id| asks("liblzma.so.5", "XZ_5.4", system(id));
     assert_eq!(xz("debian12"), Verdict::Runs);
     assert_eq!(xz("debian13"), Verdict::Runs);
+    // The loader of Ubuntu 22.04 refuses it: "version `XZ_5.4' not found (required by /usr/bin/xz)".
+    assert!(matches!(xz("ubuntu22.04"), Verdict::RefusesToStart { .. }));
     let refused = xz("debian11");
     let newest = |reason: &Reason| match reason {
         Reason::VersionMissing { newest, .. } => newest.as_ref().map(ToString::to_string),
