@@ -188,7 +188,7 @@ fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 /// A tag of a file whose hash is known, as it stands in ETag, or nil: then the file's date is its validator.
 fn file_tag<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     match State::of(ruby)?.files.hash(&place(ruby, args)?) {
-        Some(hash) => ruby.str(&entity_tag(&hash)),
+        Some(hash) => ruby.str(entity_tag(&hash)),
         None => Ok(Value::NIL),
     }
 }

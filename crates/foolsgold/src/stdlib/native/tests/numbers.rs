@@ -252,7 +252,8 @@ fn read(random: &mut Random) -> String {
         4 => format!("{}", integer(random)),
         // Half way between two floats, told with all digits.
         _ => {
-            let low = float(random).abs().min(1e30).max(1e-30);
+            let any = float(random).abs();
+            let low = if any.is_nan() { 1.5 } else { any.clamp(1e-30, 1e30) };
             let high = f64::from_bits(low.to_bits() + 1);
             format!("{:.40e}", low + (high - low) / 2.0)
         }
