@@ -29,4 +29,12 @@ impl LinkFacts {
     ) -> Result<LinkFacts, ElfError> {
         crate::deep::read_link(source, elf, wanted, worth)
     }
+
+    /// Whether the file defines a name in its dynamic symbol table, so that a loader may bind other objects to it.
+    ///
+    /// # Errors
+    /// [`ElfError`] where a table that a loader relies on is malformed.
+    pub fn defines<S: Source + ?Sized>(source: &S, elf: &Elf, name: &[u8]) -> Result<bool, ElfError> {
+        crate::deep::defines(source, elf, name)
+    }
 }

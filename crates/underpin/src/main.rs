@@ -11,6 +11,7 @@ mod export;
 mod foundation;
 mod gain;
 mod input;
+mod mallocs;
 mod object;
 mod plan;
 mod screen;

@@ -275,3 +275,89 @@ fn crafted(count: usize) -> Vec<u8> {
     file.extend(dynamic);
     file
 }
+
+const ALLOCATES: &str = "#include <stdlib.h>\nint main(void) { return !malloc(9); }\n";
+
+fn found(document: &serde_json::Value) -> Vec<(&str, &str)> {
+    let list = document["expectations"].as_array().expect("a list");
+    list.iter().map(|one| (one["text"].as_str().unwrap(), one["outcome"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn an_expectation_that_is_not_met_fails_the_check_with_a_line() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write("main.c", ALLOCATES);
+    dir.cc(["-fno-builtin", "-o", "prog", "main.c"]);
+    dir.musl_cc(["-fno-builtin", "-static", "-o", "fixed", "main.c"]);
+    let check = |program: &str, list: &str| says(["check", "--expect", list, dir.join(program).to_str().unwrap()]);
+    for (program, list) in [("fixed", "static,musl,malloc=musl,glibc<=2.28"), ("prog", "dynamic,glibc,malloc=glibc")] {
+        let output = check(program, list);
+        assert_eq!(output.code, Some(0), "{program} {list}: {}{}", output.stdout, output.stderr);
+    }
+    let output = check("prog", "static,glibc,malloc=mimalloc");
+    assert_eq!(output.code, Some(1), "{}", output.stdout);
+    let unmet: Vec<&str> = output.stdout.lines().filter(|line| line.starts_with("  no   ")).take(2).collect();
+    assert!(unmet[0].contains("static") && unmet[0].contains("dynamic PIE"), "{unmet:?}");
+    assert!(unmet[1].contains("malloc=mimalloc") && unmet[1].contains("glibc for C (imports malloc)"), "{unmet:?}");
+    let document = json(["check", "--json", "--expect", "static,musl", dir.join("prog").to_str().unwrap()]);
+    assert_eq!(found(&document), [("static", "unmet"), ("musl", "unmet")]);
+    assert_eq!(document["passed"], false);
+}
+
+#[test]
+fn what_a_file_does_not_tell_meets_no_expectation() {
+    need!("cc", "strip");
+    let dir = Fixture::new();
+    dir.write("bare.c", "void _start(void) { for (;;) {} }");
+    dir.cc(["-static", "-nostdlib", "-o", "bare", "bare.c"]);
+    dir.must("strip", ["bare"]);
+    let bare = dir.join("bare");
+    let document = json(["check", "--json", "--expect", "static,musl,malloc=mimalloc", bare.to_str().unwrap()]);
+    assert_eq!(found(&document), [("static", "met"), ("musl", "not_known"), ("malloc=mimalloc", "not_known")]);
+    let output = says(["check", "--expect", "musl", bare.to_str().unwrap()]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("not known"), "{}", output.stdout);
+}
+
+#[test]
+fn a_list_of_expectations_that_cannot_be_read_is_wrong_use() {
+    for list in ["statc", "malloc=hoard", "glibc<=two", ""] {
+        let output = says(["check", "--expect", list, "/bin/sh"]);
+        assert_eq!(output.code, Some(2), "{list}: {}", output.stderr);
+        assert_eq!(output.stdout, "");
+    }
+}
+
+/// The loader binds `malloc` to the first definition in its order; LD_DEBUG says to which.
+#[test]
+fn malloc_is_that_of_the_first_object_in_load_order() {
+    need!("cc");
+    let dir = Fixture::new();
+    let own = "#include <stddef.h>\nstatic char pool[1 << 16]; static size_t at;\n\
+               void *malloc(size_t n) { void *p = pool + at; at += (n + 15) & ~15ul; return p; }\n\
+               void free(void *p) { (void)p; }\n\
+               void *calloc(size_t a, size_t b) { return malloc(a * b); }\n\
+               void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n";
+    dir.write("own.c", own);
+    dir.write("mid.c", "int mid(void) { return 1; }\n");
+    dir.write("main.c", ALLOCATES);
+    let here = dir.path().to_str().unwrap();
+    let run_path = format!("-Wl,-rpath,{here}");
+    dir.cc(["-shared", "-fPIC", "-fno-builtin", "-Wl,-soname,libplain.so", "own.c", "-o", "libplain.so"]);
+    let keep = "-Wl,--no-as-needed";
+    dir.cc(["-shared", "-fPIC", "mid.c", keep, "./libplain.so", &run_path, "-Wl,-soname,libmid.so", "-o", "libmid.so"]);
+    dir.cc(["-fno-builtin", "main.c", keep, "./libplain.so", &run_path, "-o", "first"]);
+    dir.cc(["-fno-builtin", "main.c", keep, "./libmid.so", &run_path, "-o", "behind"]);
+    for (program, expected) in [("first", "libplain.so"), ("behind", "libc.so.6")] {
+        let path = dir.join(program);
+        let said = Output::of(dir.command(&path).env("LD_DEBUG", "bindings")).stderr;
+        let binds = |line: &&str| line.contains(&format!("{program} [0] to")) && line.contains("`malloc'");
+        let bound = said.lines().find(binds).expect("the loader binds malloc");
+        assert!(bound.split(" to ").nth(1).is_some_and(|to| to.contains(expected)), "{bound}");
+        let document = json(["check", "--json", path.to_str().unwrap()]);
+        let allocator = &document["file"]["allocator"];
+        let origin = if expected == "libc.so.6" { "libc" } else { "needed_library" };
+        assert_eq!(allocator["origin"], origin, "{program}: {allocator}");
+    }
+}

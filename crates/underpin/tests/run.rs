@@ -428,3 +428,63 @@ fn the_list_as_a_document_has_each_object_and_its_options() {
         "a run is the command's own"
     );
 }
+
+#[test]
+fn a_program_that_only_mentions_an_allocator_is_served() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write(
+        "lie.c",
+        "#include <stdio.h>\n#include <stdlib.h>\nconst char *help = \"<jemalloc>: what its messages begin with\";\n\
+         int main(void) { void *p = malloc(100); printf(\"%s %d\\n\", help, p != 0); }\n",
+    );
+    dir.cc(["-O1", "lie.c", "-o", "lie"]);
+    let output = output(&dir, ["--malloc", "mimalloc", "--", "./lie"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{}", output.stdout);
+}
+
+/// Prints for a pointer of each side whether it lies in the heap, which only glibc's malloc uses.
+const TWO: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *_rjem_malloc(size_t);
+static int in_heap(void *block) {
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[1024];
+    unsigned long low, high, at = (unsigned long)block;
+    int found = 0;
+    while (fgets(line, sizeof line, maps)) {
+        found |= sscanf(line, "%lx-%lx", &low, &high) == 2 && low <= at && at < high && strstr(line, "[heap]");
+    }
+    fclose(maps);
+    return found;
+}
+int main(void) {
+    void *c = malloc(100), *rust = _rjem_malloc(100);
+    int of_c = in_heap(c), of_rust = in_heap(rust);
+    printf("%d %d\n", of_c, of_rust);
+}
+"#;
+
+#[test]
+fn of_two_allocators_the_one_behind_malloc_is_replaced_and_that_is_said() {
+    const ARCHIVE: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.a";
+    need!("cc", "nm", "objcopy", ARCHIVE);
+    let dir = Fixture::new();
+    let archive = underpin_test_support::prefixed_jemalloc(&dir, ARCHIVE);
+    dir.write("two.c", TWO);
+    dir.cc(["-O1", "-fno-builtin", "two.c", &archive, "-lstdc++", "-lm", "-lpthread", "-o", "two"]);
+    let plain = Output::of(&mut dir.command(dir.join("two")));
+    assert_eq!(plain.stdout, "1 0\n", "{}", plain.stderr);
+    let output = output(&dir, ["--malloc", "mimalloc", "--", "./two"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "0 0\n"), "{}", output.stderr);
+    assert!(output.stderr.contains("only what calls malloc"), "{}", output.stderr);
+    assert!(output.stderr.contains("jemalloc is linked into the program"), "{}", output.stderr);
+    let path = dir.join("two");
+    let document = common::json(["check", "--json", path.to_str().unwrap()]);
+    let served: Vec<_> = document["file"]["served_by"].as_array().expect("a list").iter().collect();
+    let words =
+        |one: &serde_json::Value| format!("{}: {}", one["serves"].as_str().unwrap(), one["name"].as_str().unwrap());
+    assert_eq!(served.iter().map(|one| words(one)).collect::<Vec<_>>(), ["malloc: glibc's malloc", "rust: jemalloc"]);
+}

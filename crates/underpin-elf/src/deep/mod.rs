@@ -66,6 +66,16 @@ fn sections_or_defect<S: Source + ?Sized>(
     })
 }
 
+/// Whether the dynamic symbol table defines a name.
+pub(crate) fn defines<S: Source + ?Sized>(source: &S, elf: &Elf, name: &[u8]) -> Result<bool, ElfError> {
+    let window = Window::open(source)?;
+    let (layout, _) = read_ident(window.head())?;
+    let sections = sections_or_defect(&window, layout, &mut Vec::new());
+    let reader = Reader { window: &window, layout, elf, sections: &sections };
+    let symbols = reader.dynamic(&mut Traces::default())?;
+    Ok(symbols.exports.iter().any(|export| export.name == name))
+}
+
 /// Reads the notes alone, with the sections that hold them.
 pub(crate) fn read_notes<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<(Notes, Vec<ElfError>), ElfError> {
     let window = Window::open(source)?;

@@ -33,6 +33,9 @@ pub struct CheckDocument {
     /// The limit that the user set, and whether it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitRecord>,
+    /// What the user expects of the program, and whether it is so; `passed` needs all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<ExpectationRecord>,
     /// How to reach older systems.
     pub advice: Vec<AdviceRecord>,
     /// How many systems have each answer.
@@ -482,6 +485,29 @@ pub struct LimitRecord {
     pub above: Vec<StepRecord>,
     /// Hidden needs above it.
     pub hidden: Vec<HiddenRecord>,
+}
+
+/// An expectation (`--expect`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExpectationRecord {
+    /// As written: `static`, `malloc=mimalloc`, `glibc<=2.28`.
+    pub text: String,
+    /// How it fared.
+    pub outcome: ExpectationOutcome,
+    /// What was found instead, or what is not known; empty where it is met.
+    pub found: String,
+}
+
+/// Whether an expectation is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectationOutcome {
+    /// It holds.
+    Met,
+    /// It does not.
+    Unmet,
+    /// The file does not tell; that does not satisfy it.
+    NotKnown,
 }
 
 /// A piece of advice with its figures and its command.

@@ -8,8 +8,8 @@ use crate::units::count;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Details, Elf};
 use underpin_resolve::compat::{
-    Advice, Compat, Demand, Doubt, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause, Lack,
-    Library, LowerFloor, Method, NeededSymbol, Note, ReachSystem, Reason, StaticHazard, SystemVerdict, Verdict,
+    self, Advice, Compat, Demand, Doubt, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause,
+    Lack, Library, LowerFloor, Method, NeededSymbol, Note, ReachSystem, Reason, StaticHazard, SystemVerdict, Verdict,
     VersionFloor,
 };
 
@@ -40,7 +40,7 @@ pub struct CheckInput<'a> {
 }
 
 impl CheckDocument {
-    /// The document of a check. Where no systems were chosen, only a limit decides whether it passed.
+    /// The document of a check. Where no systems were chosen, a limit and the expectations decide whether it passed.
     #[must_use]
     pub fn new(input: &CheckInput<'_>) -> CheckDocument {
         let compat = input.compat;
@@ -48,7 +48,7 @@ impl CheckDocument {
         let kept = limit.as_ref().is_none_or(|limit| limit.kept);
         let systems: Vec<SystemRecord> = compat.systems.iter().map(SystemRecord::from).collect();
         let passed = match (input.systems_chosen, input.strict) {
-            (false, _) => kept,
+            (false, _) => kept && compat.meets_expectations(),
             (true, false) => compat.passes(),
             (true, true) => compat.passes_strictly(),
         };
@@ -68,6 +68,7 @@ impl CheckDocument {
             counts: CountsRecord::of(&systems),
             systems,
             limit,
+            expectations: compat.expectations.iter().map(ExpectationRecord::from).collect(),
             advice,
             strict: input.strict,
             passed,
@@ -184,6 +185,17 @@ impl From<&GlibcGate> for LimitRecord {
             above: gate.above.iter().map(StepRecord::from).collect(),
             hidden: gate.hidden.iter().map(HiddenRecord::from).collect(),
         }
+    }
+}
+
+impl From<&compat::Judged> for ExpectationRecord {
+    fn from(judged: &compat::Judged) -> ExpectationRecord {
+        let outcome = match judged.outcome {
+            compat::Outcome::Met => ExpectationOutcome::Met,
+            compat::Outcome::Unmet => ExpectationOutcome::Unmet,
+            compat::Outcome::NotKnown => ExpectationOutcome::NotKnown,
+        };
+        ExpectationRecord { text: judged.text.clone(), outcome, found: judged.found.clone() }
     }
 }
 

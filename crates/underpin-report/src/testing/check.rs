@@ -167,6 +167,7 @@ pub(crate) fn sample_check() -> CheckDocument {
         strict: false,
         systems: systems(),
         limit: None,
+        expectations: Vec::new(),
         advice: vec![AdviceRecord {
             rule: "zig_cc".to_owned(),
             message: "Link against an older glibc: GLIBC_2.34 is forced by 5 symbols, which 2.28 has under older \

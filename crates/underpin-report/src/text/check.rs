@@ -3,8 +3,8 @@
 use super::advice::advice;
 use crate::bytes::Raw;
 use crate::document::check::{
-    Answer, BoundRecord, CheckDocument, DemandRecord, FileRecord, FloorRecord, HardeningState, ReasonKind, StepRecord,
-    SymbolRecord, SystemRecord,
+    Answer, BoundRecord, CheckDocument, DemandRecord, ExpectationOutcome, FileRecord, FloorRecord, HardeningState,
+    ReasonKind, StepRecord, SymbolRecord, SystemRecord,
 };
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
@@ -28,6 +28,7 @@ pub fn check(document: &CheckDocument, view: &View) -> Text {
     text.append(file_lines(&document.file, view));
     floors(&mut text, document, view);
     limit(&mut text, document, view);
+    expectations(&mut text, document, view);
     systems(&mut text, document, view);
     text.append(advice(&document.advice, view));
     text
@@ -77,6 +78,28 @@ fn libc_spans(file: &FileRecord) -> Vec<Span> {
             vec![Span::new(Role::Name, name), Span::fixed(Role::Plain, libc.place_words())]
         }
         None => vec![Span::fixed(Role::Dim, "not recognised")],
+    }
+}
+
+/// What was expected, a line each.
+fn expectations(text: &mut Text, document: &CheckDocument, view: &View) {
+    if document.expectations.is_empty() {
+        return;
+    }
+    text.heading("Expected");
+    for expectation in &document.expectations {
+        let (role, word) = match expectation.outcome {
+            ExpectationOutcome::Met => (Role::Good, "yes"),
+            ExpectationOutcome::Unmet => (Role::Bad, "no"),
+            ExpectationOutcome::NotKnown => (Role::Warn, "?"),
+        };
+        let line = Line::new().plain("  ").with(role, format!("{word:<5}")).with(Role::Name, &expectation.text);
+        let why = match expectation.outcome {
+            ExpectationOutcome::Met => Vec::new(),
+            ExpectationOutcome::Unmet => vec![Span::new(Role::Plain, format!("  {}", expectation.found))],
+            ExpectationOutcome::NotKnown => vec![Span::new(Role::Plain, format!("  not known: {}", expectation.found))],
+        };
+        text.append(wrap(line, &why, view.usable()));
     }
 }
 

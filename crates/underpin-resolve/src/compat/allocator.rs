@@ -5,7 +5,7 @@
 //! in Rust programs. Nothing is claimed of an allocator that the file only mentions.
 
 use super::platform::LibcFamily;
-use super::subject::{ObjectFacts, Subject, Toolchain};
+use super::subject::{MallocProvider, ObjectFacts, Subject, Toolchain};
 use bstr::BString;
 use serde::Serialize;
 use underpin_elf::{Allocator, AllocatorKind, AllocatorNames};
@@ -153,7 +153,10 @@ fn malloc_loaded(subject: &Subject) -> Option<AllocatorFinding> {
         evidence.extend(own.iter().flat_map(|allocator| words(allocator)));
         return Some(inside(own.map(|allocator| allocator.kind), Served::Malloc, evidence));
     }
-    if let Some(first) = subject.mallocs.first().filter(|first| LibcFamily::of_soname(&first.soname).is_none()) {
+    let of_libc = |first: &MallocProvider| {
+        LibcFamily::of_soname(&first.soname).is_some() || first.kind.is_some_and(AllocatorKind::is_of_libc)
+    };
+    if let Some(first) = subject.mallocs.first().filter(|first| !of_libc(first)) {
         return Some(library(first.kind.or_else(|| allocator_library(&first.soname)), &first.soname, &first.needed_by));
     }
     // Breadth first is the loader's order, and nothing is known below what travels along.
@@ -191,7 +194,6 @@ fn library(kind: Option<AllocatorKind>, soname: &BString, needed_by: &BString) -
 #[cfg(test)]
 mod tests {
     use super::super::platform::Arch;
-    use super::super::subject::MallocProvider;
     use super::*;
     use underpin_elf::Linkage;
 

@@ -7,6 +7,7 @@
 mod advice;
 mod allocator;
 mod definitions;
+mod expect;
 mod floor;
 mod from_elf;
 mod judge;
@@ -23,6 +24,7 @@ mod version;
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
 pub use definitions::{Defined, Definitions};
+pub use expect::{ExpectError, Expectation, Expectations, Judged, Outcome};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
 };
@@ -50,6 +52,8 @@ pub struct Compat {
     pub systems: Vec<SystemVerdict>,
     /// The answer to a limit on glibc, where one was given.
     pub max_glibc: Option<GlibcGate>,
+    /// How the expectations of the program fared, in the order given; see [`Expectations::judge`].
+    pub expectations: Vec<Judged>,
     /// How to run in more places.
     pub advice: Advice,
 }
@@ -69,7 +73,13 @@ impl Compat {
     }
 
     fn keeps_limit(&self) -> bool {
-        self.max_glibc.as_ref().is_none_or(|gate| gate.passes)
+        self.max_glibc.as_ref().is_none_or(|gate| gate.passes) && self.meets_expectations()
+    }
+
+    /// Whether every expectation is met. One that is not known is not met.
+    #[must_use]
+    pub fn meets_expectations(&self) -> bool {
+        self.expectations.iter().all(|judged| judged.outcome == Outcome::Met)
     }
 }
 
@@ -136,6 +146,7 @@ fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, a
         max_glibc: max_glibc.map(|max| gate(&floors, max)),
         systems: systems.into_iter().map(|(_, verdict)| verdict).collect(),
         advice,
+        expectations: Vec::new(),
         floors,
     }
 }

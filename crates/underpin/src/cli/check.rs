@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
+use underpin_resolve::compat::Expectations;
 
 /// Show where a program runs, and which symbol of which object forbids the rest.
 ///
@@ -22,6 +23,7 @@ use std::path::PathBuf;
     underpin check ./app --on debian11 --on alpine3.20\n  \
     underpin check ./app --on debian12 --strict  only if nothing has to be installed first\n  \
     underpin check ./app --max-glibc 2.28      a gate for CI\n  \
+    underpin check ./app --expect static,musl,malloc=mimalloc\n  \
     underpin check bin/app --with lib          libraries that are shipped along\n  \
     underpin check --json ./app | jq .floors")]
 pub struct CheckArgs {
@@ -43,6 +45,13 @@ pub struct CheckArgs {
     /// were not read from the distribution itself, and where not every supported processor is new enough.
     #[arg(long, requires = "on")]
     pub strict: bool,
+
+    /// What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME;
+    /// malloc=NAME, or NAME+NAME where two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc,
+    /// partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is
+    /// 1 if one is not met; what is not known is not met
+    #[arg(long, value_name = "LIST", value_parser = clap::value_parser!(Expectations))]
+    pub expect: Option<Expectations>,
 
     /// A folder of libraries that travel with the program (may be repeated)
     #[arg(long, value_name = "DIR")]

@@ -19,18 +19,19 @@ pub fn run(plan: CheckPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     } else {
         screen.show(&text::check(&document, &screen.view(plan.verbosity)));
     }
-    // Without a system or a limit there is no gate that could fail.
-    let gated = plan.chosen || plan.max_glibc.is_some();
+    // Without a system, a limit or an expectation there is no gate that could fail.
+    let gated = plan.chosen || plan.max_glibc.is_some() || !plan.expect.0.is_empty();
     Ok(if gated && !document.passed { Exit::Finding } else { Exit::Fine })
 }
 
 /// The judgement as a document.
 pub fn document(plan: &CheckPlan) -> CheckDocument {
     let companions: Vec<BString> = plan.subject.companions.iter().map(|object| object.name.clone()).collect();
-    let compat = match &plan.max_glibc {
+    let mut compat = match &plan.max_glibc {
         Some(max) if !plan.chosen => compat::check_limit(&plan.subject, &plan.systems, max),
         max => compat::check(&plan.subject, &plan.systems, max.as_ref()),
     };
+    compat.expectations = plan.expect.judge(&plan.subject, &compat);
     CheckDocument::new(&CheckInput {
         program: plan.path.as_os_str().as_bytes().into(),
         bytes: plan.program.size,

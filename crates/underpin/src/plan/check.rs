@@ -6,7 +6,7 @@ use crate::object::{self, Object};
 use anyhow::{Context, bail};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use underpin_resolve::compat::{Number, Subject, System, SystemTable};
+use underpin_resolve::compat::{Expectations, Number, Subject, System, SystemTable};
 
 /// What to judge, and by what.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct CheckPlan {
     pub max_glibc: Option<Number>,
     /// Only a plain yes passes.
     pub strict: bool,
+    /// What the program must be.
+    pub expect: Expectations,
     /// JSON instead of a screen.
     pub json: bool,
     /// How much of the screen.
@@ -56,6 +58,7 @@ impl CheckPlan {
             chosen,
             max_glibc,
             strict: args.strict,
+            expect: args.expect.unwrap_or_default(),
             json: args.json,
             verbosity: args.verbose,
             ..plan
@@ -80,7 +83,8 @@ impl CheckPlan {
             }
             companions.extend(found);
         }
-        let subject = Subject { companions, ..Subject::alone(program.facts.clone()) };
+        let mallocs = crate::mallocs::provider(path).into_iter().collect();
+        let subject = Subject { companions, mallocs, program: program.facts.clone() };
         let systems = table.systems.iter().collect();
         let path = path.to_owned();
         Ok(CheckPlan {
@@ -92,6 +96,7 @@ impl CheckPlan {
             chosen: false,
             max_glibc: None,
             strict: false,
+            expect: Expectations::default(),
             json: false,
             verbosity: 0,
         })
