@@ -430,7 +430,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__check)
-            opts="-v -h -V --on --max-glibc --strict --with --verbose --json --color --help --version"
+            opts="-v -h -V --on --max-glibc --strict --expect --with --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,6 +441,10 @@ _underpin() {
                     return 0
                     ;;
                 --max-glibc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --expect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

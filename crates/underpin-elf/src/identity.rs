@@ -178,6 +178,8 @@ pub enum AllocatorKind {
     MuslOldmalloc,
     /// musl's malloc since 1.2.1.
     MuslMallocng,
+    /// What stands in for musl's malloc in a static program that never frees (`src/malloc/lite_malloc.c`).
+    MuslSimple,
     /// jemalloc.
     Jemalloc,
     /// mimalloc.
@@ -196,7 +198,8 @@ impl AllocatorKind {
     /// Whether it comes as a part of a C library.
     #[must_use]
     pub fn is_of_libc(self) -> bool {
-        matches!(self, AllocatorKind::Ptmalloc | AllocatorKind::MuslOldmalloc | AllocatorKind::MuslMallocng)
+        use AllocatorKind::{MuslMallocng, MuslOldmalloc, MuslSimple, Ptmalloc};
+        matches!(self, Ptmalloc | MuslOldmalloc | MuslMallocng | MuslSimple)
     }
 }
 

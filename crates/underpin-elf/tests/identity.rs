@@ -443,6 +443,18 @@ fn an_allocator_with_a_prefix_leaves_malloc_to_the_c_library() {
     assert_eq!(kinds(&stripped(&fixture, "fixed")), [AllocatorKind::Ptmalloc, AllocatorKind::Jemalloc]);
 }
 
+/// A static program that never frees has no mallocng: `nm` shows `malloc` at `default_malloc`, above `__simple_malloc`.
+#[test]
+fn musl_without_free_is_musls_all_the_same() {
+    need!("musl-gcc");
+    let fixture = Fixture::new();
+    fixture.write("keep.c", "#include <stdlib.h>\nint main(void) { return !malloc(9); }\n");
+    fixture.musl_cc(["-fno-builtin", "-static", "-o", "keep", "keep.c"]);
+    let details = details(&fixture.join("keep"));
+    assert_eq!(kinds(&details), [AllocatorKind::MuslSimple]);
+    assert_eq!(details.identity.allocators[0].names, AllocatorNames::Malloc);
+}
+
 #[test]
 fn chromium_is_known_by_its_allocator() {
     const CHROMIUM: &str = "/usr/lib/chromium/chromium";

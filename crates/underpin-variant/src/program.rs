@@ -208,6 +208,7 @@ fn own_allocator(identity: &Identity) -> Option<(String, String)> {
         AllocatorKind::Ptmalloc
         | AllocatorKind::MuslOldmalloc
         | AllocatorKind::MuslMallocng
+        | AllocatorKind::MuslSimple
         | AllocatorKind::GoRuntime => None,
     };
     let found = identity.allocators.iter().find_map(|inside| Some((name(inside.kind)?, inside)))?;

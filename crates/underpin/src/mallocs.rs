@@ -9,11 +9,11 @@ use underpin_resolve::compat::MallocProvider;
 use underpin_resolve::{Closure, Depth, Environment, HostRoot, Object, Resolver};
 
 /// The first object beside the program that defines `malloc`, where a loader here would find it: calls bind to that one.
-/// None where the program has no loader, or nothing found defines it. The variables of this shell have no part in it: the
-/// question is about the program.
-pub fn provider(path: &Path) -> Option<MallocProvider> {
+/// None where the program has no loader, or nothing found defines it. `environment` is what the question is about: empty
+/// for the program alone, this shell's where it is about a start from here.
+pub fn provider(path: &Path, environment: Environment) -> Option<MallocProvider> {
     let root = HostRoot::new();
-    let resolver = Resolver::new(&root, Environment::empty());
+    let resolver = Resolver::new(&root, environment);
     let closure = resolver.resolve(path.as_os_str().as_bytes().as_bstr(), Depth::Load).ok()?;
     closure.objects.iter().skip(1).find_map(|object| provided_by(object, &closure))
 }

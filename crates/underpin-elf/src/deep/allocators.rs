@@ -6,7 +6,7 @@
 use crate::deep::identify::Known;
 use crate::deep::symbols::Reader;
 use crate::deep::traces::{Finding, LibcTag, MallocAlias, Subject, Traces};
-use crate::{Allocator, AllocatorKind, AllocatorNames, Class, LanguageTrace, Machine, Source};
+use crate::{Allocator, AllocatorKind, AllocatorNames, Class, Evidence, LanguageTrace, Machine, Source};
 use bstr::BString;
 
 /// The allocators inside and those that are only hinted at, each in the order of their kinds.
@@ -44,6 +44,7 @@ pub(crate) fn run<S: Source + ?Sized>(
             evidence: go.evidence,
         });
     }
+    list.extend(simple_malloc(&list, traces));
     settle_malloc(&mut list, traces);
     (list, hints.into_iter().map(record).collect())
 }
@@ -82,6 +83,19 @@ fn names(kind: AllocatorKind, traces: &Traces, rust: bool) -> AllocatorNames {
         }
         _ => AllocatorNames::Unknown,
     }
+}
+
+/// musl's, where its `malloc` is the C library's and none that frees came along with it.
+fn simple_malloc(list: &[Allocator], traces: &Traces) -> Option<Allocator> {
+    let is_libcs = |(alias, at): &(MallocAlias, _)| *alias == MallocAlias::Libc && Some(*at) == traces.malloc;
+    let alone = !list.iter().any(|allocator| allocator.kind.is_of_libc());
+    (alone && traces.malloc_aliases.iter().any(is_libcs)).then(|| Allocator {
+        kind: AllocatorKind::MuslSimple,
+        version: None,
+        page_size: None,
+        names: AllocatorNames::Malloc,
+        evidence: vec![Evidence::Defines("default_malloc".into())],
+    })
 }
 
 /// Where the file defines `malloc` and no name beside it tells whose it is: that of the allocator that somebody chose, or

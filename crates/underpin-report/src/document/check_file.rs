@@ -85,6 +85,7 @@ const fn allocator_name(kind: AllocatorKind) -> &'static str {
         AllocatorKind::Ptmalloc => "glibc's malloc",
         AllocatorKind::MuslOldmalloc => "musl's old malloc",
         AllocatorKind::MuslMallocng => "musl's mallocng",
+        AllocatorKind::MuslSimple => "musl's malloc that never frees",
         AllocatorKind::Jemalloc => "jemalloc",
         AllocatorKind::Mimalloc => "mimalloc",
         AllocatorKind::Tcmalloc => "tcmalloc",

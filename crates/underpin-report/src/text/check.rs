@@ -93,11 +93,12 @@ fn expectations(text: &mut Text, document: &CheckDocument, view: &View) {
             ExpectationOutcome::Unmet => (Role::Bad, "no"),
             ExpectationOutcome::NotKnown => (Role::Warn, "?"),
         };
-        let line = Line::new().plain("  ").with(role, format!("{word:<5}")).with(Role::Name, &expectation.text);
+        let line =
+            Line::new().plain("  ").with(role, format!("{word:<5}")).with(Role::Name, &expectation.text).plain("  ");
         let why = match expectation.outcome {
             ExpectationOutcome::Met => Vec::new(),
-            ExpectationOutcome::Unmet => vec![Span::new(Role::Plain, format!("  {}", expectation.found))],
-            ExpectationOutcome::NotKnown => vec![Span::new(Role::Plain, format!("  not known: {}", expectation.found))],
+            ExpectationOutcome::Unmet => vec![Span::new(Role::Plain, expectation.found.as_str())],
+            ExpectationOutcome::NotKnown => vec![Span::new(Role::Plain, format!("not known: {}", expectation.found))],
         };
         text.append(wrap(line, &why, view.usable()));
     }

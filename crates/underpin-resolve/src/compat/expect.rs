@@ -303,6 +303,7 @@ fn names(finding: &AllocatorFinding) -> &'static [&'static str] {
         Some(AllocatorKind::Ptmalloc) => &["glibc"],
         Some(AllocatorKind::MuslMallocng) => &["musl", "mallocng"],
         Some(AllocatorKind::MuslOldmalloc) => &["musl", "oldmalloc"],
+        Some(AllocatorKind::MuslSimple) => &["musl"],
         Some(AllocatorKind::Jemalloc) => &["jemalloc"],
         Some(AllocatorKind::Mimalloc) => &["mimalloc"],
         Some(AllocatorKind::Tcmalloc) => &["tcmalloc"],

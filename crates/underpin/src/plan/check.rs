@@ -6,6 +6,7 @@ use crate::object::{self, Object};
 use anyhow::{Context, bail};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use underpin_resolve::Environment;
 use underpin_resolve::compat::{Expectations, Number, Subject, System, SystemTable};
 
 /// What to judge, and by what.
@@ -50,7 +51,7 @@ impl CheckPlan {
         }
         let max_glibc = args.max_glibc.as_deref().map(version).transpose()?;
         let path = Surroundings::here().program(&args.program, "check")?;
-        let plan = CheckPlan::of(&path, &args.with)?;
+        let plan = CheckPlan::of(&path, &args.with, Environment::empty())?;
         let chosen = !systems.is_empty();
         let systems = if chosen { systems } else { plan.systems };
         Ok(CheckPlan {
@@ -65,11 +66,11 @@ impl CheckPlan {
         })
     }
 
-    /// The plan for one program, judged by every system of the table.
+    /// The plan for one program, judged by every system of the table. `environment`: under what its allocator is looked for.
     ///
     /// # Errors
     /// Where the program, or a folder that travels with it, cannot be read.
-    pub fn of(path: &Path, with: &[PathBuf]) -> anyhow::Result<CheckPlan> {
+    pub fn of(path: &Path, with: &[PathBuf], environment: Environment) -> anyhow::Result<CheckPlan> {
         let table = table()?;
         let program = Object::read(path, path.as_os_str().as_bytes())?;
         let mut companions = Vec::new();
@@ -83,7 +84,7 @@ impl CheckPlan {
             }
             companions.extend(found);
         }
-        let mallocs = crate::mallocs::provider(path).into_iter().collect();
+        let mallocs = crate::mallocs::provider(path, environment).into_iter().collect();
         let subject = Subject { companions, mallocs, program: program.facts.clone() };
         let systems = table.systems.iter().collect();
         let path = path.to_owned();

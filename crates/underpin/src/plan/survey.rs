@@ -51,7 +51,7 @@ impl SurveyPlan {
     pub fn new(args: SurveyArgs, asked_to_run: bool) -> anyhow::Result<SurveyPlan> {
         let surroundings = Surroundings::here();
         let path = surroundings.program(&args.program, "survey")?;
-        let check = CheckPlan::of(&path, &[])?;
+        let check = CheckPlan::of(&path, &[], surroundings.environment.clone())?;
         let arguments = args.arguments.clone();
         let measure_bind = args.measure_bind.then(|| args.arguments.clone());
         let run = if asked_to_run {
