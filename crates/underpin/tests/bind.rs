@@ -16,7 +16,7 @@ fn prefixes() -> Fixture {
     let dir = Fixture::new();
     dir.write("a.c", "int a(void){return 41;}");
     dir.write("b.c", "int a(void); int b(void){return a() + 1;}");
-    dir.write("main.c", "#include <stdio.h>\nint b(void); int main(void){return printf(\"%d\\n\", b()) < 0;}");
+    dir.write("main.c", "#include <stdio.h>\nint b(void); int main(int n, char **a){(void)a; printf(\"%d\\n\", b()); return n > 2 ? 3 : 0;}");
     for folder in ["tree/a/lib", "tree/b/lib", "tree/app/bin"] {
         dir.mkdir(folder);
     }
@@ -213,4 +213,15 @@ fn a_storm_is_told_with_what_binding_would_save() {
     let measured = &measured["binding"]["measured"];
     assert!(measured["runs"].as_u64() >= Some(6) && measured["ratio"]["low"].as_f64() > Some(0.0), "{measured}");
     assert_eq!(fs::read_dir(dir.join("tree/app/bin")).unwrap().count(), 1, "the bound copy is gone");
+}
+
+#[test]
+fn a_run_that_fails_is_no_measured_gain() {
+    need!("cc");
+    let dir = prefixes();
+    // With two arguments it ends with status 3.
+    let output = says(["survey", "--json", "--measure-bind", &app(&dir), "--", "x", "y"]);
+    let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert!(document["binding"]["measured"].is_null(), "{}", document["binding"]);
+    assert!(output.stderr.contains("was not measured") && output.stderr.contains("status 3"), "{}", output.stderr);
 }
