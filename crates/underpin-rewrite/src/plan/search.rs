@@ -10,6 +10,7 @@
 //! Since each object's list answers as before, so does every chain of lists that DT_RPATH's inheritance makes of them,
 //! also in programs that are not known here.
 
+use super::exclusions::covering;
 use super::facts::{Facts, directory_of, is_searched_by, lexical};
 use super::links::{FARMS, Farm, FarmLink};
 use super::planner::{Ground, Target};
@@ -162,18 +163,17 @@ impl<'a> Narrower<'a> {
         Some(Narrow { links, kept })
     }
 
-    /// Whether a library is the same opened by a link elsewhere: loaded already in any case, or without interest in its
-    /// own place.
+    /// Whether a library is the same opened by a link elsewhere: without interest in its own place, or loaded already.
     fn may_be_linked(&self, path: &BString, name: &BStr, loaded: &HashSet<FileId>) -> bool {
         if std::str::from_utf8(name).is_err() || std::str::from_utf8(path).is_err() || path.contains(&b':') {
             return false;
         }
         let Some(id) = self.ground.catalogue.identity(path.as_ref()) else { return false };
-        if loaded.contains(&id) {
-            return true;
-        }
+        let is_loaded = loaded.contains(&id);
+        // What is left alone is searched for at the start and loaded by the link.
+        let is_left = || covering(self.policy, name, None, path.as_bstr()).is_some();
         match self.ground.catalogue.of(id, path.as_ref()) {
-            Some(facts) => !facts.uses_origin() && !facts.asks_where_it_is(),
+            Some(facts) => !facts.uses_origin() && (is_loaded && !is_left() || !facts.asks_where_it_is()),
             None => true,
         }
     }
