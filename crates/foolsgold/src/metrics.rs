@@ -221,7 +221,7 @@ impl Registry {
     /// A gauge whose value is read when the page is asked for. A second one of the name replaces the first.
     ///
     /// # Errors
-    /// As [`Registry::counter`].
+    /// As [`Registry::counter`]; a gauge that is set belongs to another kind.
     pub fn reading(
         &self,
         name: &str,
@@ -230,6 +230,13 @@ impl Registry {
     ) -> Result<(), MetricError> {
         check_name(name)?;
         let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        match families.get(name) {
+            Some(family) if family.series.values().any(|other| !matches!(other, Metric::Reading(_))) => {
+                return Err(MetricError::Kind(name.to_owned()));
+            }
+            Some(_) => {}
+            None => self.has_room(&families)?,
+        }
         let family = families.entry(name.to_owned());
         let family = family.or_insert_with(|| Family { help: help.to_owned(), series: BTreeMap::new() });
         family.series.insert(String::new(), Metric::Reading(Box::new(read)));
@@ -254,9 +261,7 @@ impl Registry {
             if families.get(name).is_some_and(other_kind) {
                 return Err(MetricError::Kind(name.to_owned()));
             }
-            if families.values().map(|family| family.series.len()).sum::<usize>() >= self.limit {
-                return Err(MetricError::Full(self.limit));
-            }
+            self.has_room(&families)?;
             let shared = match &metric {
                 Metric::Counter(counter) => Metric::Counter(Arc::clone(counter)),
                 Metric::Gauge(gauge) => Metric::Gauge(Arc::clone(gauge)),
@@ -268,6 +273,12 @@ impl Registry {
             family.series.insert(labels, shared);
         }
         Ok(metric)
+    }
+
+    /// Whether there may be another series.
+    fn has_room(&self, families: &BTreeMap<String, Family>) -> Result<(), MetricError> {
+        let series = families.values().map(|family| family.series.len()).sum::<usize>();
+        if series < self.limit { Ok(()) } else { Err(MetricError::Full(self.limit)) }
     }
 
     /// Every metric in Prometheus's text format 0.0.4, sorted by name.
@@ -374,6 +385,10 @@ mod tests {
         assert_eq!(registry.gauge("x", "", &[("a", "b")]).unwrap_err(), MetricError::Kind("x".into()));
         registry.gauge("y", "", &[]).unwrap();
         assert_eq!(registry.gauge("z", "", &[]).unwrap_err(), MetricError::Full(2));
+        assert_eq!(registry.reading("z", "", || 1.0).unwrap_err(), MetricError::Full(2));
+        for taken in ["x", "y"] {
+            assert_eq!(registry.reading(taken, "", || 1.0).unwrap_err(), MetricError::Kind(taken.into()));
+        }
     }
 
     #[test]

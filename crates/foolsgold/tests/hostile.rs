@@ -128,11 +128,11 @@ struct Hostage {
 }
 
 impl Hostage {
-    fn start() -> Hostage {
+    fn start(rackup: &str, options: &[&str]) -> Hostage {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("config.ru"), RACKUP).unwrap();
+        std::fs::write(folder.path().join("config.ru"), rackup).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_foolsgold"));
-        command.args(["-b", "127.0.0.1:0", "-t", "2", "--budget", "200ms", "--memory", "48MiB", "--queue-time", "90s"]);
+        command.args(["-b", "127.0.0.1:0", "--queue-time", "90s"]).args(options);
         command.args(["--ready", "/ready", "--metrics", "/metrics"]).arg(folder.path().join("config.ru"));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -178,7 +178,7 @@ impl Drop for Hostage {
 
 fn survive(requests: usize) {
     const CLIENTS: usize = 4;
-    let server = Hostage::start();
+    let server = Hostage::start(RACKUP, &["-t", "2", "--budget", "200ms", "--memory", "48MiB"]);
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let server = &server;
@@ -204,6 +204,34 @@ fn survive(requests: usize) {
     assert_eq!(server.ask("GET /ready", "").unwrap().0, "200");
     let replaced = server.metric("foolsgold_replaced_interpreters");
     assert!(replaced <= requests as f64 / 100.0, "{replaced} interpreters could not be stopped in time");
+}
+
+#[test]
+fn requests_are_answered_beside_four_event_streams_for_each_core() {
+    const STREAMS: &str = r#"
+        run lambda { |env|
+          return [200, {}, ["beside"]] unless env["PATH_INFO"] == "/stream"
+          [200, { "content-type" => "text/event-stream" }, lambda { |s| loop { s.write("data: x\n\n"); sleep 0.05 } }]
+        }
+    "#;
+    let server = Hostage::start(STREAMS, &[]);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let streams: Vec<_> = (0..4 * cores)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.write_all(b"GET /stream HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+            stream
+        })
+        .collect();
+    for _ in 0..10 {
+        assert_eq!(server.ask("GET /beside", ""), Some(("200".to_owned(), "beside".to_owned())));
+    }
+    for mut stream in streams {
+        let mut begun = [0; 12];
+        stream.read_exact(&mut begun).unwrap();
+        assert_eq!(&begun, b"HTTP/1.1 200");
+    }
 }
 
 #[test]
