@@ -3,8 +3,9 @@
 //! Nothing here ever makes a line wider than asked for, as long as one character fits; where something is left out a
 //! `…` stands for it.
 
-use crate::styled::{Line, Role, Span, Text, width};
-use unicode_width::UnicodeWidthChar;
+#![warn(clippy::arithmetic_side_effects)]
+
+use crate::styled::{Line, Role, Span, Text, characters, shown, width};
 
 /// How a screen is to be laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +42,28 @@ impl Default for View {
     }
 }
 
-/// The text in at most `columns` columns: the middle gives way to `…`, so the end of a path, its file name, is kept.
+/// The text in at most `columns` columns, as a span shows it: the middle gives way to `…`, so the end of a path, its
+/// file name, is kept.
 #[must_use]
 pub fn shorten(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
+    let text = shown(text.into());
+    if width(&text) <= columns {
+        return text.into_owned();
     }
-    if columns < 2 {
-        return if columns == 1 { "…".to_owned() } else { String::new() };
-    }
-    let room = columns - 1;
-    let tail_room = name_room(text, room);
-    let tail = take(text.chars().rev(), tail_room).chars().rev().collect::<String>();
-    let head = take(text.chars(), room - width(&tail));
+    let Some(room) = columns.checked_sub(1) else { return String::new() };
+    let tail = text.len().saturating_sub(taken(characters(&text).rev(), name_room(&text, room)));
+    let tail = &text[tail..];
+    let head = &text[..taken(characters(&text), room.saturating_sub(width(tail)))];
     format!("{head}…{tail}")
+}
+
+/// The text in exactly so many columns: shortened, or with blanks behind it.
+#[must_use]
+pub fn padded(text: &str, columns: usize) -> String {
+    let mut text = shorten(text, columns);
+    let blanks = columns.saturating_sub(width(&text));
+    text.extend(std::iter::repeat_n(' ', blanks));
+    text
 }
 
 /// Columns that the end of a text is given: the file name where it fits and leaves a little for the head.
@@ -63,15 +72,14 @@ fn name_room(text: &str, room: usize) -> usize {
     name.max(room / 2).min(room.saturating_sub(room / 5))
 }
 
-/// As many characters as fit into so many columns.
-fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
-    let mut used = 0;
-    chars
-        .take_while(|ch| {
-            used += ch.width().unwrap_or(0);
-            used <= columns
-        })
-        .collect()
+/// Bytes of the characters that fit into so many columns.
+fn taken<'a>(characters: impl Iterator<Item = (&'a str, usize)>, columns: usize) -> usize {
+    let mut room = columns;
+    let fitting = characters.map_while(|(character, columns)| {
+        room = room.checked_sub(columns)?;
+        Some(character.len())
+    });
+    fitting.fold(0, usize::saturating_add)
 }
 
 /// Wraps words into lines of at most `columns`; the first line starts with `first`, the others with as many blanks.
@@ -79,23 +87,32 @@ fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
 #[must_use]
 pub fn wrap(first: Line, spans: &[Span], columns: usize) -> Text {
     let indent = first.width();
-    let room = columns.saturating_sub(indent).max(8);
+    let room = columns.saturating_sub(indent).max(LEAST_ROOM);
     let mut text = Text::new();
-    let (mut line, mut used) = (first, 0);
+    let (mut line, mut left) = (first, room);
     for word in words(spans) {
-        let length = word.iter().map(Span::width).sum::<usize>().min(room);
-        if used > 0 && used + 1 + length > room {
-            text.push(std::mem::replace(&mut line, Line::new().plain(" ".repeat(indent))));
-            used = 0;
-        } else if used > 0 {
+        let word = fitted(word, room);
+        let length = sum(word.iter().map(Span::width));
+        if left == room {
+            left = left.saturating_sub(length);
+        } else if let Some(rest) = left.checked_sub(length.saturating_add(1)) {
             line.push(Span::fixed(Role::Plain, " "));
-            used += 1;
+            left = rest;
+        } else {
+            text.push(std::mem::replace(&mut line, Line::new().plain(" ".repeat(indent))));
+            left = room.saturating_sub(length);
         }
-        push_word(&mut line, &word, room);
-        used += length;
+        word.into_iter().for_each(|part| line.push(part));
     }
     text.push(line);
     text
+}
+
+/// Columns that wrapped text is given in any case.
+const LEAST_ROOM: usize = 8;
+
+fn sum(columns: impl Iterator<Item = usize>) -> usize {
+    columns.fold(0, usize::saturating_add)
 }
 
 /// The words of some spans; a word that crosses spans keeps the role of each part.
@@ -117,20 +134,39 @@ fn words(spans: &[Span]) -> Vec<Vec<Span>> {
     words
 }
 
-/// Adds a word; its longest part gives way where it is wider than a whole line.
-fn push_word(line: &mut Line, word: &[Span], room: usize) {
-    let total: usize = word.iter().map(Span::width).sum();
-    let over = total.saturating_sub(room);
-    let longest = word.iter().map(Span::width).max().unwrap_or(0);
-    let mut shortened = false;
-    for part in word {
-        if over > 0 && !shortened && part.width() == longest {
-            line.push(Span::new(part.role(), shorten(part.text(), longest.saturating_sub(over))));
-            shortened = true;
+/// Spans in at most so many columns: the longest gives way, then the next longest.
+fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
+    let mut over = sum(word.iter().map(Span::width)).saturating_sub(room);
+    while over > 0 {
+        let Some(longest) = word.iter_mut().max_by_key(|part| part.width()) else { break };
+        let had = longest.width();
+        *longest = Span::new(longest.role(), shorten(longest.text(), had.saturating_sub(over).max(1)));
+        let given = had.saturating_sub(longest.width());
+        if given == 0 {
+            // Every part is down to one column: the last ones go.
+            word.truncate(room);
+            break;
+        }
+        over = over.saturating_sub(given);
+    }
+    word
+}
+
+/// The screen with no line wider than so many columns: in one that is, the longest parts give way. A command stands
+/// whole on its line, so that it can be copied.
+pub(crate) fn fit(text: &Text, columns: usize) -> Text {
+    let mut fitting = Text::new();
+    for line in text.lines() {
+        let is_command = line.spans().iter().any(|span| span.role() == Role::Command);
+        if is_command || line.width() <= columns {
+            fitting.push(line.clone());
         } else {
-            line.push(part.clone());
+            let mut short = Line::new();
+            fitted(line.spans().to_vec(), columns).into_iter().for_each(|span| short.push(span));
+            fitting.push(short);
         }
     }
+    fitting
 }
 
 /// Which side a column's cells keep to.
@@ -141,6 +177,9 @@ pub enum Align {
     /// Figures.
     Right,
 }
+
+/// What stands between two columns.
+const GAP: &str = "  ";
 
 /// A table of aligned columns. One column may be flexible: it gives way where the terminal is narrow.
 #[derive(Clone, Debug)]
@@ -197,7 +236,7 @@ impl Table {
         const READABLE: usize = 16;
         let fits = |table: &Table| {
             let spare = table.flexible.and_then(|at| widths.get(at)).map_or(0, |width| width.saturating_sub(READABLE));
-            table.total(&widths) <= columns + spare
+            table.total(&widths) <= columns.saturating_add(spare)
         };
         if tables.iter().all(fits) {
             tables.iter_mut().for_each(|table| table.least.clone_from(&widths));
@@ -231,29 +270,38 @@ impl Table {
 
     /// Columns of a whole line.
     fn total(&self, widths: &[usize]) -> usize {
-        self.indent + widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+        let gaps = GAP.len().saturating_mul(widths.len().saturating_sub(1));
+        sum(widths.iter().copied()).saturating_add(self.indent).saturating_add(gaps)
     }
 
+    /// The widths that are given: the flexible column gives way as long as it can be read, then the widest of all, in
+    /// turn, down to one column each.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let mut widths = self.natural();
-        let total = self.total(&widths);
-        if let Some(flexible) = self.flexible
-            && total > columns
+        let mut over = self.total(&widths).saturating_sub(columns);
+        if let Some(flexible) = self.flexible.and_then(|at| widths.get_mut(at)) {
+            let given = flexible.saturating_sub(LEAST_ROOM).min(over);
+            *flexible = flexible.saturating_sub(given);
+            over = over.saturating_sub(given);
+        }
+        while over > 0
+            && let Some(widest) = widths.iter_mut().max().filter(|width| **width > 1)
         {
-            widths[flexible] = widths[flexible].saturating_sub(total - columns).max(8);
+            *widest = widest.saturating_sub(1);
+            over = over.saturating_sub(1);
         }
         widths
     }
 
     fn line(&self, cells: &[Span], widths: &[usize]) -> Line {
         let mut line = Line::new().plain(" ".repeat(self.indent));
+        let last = cells.len().saturating_sub(1);
         for (index, ((cell, &columns), (_, align))) in cells.iter().zip(widths).zip(&self.columns).enumerate() {
             if index > 0 {
-                line.push(Span::fixed(Role::Plain, "  "));
+                line.push(Span::fixed(Role::Plain, GAP));
             }
             let text = shorten(cell.text(), columns);
-            let blanks = " ".repeat(columns - width(&text));
-            let last = index + 1 == cells.len();
+            let blanks = " ".repeat(columns.saturating_sub(width(&text)));
             match align {
                 Align::Right => {
                     line.push(Span::new(Role::Plain, blanks));
@@ -261,7 +309,7 @@ impl Table {
                 }
                 Align::Left => {
                     line.push(Span::new(cell.role(), text));
-                    if !last {
+                    if index != last {
                         line.push(Span::new(Role::Plain, blanks));
                     }
                 }
@@ -274,6 +322,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_width::UnicodeWidthStr;
 
     #[test]
     fn a_long_path_keeps_its_file_name() {
@@ -294,6 +343,32 @@ mod tests {
         for columns in 0..12 {
             assert!(width(&shorten("日本語の道/ファイル", columns)) <= columns);
         }
+    }
+
+    #[test]
+    fn an_emoji_with_its_selector_is_never_taken_apart() {
+        let path = "/srv/Musik ❤\u{fe0f} und noch viel mehr davon/❤\u{fe0f}❤\u{fe0f}";
+        for columns in 0..40 {
+            let short = shorten(path, columns);
+            assert!(short.width() <= columns, "{short}");
+            assert!(!short.contains("…\u{fe0f}"), "{short}");
+            assert_eq!(width(&padded(path, columns)), columns);
+        }
+    }
+
+    #[test]
+    fn a_mark_at_the_beginning_of_a_span_stands_for_itself() {
+        let line = Line::new().plain("❤").plain("\u{fe0f}/x");
+        assert_eq!(line.to_string(), "❤\\u{fe0f}/x");
+        assert_eq!(line.width(), line.to_string().width());
+    }
+
+    #[test]
+    fn a_table_without_a_flexible_column_gives_way_in_its_widest() {
+        let mut table = Table::new(&[("name", Align::Left), ("figure", Align::Right)]);
+        table.row(vec![Span::new(Role::Name, "x".repeat(50)), Span::new(Role::Number, "12")]);
+        assert_eq!(table.lines(30).width(), 30);
+        assert!(table.lines(30).to_string().contains("12"));
     }
 
     #[test]

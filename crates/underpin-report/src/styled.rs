@@ -2,12 +2,15 @@
 //!
 //! A [`Span`] never holds a control character or a line break: its constructors pass everything through
 //! [`visible`](crate::bytes::visible), so a hostile file name cannot write to the terminal.
+//!
+//! Columns are counted in one way everywhere: by [`width`], for text as a span shows it. Text is cut only between the
+//! characters that a reader sees ([`characters`]), so the width of a whole is the sum of the widths of its parts.
 
 use crate::bytes::visible;
 use bstr::{BStr, ByteSlice};
 use std::borrow::Cow;
 use std::fmt;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What a piece of text is. The binary decides how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +49,7 @@ impl Span {
     /// Text of our own or of the outside; control characters are made visible.
     #[must_use]
     pub fn new(role: Role, text: impl AsRef<[u8]>) -> Span {
-        Span { role, text: Cow::Owned(visible(text.as_ref().as_bstr()).into_owned()) }
+        Span { role, text: Cow::Owned(shown(text.as_ref().as_bstr()).into_owned()) }
     }
 
     /// Text from this program's source.
@@ -74,10 +77,37 @@ impl Span {
     }
 }
 
-/// Columns that a text takes on a terminal.
+/// A text as a span shows it: visible, and nothing in it changes the character before it. A mark that combines, or the
+/// selector of an emoji, at the very beginning would do so, and stands as `\u{NNNN}`.
+pub(crate) fn shown(bytes: &BStr) -> Cow<'_, str> {
+    let text = visible(bytes);
+    match text.chars().next() {
+        Some(first) if first.width() == Some(0) => {
+            Cow::Owned(format!("\\u{{{:x}}}{}", u32::from(first), &text[first.len_utf8()..]))
+        }
+        _ => text,
+    }
+}
+
+/// The characters that a reader sees (grapheme clusters), each with its columns, in order; of text that is [`shown`].
+pub(crate) fn characters(text: &str) -> impl DoubleEndedIterator<Item = (&str, usize)> {
+    text.as_bytes().graphemes().map(|cluster| (cluster, cluster_width(cluster)))
+}
+
+/// Columns of one cluster. Terminals differ: some add up its parts, some know emoji that are made of several. The wider
+/// one counts, so that a line never gets wider than asked for.
+fn cluster_width(cluster: &str) -> usize {
+    let parts = cluster.chars().filter_map(UnicodeWidthChar::width).fold(0usize, usize::saturating_add);
+    cluster.width().max(parts)
+}
+
+/// Columns that a text takes on a terminal once it is in a span.
 #[must_use]
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.len();
+    }
+    characters(&shown(text.into())).map(|(_, columns)| columns).fold(0, usize::saturating_add)
 }
 
 /// One line of spans.

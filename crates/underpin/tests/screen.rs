@@ -5,7 +5,7 @@ mod common;
 use common::{says, underpin};
 use std::io::Read;
 use std::process::Stdio;
-use underpin_test_support::Output;
+use underpin_test_support::{Fixture, Output};
 
 const ESCAPE: char = '\u{1b}';
 
@@ -50,4 +50,22 @@ fn a_full_disk_is_told() {
     let output = Output::of(underpin(["tree", "/bin/sh"]).stdout(std::fs::File::create("/dev/full").unwrap()));
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("cannot write to standard output"), "{}", output.stderr);
+}
+
+#[test]
+fn a_path_with_an_emoji_and_its_selector_is_shown_whatever_the_width() {
+    let dir = Fixture::new();
+    let folder = format!("Musik ❤\u{fe0f} {}/{}", "x".repeat(60), "y".repeat(40));
+    std::fs::create_dir_all(dir.join(&folder)).unwrap();
+    let program = dir.join(&folder).join("true");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let program = program.to_str().unwrap();
+    for columns in ["1", "40", "57", "80", "200"] {
+        let shown = Output::of(underpin(["bind", "--dry-run", program]).env("COLUMNS", columns));
+        assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    }
+    let bound = says(["bind", program]);
+    assert!(bound.stdout.starts_with("Bound 1 file"), "{} {}", bound.stdout, bound.stderr);
+    let again = says(["bind", program]);
+    assert!(again.stdout.starts_with("Nothing to bind"), "{}", again.stdout);
 }

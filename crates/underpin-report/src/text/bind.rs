@@ -16,8 +16,23 @@ const NAMED: usize = 10;
 /// What binding does, or would do.
 #[must_use]
 pub fn bind(document: &BindDocument, view: &View) -> Text {
+    let mut text = bind_headline(document, view);
+    text.append(bind_details(document, view));
+    text
+}
+
+/// What was done, in one line made of figures alone: it can be shown before anything else is worked out.
+#[must_use]
+pub fn bind_headline(document: &BindDocument, _: &View) -> Text {
     let mut text = Text::new();
     text.push(headline(document));
+    text
+}
+
+/// What follows the headline.
+#[must_use]
+pub fn bind_details(document: &BindDocument, view: &View) -> Text {
+    let mut text = Text::new();
     let totals = &document.totals;
     row(&mut text, "files", file_spans(totals), view);
     row(&mut text, "names", name_spans(document), view);

@@ -6,7 +6,7 @@ use crate::document::check::{
     Answer, BoundRecord, CheckDocument, DemandRecord, ExpectationOutcome, FileRecord, FloorRecord, HardeningState,
     ReasonKind, StepRecord, SymbolRecord, SystemRecord,
 };
-use crate::layout::{View, shorten, wrap};
+use crate::layout::{View, padded, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::{count, size};
 
@@ -204,9 +204,7 @@ fn step_lines(text: &mut Text, step: &StepRecord, versions: usize, many: bool, v
     let mut first = true;
     for demand in &step.demands {
         let version = if first { Span::new(Role::Name, &step.version) } else { Span::fixed(Role::Name, "") };
-        let version = shorten(version.text(), versions);
-        let blanks = " ".repeat(versions - width(&version) + 2);
-        let head = Line::new().plain("    ").with(Role::Name, version).plain(blanks);
+        let head = Line::new().plain("    ").with(Role::Name, padded(version.text(), versions)).plain("  ");
         text.append(wrap(head, &demand_spans(demand, many, view), view.usable()));
         first = false;
         if view.verbosity == 0 && step.demands.len() > 2 {
@@ -293,15 +291,12 @@ pub(crate) const fn answer_role(answer: Answer) -> Role {
 }
 
 fn system_line(text: &mut Text, system: &SystemRecord, names: usize, view: &View) {
-    let name = Span::new(Role::Name, &system.id);
-    let name = shorten(name.text(), names);
-    let blanks = " ".repeat(names - width(&name) + 2);
     let head = Line::new()
         .plain("  ")
         .with(answer_role(system.answer), format!("{:<4}", system.answer.word()))
         .plain(" ")
-        .with(Role::Name, name)
-        .plain(blanks);
+        .with(Role::Name, padded(&system.id, names))
+        .plain("  ");
     let reason = reason_in_short(system);
     let room = view.usable().saturating_sub(head.width());
     let text_role = if system.answer == Answer::Runs { Role::Dim } else { Role::Plain };

@@ -1,7 +1,7 @@
 //! The screen of `underpin doctor`: a checklist, each lack with the command that mends it.
 
 use crate::document::doctor::{DoctorDocument, DoctorItem, State};
-use crate::layout::{View, shorten, wrap};
+use crate::layout::{View, padded, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
 
@@ -34,9 +34,8 @@ pub(crate) const fn mark(state: State) -> (&'static str, Role) {
 
 fn entry(text: &mut Text, item: &DoctorItem, names: usize, view: &View) {
     let (mark, role) = mark(item.state);
-    let name = shorten(&item.name, names);
-    let blanks = " ".repeat(names - width(&name) + 2);
-    let head = Line::new().plain("  ").with(role, mark).plain(" ").with(Role::Name, name).plain(blanks);
+    let head =
+        Line::new().plain("  ").with(role, mark).plain(" ").with(Role::Name, padded(&item.name, names)).plain("  ");
     let indent = head.width();
     text.append(wrap(head, &[Span::new(Role::Plain, &item.value)], view.usable()));
     let below = || Line::new().plain(" ".repeat(indent));

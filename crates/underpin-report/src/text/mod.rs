@@ -1,7 +1,7 @@
 //! The documents for a terminal: one function per screen, each a [`Text`](crate::styled::Text) of styled lines.
 //!
-//! No screen is wider than its [`View`](crate::layout::View) where the terminal has at least 40 columns, none knows a
-//! colour, and none prints.
+//! No line is wider than its [`View`], or than 40 columns on a terminal that is narrower still; commands to be copied
+//! stand whole. No screen knows a colour, and none prints.
 
 mod advice;
 mod bench;
@@ -23,30 +23,92 @@ mod tries;
 mod verify;
 mod why;
 
-pub use advice::advice;
-pub use bench::bench;
 pub(crate) use bench::common_command;
 pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words, rows};
 pub(crate) use bench_words::{
     baseline_words, capital, change_decimals, change_interval, change_words, figure_words, interval_words, limit_words,
     method_words, missing, noise_words, runs_words, verdict_role, verdict_word,
 };
-pub use bind::{bind, reserve, unbind};
-pub use bundle::bundle;
-pub use calls::{calls_comparison, calls_line};
-pub use check::check;
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};
-pub use doctor::doctor;
-pub use findings::findings;
 pub(crate) use load::load_words;
-pub use paths::tree_paths;
-pub use storm::storm;
-pub use survey::survey;
-pub use trace::trace;
 pub(crate) use trace::{by_cost, command_words, doubt_words};
-pub use tree::{tree, tree_list};
-pub use verify::verify;
-pub use why::tree_why;
+pub use tree::tree_list;
 
+use crate::document::bench::BenchDocument;
+use crate::document::bind::{BindDocument, UnbindDocument};
+use crate::document::bundle::BundleDocument;
+use crate::document::check::{AdviceRecord, CheckDocument};
+use crate::document::doctor::DoctorDocument;
+use crate::document::storm::StormDocument;
+use crate::document::survey::SurveyDocument;
+use crate::document::trace::TraceDocument;
+use crate::document::tree::{CallComparison, TreeDocument};
+use crate::document::verify::VerifyDocument;
+use crate::layout::{View, fit};
+use crate::styled::Text;
+use bstr::BStr;
+use underpin_rewrite::plan::Reserve;
+
+/// The screens as others see them: none leaves here with a line that is wider than its view.
+macro_rules! screens {
+    ($($(#[$words:meta])* $module:ident::$name:ident($document:ty);)*) => {$(
+        $(#[$words])*
+        #[must_use]
+        pub fn $name(document: &$document, view: &View) -> Text {
+            fit(&$module::$name(document, view), view.usable())
+        }
+    )*};
+}
+
+screens! {
+    /// Advice, the weightiest first; empty where there is none.
+    advice::advice([AdviceRecord]);
+    /// Workloads under variants.
+    bench::bench(BenchDocument);
+    /// What binding does, or would do.
+    bind::bind(BindDocument);
+    /// What `underpin bind` says as soon as it is done, before any detail.
+    bind::bind_headline(BindDocument);
+    /// What follows the headline of [`bind_headline`].
+    bind::bind_details(BindDocument);
+    /// What unbinding does, or would do.
+    bind::unbind(UnbindDocument);
+    /// What to give the linker so that a later bind fits.
+    bind::reserve([Reserve]);
+    /// What a bundle holds and why.
+    bundle::bundle(BundleDocument);
+    /// Prediction beside measurement (`tree --check`), one row per call.
+    calls::calls_comparison(CallComparison);
+    /// The predicted start-up calls in a line or two.
+    calls::calls_line(TreeDocument);
+    /// Where a program runs.
+    check::check(CheckDocument);
+    /// What this machine allows.
+    doctor::doctor(DoctorDocument);
+    /// The findings of a tree, worst first; empty where there are none.
+    findings::findings(TreeDocument);
+    /// Every search directory of every object (`tree --paths`).
+    paths::tree_paths(TreeDocument);
+    /// What a start costs at scale.
+    storm::storm(StormDocument);
+    /// The whole picture of one program.
+    survey::survey(SurveyDocument);
+    /// What a start-up really did.
+    trace::trace(TraceDocument);
+    /// The screen of `underpin tree`: tree, findings, predicted calls.
+    tree::tree(TreeDocument);
+    /// Whether bound programs still load what they loaded unbound.
+    verify::verify(VerifyDocument);
+}
+
+/// Why an object is loaded, or why a name is not found (`tree --why NAME`). The name is a soname, a file name, a path or
+/// a name asked for. `None` if nothing of that name has a part in this program.
+#[must_use]
+pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Text> {
+    why::tree_why(document, name, view).map(|text| fit(&text, view.usable()))
+}
+
+#[cfg(test)]
+mod any;
 #[cfg(test)]
 mod tests;

@@ -44,7 +44,7 @@ pub(super) fn try_lines(document: &TreeDocument, edge: &EdgeRecord, columns: usi
             let rule = shorten(&format!("[{}]", entry.tried.source.text), room / 3);
             let result = shorten(&entry.result, room / 2);
             let path = shorten(&entry.tried.path.to_string(), room.saturating_sub(width(&rule) + width(&result)));
-            let pad = |text: &str, columns: usize| if aligned { columns - width(text) } else { 0 };
+            let pad = |text: &str, columns: usize| if aligned { columns.saturating_sub(width(text)) } else { 0 };
             let (after_path, after_rule) = (pad(&path, paths), pad(&rule, rules));
             Line::new()
                 .with(Role::Dim, format!("  {:>digits$}. ", index + 1))

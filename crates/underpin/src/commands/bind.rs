@@ -44,7 +44,10 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.json {
         screen.json(&document)?;
     } else {
-        screen.show(&text::bind(&document, &screen.view(plan.verbosity)));
+        // Files have been changed by now: that is said before the details, whatever happens to those.
+        screen.show(&text::bind_headline(&document, &screen.view(plan.verbosity)));
+        screen.flush()?;
+        screen.show(&text::bind_details(&document, &screen.view(plan.verbosity)));
     }
     Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
 }
