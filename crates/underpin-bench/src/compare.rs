@@ -3,10 +3,12 @@
 //! Times of one experiment are compared block by block, by the differences of their logarithms, so whatever slowed a
 //! whole block cancels out. Who goes first in a block is drawn anew for each, and the signed-rank test asks no more than
 //! that: for equal commands the sign of each difference is that of a coin, however the noise drifts, clusters or repeats.
-//! So false claims are as rare as the level says on any machine. Memory does not depend on what else runs, so its
+//! So false claims are as rare as the level says on any machine; on one that is busier than it has processors a claim
+//! about time takes five times the evidence all the same ([`BUSY_LEVEL`]). Memory does not depend on what else runs, so its
 //! figures are compared as two samples, which tells more from few runs. Two experiments have no blocks in common, and
 //! the time between them is in the figures.
 
+use crate::machine::Machine;
 use crate::metric::{Metric, Pass};
 use crate::record::Record;
 use crate::stats::{Interval, mann_whitney, mean, paired_shift, shift, signed_rank};
@@ -32,6 +34,8 @@ pub struct Comparison {
     pub count: usize,
     /// Compared block by block.
     pub paired: bool,
+    /// The level at which it claims.
+    pub level: f64,
 }
 
 /// Why there is no comparison.
@@ -64,6 +68,9 @@ const SAME: f64 = 0.01;
 /// The level of the claims: of a hundred comparisons of equal commands, one differs by chance. Stricter than that of
 /// the intervals, since a claim is read without its doubt.
 pub const LEVEL: f64 = 0.01;
+/// The level of claims about time where other work kept every processor busy before the start. There a false claim is
+/// large, and once 9 of 180 were counted at the level of 1 % (docs/bench/aa.md).
+pub const BUSY_LEVEL: f64 = 0.002;
 /// The fewest watched runs of each variant.
 const LEAST_MEMORY_RUNS: u32 = 6;
 
@@ -71,8 +78,34 @@ const LEAST_MEMORY_RUNS: u32 = 6;
 /// signs alike have a p-value of 2^(1-n).
 #[must_use]
 pub fn least_blocks(compared: usize) -> usize {
-    let chances = compared.max(1) as f64 / LEVEL;
+    least_blocks_at(compared, LEVEL)
+}
+
+/// The same for another level.
+#[must_use]
+pub fn least_blocks_at(compared: usize, level: f64) -> usize {
+    let chances = compared.max(1) as f64 / level;
     chances.log2().ceil() as usize + 1
+}
+
+/// The fewest figures in each of two samples of which Mann and Whitney's test can tell anything at a level.
+fn least_figures_at(level: f64) -> usize {
+    let (mut figures, mut ways) = (1usize, 2.0);
+    while 2.0 / ways > level {
+        // From 2n over n to 2n + 2 over n + 1.
+        ways *= 2.0 * (2 * figures + 1) as f64 / (figures + 1) as f64;
+        figures += 1;
+    }
+    figures
+}
+
+/// The level at which a difference of a figure is claimed on a machine as busy as this one was before the start.
+#[must_use]
+pub fn level(machine: &Machine, metric: Metric) -> f64 {
+    match metric.pass() {
+        Pass::Timed if machine.is_busy() => BUSY_LEVEL,
+        Pass::Timed | Pass::Memory => LEVEL,
+    }
 }
 
 /// The fewest watched runs of each variant of which the test of two samples can tell anything after the correction for
@@ -93,13 +126,19 @@ impl Comparison {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let Interval { low, high, .. } = self.ratio;
-        let found = self.ratio.is_confident() && self.p_corrected <= LEVEL;
+        let found = self.ratio.is_confident() && self.p_corrected <= self.level;
         match () {
             () if found && low > 1.0 => Verdict::More,
             () if found && high < 1.0 => Verdict::Less,
             () if self.ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Verdict::Same,
             () => Verdict::Undecided,
         }
+    }
+
+    /// The fewest blocks, or figures of each sample, of which it could tell anything.
+    #[must_use]
+    pub fn least(&self) -> usize {
+        if self.paired { least_blocks_at(1, self.level) } else { least_figures_at(self.level) }
     }
 }
 
@@ -163,7 +202,8 @@ pub fn paired_ratio(record: &Record, metric: Metric, reference: usize, variant: 
     let test = signed_rank(&differences);
     let ratio = paired_shift(&differences).ok_or(Refused::NotMeasured)?.map(f64::exp);
     let (p_value, exact, count) = (test.p_value, test.exact, differences.len());
-    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: true })
+    let level = level(&record.header.machine, metric);
+    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: true, level })
 }
 
 fn log_mean(figures: &[f64]) -> Result<f64, Refused> {
@@ -189,5 +229,6 @@ pub fn compare_records(
     let test = mann_whitney(&before, &after);
     let ratio = shift(&before, &after).ok_or(Refused::NotMeasured)?.map(f64::exp);
     let (p_value, exact, count) = (test.p_value, test.exact, before.len().min(after.len()));
-    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: false })
+    let level = level(&earlier.header.machine, metric).min(level(&later.header.machine, metric));
+    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: false, level })
 }

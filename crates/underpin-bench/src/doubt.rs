@@ -1,7 +1,7 @@
 //! What figures have to be read with: each doubt found in the record itself, with the figure that raised it.
 
 use crate::analysis::Analysis;
-use crate::compare::{Verdict, least_blocks};
+use crate::compare::{BUSY_LEVEL, Verdict, least_blocks_at, level};
 use crate::metric::Metric;
 use crate::record::{Record, Stopped};
 use crate::stats::{Order, trend};
@@ -300,8 +300,13 @@ impl fmt::Display for Doubt {
             Doubt::Failures { count, of, .. } => write!(f, "{count} of {of} runs failed and are in the figures (-i)"),
             Doubt::Load { hundredths, processors } => write!(
                 f,
-                "the load average was {:.2} on {processors} processors before the start: other work was running",
-                *hundredths as f64 / 100.0
+                "the load average was {:.2} on {processors} processors before the start: other work was running{}",
+                *hundredths as f64 / 100.0,
+                if *hundredths as f64 > 100.0 * *processors as f64 {
+                    format!(", so a difference in time is claimed at the level of {} % only", BUSY_LEVEL * 100.0)
+                } else {
+                    String::new()
+                }
             ),
             Doubt::Governor(name) => write!(
                 f,
@@ -389,7 +394,7 @@ fn noise_doubts(record: &Record, analysis: &Analysis) -> Vec<Doubt> {
 
 fn few_blocks(record: &Record, analysis: &Analysis) -> Option<Doubt> {
     let compared = record.header.variants.iter().filter(|variant| !variant.is_copy).count().saturating_sub(1);
-    let least = least_blocks(compared);
+    let least = least_blocks_at(compared, level(&record.header.machine, record.primary()));
     let primary = analysis.comparisons.iter().filter(|one| one.metric == record.primary());
     let blocks = primary.map(|one| one.count).min()?;
     let runs = if record.header.load.is_some() { least } else { 2 * least };

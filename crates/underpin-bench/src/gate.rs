@@ -1,7 +1,8 @@
 //! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`, or `rps>-5%` where more is better.
 //!
-//! A gate fails only where the whole interval is past the limit, so noise alone does not fail a build; where the
-//! interval reaches over the limit it says that it does not know.
+//! A gate fails only where the whole interval is past the limit, so noise alone does not fail a build; it passes only
+//! where the whole interval keeps to it. Everything else is not decided: an interval that reaches over the limit, fewer
+//! runs than can tell, a figure that was not measured. It is for the caller to see that there is something to compare.
 
 use crate::compare::Comparison;
 use crate::metric::{Direction, Metric, UnknownMetric};
@@ -32,10 +33,39 @@ pub enum GateResult {
     Kept,
     /// The interval reaches over the limit: these runs do not tell.
     Unsure,
+    /// Fewer runs than could tell anything.
+    TooFew,
     /// The whole interval is past it.
     Failed,
     /// There is nothing to compare.
     NotMeasured,
+}
+
+/// What came of all limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateOutcome {
+    /// Every limit was kept.
+    Passed,
+    /// One was not.
+    Failed,
+    /// None failed, and not all were seen to be kept.
+    NotDecided,
+}
+
+impl GateOutcome {
+    /// The outcome of some limits. No limit at all decides nothing.
+    #[must_use]
+    pub fn of(results: impl IntoIterator<Item = GateResult>) -> GateOutcome {
+        let (mut any, mut undecided) = (false, false);
+        for result in results {
+            match result {
+                GateResult::Failed => return GateOutcome::Failed,
+                GateResult::Kept => any = true,
+                GateResult::Unsure | GateResult::TooFew | GateResult::NotMeasured => undecided = true,
+            }
+        }
+        if any && !undecided { GateOutcome::Passed } else { GateOutcome::NotDecided }
+    }
 }
 
 /// A gate that cannot be read.
@@ -58,22 +88,45 @@ pub enum GateError {
 }
 
 impl GateRule {
-    /// How a comparison stands to it. An interval of too little confidence never fails a gate.
+    /// How a comparison stands to it. Fewer runs than could tell a difference decide nothing.
     #[must_use]
     pub fn judge(&self, comparison: Option<&Comparison>) -> GateResult {
-        let Some(Interval { low, high, .. }) = comparison.map(|comparison| comparison.ratio) else {
-            return GateResult::NotMeasured;
-        };
-        let confident = comparison.is_some_and(|comparison| comparison.ratio.is_confident());
+        let Some(comparison) = comparison else { return GateResult::NotMeasured };
+        if !comparison.ratio.is_confident() || comparison.count < comparison.least() {
+            return GateResult::TooFew;
+        }
+        let Interval { low, high, .. } = comparison.ratio;
         let limit = 1.0 + self.limit;
         let (past, within) = match self.metric.direction() {
             Direction::LowerIsBetter => (low > limit, high <= limit),
             Direction::HigherIsBetter => (high < limit, low >= limit),
         };
         match () {
-            () if past && confident => GateResult::Failed,
-            () if within && confident => GateResult::Kept,
+            () if past => GateResult::Failed,
+            () if within => GateResult::Kept,
             () => GateResult::Unsure,
+        }
+    }
+}
+
+impl GateRule {
+    /// Blocks, or figures of each sample, that would decide it, where these did not: those without which nothing can be
+    /// told, else by the rule that an interval narrows with the square root of its runs. `None` where the estimate
+    /// stands so close to the limit that no reasonable number would.
+    #[must_use]
+    pub fn needed(&self, comparison: &Comparison) -> Option<usize> {
+        const REASONABLE: f64 = 100_000.0;
+        match self.judge(Some(comparison)) {
+            GateResult::TooFew => Some(comparison.least()),
+            GateResult::Unsure => {
+                let Interval { estimate, low, high, .. } = comparison.ratio;
+                let limit = 1.0 + self.limit;
+                let towards = if estimate < limit { high - estimate } else { estimate - low };
+                let times = (towards / (limit - estimate).abs()).powi(2);
+                let needed = (comparison.count as f64 * times).ceil();
+                (needed < REASONABLE).then_some(needed as usize)
+            }
+            GateResult::Kept | GateResult::Failed | GateResult::NotMeasured => None,
         }
     }
 }
@@ -117,6 +170,7 @@ impl fmt::Display for GateRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::LEVEL;
 
     fn comparison(low: f64, high: f64, confidence: f64) -> Comparison {
         Comparison {
@@ -128,6 +182,7 @@ mod tests {
             exact: true,
             count: 10,
             paired: true,
+            level: LEVEL,
         }
     }
 
@@ -154,12 +209,48 @@ mod tests {
         assert_eq!(judge(1.031, 1.10, 0.95), GateResult::Failed);
         assert_eq!(judge(1.02, 1.10, 0.95), GateResult::Unsure);
         assert_eq!(judge(0.99, 1.03, 0.95), GateResult::Kept);
-        assert_eq!(judge(1.5, 1.6, 0.75), GateResult::Unsure, "two blocks prove nothing");
+        assert_eq!(judge(1.5, 1.6, 0.75), GateResult::TooFew, "two blocks prove nothing");
         assert_eq!(rule.judge(None), GateResult::NotMeasured);
         let rule = GateRule { metric: Metric::Rps, limit: -0.05 };
         let judge = |low, high| rule.judge(Some(&comparison(low, high, 0.95)));
         assert_eq!(judge(0.90, 0.94), GateResult::Failed);
         assert_eq!(judge(0.90, 0.96), GateResult::Unsure);
         assert_eq!(judge(0.95, 1.30), GateResult::Kept, "more is no failure");
+    }
+
+    #[test]
+    fn fewer_blocks_than_can_tell_decide_nothing_and_the_least_is_named() {
+        let rule = GateRule { metric: Metric::Wall, limit: 0.03 };
+        // Signed ranks of 7 blocks have no p-value below 2/128; those of 8 have 2/256.
+        for (count, result) in [(7, GateResult::TooFew), (8, GateResult::Failed)] {
+            assert_eq!(rule.judge(Some(&Comparison { count, ..comparison(1.5, 1.6, 0.97) })), result);
+        }
+        assert_eq!(rule.needed(&Comparison { count: 1, ..comparison(2.0, 2.0, 0.0) }), Some(8));
+        // U of two samples of 5 has no p-value below 2/252, of 4 none below 2/70.
+        let samples = |count| Comparison { count, paired: false, ..comparison(1.5, 1.6, 0.97) };
+        assert_eq!(
+            (rule.judge(Some(&samples(4))), rule.judge(Some(&samples(5)))),
+            (GateResult::TooFew, GateResult::Failed)
+        );
+    }
+
+    #[test]
+    fn an_interval_over_the_limit_says_how_many_runs_would_tell() {
+        let rule = GateRule { metric: Metric::Wall, limit: 0.03 };
+        // 1.01 with 0.04 to the bound: half of that is 0.02, the distance to the limit, and takes four times the runs.
+        let found = Comparison { count: 10, ..comparison(0.97, 1.05, 0.95) };
+        assert!(rule.needed(&found).is_some_and(|needed| (40..=41).contains(&needed)), "{:?}", rule.needed(&found));
+        assert_eq!(rule.needed(&comparison(1.0, 1.06, 0.95)), None, "the estimate is the limit");
+    }
+
+    #[test]
+    fn a_gate_passes_only_where_every_limit_was_seen_to_be_kept() {
+        use GateResult::{Failed, Kept, NotMeasured, TooFew, Unsure};
+        let of = |results: &[GateResult]| GateOutcome::of(results.iter().copied());
+        assert_eq!(of(&[Kept, Kept]), GateOutcome::Passed);
+        assert_eq!(of(&[Kept, Unsure, Failed]), GateOutcome::Failed);
+        for undecided in [&[][..], &[Kept, Unsure], &[TooFew], &[Kept, NotMeasured]] {
+            assert_eq!(of(undecided), GateOutcome::NotDecided, "{undecided:?}");
+        }
     }
 }

@@ -31,13 +31,14 @@ mod units;
 
 pub use analysis::{Analysis, MetricSummary, NoiseFloor, VariantSummary, analyse};
 pub use compare::{
-    Comparison, LEVEL, Refused, Verdict, compare_records, least_blocks, least_memory_runs, paired_ratio,
+    BUSY_LEVEL, Comparison, LEVEL, Refused, Verdict, compare_records, least_blocks, least_blocks_at, least_memory_runs,
+    level, paired_ratio,
 };
 pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
 pub use doubt::{Doubt, Scope};
 pub use error::BenchError;
 pub use executor::{Executor, OutputTo, RealExecutor, StreamsPlan, TimedRun};
-pub use gate::{Gate, GateResult, GateRule};
+pub use gate::{Gate, GateOutcome, GateResult, GateRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
 pub use machine::Machine;
 pub use measure::{Experiment, Observer, Silent, measure};

@@ -25,6 +25,32 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Whether more was to be done before the start than it has processors for.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.load_hundredths.is_some_and(|hundredths| hundredths as f64 > 100.0 * self.processors as f64)
+    }
+
+    /// What makes figures of this machine and of another one no comparison of programs, a clause each; empty where they
+    /// are alike. Memory may differ by the little that a kernel keeps for itself.
+    #[must_use]
+    pub fn differs_from(&self, other: &Machine) -> Vec<String> {
+        let size =
+            |machine: &Machine| machine.memory_bytes.map_or_else(String::new, |bytes| format!("{} MiB", bytes >> 20));
+        let alike = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => a.abs_diff(b) <= a.max(b) / 50,
+            _ => true,
+        };
+        let pairs = [
+            ("processor", self.processor.clone(), other.processor.clone()),
+            ("processors", self.processors.to_string(), other.processors.to_string()),
+            ("kernel", self.kernel.clone(), other.kernel.clone()),
+        ];
+        let memory = (!alike(self.memory_bytes, other.memory_bytes)).then(|| ("memory", size(self), size(other)));
+        let differing = pairs.into_iter().filter(|(_, one, two)| one != two).chain(memory);
+        differing.map(|(what, one, two)| format!("{what} {two} then, {one} now")).collect()
+    }
+
     /// This machine.
     #[must_use]
     pub fn here() -> Machine {

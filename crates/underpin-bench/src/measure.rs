@@ -2,7 +2,7 @@
 //!
 //! Every run is handed to the observer as soon as it is done, so that nothing is lost when a later one fails.
 
-use crate::compare::{least_blocks, paired_ratio};
+use crate::compare::{least_blocks_at, level, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::executor::{Executor, LONGEST, TimedRun};
@@ -319,7 +319,8 @@ impl Session<'_> {
         let compared = self.experiment.contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         // A run of a server is long: what the machine does within it evens out, so a block is one run of each.
         let runs = if self.experiment.load().is_some() { 1 } else { 2 };
-        u32::try_from(runs * least_blocks(compared)).unwrap_or(u32::MAX)
+        let level = level(&self.experiment.machine, Metric::Wall);
+        u32::try_from(runs * least_blocks_at(compared, level)).unwrap_or(u32::MAX)
     }
 
     /// Whether there is a reason to stop after a block, `took` after the first timed run began.

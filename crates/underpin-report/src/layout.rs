@@ -6,6 +6,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::styled::{Line, Role, Span, Text, characters, shown, width};
+use std::collections::BTreeMap;
 
 /// How a screen is to be laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,81 @@ pub fn padded(text: &str, columns: usize) -> String {
     text.extend(std::iter::repeat_n(' ', blanks));
     text
 }
+
+/// Names in at most so many columns each, no two alike where the names differ, as long as there are eight columns: names
+/// that are too long lose the words that all of them begin or end with, then their middle, and a number tells those
+/// apart that still look alike.
+#[must_use]
+pub fn labels(names: &[&str], columns: usize) -> Vec<String> {
+    let all: Vec<String> = names.iter().map(|name| shown((*name).into()).into_owned()).collect();
+    let fits = |labels: &[String]| labels.iter().all(|label| width(label) <= columns);
+    let mut short = all.clone();
+    if !fits(&short) {
+        let members: Vec<usize> = (0..all.len()).collect();
+        without_common_words(&all, &members, &mut short);
+        short.iter_mut().for_each(|label| *label = shorten(label, columns));
+    }
+    // Of those that look alike, what only they have in common goes too.
+    for group in look_alikes(names, &short) {
+        without_common_words(&all, &group, &mut short);
+        for at in group {
+            short[at] = shorten(&short[at], columns);
+        }
+    }
+    for group in look_alikes(names, &short) {
+        number(names, &group, &mut short, columns);
+    }
+    short
+}
+
+/// Groups of names that differ and whose labels do not.
+fn look_alikes(names: &[&str], labels: &[String]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, label) in labels.iter().enumerate() {
+        groups.entry(label).or_default().push(at);
+    }
+    let differ =
+        |group: &Vec<usize>| group.iter().any(|&at| names.get(at) != group.first().and_then(|&at| names.get(at)));
+    groups.into_values().filter(differ).collect()
+}
+
+/// Gives some of the names labels without the words that all of these begin and end with; each keeps one word at least.
+fn without_common_words(names: &[String], members: &[usize], labels: &mut [String]) {
+    let words: Vec<Vec<&str>> =
+        members.iter().filter_map(|&at| names.get(at)).map(|name| name.split(' ').collect()).collect();
+    let Some(first) = words.first() else { return };
+    let spare = words.iter().map(Vec::len).min().unwrap_or(0).saturating_sub(1);
+    let alike = |of: &dyn Fn(&Vec<&str>, usize) -> Option<String>, most: usize| {
+        (0..most).take_while(|&at| words.iter().all(|one| of(one, at) == of(first, at))).count()
+    };
+    let before = alike(&|one, at| one.get(at).map(ToString::to_string), spare);
+    let behind = alike(&|one, at| one.iter().rev().nth(at).map(ToString::to_string), spare.saturating_sub(before));
+    for (&at, one) in members.iter().zip(&words) {
+        let kept: Vec<&str> =
+            one[before..].iter().take(one.len().saturating_sub(before).saturating_sub(behind)).copied().collect();
+        if let Some(label) = labels.get_mut(at) {
+            *label = kept.join(" ");
+        }
+    }
+}
+
+/// Gives each different name of a group a number that no other label ends with.
+fn number(names: &[&str], group: &[usize], labels: &mut [String], columns: usize) {
+    let mut given: BTreeMap<&str, String> = BTreeMap::new();
+    for &at in group {
+        let (Some(name), Some(label)) = (names.get(at), labels.get(at)) else { continue };
+        let mark = (1usize..)
+            .map(|number| format!("#{number}"))
+            .map(|mark| format!("{}{mark}", shorten(label, columns.saturating_sub(mark.len()))));
+        let free = |one: &String| !labels.contains(one) && !given.values().any(|other| other == one);
+        let Some(label) = given.get(name).cloned().or_else(|| mark.take(MOST_NUMBERS).find(free)) else { continue };
+        given.insert(name, label.clone());
+        labels[at] = label;
+    }
+}
+
+/// Numbers that are tried before two labels stay alike.
+const MOST_NUMBERS: usize = 10_000;
 
 /// Columns that the end of a text is given: the file name where it fits and leaves a little for the head.
 fn name_room(text: &str, room: usize) -> usize {
@@ -186,6 +262,8 @@ const GAP: &str = "  ";
 pub struct Table {
     columns: Vec<(String, Align)>,
     flexible: Option<usize>,
+    /// Its flexible column holds names, which are told apart in any width.
+    labelled: bool,
     rows: Vec<Vec<Span>>,
     indent: usize,
     /// Columns are at least so wide.
@@ -199,6 +277,7 @@ impl Table {
         Table {
             columns: columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect(),
             flexible: None,
+            labelled: false,
             rows: Vec::new(),
             indent: 2,
             least: Vec::new(),
@@ -210,6 +289,12 @@ impl Table {
     pub fn flexible(mut self, column: usize) -> Table {
         self.flexible = Some(column);
         self
+    }
+
+    /// The column of names, which gives way where the table is too wide: names that differ never look alike.
+    #[must_use]
+    pub fn labelled(self, column: usize) -> Table {
+        Table { labelled: true, ..self.flexible(column) }
     }
 
     /// Adds a row; missing cells are empty.
@@ -252,7 +337,15 @@ impl Table {
             let head: Vec<Span> = self.columns.iter().map(|(name, _)| Span::new(Role::Dim, name)).collect();
             text.push(self.line(&head, &widths));
         }
-        self.rows.iter().for_each(|row| text.push(self.line(row, &widths)));
+        let names = self.flexible.filter(|_| self.labelled);
+        let mut rows = self.rows.clone();
+        if let Some((column, room)) = names.and_then(|column| Some((column, *widths.get(column)?))) {
+            let names: Vec<&str> = self.rows.iter().filter_map(|row| row.get(column)).map(Span::text).collect();
+            for (row, label) in rows.iter_mut().zip(labels(&names, room)) {
+                row[column] = Span::new(row[column].role(), label);
+            }
+        }
+        rows.iter().for_each(|row| text.push(self.line(row, &widths)));
         text
     }
 
@@ -361,6 +454,38 @@ mod tests {
         let line = Line::new().plain("❤").plain("\u{fe0f}/x");
         assert_eq!(line.to_string(), "❤\\u{fe0f}/x");
         assert_eq!(line.width(), line.to_string().width());
+    }
+
+    #[test]
+    fn names_lose_what_they_have_in_common_and_keep_what_differs() {
+        let path = "/usr/bin/emacs-gtk";
+        let names = [
+            format!("libtree {path}"),
+            format!("target/underpin tree {path}"),
+            format!("target/underpin tree --list {path}"),
+        ];
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(labels(&names, 60), names);
+        assert_eq!(labels(&names, 30), ["libtree", "target/underpin tree", "target/underpin tree --list"]);
+        let short = labels(&names, 16);
+        assert!(short[1].ends_with("tree") && short[2].ends_with("--list"), "{short:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_two_labels_of_a_table_are_equal_unless_the_names_are(
+            names in proptest::collection::vec("(a|b|❤\u{fe0f}|日|/usr/bin/|--list|tree|x{30}| |#1|…){0,9}", 1..8),
+            columns in 8usize..60,
+        ) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let labels = labels(&names, columns);
+            for (at, label) in labels.iter().enumerate() {
+                proptest::prop_assert!(width(label) <= columns);
+                for other in 0..at {
+                    proptest::prop_assert_eq!(names[at] == names[other], *label == labels[other], "{:?} {:?}", names, labels);
+                }
+            }
+        }
     }
 
     #[test]

@@ -14,9 +14,14 @@ pub enum Exit {
     Finding,
     /// Wrong use, or an error of ours.
     Error,
+    /// A gate that the runs do not decide: what `git bisect run` takes as "cannot be tested".
+    NotDecided,
     /// The launched command's own code, or 125 to 127 where it could not be launched, as env(1) has them.
     Command(u8),
 }
+
+/// See git-bisect(1), "bisect run".
+const NOT_DECIDED: u8 = 125;
 
 impl Exit {
     /// A finding that keeps the program from starting decides; warnings and notes do not.
@@ -29,9 +34,10 @@ impl Exit {
     pub fn or(self, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {
             Exit::Fine => 0,
-            Exit::Finding => 1,
-            Exit::Command(_) => 2,
-            Exit::Error => 3,
+            Exit::NotDecided => 1,
+            Exit::Finding => 2,
+            Exit::Command(_) => 3,
+            Exit::Error => 4,
         };
         if rank(other) > rank(self) { other } else { self }
     }
@@ -43,6 +49,7 @@ impl From<Exit> for ExitCode {
             Exit::Fine => 0,
             Exit::Finding => 1,
             Exit::Error => 2,
+            Exit::NotDecided => NOT_DECIDED,
             Exit::Command(code) => code,
         })
     }

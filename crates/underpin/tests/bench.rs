@@ -143,11 +143,99 @@ fn a_gate_beside_a_kept_run_decides_the_exit_code() {
     let later = report(&dir, &["new", "--baseline", "main", "--gate", "wall<+3%"]);
     assert_eq!(later.code, Some(1));
     assert_eq!(report(&dir, &["new", "--baseline", "main", "--gate", "wall<+30%"]).code, Some(0));
-    // Noise that reaches over the limit is no failure.
+    // Noise that reaches over the limit decides nothing.
     let noisy = run(&["--baseline", "main", "--gate", "wall<+0.1%", "sleep 0.05 memory=100 noise=0.05"]);
-    assert!(noisy.stdout.contains("not told by these runs") || noisy.code == Some(1), "{}", noisy.stdout);
+    assert_eq!(noisy.code, Some(125), "{}", noisy.stdout);
+    assert!(noisy.stdout.contains("Gate not decided") && noisy.stdout.contains("would tell"), "{}", noisy.stdout);
     // A gate between two commands of one run needs no baseline.
     assert_eq!(run(&["--gate", "wall<+3%", "sleep 0.05", "sleep 0.06"]).code, Some(1));
+}
+
+#[test]
+fn a_gate_with_nothing_to_compare_is_wrong_use() {
+    let dir = Fixture::new();
+    let run = |args: &[&str]| bench(&dir, &[&["--debug-mode", "-r", "20"], args].concat());
+    let refused = |output: &Output, words: &str| {
+        assert_eq!(output.code, Some(2), "{}", output.stdout);
+        assert!(output.stderr.contains(words), "{}", output.stderr);
+    };
+    refused(&run(&["--gate", "wall<+3%", "sleep 0.05"]), "nothing to compare");
+    refused(&run(&["--gate", "wall<+3%", "--aa", "sleep 0.05"]), "nothing to compare");
+    assert_eq!(run(&["--save", "main", "sleep 0.05", "sleep 0.06"]).code, Some(0));
+    refused(&run(&["--baseline", "main", "--gate", "wall<+3%", "sleep 0.07"]), "it has sleep 0.05, sleep 0.06");
+    run(&["--save", "alone", "sleep 0.05"]);
+    refused(&report(&dir, &["alone", "--gate", "wall<+3%"]), "nothing to compare");
+}
+
+#[test]
+fn a_gate_says_passed_failed_and_not_decided_apart() {
+    let dir = Fixture::new();
+    let run = |runs: &str, gate: &str, args: &[&str]| {
+        bench(&dir, &[&["--debug-mode", "--json", "-r", runs, "--gate", gate, "sleep 0.05"], args].concat())
+    };
+    for (runs, gate, other, code, outcome) in [
+        ("20", "wall<+3%", "sleep 0.0501", 0, "passed"),
+        ("20", "wall<+3%", "sleep 0.06", 1, "failed"),
+        ("2", "wall<+3%", "sleep 0.15", 125, "not_decided"),
+        ("14", "wall<+3%", "sleep 0.15", 125, "not_decided"),
+        ("16", "wall<+3%", "sleep 0.15", 1, "failed"),
+        ("20", "instructions<+3%", "sleep 0.05 noise=0", 125, "not_decided"),
+    ] {
+        let output = run(runs, gate, &[other]);
+        assert_eq!(output.code, Some(code), "{runs} {gate} {other}: {}", output.stderr);
+        let document = document(&output);
+        assert_eq!(document["gate"]["outcome"], outcome);
+        assert_eq!(document["gate"]["passed"], outcome == "passed");
+    }
+    let few = document(&run("2", "wall<+3%", &["sleep 0.15"]));
+    assert_eq!(few["gate"]["limits"][0]["result"], "too_few");
+    assert_eq!(few["gate"]["limits"][0]["runs_needed"], 16, "signed ranks of 8 blocks, 2/2^8 < 1 %, are the least");
+}
+
+#[test]
+fn a_baseline_from_another_machine_judges_only_on_request() {
+    let dir = Fixture::new();
+    let run = |args: &[&str]| bench(&dir, &[&["--debug-mode", "-r", "20"], args].concat());
+    run(&["--save", "main", "sleep 0.05"]);
+    let kept = dir.join(".underpin/bench/main.jsonl");
+    let record = std::fs::read_to_string(&kept).unwrap();
+    let gate = ["--baseline", "main", "--gate", "wall<+3%", "sleep 0.05"];
+    assert_eq!(run(&gate).code, Some(0));
+    for (is, other, words) in [
+        ("\"a model\"", "\"another model\"", "processor another model then, a model now"),
+        ("\"processors\":2", "\"processors\":64", "processors 64 then, 2 now"),
+    ] {
+        assert!(record.contains(is), "{record}");
+        std::fs::write(&kept, record.replacen(is, other, 1)).unwrap();
+        let refused = run(&gate);
+        assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+        assert!(refused.stderr.contains(words) && refused.stderr.contains("--any-machine"), "{}", refused.stderr);
+        assert_eq!(run(&[&["--any-machine"], &gate[..]].concat()).code, Some(0));
+        assert_eq!(run(&["--baseline", "main", "sleep 0.05"]).code, Some(0), "without a gate it is only told");
+    }
+}
+
+#[test]
+fn too_few_runs_have_no_interval_and_a_title_says_the_confidence_that_there_is() {
+    let dir = Fixture::new();
+    let screen = |runs: &str| bench(&dir, &["--debug-mode", "-r", runs, "sleep 0.01", "sleep 0.05"]).stdout;
+    let few = screen("2");
+    assert!(!few.contains("95 %") && !few.contains("[+"), "{few}");
+    assert!(few.contains("too few runs to tell the time apart"), "{few}");
+    // scipy.stats.wilcoxon's distribution: the interval of 6 blocks has 1 - 2/64, that of 8 has 1 - 2*4/256.
+    for (runs, title) in [("12", "96 %"), ("16", "96 %")] {
+        let shown = screen(runs);
+        assert!(shown.lines().any(|line| line.contains("change") && line.contains(title)), "{shown}");
+    }
+}
+
+#[test]
+fn a_likely_change_that_is_not_proven_is_told_in_a_plain_sentence() {
+    let dir = Fixture::new();
+    // Six blocks have an interval and no p-value below 2/64.
+    let shown = bench(&dir, &["--debug-mode", "-r", "12", "sleep 0.01", "sleep 0.05"]).stdout;
+    assert!(shown.contains("likely 5.0x the time") && shown.contains("not proven at the level of 1 %"), "{shown}");
+    assert!(shown.contains("more?"), "{shown}");
 }
 
 #[test]

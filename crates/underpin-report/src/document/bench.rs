@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use underpin_bench::Metric;
+use underpin_bench::stats::CONFIDENCE;
 
 /// The document of `underpin bench` and `underpin report`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -372,8 +373,31 @@ pub struct BenchComparison {
     pub test: TestRecord,
     /// Blocks, or figures of the smaller sample.
     pub count: usize,
+    /// The level at which it claims: a machine that was busy before the start has to show more.
+    pub level: f64,
     /// What it says.
     pub verdict: VerdictRecord,
+}
+
+impl IntervalRecord {
+    /// Whether it reaches the confidence aimed at; otherwise there were too few runs for an interval.
+    #[must_use]
+    pub fn is_confident(&self) -> bool {
+        self.confidence >= CONFIDENCE - 1e-9
+    }
+}
+
+impl BenchComparison {
+    /// On which side the difference lies by its interval, where that leaves out no change and the test proves nothing.
+    #[must_use]
+    pub fn likely(&self) -> Option<VerdictRecord> {
+        let ratio = &self.ratio;
+        match self.verdict {
+            VerdictRecord::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(VerdictRecord::More),
+            VerdictRecord::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(VerdictRecord::Less),
+            _ => None,
+        }
+    }
 }
 
 /// A rank test.
@@ -452,10 +476,24 @@ pub struct BaselineRecord {
 /// The limits and what came of them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GateRecord {
-    /// Whether none failed.
+    /// What came of all of them.
+    pub outcome: GateOutcomeRecord,
+    /// Whether every limit was seen to be kept: the outcome is `passed`.
     pub passed: bool,
     /// Each limit for each variant.
     pub limits: Vec<LimitRecord>,
+}
+
+/// What came of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateOutcomeRecord {
+    /// Every limit was kept: exit code 0.
+    Passed,
+    /// A limit was not kept: exit code 1.
+    Failed,
+    /// None failed, and not all were seen to be kept: exit code 125.
+    NotDecided,
 }
 
 /// One limit for one variant.
@@ -470,6 +508,9 @@ pub struct LimitRecord {
     pub ratio: Option<IntervalRecord>,
     /// What came of it.
     pub result: LimitResult,
+    /// Runs of each variant that would decide it, where these did not and a number can be named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs_needed: Option<usize>,
 }
 
 /// What came of a limit.
@@ -478,11 +519,13 @@ pub struct LimitRecord {
 pub enum LimitResult {
     /// The whole interval keeps to it.
     Kept,
-    /// The interval reaches over it: not told by these runs, and no failure.
+    /// The interval reaches over it: not decided by these runs.
     Unsure,
+    /// Fewer runs than could tell anything: not decided.
+    TooFew,
     /// The whole interval is past it.
     Failed,
-    /// There was nothing to compare: a failure too, since the limit was not checked.
+    /// There was nothing to compare: not decided, since the limit was not checked.
     NotMeasured,
 }
 
@@ -530,9 +573,9 @@ impl BenchDocument {
         self.comparisons.iter().find(|one| one.variant == variant && one.metric == metric)
     }
 
-    /// Whether no limit failed.
+    /// What came of the gate, if there is one.
     #[must_use]
-    pub fn passed(&self) -> bool {
-        self.gate.as_ref().is_none_or(|gate| gate.passed)
+    pub fn gate_outcome(&self) -> Option<GateOutcomeRecord> {
+        self.gate.as_ref().map(|gate| gate.outcome)
     }
 }

@@ -5,8 +5,8 @@ use super::bench::*;
 use std::collections::BTreeMap;
 use underpin_bench::stats::{CONFIDENCE, Interval};
 use underpin_bench::{
-    Analysis, Comparison, Direction, Gate, GateResult, Latency, LoadRecord, LoadSample, MemoryPoint, Metric,
-    MetricSummary, Nanos, Pareto, Pass, Record, RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
+    Analysis, Comparison, Direction, Gate, GateOutcome, GateResult, Latency, LoadRecord, LoadSample, MemoryPoint,
+    Metric, MetricSummary, Nanos, Pareto, Pass, Record, RunOutcome, Scope, Stopped, Unit, Verdict, compare_records,
 };
 
 impl BenchDocument {
@@ -60,7 +60,7 @@ impl BenchDocument {
     pub fn with_baseline(mut self, name: &str, earlier: &Record, record: &Record) -> BenchDocument {
         let mut comparisons = Vec::new();
         for (index, now) in record.header.variants.iter().enumerate() {
-            let Some(then) = counterpart(earlier, record, index).filter(|_| !now.is_copy) else { continue };
+            let Some(then) = counterpart(earlier, &names(record), index).filter(|_| !now.is_copy) else { continue };
             let found =
                 Metric::all().filter_map(|metric| compare_records((earlier, then), (record, index), metric).ok());
             let reference = earlier.header.variants[then].name.clone();
@@ -81,36 +81,55 @@ impl BenchDocument {
         record: &Record,
         analysis: &Analysis,
     ) -> BenchDocument {
-        let mut limits = Vec::new();
+        let (mut limits, mut results) = (Vec::new(), Vec::new());
         for (index, one) in record.header.variants.iter().enumerate() {
             if one.is_copy || (earlier.is_none() && index == record.header.reference) {
                 continue;
             }
             for rule in &gate.rules {
                 let found = match earlier {
-                    Some(earlier) => counterpart(earlier, record, index)
+                    Some(earlier) => counterpart(earlier, &names(record), index)
                         .and_then(|then| compare_records((earlier, then), (record, index), rule.metric).ok()),
                     None => analysis.comparison(index, rule.metric).copied(),
                 };
+                let result = rule.judge(found.as_ref());
+                results.push(result);
+                let in_block = |found: &Comparison| if found.paired && record.header.load.is_none() { 2 } else { 1 };
+                let runs = |found: &Comparison| Some(rule.needed(found)?.saturating_mul(in_block(found)));
                 limits.push(LimitRecord {
                     variant: one.name.clone(),
                     limit: rule.to_string(),
                     ratio: found.map(|found| found.ratio.into()),
-                    result: limit_result(rule.judge(found.as_ref())),
+                    result: limit_result(result),
+                    runs_needed: found.as_ref().and_then(runs),
                 });
             }
         }
-        let fine = |limit: &LimitRecord| matches!(limit.result, LimitResult::Kept | LimitResult::Unsure);
-        self.gate = Some(GateRecord { passed: limits.iter().all(fine), limits });
+        let outcome = match GateOutcome::of(results) {
+            GateOutcome::Passed => GateOutcomeRecord::Passed,
+            GateOutcome::Failed => GateOutcomeRecord::Failed,
+            GateOutcome::NotDecided => GateOutcomeRecord::NotDecided,
+        };
+        self.gate = Some(GateRecord { outcome, passed: outcome == GateOutcomeRecord::Passed, limits });
         self
+    }
+
+    /// Whether any of these variants has one in an earlier record to be compared with.
+    #[must_use]
+    pub fn comparable(earlier: &Record, names: &[&str]) -> bool {
+        (0..names.len()).any(|index| counterpart(earlier, names, index).is_some())
     }
 }
 
+fn names(record: &Record) -> Vec<&str> {
+    record.header.variants.iter().map(|variant| variant.name.as_str()).collect()
+}
+
 /// The variant of an earlier record that one of this is compared with.
-fn counterpart(earlier: &Record, record: &Record, index: usize) -> Option<usize> {
-    let name = &record.header.variants[index].name;
+fn counterpart(earlier: &Record, names: &[&str], index: usize) -> Option<usize> {
+    let name = names.get(index)?;
     let same = earlier.header.variants.iter().position(|variant| variant.name == *name);
-    let alone = record.header.variants.len() == 1 && earlier.header.variants.len() == 1;
+    let alone = names.len() == 1 && earlier.header.variants.len() == 1;
     same.or(alone.then_some(0))
 }
 
@@ -131,6 +150,7 @@ fn limit_result(result: GateResult) -> LimitResult {
     match result {
         GateResult::Kept => LimitResult::Kept,
         GateResult::Unsure => LimitResult::Unsure,
+        GateResult::TooFew => LimitResult::TooFew,
         GateResult::Failed => LimitResult::Failed,
         GateResult::NotMeasured => LimitResult::NotMeasured,
     }
@@ -331,6 +351,7 @@ fn comparison(one: &Comparison, variant: String, reference: String) -> BenchComp
             (false, false) => TestRecord::MannWhitney,
         },
         count: one.count,
+        level: one.level,
         verdict: match one.verdict() {
             Verdict::Less => VerdictRecord::Less,
             Verdict::More => VerdictRecord::More,

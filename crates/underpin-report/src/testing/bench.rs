@@ -17,7 +17,7 @@ fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, 
         processor: "a model".to_owned(),
         processors: 2,
         kernel: "6.1".to_owned(),
-        load_hundredths: Some(312),
+        load_hundredths: Some(112),
         ..Machine::default()
     };
     let experiment = Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started, machine };

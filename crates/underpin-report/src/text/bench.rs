@@ -2,8 +2,9 @@
 
 use super::bench_answer::{answer, pareto_words, rows};
 use super::bench_words::{
-    baseline_words, capital, change_decimals, change_interval, change_words, figure_words, interval_words, limit_words,
-    method_words, missing, noise_words, runs_words, verdict_role, verdict_word,
+    baseline_words, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title,
+    figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,
+    verdict_role,
 };
 use super::load;
 use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, DirectionRecord, GateRecord};
@@ -107,16 +108,25 @@ fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
 const WIDE: usize = 104;
 
 fn figure(document: &BenchDocument, metric: Metric, form: Columns) -> Table {
+    let rows = rows(document, metric.name());
+    let medians = confidence_title(rows.iter().map(|(_, record)| &record.median));
+    let changes = document.comparisons.iter().filter(|one| one.metric == metric.name());
+    let changes = confidence_title(changes.map(|one| &one.ratio));
     let mut columns = vec![("variant", Align::Left)];
-    let mut more = |wanted: bool, names: &[(&'static str, Align)]| {
-        columns.extend(names.iter().filter(|_| wanted));
-    };
-    more(form.medians, &[("median", Align::Right), ("95 %", Align::Left)]);
-    more(form.ranges, &[("least", Align::Right), ("most", Align::Right)]);
-    more(form.changes, &[("change", Align::Right), ("95 %", Align::Left), ("", Align::Left)]);
-    more(form.p_values, &[("p", Align::Right)]);
-    let mut table = Table::new(&columns).flexible(0);
-    for (variant, record) in rows(document, metric.name()) {
+    if form.medians {
+        columns.extend([("median", Align::Right), (medians.as_str(), Align::Left)]);
+    }
+    if form.ranges {
+        columns.extend([("least", Align::Right), ("most", Align::Right)]);
+    }
+    if form.changes {
+        columns.extend([("change", Align::Right), (changes.as_str(), Align::Left), ("", Align::Left)]);
+    }
+    if form.p_values {
+        columns.push(("p", Align::Right));
+    }
+    let mut table = Table::new(&columns).labelled(0);
+    for (variant, record) in rows {
         let words = |figure: f64| Span::new(Role::Dim, figure_words(figure, record.unit));
         let mut row = vec![Span::new(Role::Name, &variant.name)];
         if form.medians {
@@ -145,7 +155,7 @@ fn change_cells(
         let word = if variant.is_reference { "reference" } else { "-" };
         return vec![Span::fixed(Role::Dim, word)];
     };
-    let (word, role) = (verdict_word(comparison.verdict), verdict_role(comparison.verdict, direction));
+    let (word, role) = (comparison_word(comparison), verdict_role(comparison.verdict, direction));
     let mut cells = vec![
         Span::new(role, change_words(comparison.ratio.estimate, change_decimals(&comparison.ratio))),
         Span::new(Role::Dim, change_interval(&comparison.ratio)),
@@ -190,18 +200,20 @@ fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
 fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
     let Some(baseline) = &document.baseline else { return };
     text.heading(format!("Against the saved run {}", baseline.name));
+    let short = |metric: &str| short(document).iter().any(|one| one.name() == metric);
+    let shown = || baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(&one.metric));
+    let confidence = confidence_title(shown().map(|one| &one.ratio));
     let columns = [
         ("variant", Align::Left),
         ("figure", Align::Left),
         ("change", Align::Right),
-        ("95 %", Align::Left),
+        (confidence.as_str(), Align::Left),
         ("", Align::Left),
     ];
-    let mut table = Table::new(&columns).flexible(0);
-    let short = |metric: &str| short(document).iter().any(|one| one.name() == metric);
-    for comparison in baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(&one.metric)) {
+    let mut table = Table::new(&columns).labelled(0);
+    for comparison in shown() {
         let direction = document.about(&comparison.metric).map(|about| about.direction);
-        let (word, role) = (verdict_word(comparison.verdict), verdict_role(comparison.verdict, direction));
+        let (word, role) = (comparison_word(comparison), verdict_role(comparison.verdict, direction));
         table.row(vec![
             Span::new(Role::Name, &comparison.variant),
             Span::new(Role::Plain, &comparison.metric),
@@ -220,13 +232,10 @@ fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
 }
 
 fn gate(text: &mut Text, document: &BenchDocument, view: &View) {
-    let Some(GateRecord { passed, limits }) = &document.gate else { return };
+    let Some(GateRecord { outcome, limits, .. }) = &document.gate else { return };
     text.gap();
-    text.push(if *passed {
-        Line::new().with(Role::Good, "Gate passed")
-    } else {
-        Line::new().with(Role::Bad, "Gate failed")
-    });
+    let (role, title) = gate_words(*outcome);
+    text.push(Line::new().with(role, title));
     for limit in limits {
         let (mark, role, words) = limit_words(limit);
         let head = Line::new().plain("  ").with(role, mark).plain(" ");

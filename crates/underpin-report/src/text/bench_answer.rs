@@ -1,8 +1,8 @@
 //! What a comparison says, in a sentence for each variant, and who is on the Pareto front.
 
-use super::bench_words::{capital, figure_words, interval_words, verdict_role};
-use crate::document::bench::{BenchDocument, BenchVariant, IntervalRecord, MetricRecord, ParetoRecord, VerdictRecord};
-use crate::layout::shorten;
+use super::bench_words::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
+use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, MetricRecord, ParetoRecord, VerdictRecord};
+use crate::layout::{labels, shorten};
 use crate::styled::{Role, Span};
 
 /// The figures that matter most: for a server what its clients feel, else time; then memory.
@@ -60,7 +60,9 @@ fn alone(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> 
         let before = if spans.is_empty() { capital(&record.label) } else { format!(", {}", record.label) };
         spans.push(Span::new(Role::Plain, format!("{before} ")));
         spans.push(Span::new(Role::Number, figure_words(record.median.estimate, record.unit)));
-        spans.push(Span::new(Role::Dim, format!(" [{}]", interval_words(&record.median, record.unit))));
+        if record.median.is_confident() {
+            spans.push(Span::new(Role::Dim, format!(" [{}]", interval_words(&record.median, record.unit))));
+        }
     }
     (!spans.is_empty()).then_some(spans)
 }
@@ -76,13 +78,13 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
             (_, VerdictRecord::Same) => 2,
             _ => 3,
         };
-        parts.push((rank, role, change_phrase(one.verdict, &one.ratio, noun(document, name))));
+        parts.push((rank, role, change_phrase(one, noun(document, name))));
     }
     if parts.is_empty() {
         return None;
     }
     parts.sort_by_key(|part| part.0);
-    let mut spans = vec![Span::new(Role::Name, shorten(&variant.name, NAME)), Span::fixed(Role::Plain, ": ")];
+    let mut spans = vec![Span::new(Role::Name, label(document, &variant.name)), Span::fixed(Role::Plain, ": ")];
     for (index, (_, role, words)) in parts.into_iter().enumerate() {
         if index > 0 {
             spans.push(Span::fixed(Role::Plain, ", "));
@@ -95,15 +97,27 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
 /// Columns of a name in a sentence.
 const NAME: usize = 40;
 
+/// A variant's name in a sentence: no two of a document look alike.
+fn label(document: &BenchDocument, name: &str) -> String {
+    let names: Vec<&str> = document.variants.iter().map(|variant| variant.name.as_str()).collect();
+    let at = names.iter().position(|one| *one == name);
+    at.and_then(|at| labels(&names, NAME).into_iter().nth(at)).unwrap_or_else(|| shorten(name, NAME))
+}
+
 /// `79 % less memory [77, 81]`, `2.3x the time [2.1, 2.5]`, `the same time within 1 %`.
-fn change_phrase(verdict: VerdictRecord, ratio: &IntervalRecord, noun: &str) -> String {
+fn change_phrase(one: &BenchComparison, noun: &str) -> String {
+    let ratio = &one.ratio;
     let figures = |map: fn(f64) -> f64, swap: bool, unit: &str| {
         let (low, high) = if swap { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
         let decimals = phrase_decimals(map(high) - map(low), map(ratio.estimate));
         let words = |figure: f64| format!("{:.decimals$}", map(figure));
         (format!("{}{unit}", words(ratio.estimate)), format!("[{},\u{a0}{}]", words(low), words(high)))
     };
-    match verdict {
+    if let Some(likely) = one.likely() {
+        let phrase = change_phrase(&BenchComparison { verdict: likely, ..one.clone() }, noun);
+        return format!("likely {phrase}, not proven at the level of {}", level_words(one.level));
+    }
+    match one.verdict {
         VerdictRecord::Less => {
             let (share, interval) = figures(|ratio| (1.0 - ratio) * 100.0, true, " %");
             format!("{share} less {noun} {interval}")
@@ -117,8 +131,9 @@ fn change_phrase(verdict: VerdictRecord, ratio: &IntervalRecord, noun: &str) -> 
             format!("{share} more {noun} {interval}")
         }
         VerdictRecord::Same => format!("the same {noun} within 1 %"),
+        VerdictRecord::Undecided if !ratio.is_confident() => format!("too few runs to tell the {noun} apart"),
         VerdictRecord::Undecided => {
-            format!("{noun} undecided {}", super::bench_words::change_interval(ratio).replace(", ", ",\u{a0}"))
+            format!("{noun} undecided {}", change_interval(ratio).replace(", ", ",\u{a0}"))
         }
     }
 }
@@ -141,7 +156,7 @@ pub(crate) fn pareto_words(document: &BenchDocument) -> Option<Vec<Span>> {
         if index > 0 {
             spans.push(Span::fixed(Role::Plain, ", "));
         }
-        spans.push(Span::new(Role::Name, shorten(name, NAME)));
+        spans.push(Span::new(Role::Name, label(document, name)));
     }
     spans.push(Span::fixed(Role::Plain, "."));
     for (index, (by, variants, claims)) in grouped(pareto).into_iter().enumerate() {
@@ -150,10 +165,10 @@ pub(crate) fn pareto_words(document: &BenchDocument) -> Option<Vec<Span>> {
             if index > 0 {
                 spans.push(Span::fixed(Role::Plain, ", "));
             }
-            spans.push(Span::new(Role::Name, shorten(variant, NAME)));
+            spans.push(Span::new(Role::Name, label(document, variant)));
         }
         spans.push(Span::fixed(Role::Plain, " (beaten by "));
-        spans.push(Span::new(Role::Name, shorten(by, NAME)));
+        spans.push(Span::new(Role::Name, label(document, by)));
         spans.push(Span::new(Role::Plain, format!(", {})", beaten_in(pareto, claims, [time, memory]))));
     }
     if !pareto.beaten.is_empty() {

@@ -1,11 +1,12 @@
 //! The words of a comparison that every rendering shares: figures, changes, verdicts, method.
 
 use crate::document::bench::{
-    BenchDocument, DirectionRecord, IntervalRecord, LimitRecord, LimitResult, NoiseRecord, StoppedRecord, UnitRecord,
-    VerdictRecord,
+    BenchComparison, BenchDocument, DirectionRecord, GateOutcomeRecord, IntervalRecord, LimitRecord, LimitResult,
+    NoiseRecord, StoppedRecord, UnitRecord, VerdictRecord,
 };
 use crate::styled::Role;
 use crate::units::{count, size, thousands, time};
+use underpin_bench::LEVEL;
 
 /// A figure in its unit.
 pub(crate) fn figure_words(figure: f64, unit: UnitRecord) -> String {
@@ -47,17 +48,33 @@ pub(crate) fn change_words(ratio: f64, decimals: usize) -> String {
 /// How many decimals an interval of a change deserves.
 pub(crate) fn change_decimals(ratio: &IntervalRecord) -> usize {
     match (ratio.high - ratio.low) * 100.0 {
+        _ if !ratio.is_confident() => 0,
         width if width < 0.2 => 2,
         width if width < 10.0 => 1,
         _ => 0,
     }
 }
 
-/// `[+5.1, +9.0]`.
+/// `[+5.1, +9.0]`; nothing but a dash where there were too few runs for an interval.
 pub(crate) fn change_interval(ratio: &IntervalRecord) -> String {
+    if !ratio.is_confident() {
+        return NO_INTERVAL.to_owned();
+    }
     let decimals = change_decimals(ratio);
     let end = |bound: f64| change_words(bound, decimals).trim_end_matches(" %").to_owned();
     format!("[{}, {}]", end(ratio.low), end(ratio.high))
+}
+
+/// What stands in the place of an interval that does not exist.
+pub(crate) const NO_INTERVAL: &str = "-";
+
+/// The title above some intervals: the confidence that all of them have, in whole per cent.
+pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a IntervalRecord>) -> String {
+    let confident = intervals.into_iter().filter(|interval| interval.is_confident());
+    match confident.map(|interval| interval.confidence).min_by(f64::total_cmp) {
+        Some(least) => format!("{:.0} %", (least * 100.0 + 1e-6).floor()),
+        None => "interval".to_owned(),
+    }
 }
 
 /// A verdict in a word.
@@ -68,6 +85,20 @@ pub(crate) const fn verdict_word(verdict: VerdictRecord) -> &'static str {
         VerdictRecord::Same => "same",
         VerdictRecord::Undecided => "?",
     }
+}
+
+/// What a comparison says in a word: its verdict, or on which side the difference probably lies.
+pub(crate) fn comparison_word(comparison: &BenchComparison) -> &'static str {
+    match comparison.likely() {
+        Some(VerdictRecord::Less) => "less?",
+        Some(VerdictRecord::More) => "more?",
+        _ => verdict_word(comparison.verdict),
+    }
+}
+
+/// The level of a claim: `1 %`, `0.2 %`.
+pub(crate) fn level_words(level: f64) -> String {
+    format!("{} %", (level * 1e5).round() / 1e3)
 }
 
 /// How a verdict looks: what is claimed is good or bad by the side that is better in that figure.
@@ -106,6 +137,9 @@ pub(crate) fn runs_words(document: &BenchDocument) -> String {
 
 /// What the reference shows beside itself, in a sentence.
 pub(crate) fn noise_words(noise: &NoiseRecord) -> String {
+    if !noise.ratio.is_confident() {
+        return "Noise floor: not known, too few runs of the reference beside itself.".to_owned();
+    }
     format!(
         "Noise floor: the reference beside itself shows {} {}; differences below {:.1} % are not told by so many runs.",
         change_words(noise.ratio.estimate, change_decimals(&noise.ratio)),
@@ -118,14 +152,29 @@ pub(crate) fn noise_words(noise: &NoiseRecord) -> String {
 pub(crate) fn limit_words(limit: &LimitRecord) -> (&'static str, Role, String) {
     let (mark, role, words) = match limit.result {
         LimitResult::Kept => ("✓", Role::Good, "kept"),
-        LimitResult::Unsure => ("!", Role::Warn, "not told by these runs: the interval reaches over it"),
+        LimitResult::Unsure => ("!", Role::Warn, "not decided, the interval reaches over it"),
+        LimitResult::TooFew => ("!", Role::Warn, "not decided, too few runs to tell"),
         LimitResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
-        LimitResult::NotMeasured => ("✗", Role::Bad, "nothing to compare it with"),
+        LimitResult::NotMeasured => ("!", Role::Warn, "not decided, nothing to compare it with"),
     };
-    let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
-        format!(" {} {}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
+    let needed = limit.runs_needed.map_or_else(String::new, |runs| match limit.result {
+        LimitResult::TooFew => format!("; {} of each are the least", count(runs, "run", "runs")),
+        _ => format!("; about {} of each would tell", count(runs, "run", "runs")),
     });
-    (mark, role, format!("{} {}:{ratio} {words}", limit.variant, limit.limit))
+    let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
+        let interval = if ratio.is_confident() { format!(" {}", change_interval(ratio)) } else { String::new() };
+        format!(" {}{interval},", change_words(ratio.estimate, change_decimals(ratio)))
+    });
+    (mark, role, format!("{} {}:{ratio} {words}{needed}", limit.variant, limit.limit))
+}
+
+/// What came of a gate, as a title.
+pub(crate) const fn gate_words(outcome: GateOutcomeRecord) -> (Role, &'static str) {
+    match outcome {
+        GateOutcomeRecord::Passed => (Role::Good, "Gate passed"),
+        GateOutcomeRecord::Failed => (Role::Bad, "Gate failed"),
+        GateOutcomeRecord::NotDecided => (Role::Warn, "Gate not decided"),
+    }
 }
 
 /// What stands between this run and an earlier one, a sentence each.
@@ -149,8 +198,11 @@ fn apart_words(seconds: u64) -> String {
     }
 }
 
-/// `50.6 … 51.2 ms`: the unit once where both ends have the same.
+/// `50.6 … 51.2 ms`: the unit once where both ends have the same; a dash where there were too few runs for an interval.
 pub(crate) fn interval_words(interval: &IntervalRecord, unit: UnitRecord) -> String {
+    if !interval.is_confident() {
+        return NO_INTERVAL.to_owned();
+    }
     let (low, high) = (figure_words(interval.low, unit), figure_words(interval.high, unit));
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((figure, one)), Some((_, other))) if one == other => format!("{figure} … {high}"),
@@ -169,10 +221,18 @@ pub(crate) fn capital(words: &str) -> String {
 pub(crate) fn method_words(document: &BenchDocument) -> String {
     let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
     let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
+    let levels = || document.comparisons.iter().map(|one| one.level);
+    let usual = levels().max_by(f64::total_cmp).unwrap_or(LEVEL);
+    let strict = levels().min_by(f64::total_cmp).filter(|least| *least < usual);
+    let busy = strict.map_or_else(String::new, |level| {
+        format!(" ({} for times, since the machine was busy before the start)", level_words(level))
+    });
+    let usual = level_words(usual);
     format!(
         "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where a \
-         rank test{correction} finds it at the level of 1 %, `same` where the whole 95 % interval is below 1 %, `?` where these \
-         runs do not tell."
+         rank test{correction} finds it at the level of {usual}{busy}, `same` where the whole interval is below 1 %. `more?` \
+         and `less?`: likely, since the interval leaves out no change, and not proven at that level; `?`: these runs do \
+         not tell."
     )
 }
 

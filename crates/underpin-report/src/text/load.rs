@@ -49,7 +49,7 @@ pub(super) fn answer_times(text: &mut Text, document: &BenchDocument, view: &Vie
     let mut columns = vec![("variant", Align::Left)];
     columns.extend(TIMES.iter().map(|(name, _)| (*name, Align::Right)));
     columns.push(("failed", Align::Right));
-    let mut table = Table::new(&columns).flexible(0);
+    let mut table = Table::new(&columns).labelled(0);
     for variant in document.variants.iter().filter(|variant| variant.runs.iter().any(|run| run.load.is_some())) {
         let mut row = vec![Span::new(Role::Name, &variant.name)];
         row.extend(TIMES.iter().map(|(_, metric)| Span::new(Role::Number, figure(variant, *metric))));

@@ -28,9 +28,11 @@ use underpin_variant::VariantList;
     underpin bench --load 'GET http://127.0.0.1:8080/' --rate 500 --duration 30s\n  \
     underpin bench --aa -- ./app                            the noise floor of this machine\n  \
     underpin bench --save main -- ./app\n  \
-    underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n\
+    underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n  \
+    git bisect run sh -c 'make || exit 125; underpin bench --baseline good --gate \"wall<+3%\" -- ./app'\n\
     \n\
-    Exit codes: 0 fine, 1 a gate failed, 2 a command failed, or wrong use.")]
+    Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125 the runs do not decide it, which\n\
+    `git bisect run` takes for \"skip\"; 2 a command failed, or wrong use, a gate with nothing to compare among it.")]
 pub struct BenchArgs {
     /// Commands to compare, one string each; the first is the reference
     #[arg(value_name = "COMMAND")]
@@ -218,9 +220,13 @@ pub struct ResultArgs {
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
-    /// Fail where the whole interval of a change is past a limit: 'wall<+3%,rss<+5%'
+    /// Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: 'wall<+3%,rss<+5%'
     #[arg(long, value_name = "LIMITS")]
     pub gate: Option<Gate>,
+
+    /// Judge by a baseline from another processor, kernel or size of memory too
+    #[arg(long, requires_all = ["gate", "baseline"])]
+    pub any_machine: bool,
 
     /// Where runs are kept
     #[arg(long, value_name = "DIR", default_value = ".underpin/bench")]

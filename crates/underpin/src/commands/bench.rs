@@ -10,9 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 use underpin_bench::{
-    BenchError, End, Executor, Header, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile, Sample,
-    Stopped, analyse, measure,
+    BenchError, End, Executor, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile,
+    Sample, Stopped, analyse, measure,
 };
+use underpin_report::document::bench::GateOutcomeRecord;
 use underpin_report::{BenchDocument, csv, html, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
@@ -49,6 +50,9 @@ fn by_signal(signal: i32) -> Exit {
 fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
+    let experiment = &plan.experiment;
+    let names = experiment.contestants.iter().filter(|one| !one.is_copy).map(|one| one.name.as_str()).collect();
+    check_gate(&plan.results, baseline.as_ref(), &experiment.machine, names)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
     let mut keeper = Keeper { file, progress: Progress::new("") };
     let seed = plan.experiment.rules.seed;
@@ -103,6 +107,9 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             commands.join("; ")
         );
     }
+    let variants = record.header.variants.iter().filter(|one| !one.is_copy);
+    let names = variants.map(|one| one.name.as_str()).collect();
+    check_gate(&plan.results, baseline.as_ref(), &record.header.machine, names)?;
     present(&record, baseline.as_ref(), &plan.results, screen)
 }
 
@@ -113,6 +120,44 @@ fn baseline(plan: &ResultPlan) -> anyhow::Result<Option<Baseline>> {
     let Some(name) = &plan.baseline else { return Ok(None) };
     let (_, record) = plan.store.load(Some(name)).context("--baseline")?;
     Ok(Some((name.clone(), record)))
+}
+
+/// Whether there is something that a gate could judge; known before anything is measured.
+///
+/// # Errors
+/// If there is nothing to compare, or only figures of another machine.
+fn check_gate(
+    plan: &ResultPlan,
+    baseline: Option<&Baseline>,
+    machine: &Machine,
+    names: Vec<&str>,
+) -> anyhow::Result<()> {
+    if plan.gate.is_none() {
+        return Ok(());
+    }
+    let Some((name, earlier)) = baseline else {
+        if names.len() < 2 {
+            bail!("--gate: nothing to compare: give a second command or variant, or --baseline NAME");
+        }
+        return Ok(());
+    };
+    if !BenchDocument::comparable(earlier, &names) {
+        let then: Vec<&str> = earlier.header.variants.iter().map(|variant| variant.name.as_str()).collect();
+        bail!(
+            "--gate: no variant of the saved run {name} has the name of one of these: it has {}, and this run {}",
+            then.join(", "),
+            names.join(", ")
+        );
+    }
+    let differences = machine.differs_from(&earlier.header.machine);
+    if !differences.is_empty() && !plan.any_machine {
+        bail!(
+            "--gate: the saved run {name} was measured on another machine ({}): measure it here again, or give \
+             --any-machine",
+            differences.join("; ")
+        );
+    }
+    Ok(())
 }
 
 fn present(
@@ -147,7 +192,11 @@ fn present(
             export::write(path, &text)?;
         }
     }
-    Ok(if document.passed() { Exit::Fine } else { Exit::Finding })
+    Ok(match document.gate_outcome() {
+        None | Some(GateOutcomeRecord::Passed) => Exit::Fine,
+        Some(GateOutcomeRecord::Failed) => Exit::Finding,
+        Some(GateOutcomeRecord::NotDecided) => Exit::NotDecided,
+    })
 }
 
 /// Shows how far things are, and keeps nothing.

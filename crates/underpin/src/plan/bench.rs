@@ -40,6 +40,8 @@ pub struct ResultPlan {
     pub baseline: Option<String>,
     /// Limits.
     pub gate: Option<Gate>,
+    /// A baseline from another machine will do.
+    pub any_machine: bool,
     /// JSON instead of a screen.
     pub json: bool,
     /// How much of the screen.
@@ -91,6 +93,7 @@ impl ResultPlan {
             store: Store::new(args.store),
             baseline: args.baseline,
             gate: args.gate,
+            any_machine: args.any_machine,
             json: args.json,
             verbosity: args.verbose,
             exports: exports.into_iter().filter_map(|(form, path)| Some((form, path?))).collect(),

@@ -80,8 +80,10 @@ fn draw_row(svg: &mut Svg, document: &BenchDocument, change: &BenchComparison, s
     let label = shorten(&capital(noun(document, &change.metric)), 15);
     svg.open(class, &[], &format!("{}: {}", change.variant, words(change)));
     svg.text("axis", LEFT - 8.0, middle + 4.0, Anchor::End, &label);
-    let (low, high) = (scale.at(change.ratio.low), scale.at(change.ratio.high));
-    svg.line("bar", [low, middle, high.max(low + 1.0), middle]);
+    if change.ratio.is_confident() {
+        let (low, high) = (scale.at(change.ratio.low), scale.at(change.ratio.high));
+        svg.line("bar", [low, middle, high.max(low + 1.0), middle]);
+    }
     svg.circle("spot", scale.at(change.ratio.estimate), middle, 3.5);
     svg.text("value", RIGHT + 8.0, middle + 4.0, Anchor::Start, &words(change));
     svg.close();

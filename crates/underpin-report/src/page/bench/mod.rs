@@ -10,8 +10,9 @@ use crate::html::{
 };
 use crate::styled::{Role, Span};
 use crate::text::{
-    answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, figure_words,
-    limit_words, main_metrics, missing, noise_words, pareto_words, rows, runs_words, verdict_role, verdict_word,
+    answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, comparison_word,
+    confidence_title, figure_words, gate_words, limit_words, main_metrics, missing, noise_words, pareto_words, rows,
+    runs_words, verdict_role,
 };
 use crate::units::date;
 
@@ -80,12 +81,14 @@ fn every_figure(document: &BenchDocument) -> Section {
 fn figure(document: &BenchDocument, metric: &str) -> Table {
     let several = document.variants.len() > 1;
     let names: &[&'static str] = if several {
-        &["variant", "median#", "low#", "high#", "least#", "most#", "change#", "95 %", ""]
+        &["variant", "median#", "low#", "high#", "least#", "most#", "change#", INTERVAL, ""]
     } else {
         &["variant", "median#", "low#", "high#", "least#", "most#"]
     };
     let label = document.about(metric).map_or_else(|| metric.to_owned(), |about| capital(&about.label));
     let mut table = Table::new(names).ordered().caption(label);
+    let changes = document.comparisons.iter().filter(|one| one.metric == metric);
+    title_of_interval(&mut table, confidence_title(changes.map(|one| &one.ratio)));
     for (variant, record) in rows(document, metric) {
         let mut row = vec![Cell::new(Role::Name, &variant.name)];
         row.extend(figures(record));
@@ -104,7 +107,7 @@ fn change(document: &BenchDocument, variant: &BenchVariant, record: &MetricRecor
             [
                 Cell::number(one.ratio.estimate, words),
                 Cell::new(Role::Plain, change_interval(&one.ratio)),
-                Cell::new(verdict_role(one.verdict, Some(record.direction)), verdict_word(one.verdict)),
+                Cell::new(verdict_role(one.verdict, Some(record.direction)), comparison_word(one)),
             ]
         }
         None => [
@@ -117,8 +120,21 @@ fn change(document: &BenchDocument, variant: &BenchVariant, record: &MetricRecor
 
 fn figures(record: &MetricRecord) -> [Cell; 5] {
     let cell = |figure: f64| Cell::number(figure, figure_words(figure, record.unit));
-    [record.median.estimate, record.median.low, record.median.high, record.min, record.max].map(cell)
+    let bound = |figure: f64| if record.median.is_confident() { cell(figure) } else { Cell::new(Role::Dim, "-") };
+    let (low, high) = (bound(record.median.low), bound(record.median.high));
+    [cell(record.median.estimate), low, high, cell(record.min), cell(record.max)]
 }
+
+/// Gives the column of intervals the confidence that they have as its title.
+fn title_of_interval(table: &mut Table, title: String) {
+    let at = table.columns.iter().position(|column| column.name.text() == INTERVAL);
+    if let Some(column) = at.and_then(|at| table.columns.get_mut(at)) {
+        column.name = Span::new(Role::Dim, title);
+    }
+}
+
+/// Stands for the title of intervals until the confidence is known.
+const INTERVAL: &str = "95 %";
 
 fn gate(document: &BenchDocument) -> Option<Section> {
     let gate = document.gate.as_ref()?;
@@ -127,13 +143,14 @@ fn gate(document: &BenchDocument) -> Option<Section> {
         let spans = vec![Span::fixed(role, mark), Span::new(Role::Plain, format!(" {words}"))];
         Item { spans, command: None }
     };
-    let title = if gate.passed { "Gate passed" } else { "Gate failed" };
+    let (_, title) = gate_words(gate.outcome);
     Some(Section::new(title, vec![Block::List(gate.limits.iter().map(item).collect())]))
 }
 
 fn baseline(document: &BenchDocument) -> Option<Section> {
     let baseline = document.baseline.as_ref()?;
-    let mut table = Table::new(&["variant", "figure", "change#", "95 %", ""]).ordered();
+    let mut table = Table::new(&["variant", "figure", "change#", INTERVAL, ""]).ordered();
+    title_of_interval(&mut table, confidence_title(baseline.comparisons.iter().map(|one| &one.ratio)));
     for one in &baseline.comparisons {
         let about = document.about(&one.metric);
         let role = verdict_role(one.verdict, about.map(|about| about.direction));
@@ -142,7 +159,7 @@ fn baseline(document: &BenchDocument) -> Option<Section> {
             Cell::new(Role::Plain, about.map_or(one.metric.as_str(), |about| &about.label)),
             Cell::number(one.ratio.estimate, change_words(one.ratio.estimate, change_decimals(&one.ratio))),
             Cell::new(Role::Plain, change_interval(&one.ratio)),
-            Cell::new(role, verdict_word(one.verdict)),
+            Cell::new(role, comparison_word(one)),
         ]);
     }
     let mut blocks: Vec<Block> =

@@ -4,8 +4,8 @@ use crate::document::bench::{BenchDocument, BenchVariant};
 use crate::page::{Block, Cell, Column, Section, Table};
 use crate::styled::{Role, Span};
 use crate::text::{
-    capital, change_decimals, change_interval, change_words, figure_words, interval_words, main_metrics, place_words,
-    verdict_role, verdict_word,
+    capital, change_decimals, change_interval, change_words, comparison_word, figure_words, interval_words,
+    main_metrics, place_words, verdict_role,
 };
 
 /// The summary.
@@ -49,8 +49,10 @@ fn figure(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cel
     };
     let median = record.median.estimate;
     let mut cell = Cell::number(median, figure_words(median, record.unit));
-    cell.spans.push(Span::fixed(Role::Plain, " "));
-    cell.spans.push(Span::new(Role::Dim, format!("[{}]", interval_words(&record.median, record.unit))));
+    if record.median.is_confident() {
+        cell.spans.push(Span::fixed(Role::Plain, " "));
+        cell.spans.push(Span::new(Role::Dim, format!("[{}]", interval_words(&record.median, record.unit))));
+    }
     cell
 }
 
@@ -63,9 +65,9 @@ fn change(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cel
     let words = change_words(one.ratio.estimate, change_decimals(&one.ratio).min(1));
     Cell {
         spans: vec![
-            Span::new(role, format!("{words} {}", verdict_word(one.verdict))),
+            Span::new(role, format!("{words} {}", comparison_word(one))),
             Span::fixed(Role::Plain, " "),
-            Span::new(Role::Dim, change_interval(&one.ratio)),
+            Span::new(Role::Dim, if one.ratio.is_confident() { change_interval(&one.ratio) } else { String::new() }),
         ],
         sort: Some(one.ratio.estimate),
         ..Cell::default()
