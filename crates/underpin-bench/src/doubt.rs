@@ -216,7 +216,8 @@ impl fmt::Display for Doubt {
         match self {
             Doubt::FewBlocks { blocks, least, runs } => write!(
                 f,
-                "{blocks} blocks of runs cannot tell any difference in time; {runs} runs of each ({least} blocks) are the least"
+                "{blocks} {} of runs cannot tell any difference in time; {runs} runs of each ({least} blocks) are the least",
+                if *blocks == 1 { "block" } else { "blocks" }
             ),
             Doubt::FailedRequests { count, of, reason, .. } => {
                 write!(

@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 use underpin_bench::stats::{Random, normal_quantile};
 use underpin_bench::{
-    BenchError, Command, Comparison, Contestant, Executor, Experiment, LEVEL, Machine, MemoryRun, Metric,
+    BUSY_LEVEL, BenchError, Command, Comparison, Contestant, Executor, Experiment, LEVEL, Machine, MemoryRun, Metric,
     MissingMetric, Rules, RunOutcome, Silent, TimedRun, Verdict, measure, paired_ratio,
 };
 use underpin_sys::Usage;
@@ -69,11 +69,16 @@ impl Executor for Noisy {
 
 /// The comparison of two commands that take so many seconds where nothing disturbs them.
 fn compare(seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
+    compare_on(Machine::default(), seconds, noise, rules)
+}
+
+/// The same on a machine that is described.
+fn compare_on(machine: Machine, seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
     let contestant = |(name, seconds): (&str, f64)| common::contestant(name, &seconds.to_string());
     let machinery = Machinery { random: Random::new(rules.seed ^ 0xabcd), clock: 0.0, runs: 0, state: 0.0 };
     let contestants = [("a", seconds[0]), ("b", seconds[1])].map(contestant).to_vec();
     let rules = Rules { memory_runs: 0, ..rules };
-    let (version, machine) = ("0".to_owned(), Machine::default());
+    let version = "0".to_owned();
     let experiment = Experiment { contestants, reference: 0, rules, version, started: 1, machine };
     let record = measure(&experiment, &mut Noisy { machinery, noise }, &mut Silent).expect("an experiment");
     paired_ratio(&record, Metric::Wall, 0, 1).expect("a comparison")
@@ -138,6 +143,34 @@ fn equal_commands_are_told_apart_no_more_often_than_the_level_says_whatever_the_
             let claimed = claimed.count() as f64;
             assert!(claimed <= most, "{name}, {runs} runs: {claimed} of {experiments}");
         }
+    }
+}
+
+#[test]
+fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence() {
+    let machine = |load: u64| Machine { processors: 2, load_hundredths: Some(load), ..Machine::default() };
+    let (calm, busy) = (machine(200), machine(201));
+    assert_eq!((calm.is_busy(), busy.is_busy()), (false, true));
+    // Signs all alike: 2/2^8 is below 1 %, and 2/2^10 is the first below 0.2 %.
+    let clear = |machine: &Machine, runs| {
+        compare_on(machine.clone(), [0.05, 0.1], drifting, Rules { runs: Some(runs), ..Rules::default() }).verdict()
+    };
+    assert_eq!(
+        (clear(&calm, 16), clear(&busy, 18), clear(&busy, 20)),
+        (Verdict::More, Verdict::Undecided, Verdict::More)
+    );
+    let by_itself =
+        compare_on(busy.clone(), [2.0, 2.0], drifting, Rules { time_ns: underpin_bench::Nanos(1), ..Rules::default() });
+    assert_eq!(by_itself.count, by_itself.least(), "without -r there are as many blocks as can tell");
+    let experiments = 1000u32;
+    let most = BUSY_LEVEL * f64::from(experiments) + 3.0 * (BUSY_LEVEL * f64::from(experiments)).sqrt();
+    for (name, noise) in NOISES {
+        let claimed = (0..experiments).filter(|&seed| {
+            let rules = Rules { runs: Some(24), seed: u64::from(seed), ..Rules::default() };
+            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict(), Verdict::More | Verdict::Less)
+        });
+        let claimed = claimed.count() as f64;
+        assert!(claimed <= most, "{name}: {claimed} of {experiments}");
     }
 }
 

@@ -144,7 +144,7 @@ fn a_gate_beside_a_kept_run_decides_the_exit_code() {
     assert_eq!(later.code, Some(1));
     assert_eq!(report(&dir, &["new", "--baseline", "main", "--gate", "wall<+30%"]).code, Some(0));
     // Noise that reaches over the limit decides nothing.
-    let noisy = run(&["--baseline", "main", "--gate", "wall<+0.1%", "sleep 0.05 memory=100 noise=0.05"]);
+    let noisy = run(&["--baseline", "main", "--gate", "wall<+2%", "sleep 0.05 memory=100 noise=0.05"]);
     assert_eq!(noisy.code, Some(125), "{}", noisy.stdout);
     assert!(noisy.stdout.contains("Gate not decided") && noisy.stdout.contains("would tell"), "{}", noisy.stdout);
     // A gate between two commands of one run needs no baseline.
@@ -220,7 +220,8 @@ fn too_few_runs_have_no_interval_and_a_title_says_the_confidence_that_there_is()
     let dir = Fixture::new();
     let screen = |runs: &str| bench(&dir, &["--debug-mode", "-r", runs, "sleep 0.01", "sleep 0.05"]).stdout;
     let few = screen("2");
-    assert!(!few.contains("95 %") && !few.contains("[+"), "{few}");
+    assert!(few.lines().filter(|line| line.contains("median")).all(|line| !line.contains("95 %")), "{few}");
+    assert!(!few.contains("[+"), "{few}");
     assert!(few.contains("too few runs to tell the time apart"), "{few}");
     // scipy.stats.wilcoxon's distribution: the interval of 6 blocks has 1 - 2/64, that of 8 has 1 - 2*4/256.
     for (runs, title) in [("12", "96 %"), ("16", "96 %")] {
@@ -234,7 +235,8 @@ fn a_likely_change_that_is_not_proven_is_told_in_a_plain_sentence() {
     let dir = Fixture::new();
     // Six blocks have an interval and no p-value below 2/64.
     let shown = bench(&dir, &["--debug-mode", "-r", "12", "sleep 0.01", "sleep 0.05"]).stdout;
-    assert!(shown.contains("likely 5.0x the time") && shown.contains("not proven at the level of 1 %"), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("likely 5.0x the time") && words.contains("not proven at the level of 1 %"), "{shown}");
     assert!(shown.contains("more?"), "{shown}");
 }
 

@@ -25,6 +25,19 @@ impl Load {
         Ok(load)
     }
 
+    /// Starts so many that are always busy.
+    ///
+    /// # Errors
+    /// Where no shell can be started.
+    pub fn steady(count: usize) -> anyhow::Result<Load> {
+        let mut load = Load(Vec::new());
+        for _ in 0..count {
+            let child = Command::new("/bin/sh").args(["-c", &steady()]).stdin(Stdio::null()).spawn();
+            load.0.push(child.context("cannot start a busy process")?);
+        }
+        Ok(load)
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -1,6 +1,7 @@
 //! Benchmarks of underpin against its peers: interleaved runs, medians with intervals, one table per benchmark.
 
 mod aa;
+mod aa_soak;
 mod ab;
 mod foolsgold;
 mod generators;
@@ -41,6 +42,8 @@ pub enum Name {
     StormModel,
     /// `bench` of a command against itself on a loaded machine, beside hyperfine; rounds: comparisons
     Aa,
+    /// `bench` of a command against itself, hundreds of times at a load of four times the processors; rounds: comparisons
+    AaSoak,
     /// `bench` of a command against one that takes 3 % longer; rounds: tries, two minutes each
     Power,
     /// What a run costs with `bench`, with hyperfine and with nothing
@@ -72,6 +75,7 @@ impl Name {
     fn usual_rounds(self) -> usize {
         match self {
             Name::Aa => 25,
+            Name::AaSoak => 500,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
             Name::Ruby | Name::Python | Name::Node => 5,
@@ -80,6 +84,15 @@ impl Name {
             Name::FoolsgoldSoak => 160,
             _ => 40,
         }
+    }
+}
+
+/// What stands in a page before a section, and the section; both empty where they are not there.
+fn kept(file: &str, heading: &str) -> (String, String) {
+    let page = fs::read_to_string(format!("docs/bench/{file}.md")).unwrap_or_default();
+    match page.find(heading) {
+        Some(at) => (page[..at].to_owned(), format!("\n{}", &page[at..])),
+        None => (page + "\n", String::new()),
     }
 }
 
@@ -95,7 +108,8 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Storm => ("storm", storm::run(rounds)?),
         Name::Growth => ("growth", growth::run()?),
         Name::StormModel => ("storm-model", storm_model::run(rounds)?),
-        Name::Aa => ("aa", aa::run(rounds)?),
+        Name::Aa => ("aa", format!("{}{}", aa::run(rounds)?, kept("aa", aa_soak::HEADING).1)),
+        Name::AaSoak => ("aa", format!("{}{}", kept("aa", aa_soak::HEADING).0, aa_soak::run(rounds)?)),
         Name::Power => ("power", power::run(rounds)?),
         Name::Overhead => ("overhead", overhead::run(rounds)?),
         Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),

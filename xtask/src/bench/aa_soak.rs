@@ -1,0 +1,103 @@
+//! A command against itself hundreds of times while the machine has four times more to do than it has processors for:
+//! how many differences are claimed (all are false), and how many intervals hold the truth, which is no change.
+//!
+//! The table is a section of the page of `aa`, which keeps it.
+
+use super::load::Load;
+use super::table;
+use super::underpin_bench::{self, Underpin};
+use crate::run;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// Where the section begins.
+pub const HEADING: &str = "## Under load";
+/// Two names of one command: the second has a blank behind it.
+const COMMANDS: [&str; 2] = ["true", "true "];
+/// Time of one comparison.
+const BUDGET: &str = "2.5s";
+/// Busy processes for each processor.
+const FACTOR: usize = 4;
+/// The figures that are judged.
+const METRICS: [&str; 2] = ["wall", "cpu"];
+/// The most false claims of time, as a share.
+const GOAL: f64 = 0.01;
+
+/// What one comparison said.
+struct Said {
+    claimed: bool,
+    holds: bool,
+    p_value: f64,
+    load: f64,
+}
+
+/// Runs the comparisons and hands back the section.
+///
+/// # Errors
+/// Where underpin fails.
+pub fn run(comparisons: usize) -> anyhow::Result<String> {
+    let folder = run::scratch("aa-soak")?;
+    let underpin = Underpin(run::release_binary()?);
+    let processors = std::thread::available_parallelism().map_or(2, usize::from);
+    let load = Load::steady(FACTOR * processors)?;
+    let mut rows: Vec<(&str, Vec<Said>)> = METRICS.iter().map(|metric| (*metric, Vec::new())).collect();
+    for number in 0..comparisons.max(1) {
+        let document = underpin.measure(&["--budget", BUDGET], &COMMANDS, &folder)?;
+        for (metric, said) in &mut rows {
+            said.push(said_of(&document, metric)?);
+        }
+        let claimed = rows.iter().filter(|(_, said)| said.last().is_some_and(|last| last.claimed)).count();
+        println!("{} of {comparisons}: {claimed} of {} figures claimed to differ", number + 1, rows.len());
+    }
+    Ok(section(&rows, load.count()))
+}
+
+fn said_of(document: &Value, metric: &str) -> anyhow::Result<Said> {
+    let claim = underpin_bench::claim(document, metric)?;
+    let comparisons = document["comparisons"].as_array().into_iter().flatten();
+    let found = comparisons.into_iter().find(|one| one["metric"] == metric);
+    Ok(Said {
+        claimed: claim.claimed,
+        holds: claim.interval[0] <= 1.0 && 1.0 <= claim.interval[1],
+        p_value: found.and_then(|one| one["p_value"].as_f64()).unwrap_or(1.0),
+        load: document["machine"]["load_before"].as_f64().unwrap_or(0.0),
+    })
+}
+
+fn section(rows: &[(&str, Vec<Said>)], busy: usize) -> String {
+    let mut text =
+        format!("{HEADING}\n\n{}", table::machine("", "cargo xtask bench aa-soak").trim_start_matches("# \n\n"));
+    let loads: Vec<f64> = rows.iter().flat_map(|(_, said)| said.iter().map(|one| one.load)).collect();
+    let (least, most) = loads.iter().fold((f64::MAX, 0.0f64), |(least, most), &load| (least.min(load), most.max(load)));
+    let _ = writeln!(
+        text,
+        "`{}` against itself for {BUDGET} each, beside {busy} busy processes; load average before each comparison {least:.1} \
+         to {most:.1}.\n\n\
+         | figure | comparisons | claimed to differ | p-value at most 1 % | p-value at most 5 % | interval holds no change |\n\
+         | --- | --- | --- | --- | --- | --- |",
+        COMMANDS[0]
+    );
+    for (metric, said) in rows {
+        let count = |is: &dyn Fn(&Said) -> bool| said.iter().filter(|one| is(one)).count();
+        let _ = writeln!(
+            text,
+            "| {metric} | {} | {} | {} | {} | {:.1} % |",
+            said.len(),
+            count(&|one| one.claimed),
+            count(&|one| one.p_value <= 0.01),
+            count(&|one| one.p_value <= 0.05),
+            100.0 * count(&|one| one.holds) as f64 / said.len().max(1) as f64
+        );
+    }
+    let wall = rows.first().map_or(&[][..], |(_, said)| said);
+    let share = wall.iter().filter(|one| one.claimed).count() as f64 / wall.len().max(1) as f64;
+    let verdict = if share <= GOAL { "met" } else { "**missed**" };
+    let _ = writeln!(
+        text,
+        "\n| goal | measured | verdict |\n| --- | --- | --- |\n\
+         | false claims of time on the wall: at most {:.0} % | {:.1} % | {verdict} |",
+        GOAL * 100.0,
+        share * 100.0
+    );
+    text
+}
