@@ -8,14 +8,14 @@ use crate::bytes::Raw;
 use crate::document::SchemaTag;
 use crate::document::bench::BenchDocument;
 use crate::document::bind::{BindDocument, BindFile, BindName, BindOutcome, BindProgram, BindTotals, UnbindDocument};
-use crate::document::bind::{CallsTotal, CostRecord, Shape};
+use crate::document::bind::{CallsTotal, CostRecord, LateNames, SearchedName, Shape};
 use crate::document::bundle::{BundleDocument, BundleFile, BundleForm, BundleNotice, BundleNoticeKind, BundleRole};
 use crate::document::check::CheckDocument;
 use crate::document::storm::StormDocument;
 use crate::document::survey::{StartUp, SurveyDocument};
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
-use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile};
+use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifyState};
 use crate::layout::View;
 use crate::styled::{Role, Text};
 use crate::testing::{
@@ -281,8 +281,16 @@ fn bind_of(words: &mut Words) -> (BindDocument, UnbindDocument) {
     let outcomes = [BindOutcome::Bound, BindOutcome::Refused, BindOutcome::Failed, BindOutcome::Unbound];
     let files: Vec<BindFile> = outcomes.into_iter().map(|outcome| bind_file(words, outcome)).collect();
     let totals = BindTotals::of(&files);
-    let program = BindProgram { path: words.new_raw(), before: CallsTotal::default(), after: None };
-    let unbind = UnbindDocument { schema: SchemaTag::new(), dry_run: false, files: files.clone(), totals };
+    let opened_by = vec![words.new_raw(), words.new_raw()];
+    let program = BindProgram {
+        path: words.new_raw(),
+        before: CallsTotal::default(),
+        after: None,
+        late: LateNames { opened_by, directories_before: 31, directories_after: 1 },
+        searched: vec![SearchedName { name: words.new_raw(), lookups: 1234 }],
+    };
+    let unbind =
+        UnbindDocument { schema: SchemaTag::new(), dry_run: false, keeps_times: false, files: files.clone(), totals };
     let bind = BindDocument {
         schema: SchemaTag::new(),
         dry_run: false,
@@ -328,6 +336,9 @@ fn verify_of(words: &mut Words) -> VerifyDocument {
     let file = VerifyFile {
         path: words.new_raw(),
         bound: true,
+        state: VerifyState::BoundWithoutRecord,
+        not_undoable: Some(words.new_text()),
+        unrecorded: vec![words.new_raw()],
         objects: 3,
         loader: LoaderAsked::ModelOnly,
         not_asked: Some(words.new_text()),
