@@ -34,7 +34,6 @@ pub struct CheckDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitRecord>,
     /// What the user expects of the program, and whether it is so; `passed` needs all of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<ExpectationRecord>,
     /// How to reach older systems.
     pub advice: Vec<AdviceRecord>,
