@@ -31,8 +31,8 @@ impl Block<'_> {
     /// Its size, from an aligned start on. The strings come first: llvm-objcopy takes a PT_INTERP that starts where its
     /// PT_LOAD does for the outer of the two, and then loses the alignment of the PT_LOAD (measured with LLVM 14).
     pub fn size(&self, image: &Image<'_>) -> Option<u64> {
-        let displaced = self.displaced_at(image).into_iter().map(|(range, at)| at + (range.end - range.start));
-        let end = displaced.last().unwrap_or_else(|| self.behind_dynamic(image));
+        let mut displaced = self.displaced_at(image).into_iter().map(|(range, at)| at + (range.end - range.start));
+        let end = displaced.next_back().unwrap_or_else(|| self.behind_dynamic(image));
         if self.reserve == 0 { Some(end) } else { end.checked_next_multiple_of(4)?.checked_add(self.reserve) }
     }
 
