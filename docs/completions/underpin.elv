@@ -258,7 +258,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --input 'Standard input of the commands; empty, unless given'
             cand --output 'Output of the commands: null, pipe (read and thrown away), inherit, or a file'
             cand --baseline 'Put a saved run beside this one'
-            cand --gate 'Fail where the whole interval of a change is past a limit: ''wall<+3%,rss<+5%'''
+            cand --gate 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: ''wall<+3%,rss<+5%'''
             cand --store 'Where runs are kept'
             cand --export-json 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen'
             cand --export-csv 'Write a row of figures for each variant and figure'
@@ -271,6 +271,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --ignore-failure 'Measure commands that fail too'
             cand -N 'No shell: the default, accepted for those who are used to it'
             cand --show-output 'The same as --output inherit'
+            cand --any-machine 'Judge by a baseline from another processor, kernel or size of memory too'
             cand -v 'Show every figure; twice: ranges and p-values too'
             cand --verbose 'Show every figure; twice: ranges and p-values too'
             cand --json 'Print one JSON document (schema underpin.bench/1)'
@@ -282,7 +283,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
         }
         &'underpin;report'= {
             cand --baseline 'Put a saved run beside this one'
-            cand --gate 'Fail where the whole interval of a change is past a limit: ''wall<+3%,rss<+5%'''
+            cand --gate 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: ''wall<+3%,rss<+5%'''
             cand --store 'Where runs are kept'
             cand --export-json 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen'
             cand --export-csv 'Write a row of figures for each variant and figure'
@@ -290,6 +291,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --export-html 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
             cand --list 'List what is kept'
+            cand --any-machine 'Judge by a baseline from another processor, kernel or size of memory too'
             cand -v 'Show every figure; twice: ranges and p-values too'
             cand --verbose 'Show every figure; twice: ranges and p-values too'
             cand --json 'Print one JSON document (schema underpin.bench/1)'

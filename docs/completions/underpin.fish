@@ -246,7 +246,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands; empty, unless given' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, pipe (read and thrown away), inherit, or a file' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Put a saved run beside this one' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: \'wall<+3%,rss<+5%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Where runs are kept' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
@@ -260,13 +260,14 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measu
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted for those who are used to it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l json -d 'Print one JSON document (schema underpin.bench/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l debug-mode -d 'A machine that is a model, for tests: commands are `sleep SECONDS`'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l baseline -d 'Put a saved run beside this one' -r
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l gate -d 'Fail where the whole interval of a change is past a limit: \'wall<+3%,rss<+5%\'' -r
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l gate -d 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: \'wall<+3%,rss<+5%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'Where runs are kept' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
@@ -276,6 +277,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'W
 always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l list -d 'List what is kept'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l json -d 'Print one JSON document (schema underpin.bench/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
