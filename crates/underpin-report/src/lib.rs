@@ -31,6 +31,7 @@ pub use document::storm::{StormDocument, StormInput};
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
+pub use document::tree_findings::finding_words;
 pub use document::verify::VerifyDocument;
 pub use document::{CheckInput, Document, JsonError, Verb, schema, schema_of, to_json, to_json_line};
 pub use layout::View;

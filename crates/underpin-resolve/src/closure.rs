@@ -229,8 +229,6 @@ pub enum Found {
     LibraryPath,
     /// ld.so.cache.
     Cache,
-    /// ld.so.conf: stands in for a missing ld.so.cache (glibc itself never reads it).
-    Conf,
     /// A directory compiled into the loader.
     DefaultDirectory,
     /// A directory of musl's path file.
@@ -268,7 +266,6 @@ impl fmt::Display for Found {
             Found::Runpath { .. } => "runpath",
             Found::LibraryPath => "LD_LIBRARY_PATH",
             Found::Cache => "ld.so.cache",
-            Found::Conf => "ld.so.conf",
             Found::DefaultDirectory => "default directory",
             Found::PathFile => "musl path file",
             Found::AlreadyLoaded { identity: Identity::Name } => "already loaded",
@@ -450,6 +447,13 @@ pub enum FindingKind {
     /// `$ORIGIN` is taken from a symbolic link's directory, not from the file's.
     OriginThroughSymlink {
         /// The link.
+        path: BString,
+    },
+    /// A library is not found, though it lies in a directory of ld.so.conf: ldconfig has not run.
+    NotInCache {
+        /// The name looked up.
+        name: BString,
+        /// Where it lies.
         path: BString,
     },
     /// The cache names a file that is gone.

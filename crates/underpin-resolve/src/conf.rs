@@ -1,6 +1,6 @@
 //! `/etc/ld.so.conf`, the text that ldconfig reads (glibc elf/ldconfig.c `parse_conf`, `parse_conf_include`).
 //!
-//! No loader reads it. It stands in for a missing ld.so.cache in a sysroot, where ldconfig was not run.
+//! No loader reads it. It tells where a library lies that ldconfig would have put into a missing ld.so.cache.
 
 use crate::root::Root;
 use bstr::{BStr, BString, ByteSlice};

@@ -17,7 +17,10 @@ use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
 struct Collector<'a> {
     files: &'a Files<'a>,
     resolution: &'a Resolution,
+    is_glibc: bool,
     findings: Unique<Finding>,
+    /// Directories of ld.so.conf, once they are asked for.
+    configured: Option<Vec<BString>>,
 }
 
 pub(crate) fn collect(
@@ -27,17 +30,21 @@ pub(crate) fn collect(
     resolution: &Resolution,
     depth: Depth,
 ) -> Vec<Finding> {
-    let mut collector = Collector { files, resolution, findings: Unique::default() };
+    let is_glibc = loader.kind == LoaderKind::Glibc;
+    let mut collector = Collector { files, resolution, is_glibc, findings: Unique::default(), configured: None };
     collector.interpreter(loader, program);
     collector.edges();
     collector.directories();
     collector.objects();
+    if is_glibc {
+        collector.versions();
+    }
     if depth != Depth::Load {
         collector.copies_passed_over();
-        if loader.kind == LoaderKind::Glibc {
+        if is_glibc {
             collector.accidents();
         }
-        collector.run_time(loader.kind);
+        collector.run_time();
     }
     let mut findings = collector.findings.into_vec();
     findings.sort_by_key(|finding| finding.severity);
@@ -61,7 +68,10 @@ impl Collector<'_> {
         for edge in &self.resolution.edges {
             let (from, name) = (Some(edge.from), edge.name.clone());
             match &edge.outcome {
-                Outcome::Missing => self.add(Severity::Error, from, FindingKind::Missing { name: name.clone() }),
+                Outcome::Missing => {
+                    self.add(Severity::Error, from, FindingKind::Missing { name: name.clone() });
+                    self.not_in_cache(from, &name);
+                }
                 Outcome::Fatal { path, reason } => {
                     let (path, reason) = (path.clone(), reason.clone());
                     self.add(Severity::Error, from, FindingKind::FatalFile { name: name.clone(), path, reason });
@@ -75,6 +85,21 @@ impl Collector<'_> {
                 let path = one.path.clone();
                 self.add(Severity::Warning, None, FindingKind::StaleCache { name: name.clone(), path });
             }
+        }
+    }
+
+    /// Where ldconfig would have found a missing library: an image in which nobody ran it is a common reason.
+    fn not_in_cache(&mut self, from: Option<ObjectId>, name: &BString) {
+        if !self.is_glibc || name.contains(&b'/') {
+            return;
+        }
+        let root = self.files.root();
+        let directories =
+            self.configured.get_or_insert_with(|| crate::conf::directories(root, "/etc/ld.so.conf".into()));
+        let mut paths =
+            directories.iter().map(|directory| BString::from([directory.as_slice(), b"/", name.as_slice()].concat()));
+        if let Some(path) = paths.find(|path| self.files.stat(path.as_ref()).is_ok()) {
+            self.add(Severity::Error, from, FindingKind::NotInCache { name: name.clone(), path });
         }
     }
 
@@ -206,13 +231,10 @@ impl Collector<'_> {
             })
     }
 
-    /// Symbol versions, imports of dlopen, `.note.dlopen`.
-    fn run_time(&mut self, kind: LoaderKind) {
-        let objects = &self.resolution.objects;
-        let facts: Vec<Option<&LinkFacts>> = objects.iter().map(|object| object.facts.as_ref()?.link()).collect();
-        if kind == LoaderKind::Glibc {
-            self.versions(&facts);
-        }
+    /// Imports of dlopen, `.note.dlopen`.
+    fn run_time(&mut self) {
+        let facts: Vec<Option<&LinkFacts>> =
+            self.resolution.objects.iter().map(|object| object.facts.as_ref()?.link()).collect();
         for (index, facts) in facts.iter().enumerate() {
             let is_libc = self.resolution.objects[index].found == Found::Interpreter;
             if !is_libc && facts.as_ref().is_some_and(|facts| !facts.imports.is_empty()) {
@@ -224,7 +246,13 @@ impl Collector<'_> {
 
     /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
     /// warning of the loader; a weak need is no reason to stop.
-    fn versions(&mut self, facts: &[Option<&LinkFacts>]) {
+    fn versions(&mut self) {
+        // At a file that stops it the loader comes to no versions: what they lack would be a consequence told as a cause.
+        if self.resolution.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })) {
+            return;
+        }
+        let facts: Vec<Option<&LinkFacts>> =
+            self.resolution.objects.iter().map(|object| object.facts.as_ref()?.link()).collect();
         let missing: BTreeSet<&BString> = {
             let lost = |edge: &&crate::closure::Edge| edge.outcome == Outcome::Missing;
             self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()

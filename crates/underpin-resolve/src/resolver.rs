@@ -80,7 +80,6 @@ pub enum Depth {
 pub struct Resolver<'r> {
     files: Files<'r>,
     environment: Environment,
-    use_conf: bool,
     keep_sequence: bool,
     loaders: Mutex<HashMap<BString, Arc<Loader>>>,
 }
@@ -159,21 +158,7 @@ impl<'r> Resolver<'r> {
     /// A resolver over a root, under an environment.
     #[must_use]
     pub fn new(root: &'r dyn Root, environment: Environment) -> Resolver<'r> {
-        Resolver {
-            files: Files::new(root),
-            environment,
-            use_conf: false,
-            keep_sequence: false,
-            loaders: Mutex::default(),
-        }
-    }
-
-    /// Lets ld.so.conf stand in for a missing ld.so.cache: for a sysroot in which ldconfig was never run. The loader
-    /// itself never reads that file.
-    #[must_use]
-    pub fn with_conf(mut self, use_conf: bool) -> Resolver<'r> {
-        self.use_conf = use_conf;
-        self
+        Resolver { files: Files::new(root), environment, keep_sequence: false, loaders: Mutex::default() }
     }
 
     /// Resolves the program or library at `path`.
@@ -197,7 +182,7 @@ impl<'r> Resolver<'r> {
 
     fn run_model(&self, program: &Program, loader: &Loader, depth: Depth) -> Resolution {
         match loader.kind {
-            LoaderKind::Glibc => glibc::resolve(&self.files, loader, &self.environment, program, self.use_conf, depth),
+            LoaderKind::Glibc => glibc::resolve(&self.files, loader, &self.environment, program, depth),
             LoaderKind::Musl => musl::resolve(&self.files, loader, &self.environment, program, depth),
             LoaderKind::None => alone(program),
         }

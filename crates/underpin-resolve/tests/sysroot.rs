@@ -1,4 +1,4 @@
-//! Sysroots: ld.so.cache and the ld.so.conf behind it, /etc/ld.so.preload, capability entries of the cache.
+//! Sysroots: ld.so.cache, its absence, and the ld.so.conf that no loader reads, /etc/ld.so.preload, capability entries of the cache.
 //!
 //! Each fixture is a small system with this machine's loader and libc in it. `ldconfig -r` writes its cache; the judge
 //! is the loader inside a chroot, which only root can enter.
@@ -7,12 +7,15 @@
 
 mod common;
 
+use bstr::BString;
 use common::strace::{first_difference, predicted_calls, read_log};
 use common::{Listing, listing, modelled, read_trace};
 use std::path::Path;
 use std::process::Command;
 use underpin_elf::IsaLevel;
-use underpin_resolve::{Closure, Depth, Environment, HostRoot, LoaderKind, Processor, Resolver};
+use underpin_resolve::{
+    Closure, Depth, Environment, FindingKind, HostRoot, LoaderKind, Outcome, Processor, Resolver, Severity,
+};
 use underpin_test_support::{Fixture, Output, need, skip};
 
 const LDCONFIG: &str = "/sbin/ldconfig";
@@ -69,7 +72,7 @@ impl Sysroot {
 
     fn modelled(&self, path: &str, environment: Environment) -> Closure {
         let root = HostRoot::sysroot(self.fixture.path());
-        let resolver = Resolver::new(&root, environment).with_conf(true);
+        let resolver = Resolver::new(&root, environment);
         resolver.resolve(path.into(), Depth::Findings).unwrap()
     }
 
@@ -98,6 +101,31 @@ impl Sysroot {
         std::fs::remove_file(self.fixture.join("etc/ld.so.cache")).unwrap();
     }
 
+    /// Without a cache as with one, the loader decides: it finds nothing of what ld.so.conf names. Each such library is an error
+    /// that says where it lies.
+    fn agrees_without_cache(&self, path: &str, cached: &Closure) -> Closure {
+        self.remove_cache();
+        let closure = self.agrees(path);
+        let was_found = |name: &BString| {
+            cached.edges.iter().any(|edge| edge.name == *name && matches!(edge.outcome, Outcome::Loaded { .. }))
+        };
+        let missing = closure.edges.iter().filter(|edge| edge.outcome == Outcome::Missing).map(|edge| &edge.name);
+        let missing: Vec<_> = missing.filter(|name| was_found(name)).collect();
+        assert!(!missing.is_empty(), "{:?}", closure.findings);
+        let told = closure.findings.iter().filter_map(|finding| match &finding.kind {
+            FindingKind::NotInCache { name, path } => Some((finding.severity, name, path)),
+            _ => None,
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(told.iter().map(|(_, name, _)| *name).collect::<Vec<_>>(), missing, "{:?}", closure.findings);
+        for (severity, name, path) in told {
+            assert_eq!(severity, Severity::Error);
+            assert!(path.starts_with(b"/opt/") && path.ends_with(name.as_slice()), "{path}");
+            assert!(self.fixture.join(path.to_string().trim_start_matches('/')).exists(), "{path}");
+        }
+        closure
+    }
+
     /// The libraries of the sysroot's own that a program loads.
     fn own(closure: &Closure) -> Vec<String> {
         let paths = closure.objects[1..].iter().map(|object| object.path.to_string());
@@ -115,7 +143,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn the_cache_and_the_configuration_behind_it_give_the_same_objects() {
+fn what_only_the_configuration_names_is_not_found_without_a_cache() {
     need!("cc", LDCONFIG);
     if !is_root() {
         return;
@@ -135,9 +163,6 @@ fn the_cache_and_the_configuration_behind_it_give_the_same_objects() {
         sysroot.ldconfig(&["-c", format]);
         let with_cache = sysroot.agrees("/opt/bin/p");
         assert!(with_cache.loader.configuration.is_some());
-        sysroot.remove_cache();
-        let with_conf = sysroot.modelled("/opt/bin/p", Environment::empty());
-        assert_eq!(listing(&with_conf), listing(&with_cache), "{format}");
         let expected = [
             "/opt/one/libx.so.1",
             "/opt/two/liby.so.9",
@@ -145,7 +170,9 @@ fn the_cache_and_the_configuration_behind_it_give_the_same_objects() {
             "/opt/deep/libdeep.so.2",
             "/opt/z/libz.so",
         ];
-        assert_eq!(Sysroot::own(&with_conf), expected);
+        assert_eq!(Sysroot::own(&with_cache), expected, "{format}");
+        let without = sysroot.agrees_without_cache("/opt/bin/p", &with_cache);
+        assert!(Sysroot::own(&without).is_empty(), "{format}");
     }
 }
 
@@ -163,12 +190,11 @@ fn a_system_directory_against_one_of_the_configuration() {
     sysroot.program("opt/bin/p", &["opt/one/libx.so.1", "lib/liby.so.1"], &[]);
     sysroot.program("opt/bin/q", &["opt/one/libx.so.1", "lib/liby.so.1"], &["-Wl,-z,nodefaultlib"]);
     sysroot.ldconfig(&[]);
-    let cached = [sysroot.agrees("/opt/bin/p"), sysroot.agrees("/opt/bin/q")];
-    sysroot.remove_cache();
-    for (cached, path) in cached.iter().zip(["/opt/bin/p", "/opt/bin/q"]) {
-        let with_conf = sysroot.modelled(path, Environment::empty());
-        assert_eq!(listing(&with_conf), listing(cached), "{path}");
-    }
+    sysroot.agrees("/opt/bin/q");
+    let cached = sysroot.agrees("/opt/bin/p");
+    let without = sysroot.agrees_without_cache("/opt/bin/p", &cached);
+    // The default directories count now.
+    assert_ne!(listing(&without), listing(&cached));
 }
 
 #[test]
@@ -190,10 +216,9 @@ fn patterns_of_include_lines() {
     for pattern in ["conf/?.list", "/etc/conf/[a-c].list", "conf/[!ab].list", "co*/[de].list", "conf/a.list conf/e*"] {
         sysroot.fixture.write("etc/ld.so.conf", format!("include {pattern}\n"));
         sysroot.ldconfig(&[]);
+        // Which files the patterns name is seen in what ldconfig found.
         let cached = sysroot.agrees("/opt/bin/p");
-        sysroot.remove_cache();
-        let with_conf = sysroot.modelled("/opt/bin/p", Environment::empty());
-        assert_eq!(listing(&with_conf), listing(&cached), "{pattern}");
+        sysroot.agrees_without_cache("/opt/bin/p", &cached);
     }
 }
 
@@ -294,17 +319,15 @@ fn capability_entries_of_the_cache_on_processors_of_each_level() {
     sysroot.ldconfig(&[]);
     let native = Processor::native().level;
     let levels = || LEVELS.into_iter().enumerate().filter(|(_, level)| *level <= native);
-    let check = |cached: bool| {
+    let check = |paths: &[&str]| {
         for (index, level) in levels() {
             let names = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
             let mask = if index == 0 { "none".to_owned() } else { names[..index].join(":") };
             let environment = || Environment { processor: Processor::of_level(level), ..Environment::empty() };
-            for path in ["/opt/bin/p", "/opt/bin/q"] {
+            for path in paths {
                 let closure = sysroot.modelled(path, environment());
-                if cached {
-                    let judge = sysroot.judged(path, &["--glibc-hwcaps-mask", &mask]);
-                    assert_eq!(listing(&closure), judge, "{path} on {level:?}");
-                }
+                let judge = sysroot.judged(path, &["--glibc-hwcaps-mask", &mask]);
+                assert_eq!(listing(&closure), judge, "{path} on {level:?}");
                 // The first library has a copy for every level, the fourth none for v3.
                 let own = Sysroot::own(&closure);
                 let best = if index == 0 { String::new() } else { format!("/glibc-hwcaps/{}", names[index - 1]) };
@@ -312,9 +335,9 @@ fn capability_entries_of_the_cache_on_processors_of_each_level() {
             }
         }
     };
-    check(true);
+    check(&["/opt/bin/p", "/opt/bin/q"]);
     sysroot.remove_cache();
-    check(false);
+    check(&["/opt/bin/q"]);
 }
 
 #[test]

@@ -46,6 +46,11 @@ impl Screen {
         View::columns(self.width()).verbose(verbosity)
     }
 
+    /// Whether a person reads this on a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// Columns of the terminal, or a readable width where there is none.
     fn width(&self) -> usize {
         if !self.terminal {

@@ -109,3 +109,15 @@ fn counts_equal_those_of_strace() {
     }
     assert!(compared >= 8, "{summary}");
 }
+
+/// strace prints the call with `?` for its result, and `strace -c` leaves it out: so it is named, not counted.
+#[test]
+fn a_call_that_does_not_return_is_named_where_counts_are_called_exact() {
+    let arguments = ["trace", "--until", "exit", "--calls", "exit_group,execve", "--", "/bin/true"];
+    let output = says(arguments);
+    assert!(output.stdout.contains("exit_group"), "{}", output.stdout);
+    let document = json(["trace", "--json", "--until", "exit", "--", "/bin/true"]);
+    assert_eq!(document["not_returned"], serde_json::json!(["exit_group"]));
+    let before = json(["trace", "--json", "--until", "entry", "--", "/bin/true"]);
+    assert_eq!(before["not_returned"], serde_json::json!([]));
+}

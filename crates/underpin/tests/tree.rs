@@ -187,3 +187,115 @@ fn a_program_that_does_not_start_is_not_compared() {
     assert!(!output.stdout.contains("measured"), "{}", output.stdout);
     assert!(output.stderr.contains("does not start"), "{}", output.stderr);
 }
+
+/// A program `m` whose library was exchanged for one that lacks the version it needs.
+fn without_its_version() -> Fixture {
+    let dir = Fixture::new();
+    dir.write("v.c", "int f(void){return 0;}");
+    dir.write("m.c", "int f(void); int main(void){return f();}");
+    dir.write("2.map", "V2 { global: f; local: *; };");
+    dir.write("1.map", "V1 { global: f; local: *; };");
+    let library = |map: &str| {
+        let script = format!("-Wl,--version-script={map}");
+        dir.cc(["-shared", "-fPIC", "-Wl,-soname,libv.so.1", &script, "-o", "libv.so.1", "v.c"]);
+    };
+    library("2.map");
+    dir.cc(["-o", "m", "m.c", "./libv.so.1", "-Wl,-rpath,$ORIGIN"]);
+    library("1.map");
+    dir
+}
+
+/// The loader is the judge of each: it starts the program or it does not, and so does every form of the answer.
+#[test]
+fn every_form_ends_with_the_code_that_the_loaders_end_asks_for() {
+    need!("cc");
+    let (missing, version, whole) = (chain(), without_its_version(), chain());
+    std::fs::remove_file(missing.join("liba.so")).unwrap();
+    let stopped = chain();
+    std::fs::remove_file(stopped.join("liba.so")).unwrap();
+    std::fs::create_dir(stopped.join("liba.so")).unwrap();
+    for program in [missing.join("prog"), version.join("m"), stopped.join("prog"), whole.join("prog")] {
+        let starts = Output::of(&mut std::process::Command::new(&program)).code == Some(0);
+        let path = program.to_str().unwrap();
+        for form in [&["--list"][..], &["--list", "--print0"], &[], &["-v"], &["--json"], &["--paths"]] {
+            let output = says([&["tree"], form, &[path]].concat());
+            assert_eq!(output.code, Some(i32::from(!starts)), "{form:?} {path}: {} {}", output.stdout, output.stderr);
+        }
+    }
+}
+
+/// ldd(1) names what is missing; a list that a program reads has it on standard error.
+#[test]
+fn the_list_tells_what_is_not_in_it() {
+    need!("cc");
+    let dir = chain();
+    std::fs::remove_file(dir.join("liba.so")).unwrap();
+    let output = says(["tree", "--list", dir.join("prog").to_str().unwrap()]);
+    assert!(output.stderr.contains("liba.so") && !output.stdout.contains("liba.so"), "{output:?}");
+    let dir = without_its_version();
+    let output = says(["tree", "--list", dir.join("m").to_str().unwrap()]);
+    assert!(output.stderr.contains("V2"), "{output:?}");
+    assert!(output.stdout.contains("libv.so.1"), "{output:?}");
+}
+
+#[test]
+fn the_list_for_programs_ends_each_path_with_nul() {
+    need!("cc");
+    let dir = chain();
+    let prog = dir.join("prog");
+    let lines = says(["tree", "--list", prog.to_str().unwrap()]).stdout;
+    let zeros = says(["tree", "--list", "--print0", prog.to_str().unwrap()]).stdout;
+    assert_eq!(zeros, lines.replace('\n', "\0"));
+}
+
+#[test]
+fn a_file_among_others_has_the_document_that_it_has_alone() {
+    need!("cc");
+    let dir = chain();
+    // A path through a link, so that a real path differs.
+    std::fs::rename(dir.join("liba.so"), dir.join("real.so")).unwrap();
+    dir.symlink("real.so", "liba.so");
+    let prog = dir.join("prog");
+    let alone = says(["tree", "--json", prog.to_str().unwrap()]).stdout;
+    let among = says(["tree", "--json", "/bin/true", prog.to_str().unwrap()]).stdout;
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(parse(&alone), parse(among.lines().nth(1).unwrap()));
+    assert!(alone.contains(dir.join("real.so").to_str().unwrap()), "{alone}");
+}
+
+/// What the loader stops at is the reason; what it would have come to later is not told beside it.
+#[test]
+fn a_file_that_stops_the_loader_is_the_only_error() {
+    need!("cc");
+    let dir = chain();
+    std::fs::remove_file(dir.join("liba.so")).unwrap();
+    std::fs::write(dir.join("liba.so"), "no library").unwrap();
+    let document = json(["tree", "--json", dir.join("prog").to_str().unwrap()]);
+    let errors: Vec<_> =
+        document["findings"].as_array().unwrap().iter().filter(|finding| finding["severity"] == "error").collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0]["kind"], "fatal_file");
+}
+
+/// strace is the judge: the loader knows the kernel's object and looks for nothing.
+#[test]
+fn the_kernels_own_object_can_be_preloaded_without_a_search() {
+    need!("cc", "strace");
+    let dir = chain();
+    let prog = dir.join("prog");
+    let lookups = |preload: &str| {
+        let log = dir.join("log");
+        let mut command = std::process::Command::new("strace");
+        command
+            .args(["-E", &format!("LD_PRELOAD={preload}"), "-e", "trace=openat,newfstatat", "-o"])
+            .arg(&log)
+            .arg(&prog);
+        let _ = Output::of(&mut command);
+        std::fs::read_to_string(log).unwrap().matches("vdso").count()
+    };
+    assert_eq!(lookups("linux-vdso.so.1"), 0);
+    let document = json(["tree", "--json", "--env", "LD_PRELOAD=linux-vdso.so.1", prog.to_str().unwrap()]);
+    let plain = json(["tree", "--json", "--env", "LD_PRELOAD=", prog.to_str().unwrap()]);
+    assert_eq!(document["calls"], plain["calls"]);
+    assert_eq!(document["findings"], plain["findings"]);
+}

@@ -19,7 +19,7 @@ pub mod survey;
 pub mod trace;
 mod trace_from;
 pub mod tree;
-mod tree_findings;
+pub mod tree_findings;
 mod tree_from;
 pub mod trial;
 pub mod verify;

@@ -40,6 +40,9 @@ pub struct TraceDocument {
     pub tasks: Vec<TaskRecord>,
     /// What the reader should know.
     pub notes: Vec<String>,
+    /// Names of calls that did not return (exit_group, a call cut short by the end of its process): they are not counted, as with
+    /// `strace -c`.
+    pub not_returned: Vec<String>,
     /// What binding would save; absent where that was not worked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingGain>,

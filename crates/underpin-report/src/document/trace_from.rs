@@ -35,6 +35,7 @@ impl TraceDocument {
             binding: None,
             advice: Vec::new(),
             doubt: DoubtRecord::from(&trace.doubt),
+            not_returned: not_returned(&trace.events),
             events: None,
             events_dropped: trace.events_dropped,
         }
@@ -46,6 +47,17 @@ impl TraceDocument {
         self.events = Some(trace.events.iter().map(EventRecord::from).collect());
         self
     }
+}
+
+/// Names of the calls that did not return, each once, in order of their first appearance.
+fn not_returned(events: &[Event]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for event in events.iter().filter(|event| event.outcome == Outcome::NotSeen) {
+        if !names.iter().any(|name| name == event.name()) {
+            names.push(event.name().to_owned());
+        }
+    }
+    names
 }
 
 fn raw(path: &PathText) -> Raw {

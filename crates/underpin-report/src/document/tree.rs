@@ -155,8 +155,6 @@ pub enum FoundBy {
     LibraryPath,
     /// ld.so.cache.
     Cache,
-    /// ld.so.conf, read in place of a missing cache.
-    Conf,
     /// A directory compiled into the loader.
     DefaultDirectory,
     /// musl's path file.
@@ -175,12 +173,7 @@ impl FoundBy {
     pub const fn is_system(self) -> bool {
         matches!(
             self,
-            FoundBy::Interpreter
-                | FoundBy::Cache
-                | FoundBy::Conf
-                | FoundBy::DefaultDirectory
-                | FoundBy::PathFile
-                | FoundBy::Reserved
+            FoundBy::Interpreter | FoundBy::Cache | FoundBy::DefaultDirectory | FoundBy::PathFile | FoundBy::Reserved
         )
     }
 }
@@ -366,6 +359,8 @@ pub enum FindingSlug {
     OriginThroughSymlink,
     /// The cache names a file that is gone.
     StaleCache,
+    /// A missing library lies in a directory of ld.so.conf, and the cache does not have it.
+    NotInCache,
     /// A kind that this document version does not know; see `message`.
     Other,
 }

@@ -33,6 +33,12 @@ impl Parts {
     }
 }
 
+/// A finding of this closure as a sentence.
+#[must_use]
+pub fn finding_words(finding: &Finding, closure: &Closure) -> String {
+    FindingRecord::new(finding, closure).message
+}
+
 impl FindingRecord {
     /// The record of a finding of this closure.
     #[must_use]
@@ -90,6 +96,14 @@ fn parts(kind: &FindingKind, who: &str, closure: &Closure) -> Parts {
         FindingKind::VersionFileUnknown { file } => {
             let message = format!("{who} needs versions of {}, and nothing loaded bears that name", shown(file));
             Parts::new(FindingSlug::VersionFileUnknown, message).name(file)
+        }
+        FindingKind::NotInCache { name, path } => {
+            let message = format!(
+                "{} lies at {}, which ld.so.conf names, but ld.so.cache does not: run ldconfig (for another root: ldconfig -r DIR)",
+                shown(name),
+                shown(path)
+            );
+            Parts::new(FindingSlug::NotInCache, message).name(name).path(path)
         }
         FindingKind::StaleCache { name, path } => {
             let message = format!("ld.so.cache names {} for {}, which is gone: run ldconfig", shown(path), shown(name));

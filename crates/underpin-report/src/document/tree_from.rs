@@ -117,7 +117,6 @@ impl From<&Found> for Why {
             Found::Runpath { of } => (FoundBy::Runpath, Some(of.0)),
             Found::LibraryPath => (FoundBy::LibraryPath, None),
             Found::Cache => (FoundBy::Cache, None),
-            Found::Conf => (FoundBy::Conf, None),
             Found::DefaultDirectory => (FoundBy::DefaultDirectory, None),
             Found::PathFile => (FoundBy::PathFile, None),
             Found::AlreadyLoaded { .. } => (FoundBy::AlreadyLoaded, None),

@@ -91,6 +91,9 @@ fn group_words(kind: FindingSlug, figure: usize) -> String {
         }
         FindingSlug::Accidental => format!("{} met by luck", count(figure, "request", "requests")),
         FindingSlug::StaleCache => format!("{} in ld.so.cache", count(figure, "stale entry", "stale entries")),
+        FindingSlug::NotInCache => {
+            format!("{} that ldconfig would find", count(figure, "library", "libraries"))
+        }
         FindingSlug::Missing
         | FindingSlug::FatalFile
         | FindingSlug::MissingInterpreter

@@ -306,8 +306,21 @@ pub(crate) fn doubt_words(document: &TraceDocument) -> String {
     } else {
         format!("The tracer's own work, {}, is left out of them.", time(doubt.handling_seconds))
     };
+    let left_out = match document.not_returned.as_slice() {
+        [] => String::new(),
+        names => format!(" Calls that do not return ({}) are not among them, as with strace -c.", names.join(", ")),
+    };
+    if doubt.per_call_seconds * doubt.stops as f64 > whole {
+        return format!(
+            "Counts are exact.{left_out} How much of the {} was added by the watching cannot be told: {}, at {} each, \
+             would be more than all of it. {handling}",
+            time(whole),
+            count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
+            time(doubt.per_call_seconds)
+        );
+    }
     format!(
-        "Counts are exact. Of the {} about {} ({}) was added by the watching: {}, {} each. {handling}",
+        "Counts are exact.{left_out} Of the {} about {} ({}) was added by the watching: {}, {} each. {handling}",
         time(whole),
         time(added),
         percent(added, whole),

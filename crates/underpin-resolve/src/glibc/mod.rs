@@ -96,12 +96,13 @@ pub(super) struct Engine<'a> {
     system: PathList,
     library_path: PathList,
     cache: CacheState,
-    /// Directories of ld.so.conf, where they stand in for a missing cache.
-    conf: Option<Vec<BString>>,
     stack_executable: bool,
     calls: Calls,
     edges: Vec<Edge>,
 }
+
+/// The object that Linux maps into every 64-bit process of x86-64 and aarch64 (vdso(7)).
+const VDSO: &str = "linux-vdso.so.1";
 
 /// Resolves a program by glibc's rules.
 pub(crate) fn resolve(
@@ -109,10 +110,9 @@ pub(crate) fn resolve(
     loader: &Loader,
     environment: &Environment,
     program: &Program,
-    use_conf: bool,
     depth: Depth,
 ) -> Resolution {
-    let mut engine = Engine::new(files, loader, environment, program, use_conf);
+    let mut engine = Engine::new(files, loader, environment, program);
     engine.init_paths();
     let preloads = engine.preload();
     let search_list = match engine.load_dependencies(&preloads) {
@@ -125,13 +125,7 @@ pub(crate) fn resolve(
 }
 
 impl<'a> Engine<'a> {
-    fn new(
-        files: &'a Files<'a>,
-        loader: &'a Loader,
-        environment: &'a Environment,
-        program: &Program,
-        use_conf: bool,
-    ) -> Engine<'a> {
+    fn new(files: &'a Files<'a>, loader: &'a Loader, environment: &'a Environment, program: &Program) -> Engine<'a> {
         let ident = program.elf.ident;
         let maps = vec![main_map(program), loader_map(files, loader, &ident)];
         let mut known = KnownNames::default();
@@ -159,7 +153,6 @@ impl<'a> Engine<'a> {
             system,
             library_path: PathList::Nothing,
             cache: CacheState::Unread,
-            conf: use_conf.then(Vec::new),
             stack_executable: main_stack_is_executable(&program.elf),
             calls,
             edges: Vec::new(),
@@ -191,6 +184,11 @@ impl<'a> Engine<'a> {
     }
 
     fn preload_one(&mut self, name: &BStr, kind: EdgeKind, preloads: &mut Vec<MapId>) {
+        // The kernel's own object is in the list of loaded ones under its soname (elf/setup-vdso.h): nothing is searched for.
+        if name == VDSO {
+            let reason = "the kernel maps it into every process".to_owned();
+            return self.edge(MAIN, kind, name, Outcome::Ignored { reason }, Vec::new());
+        }
         let before = self.maps.len();
         let mut tries = Vec::new();
         let outcome = match self.map_object(MAIN, name, true, &mut tries) {

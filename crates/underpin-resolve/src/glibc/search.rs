@@ -148,7 +148,8 @@ impl Engine<'_> {
         self.load_cache();
         let path = match &self.cache {
             CacheState::Loaded(cache) => cache.lookup(name).map(BString::from),
-            CacheState::Unread | CacheState::Unusable => return self.search_conf(name, tries),
+            // No loader reads ld.so.conf: what ldconfig has not put into the cache is not found.
+            CacheState::Unread | CacheState::Unusable => return Step::Next,
         };
         let Some(path) = path else { return Step::Next };
         let system = self.loader.system_directories.iter().any(|directory| path.starts_with(directory.as_slice()));
@@ -179,29 +180,6 @@ impl Engine<'_> {
                 CacheState::Unusable
             }
         };
-        if let Some(conf) = self.conf.as_mut().filter(|_| matches!(self.cache, CacheState::Unusable)) {
-            *conf = crate::conf::directories(self.files.root(), "/etc/ld.so.conf".into());
-        }
-    }
-
-    /// In a sysroot without a cache: the directories that ldconfig would have put into it.
-    fn search_conf(&mut self, name: &BStr, tries: &mut Vec<Try>) -> Step {
-        for directory in self.conf.clone().unwrap_or_default() {
-            for sub in
-                self.loader.subdirectories.iter().filter(|sub| sub.is_empty() || sub.starts_with(b"glibc-hwcaps"))
-            {
-                let path: BString = [directory.as_slice(), b"/", sub, name].concat().into();
-                let Ok(facts) = self.files.open(path.as_ref()) else { continue };
-                if let Ok(elf) = &facts.elf
-                    && elf.ident.machine == self.ident.machine
-                    && elf.ident.class == self.ident.class
-                {
-                    tries.push(Try { path: path.clone(), source: Found::Conf, result: TryResult::Taken });
-                    return Step::Taken(Candidate { path, found: Found::Conf, facts });
-                }
-            }
-        }
-        Step::Next
     }
 
     /// `open_path`: every subdirectory of every directory. Also says whether any directory exists.

@@ -26,6 +26,10 @@ pub struct TreeArgs {
     #[arg(long, conflicts_with_all = ["why", "paths", "json", "check"])]
     pub list: bool,
 
+    /// With --list: end each path with a NUL byte in place of a newline, for xargs -0
+    #[arg(long, requires = "list")]
+    pub print0: bool,
+
     /// Explain one object: who asks for it, where it was found, every path tried
     #[arg(long, value_name = "NAME", conflicts_with_all = ["paths", "json", "check"])]
     pub why: Option<String>,

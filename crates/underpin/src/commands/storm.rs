@@ -68,9 +68,7 @@ fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
 }
 
 fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<Closure> {
-    let resolver = Resolver::new(root, plan.surroundings.environment.clone())
-        .with_conf(plan.surroundings.sysroot.is_some())
-        .with_sequence(true);
+    let resolver = Resolver::new(root, plan.surroundings.environment.clone()).with_sequence(true);
     let closure = resolver.resolve(BStr::new(program.as_os_str().as_bytes()), Depth::Findings)?;
     if closure.findings.iter().any(|finding| finding.severity == Severity::Error) {
         bail!("{} does not start here; `underpin tree {0}` shows why", program.display());

@@ -17,6 +17,8 @@ pub struct TreePlan {
     pub output: Output,
     /// In how much detail.
     pub verbosity: u8,
+    /// End the paths of a list with NUL.
+    pub null: bool,
     /// Arguments for a real run to compare with; `None` where nothing is run.
     pub check: Option<Vec<OsString>>,
 }
@@ -68,7 +70,8 @@ impl TreePlan {
                 "--list, --why, --paths and --check look at one program; several or a folder go with --json or alone"
             );
         }
-        let verbosity = args.verbose;
-        Ok(TreePlan { targets, surroundings, output, verbosity, check: args.check.then_some(args.arguments) })
+        let (verbosity, null) = (args.verbose, args.print0);
+        let check = args.check.then_some(args.arguments);
+        Ok(TreePlan { targets, surroundings, output, verbosity, null, check })
     }
 }

@@ -82,7 +82,11 @@ fn answer(resolver: &Resolver, file: &Candidate, plan: &TreePlan) -> Answer {
     {
         return if file.named { Answer::Refused(refusal.into()) } else { Answer::PassedOver };
     }
-    let closure = match resolve(resolver, &file.path, Depth::Findings) {
+    let closure = match resolve(
+        resolver,
+        &file.path,
+        if matches!(plan.output, Output::Json) { Depth::Paths } else { Depth::Findings },
+    ) {
         Ok(closure) => closure,
         Err(error) => return Answer::Refused(error),
     };

@@ -11,17 +11,16 @@ use bstr::{BStr, ByteSlice};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_report::{Text, TreeDocument, text};
-use underpin_resolve::{Closure, Depth, LoaderKind, Resolver};
+use underpin_report::{Raw, Text, TreeDocument, finding_words, text};
+use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 
 /// Resolves what the plan names and shows it.
 ///
 /// # Errors
 /// Where a file cannot be resolved; a missing library is a finding and no error.
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let Surroundings { root, sysroot, environment } = &plan.surroundings;
-    // A sysroot in which ldconfig never ran has no cache; this machine's loader would not look at ld.so.conf either.
-    let resolver = Resolver::new(root, environment.clone()).with_conf(sysroot.is_some());
+    let Surroundings { root, environment, .. } = &plan.surroundings;
+    let resolver = Resolver::new(root, environment.clone());
     // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
     let resolver = ManuallyDrop::new(resolver);
     match &plan.targets {
@@ -42,9 +41,7 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     // As with the resolver; the document below likewise.
     let closure = ManuallyDrop::new(closure);
     if is_list {
-        for object in closure.objects.iter().skip(1) {
-            screen.line(&object.path);
-        }
+        list(&closure, plan.null, screen);
         return Ok(Exit::of(&closure));
     }
     let mut document = ManuallyDrop::new(TreeDocument::new(&closure));
@@ -66,6 +63,23 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     }
     show(&document, plan, screen)?;
     Ok(exit)
+}
+
+/// Paths in load order; what the loader would not find or not take goes to standard error, as ldd(1) has it.
+fn list(closure: &Closure, null: bool, screen: &mut Screen) {
+    for object in closure.objects.iter().skip(1) {
+        if null {
+            screen.text([object.path.as_slice(), b"\0"].concat());
+        } else if screen.is_terminal() {
+            // What a file name holds must not reach the terminal as commands; programs read the bytes.
+            screen.line(Raw::from(&object.path).to_string());
+        } else {
+            screen.line(&object.path);
+        }
+    }
+    for finding in closure.findings.iter().filter(|finding| finding.severity == Severity::Error) {
+        screen::note(&finding_words(finding, closure));
+    }
 }
 
 /// Resolves one file.
