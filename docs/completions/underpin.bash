@@ -808,7 +808,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__tree)
-            opts="-v -h -V --list --why --paths --root --env --cpu --secure --verbose --json --check --color --help --version"
+            opts="-v -h -V --list --print0 --why --paths --root --env --cpu --secure --verbose --json --check --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

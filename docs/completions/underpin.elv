@@ -61,6 +61,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --cpu 'The processor that chooses between library variants'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
             cand --list 'Print one path per line, in load order, the program itself left out'
+            cand --print0 'With --list: end each path with a NUL byte in place of a newline, for xargs -0'
             cand --paths 'Print the search directories of every object, in order'
             cand --secure 'Resolve as for a set-user-ID program (secure-execution mode)'
             cand -v 'Show more: -v every request and path, -vv every path tried'

@@ -70,6 +70,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand tree" -l color -d 'Whe
 always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l list -d 'Print one path per line, in load order, the program itself left out'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l print0 -d 'With --list: end each path with a NUL byte in place of a newline, for xargs -0'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l paths -d 'Print the search directories of every object, in order'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l secure -d 'Resolve as for a set-user-ID program (secure-execution mode)'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -s v -l verbose -d 'Show more: -v every request and path, -vv every path tried'

@@ -1,6 +1,8 @@
 //! `underpin bench` ends: with every allocator on board beneath every kind of server, when it is asked to, and when it is
 //! killed; and nothing that it started outlives it.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::underpin;

@@ -1,5 +1,7 @@
 //! `underpin check` from outside: the gate of a CI run, and the story of a Rust program that RHEL 8 refuses.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::{json, says};
@@ -161,7 +163,7 @@ fn a_system_named_twice_is_judged_once() {
 /// Builds a program that asks a library of the name `soname` for the version `version`, and nothing else that is
 /// unusual.
 fn asks(dir: &Fixture, soname: &str, version: &str) -> String {
-    dir.write("v.map", &format!("{version} {{ global: ask; local: *; }};"));
+    dir.write("v.map", format!("{version} {{ global: ask; local: *; }};"));
     dir.write("ask.c", "int ask(void){return 0;}");
     dir.write("main.c", "int ask(void); int main(void){return ask();}");
     let soname = format!("-Wl,-soname,{soname}");

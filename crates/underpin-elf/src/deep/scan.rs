@@ -200,7 +200,7 @@ fn second_traces<S: Source + ?Sized>(
 ) -> Result<(), ElfError> {
     for kind in traces.unproven_allocators() {
         let Some((what, enough, texts)) = pool(kind) else { continue };
-        let finders: Vec<Finder<'_>> = texts.iter().map(|text| Finder::new(text)).collect();
+        let finders: Vec<Finder<'_>> = texts.iter().map(Finder::new).collect();
         let mut seen = vec![false; finders.len()];
         pieces(window, ranges, |buffer| {
             for (finder, seen) in finders.iter().zip(&mut seen) {

@@ -23,7 +23,7 @@ use underpin_rewrite::plan::{self, CallSum, Decision, ObjectPlan, Planner, Polic
 /// Where nothing that could be bound was named, or the result cannot be written.
 pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.action == Action::PrintPolicy {
-        screen.text(Policy::EXAMPLE.as_bytes().to_vec());
+        screen.text(Policy::EXAMPLE.as_bytes());
         return Ok(Exit::Fine);
     }
     let root = HostRoot::new();
