@@ -6,8 +6,8 @@
 
 mod bytes_support;
 
-use bytes_support::{ANSWER, LINKERS, bind, library};
-use underpin_rewrite::{BoundObject, Edits, RewriteOptions};
+use bytes_support::{ANSWER, LINKERS, STRATEGIES, bind, library, only};
+use underpin_rewrite::{BoundObject, Edits, RewriteOptions, SearchPathEdit};
 use underpin_test_support::{Fixture, Output, need, patchelfs, skip};
 
 /// As `bind` asks for it: the record names what was bound.
@@ -93,6 +93,36 @@ fn a_file_as_patchelf_leaves_it_grows_by_less_than_a_hundredth() {
             std::fs::rename(dir.join("bound"), dir.join("libentry.so")).unwrap();
             let output = Output::of(dir.command(dir.join("user")).env("LD_LIBRARY_PATH", dir.path()));
             assert_eq!(output.code, ANSWER, "{linker}, {name}: {}", output.stderr);
+        }
+    }
+}
+
+/// What slides stays inside of the segment that grows for it: strip says of an allocated section that no segment holds, and the
+/// next tool drops it.
+#[test]
+fn every_allocated_section_lies_in_a_segment_wherever_the_names_go() {
+    need!("cc", "ld.lld", "ld.gold", "mold", "strip");
+    for linker in LINKERS {
+        let dir = Fixture::new();
+        // A small library without zeros behind its data: all that follows the string table can slide.
+        dir.write("s.c", "#include <stdio.h>\nvoid hear(int n) { printf(\"%d\", n); }\n");
+        dir.cc(["-shared", "-fPIC", linker, "-o", "libs.so", "s.c", "-nostartfiles", "-Wl,-z,lazy"]);
+        let original = std::fs::read(dir.join("libs.so")).unwrap();
+        for strategy in STRATEGIES {
+            for (length, without_record) in
+                [20, 240, 900, 3000, 5000].into_iter().flat_map(|length| [(length, false), (length, true)])
+            {
+                let path = format!("/{}", "folder/".repeat(length / 7));
+                let edits = Edits { search_path: SearchPathEdit::Rpath(path.into()), ..Edits::default() };
+                let options = RewriteOptions { without_record, ..only(strategy) };
+                let Ok(rewrite) = underpin_rewrite::bytes::rewrite(&original, &edits, &options) else { continue };
+                dir.write("bound", rewrite.apply(&original));
+                let stripped = Output::of(dir.command("strip").args(["-o", "stripped", "bound"]));
+                let place = format!("{linker} {strategy:?} {length}");
+                assert!(!stripped.stderr.contains("not in segment"), "{place}: {}", stripped.stderr);
+                let loaded = Output::of(dir.command("/bin/true").env("LD_PRELOAD", dir.join("stripped")));
+                assert_eq!((loaded.code, loaded.stderr.as_str()), (Some(0), ""), "{place}");
+            }
         }
     }
 }

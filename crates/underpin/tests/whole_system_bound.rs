@@ -196,8 +196,16 @@ fn is_bound(document: &Value, all: &BTreeMap<PathBuf, (Vec<u8>, u32)>) {
     assert!(silent.is_empty(), "nothing is said of {} files: {silent:?}", silent.len());
     for program in NAMED {
         let record = records(document).iter().find(|file| is_named(file, program));
-        assert!(record.is_some_and(|file| file["outcome"] == "bound"), "{program} is not bound: {record:#?}");
+        // At a fixed address a file that patchelf before 0.19 has changed has mostly no place that the tools leave alone.
+        let may_be_refused = |file: &Value| file["outcome"] == "refused" && is_at_fixed_address(program);
+        let is_right = record.is_some_and(|file| file["outcome"] == "bound" || may_be_refused(file));
+        assert!(is_right, "{program} is not bound: {record:#?}");
     }
+}
+
+fn is_at_fixed_address(program: &str) -> bool {
+    let elf = fs::File::open(program).and_then(underpin_elf::FileSource::new).map(|file| Elf::read(&file));
+    elf.is_ok_and(|elf| elf.is_ok_and(|elf| elf.ident.file_type == FileType::Executable))
 }
 
 fn is_named(record: &Value, program: &str) -> bool {

@@ -29,8 +29,9 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> 
     let size = at.checked_add(block.size(image)?)?;
     old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
     let offset = content(draft, &old)?;
-    // Nothing slides into zeros, nor into a copy.
-    if slid > 0 && (offset != old.offset || old.file_size != old.memory_size) {
+    // Nothing slides into zeros, nor into a copy, nor out of another segment: what slides has to be in the one that grows.
+    let is_of_strings = (old.vaddr..end).contains(&image.strings.vaddr);
+    if slid > 0 && (!is_of_strings || offset != old.offset || old.file_size != old.memory_size) {
         return None;
     }
     draft.pad_to(offset + size);
