@@ -1,8 +1,9 @@
 //! The binary: arguments become a plan, the plan calls the libraries, the result is rendered.
 //!
-//! The only crate that prints, colours, reads its arguments or exits. Nothing here knows how a file is read or a
-//! library is found.
+//! The only crate that prints, colours, reads its arguments or exits. How a file is read and a library is found is the
+//! libraries' business; `object` puts their parts together for one file.
 
+mod cargo;
 mod cli;
 mod commands;
 mod doctor;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
         Err(refusal) => return exit::refuse(&refusal),
     };
     let mut screen = Screen::new(cli.color);
+    if let Some(error) = cargo::leave() {
+        return exit::code(Err(error));
+    }
     exit::code(run(cli.verb, &mut screen).and_then(|exit| screen.finish().map(|()| exit)))
 }
 

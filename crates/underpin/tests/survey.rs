@@ -1,9 +1,11 @@
 //! `underpin survey` from outside: nothing runs unless asked for, and every export is whole.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
-use common::{json, says};
-use underpin_test_support::{Fixture, need};
+use common::{json, says, underpin};
+use underpin_test_support::{Fixture, Output, need};
 
 /// A program that leaves a file behind when it runs.
 fn telltale() -> Fixture {
@@ -142,4 +144,38 @@ fn a_static_program_is_not_tried_and_the_page_says_why() {
     dir.cc(["-static", "-o", "still", "main.c"]);
     let output = says(["survey", dir.join("still").to_str().unwrap(), "--"]);
     assert!(output.stdout.contains("not tried") && output.stdout.contains("statically linked"), "{}", output.stdout);
+}
+
+/// cargo-run(1) and rustup's proxies export folders of the build and of the compiler. The loader is asked by a plain shell for
+/// the answer that counts.
+#[test]
+fn library_paths_that_cargo_exports_do_not_count_and_others_do() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_underpin"));
+    let build = program.parent().unwrap();
+    let cargos = format!("{}:{}", build.join("deps").display(), build.display());
+    let calls = |paths: Option<&str>, cargo: bool| {
+        let mut command = underpin(["tree", "--json", "/bin/ls"]);
+        command.env_remove("CARGO");
+        if let Some(paths) = paths {
+            command.env("LD_LIBRARY_PATH", paths);
+        }
+        if cargo {
+            command.env("CARGO", "cargo");
+        }
+        let output = Output::of(&mut command);
+        let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        (document["calls"].clone(), output.stderr)
+    };
+    let (plain, silent) = calls(None, false);
+    assert_eq!(silent, "");
+    let (under_cargo, told) = calls(Some(&cargos), true);
+    assert_eq!(under_cargo, plain);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("LD_LIBRARY_PATH"), "{told}");
+    // Without cargo they are the user's own, and under cargo the user's own stay.
+    assert_ne!(calls(Some(&cargos), false).0, plain);
+    let own = std::env::temp_dir();
+    let (mixed, _) = calls(Some(&format!("{}:{cargos}", own.display())), true);
+    assert_eq!(mixed, calls(Some(own.to_str().unwrap()), false).0);
+    assert_ne!(mixed, plain);
 }

@@ -3,7 +3,7 @@
 
 mod rules;
 
-pub use rules::{allocator_advice, binding_advice, survey_advice};
+pub use rules::{allocator_advice, binding_advice, is_of_environment_alone, survey_advice};
 
 use crate::bytes::Raw;
 use crate::document::bench::VerdictRecord;

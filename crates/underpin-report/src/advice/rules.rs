@@ -5,7 +5,7 @@ use crate::bytes::Raw;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::gain::BindingGain;
 use crate::document::trace::{PhaseName, TraceDocument};
-use crate::document::tree::{EdgeResult, FindingSlug, TreeDocument, TryOutcome, Why};
+use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryOutcome, Why};
 use crate::document::trial::AllocatorTrial;
 use crate::text::by_cost;
 use std::collections::BTreeMap;
@@ -47,6 +47,17 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
 pub fn binding_advice(program: &Raw, gain: &BindingGain) -> Vec<AdviceRecord> {
     let advice = gain.is_worth_it().then(|| Advice::Bind { program: program.clone(), gain: *gain });
     advice.iter().map(AdviceRecord::from).collect()
+}
+
+/// Whether every failing lookup of libraries that are found in the end is in a directory of LD_LIBRARY_PATH.
+#[must_use]
+pub fn is_of_environment_alone(tree: &TreeDocument) -> bool {
+    let loaded = tree.edges.iter().filter(|edge| edge.result == EdgeResult::Loaded);
+    let failing = loaded
+        .flat_map(|edge| &edge.tries)
+        .filter(|tried| matches!(tried.result, TryOutcome::NotFound | TryOutcome::DirectoryMissing));
+    let mut failing = failing.peekable();
+    failing.peek().is_some() && failing.all(|tried| tried.source.by == FoundBy::LibraryPath)
 }
 
 /// The allocator with the best bargain, where there is one.
