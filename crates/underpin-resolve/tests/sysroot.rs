@@ -111,7 +111,6 @@ impl Sysroot {
         };
         let missing = closure.edges.iter().filter(|edge| edge.outcome == Outcome::Missing).map(|edge| &edge.name);
         let missing: Vec<_> = missing.filter(|name| was_found(name)).collect();
-        assert!(!missing.is_empty(), "{:?}", closure.findings);
         let told = closure.findings.iter().filter_map(|finding| match &finding.kind {
             FindingKind::NotInCache { name, path } => Some((finding.severity, name, path)),
             _ => None,

@@ -89,7 +89,9 @@ fn names(kind: AllocatorKind, traces: &Traces, rust: bool) -> AllocatorNames {
 fn simple_malloc(list: &[Allocator], traces: &Traces) -> Option<Allocator> {
     let is_libcs = |(alias, at): &(MallocAlias, _)| *alias == MallocAlias::Libc && Some(*at) == traces.malloc;
     let alone = !list.iter().any(|allocator| allocator.kind.is_of_libc());
-    (alone && traces.malloc_aliases.iter().any(is_libcs)).then(|| Allocator {
+    // Others define glibc's names as well, so that its own callers come to them (Chromium's shim): that makes no musl of them.
+    let is_musl = traces.findings.get(&Subject::Libc(LibcTag::Musl)).is_some();
+    (alone && is_musl && traces.malloc_aliases.iter().any(is_libcs)).then(|| Allocator {
         kind: AllocatorKind::MuslSimple,
         version: None,
         page_size: None,
