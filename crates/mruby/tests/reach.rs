@@ -46,7 +46,7 @@ const LONG_IN_C: &[&str] = &[
     "text = '[' + (0...60_000).map { |i| \"'#{i}'\" }.join(',') + ']'; while true; eval(text); end",
     "while true; Time.now.to_s; Time.local(2026, 1, 2).strftime('%F') rescue Time.gm(2000); end",
     "a = (0...400_000).map { |i| i.to_s }; while true; GC.start; end",
-    "while true; [1] .pack('C') * 1_000_000; ('ab' * 1_000_000).unpack('C*'); end",
+    "while true; [1].pack('C') * 100_000; ('ab' * 50_000).unpack('C*'); end",
 ];
 
 #[test]

@@ -27,8 +27,21 @@ impl Drop for Guarded {
 }
 
 impl Guarded {
+    /// Whoever runs the tests may have told them to ignore signals (nohup, a shell's background), and children inherit that:
+    /// `env` puts the defaults back, then becomes the command.
     fn start(command: &mut Command) -> Guarded {
-        Guarded(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
+        let mut plain = Command::new("env");
+        plain.arg("--default-signal").arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => plain.env(name, value),
+                None => plain.env_remove(name),
+            };
+        }
+        if let Some(folder) = command.get_current_dir() {
+            plain.current_dir(folder);
+        }
+        Guarded(plain.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
     }
 
     fn pid(&self) -> u32 {

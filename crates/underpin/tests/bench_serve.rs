@@ -229,9 +229,10 @@ fn requests_that_are_sent_again_are_counted_as_the_server_counts_them() {
          r.end('hello\\n') }).listen(process.env.PORT, '127.0.0.1')\n\
          process.on('SIGTERM', () => { require('fs').writeFileSync('drop.count', `${d} ${n}`); process.exit() })\n",
     );
-    let args = ["--env", "PORT={PORT}", "--serve", "node drop.js", "--load", LOAD];
-    let output =
-        bench(&dir, &[&args[..], &["--warmup-load", "0ms", "-r", "1", "--memory-runs", "0", "--json"]].concat());
+    // No warm-up: the server counts from its first request.
+    let args = "bench --duration 300ms --warmup-load 0ms --settle 10ms -r 1 --memory-runs 0 --json --env PORT={PORT}";
+    let args = args.split(' ').chain(["--serve", "node drop.js", "--load", LOAD]);
+    let output = Output::of(underpin(args).current_dir(dir.path()));
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     let counts = std::fs::read_to_string(dir.join("drop.count")).unwrap();
     let (dropped, of) = counts.split_once(' ').unwrap();
