@@ -42,7 +42,8 @@ impl Object {
 /// The shared libraries in and below a folder, by path: what travels with a program. Other files are passed over.
 ///
 /// # Errors
-/// Where the folder cannot be read, or a library in it is damaged.
+/// If the folder cannot be listed, or a file in it may not be read. A damaged library is passed over: the verdict then says that
+/// nothing is known of it.
 pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
     let mut found = Vec::new();
     for path in files_below(folder)? {
