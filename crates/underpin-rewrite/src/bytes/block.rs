@@ -102,23 +102,29 @@ impl Block<'_> {
 }
 
 /// Copies a range of addresses, and points segments (other than PT_LOAD), sections and tags that lie in it to the copy.
+///
+/// What lies in it is told by the addresses of the original: what slid into the place of something that makes way has an address
+/// in that range by now, and must not follow it.
 pub(super) fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) -> Option<()> {
     let size = usize::try_from(range.end - range.start).ok()?;
     draft.write(offset, draft.image.bytes_at(range.start)?.get(..size)?.to_vec());
+    let image = draft.image;
     let inside = |start: u64, size: u64| start >= range.start && start.saturating_add(size) <= range.end && size > 0;
+    let stays = |one: &Segment| image.segments.iter().any(|was| (was.kind, was.vaddr) == (one.kind, one.vaddr));
     for segment in draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD) {
-        if inside(segment.vaddr, segment.memory_size) {
+        if inside(segment.vaddr, segment.memory_size) && stays(segment) {
             let within = segment.vaddr - range.start;
             (segment.offset, segment.vaddr, segment.paddr) = (offset + within, vaddr + within, vaddr + within);
         }
     }
-    for section in draft.section_headers() {
-        if section.flags & tags::SHF_ALLOC != 0 && inside(section.addr, section.size) {
-            let within = section.addr - range.start;
+    let originals = image.sections.iter().flat_map(|table| &table.entries);
+    for (section, (_, was)) in draft.section_headers().zip(originals) {
+        if was.flags & tags::SHF_ALLOC != 0 && inside(was.addr, was.size) {
+            let within = was.addr - range.start;
             (section.offset, section.addr) = (offset + within, vaddr + within);
         }
     }
-    if range.contains(&draft.dynamic.0) {
+    if range.contains(&draft.dynamic.0) && draft.dynamic.0 == image.dynamic.vaddr {
         draft.dynamic.0 = vaddr + (draft.dynamic.0 - range.start);
     }
     draft.moved.push(Moved { from: range.clone(), to: vaddr });
