@@ -90,7 +90,7 @@ fn simple_malloc(list: &[Allocator], traces: &Traces) -> Option<Allocator> {
     let is_libcs = |(alias, at): &(MallocAlias, _)| *alias == MallocAlias::Libc && Some(*at) == traces.malloc;
     let alone = !list.iter().any(|allocator| allocator.kind.is_of_libc());
     // Others define glibc's names as well, so that its own callers come to them (Chromium's shim): that makes no musl of them.
-    let is_musl = traces.findings.get(&Subject::Libc(LibcTag::Musl)).is_some();
+    let is_musl = traces.findings.contains_key(&Subject::Libc(LibcTag::Musl));
     (alone && is_musl && traces.malloc_aliases.iter().any(is_libcs)).then(|| Allocator {
         kind: AllocatorKind::MuslSimple,
         version: None,
