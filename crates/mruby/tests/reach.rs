@@ -37,16 +37,16 @@ const LONG_IN_C: &[&str] = &[
     "a = 'a' * 12_000_000; a.index('a' * 6_000_000 + 'b')",
     "a = 'a' * 12_000_000; a.rindex('a' * 6_000_000 + 'b')",
     "('a' * 12_000_000).tr('bc' * 30_000, 'd')",
-    "a = Array.new(3_000_000) { |i| i + 0.5 }; while true; a.index('x'); a.reverse; a + a; end",
-    "a = 'é' * 10_000_000; while true; a.reverse; a.size; a.upcase; end",
-    "a = []; while true; a = [a] * 400_000; a.flatten rescue 1; a = []; end",
+    "a = Array.new(300_000) { |i| i + 0.5 }; while true; a.index('x'); a.reverse; a + a; end",
+    "a = 'é' * 2_000_000; while true; a.reverse; a.size; a.upcase; end",
+    "a = []; while true; a = [a] * 200_000; a.flatten rescue 1; a = []; end",
     "while true; Array.new(100_000) { 'x' }.sort; end",
-    "text = 'a0=1;' * 200_000; while true; eval(text); end",
-    "text = (0...60_000).map { |i| \"a#{i} = 1\\n\" }.join; while true; eval(text); end",
+    "text = 'a0=1;' * 100_000; while true; eval(text); end",
+    "text = (0...30_000).map { |i| \"a#{i} = 1\\n\" }.join; while true; eval(text); end",
     "text = '[' + (0...60_000).map { |i| \"'#{i}'\" }.join(',') + ']'; while true; eval(text); end",
     "while true; Time.now.to_s; Time.local(2026, 1, 2).strftime('%F') rescue Time.gm(2000); end",
-    "a = (0...400_000).map { |i| i.to_s }; while true; GC.start; end",
-    "while true; [1].pack('C') * 100_000; ('ab' * 50_000).unpack('C*'); end",
+    "a = (0...200_000).map { |i| i.to_s }; while true; GC.start; end",
+    "while true; [1].pack('C') * 100_000; ('ab' * 500).unpack('C*'); end",
 ];
 
 #[test]
