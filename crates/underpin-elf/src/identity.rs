@@ -129,6 +129,22 @@ pub enum LibcKind {
     NoLibc,
 }
 
+impl LibcKind {
+    /// Its name, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LibcKind::Glibc => "glibc",
+            LibcKind::Musl => "musl",
+            LibcKind::Bionic => "bionic",
+            LibcKind::Uclibc => "uClibc",
+            LibcKind::Dietlibc => "diet libc",
+            LibcKind::GoRuntime => "none: Go's runtime",
+            LibcKind::NoLibc => "none: system calls of its own",
+        }
+    }
+}
+
 /// Where the C library is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,8 +8,8 @@ use super::check_from::CheckInput;
 use crate::bytes::Raw;
 use crate::units::count;
 use underpin_elf::{
-    Allocator, AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcKind, LibcPlacement,
-    Linkage, Relro, StackProtection,
+    Allocator, AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcPlacement, Linkage,
+    Relro, StackProtection,
 };
 use underpin_resolve::compat;
 
@@ -31,7 +31,7 @@ pub(super) fn file_record(input: &CheckInput<'_>, allocators: &[compat::Allocato
         bytes: input.bytes,
         interpreter: input.elf.interpreter.as_ref().map(Raw::from),
         libc: identity.libc.as_ref().map(|libc| LibcRecord {
-            name: libc_name(libc.kind).to_owned(),
+            name: libc.kind.name().to_owned(),
             version: libc.version.as_ref().map(Raw::from),
             inside: libc.placement == LibcPlacement::Inside,
             evidence: evidence(&libc.evidence),
@@ -66,18 +66,6 @@ fn parts(allocators: &[Allocator]) -> Vec<PartRecord> {
 
 fn evidence(evidence: &[Evidence]) -> Vec<String> {
     evidence.iter().map(ToString::to_string).collect()
-}
-
-const fn libc_name(kind: LibcKind) -> &'static str {
-    match kind {
-        LibcKind::Glibc => "glibc",
-        LibcKind::Musl => "musl",
-        LibcKind::Bionic => "bionic",
-        LibcKind::Uclibc => "uClibc",
-        LibcKind::Dietlibc => "diet libc",
-        LibcKind::GoRuntime => "none: Go's runtime",
-        LibcKind::NoLibc => "none: system calls of its own",
-    }
 }
 
 const fn allocator_name(kind: AllocatorKind) -> &'static str {

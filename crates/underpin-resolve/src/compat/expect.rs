@@ -265,13 +265,8 @@ fn libc(subject: &Subject) -> Option<LibcKind> {
 
 const fn libc_name(kind: LibcKind) -> &'static str {
     match kind {
-        LibcKind::Glibc => "glibc",
-        LibcKind::Musl => "musl",
-        LibcKind::Bionic => "bionic",
-        LibcKind::Uclibc => "uClibc",
-        LibcKind::Dietlibc => "diet libc",
-        LibcKind::GoRuntime => "none: Go's runtime",
         LibcKind::NoLibc => "none",
+        other => other.name(),
     }
 }
 

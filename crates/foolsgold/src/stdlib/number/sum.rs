@@ -39,7 +39,7 @@ impl FloatSum {
         self.sum + self.lost
     }
 
-    /// The sum without it: what CRuby goes on with where something follows that is no number.
+    /// The sum without it: what CRuby continues with if an element that is not a number follows.
     #[must_use]
     pub fn partial(self) -> f64 {
         self.sum
