@@ -38,13 +38,13 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Run the tests of the Ruby binding under AddressSanitizer and LeakSanitizer and write their table to docs/
+    /// Run the tests of the Ruby binding under AddressSanitizer and LeakSanitizer and write their table to foolsgold/docs/
     Sanitize {
         /// Print the table only
         #[arg(long)]
         dry: bool,
     },
-    /// Compare foolsgold's numbers with CRuby's and write the table to docs/foolsgold/
+    /// Compare foolsgold's numbers with CRuby's and write the table to foolsgold/docs/
     Numbers {
         /// How many random cases
         #[arg(long, default_value_t = 1_000_000)]

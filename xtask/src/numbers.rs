@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use std::fmt::Write;
 use std::process::Command;
 
-const PAGE: &str = "docs/foolsgold/numbers.md";
+const PAGE: &str = "foolsgold/docs/numbers.md";
 /// What begins a line of the table that the test prints.
 const ROW: &str = "numbers: ";
 

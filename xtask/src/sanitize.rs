@@ -21,7 +21,7 @@ const TESTS: [(&str, &str); 4] = [
     ),
 ];
 
-const TABLE: &str = "docs/sanitize.md";
+const TABLE: &str = "foolsgold/docs/sanitize.md";
 
 /// Runs them and writes the table.
 ///
@@ -43,7 +43,7 @@ pub fn run(dry: bool) -> anyhow::Result<()> {
         "# Sanitizers over the Ruby binding\n\n\
          `cargo xtask sanitize`, with {}. mruby and the C beside it are compiled with `-fsanitize=address`; each block of \
          memory is an allocation of its own. Reports are what AddressSanitizer or LeakSanitizer found; leaks of mruby itself \
-         that are known and end with the interpreter stand in `crates/mruby/native/leaks.supp`. First, a deliberate use after the \
+         that are known and end with the interpreter stand in `foolsgold/crates/mruby/native/leaks.supp`. First, a deliberate use after the \
          end has to be reported.\n\n\
          | test | what it does | tests passed | reports |\n|---|---|---:|---:|\n{rows}",
         compiler()?
@@ -99,7 +99,7 @@ fn test(arguments: &[&str], runtime: &str) -> anyhow::Result<(bool, String)> {
     // Only the tests get the sanitizer's library, not the compiler that cargo runs.
     command.env(format!("CARGO_TARGET_{}_RUNNER", host()?), format!("env LD_PRELOAD={runtime}"));
     command.env("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0");
-    let known = run::workspace().join("crates/mruby/native/leaks.supp");
+    let known = run::workspace().join("foolsgold/crates/mruby/native/leaks.supp");
     command.env("LSAN_OPTIONS", format!("suppressions={}:print_suppressions=0", known.display()));
     let output = command.output().context("cannot start cargo")?;
     let said = [output.stdout, output.stderr].concat();

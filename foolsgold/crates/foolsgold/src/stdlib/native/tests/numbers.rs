@@ -1,6 +1,6 @@
 //! Random numbers and formats in an interpreter and in CRuby.
 //!
-//! `FOOLSGOLD_NUMBERS` says how many; `cargo xtask numbers` runs a million and writes the result to docs/foolsgold/numbers.md.
+//! `FOOLSGOLD_NUMBERS` says how many; `cargo xtask numbers` runs a million and writes the result to foolsgold/docs/numbers.md.
 
 use super::interpreter;
 use std::collections::BTreeMap;

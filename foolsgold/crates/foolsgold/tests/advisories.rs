@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use underpin_test_support::skip;
 
-const TABLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/foolsgold/advisories.md"));
+const TABLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advisories.md"));
 
 /// Advisory and test of each row.
 fn rows() -> Vec<(&'static str, &'static str)> {
@@ -49,5 +49,5 @@ fn every_advisory_that_debians_rack_was_corrected_for_is_answered() {
     // What was found before 2018 was in code that no Rack has any more.
     let recent = named.filter(|name| name.get(4..8).is_some_and(|year| year >= "2018"));
     let missing: BTreeSet<String> = recent.filter(|name| !known.contains(name.as_str())).collect();
-    assert!(missing.is_empty(), "docs/foolsgold/advisories.md does not answer {missing:?}");
+    assert!(missing.is_empty(), "foolsgold/docs/advisories.md does not answer {missing:?}");
 }

@@ -4,7 +4,7 @@
 
 use foolsgold::config::Settings;
 
-const README: &str = include_str!("../README.md");
+const README: &str = include_str!("../../../README.md");
 
 /// The text of the first block of a language.
 fn block(language: &str) -> &'static str {
