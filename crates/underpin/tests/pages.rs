@@ -26,6 +26,41 @@ const AUDIT: &str = r"(() => {
   return found;
 })()";
 
+/// What a reader of a narrow window does not see, or only as dust: boxes cut without a mark, words below 11 pixels, a
+/// command that leaves its box, an axis that starts above zero and does not say so.
+const NARROW: &str = r"(() => {
+  const found = [];
+  const hinted = (element) => element.matches('.scroll') && getComputedStyle(element).backgroundImage.split('gradient').length > 4;
+  for (const element of document.body.querySelectorAll('*')) {
+    if (element.closest('svg') && element.tagName !== 'svg' && element.tagName !== 'text') continue;
+    const style = getComputedStyle(element), box = element.getBoundingClientRect();
+    if (!box.width || ['SCRIPT', 'BODY'].includes(element.tagName)) continue;
+    const name = `${element.tagName}.${element.className.baseVal ?? element.className} ${element.textContent.slice(0, 30)}`;
+    if (element.scrollWidth > element.clientWidth + 1 && style.overflowX !== 'visible' && !hinted(element)) found.push(`${name}: cut without a mark`);
+    if (box.right > innerWidth + 1 && !element.closest('.scroll')) found.push(`${name}: beyond the window`);
+    if (element.tagName === 'PRE' && element.scrollWidth > element.clientWidth) found.push(`${name}: a command is cut`);
+    if (element.tagName === 'text') {
+      const svg = element.closest('svg'), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      const size = parseFloat(style.fontSize) * scale;
+      if (size < 10.95) found.push(`${name}: ${size.toFixed(1)} px`);
+    } else if (parseFloat(style.fontSize) < 11) found.push(`${name}: ${style.fontSize}`);
+  }
+  for (const box of document.querySelectorAll('.scroll')) {
+    const table = box.querySelector('table');
+    if (!table || box.scrollWidth <= box.clientWidth) continue;
+    const before = table.rows[1].cells[0].getBoundingClientRect().left;
+    box.scrollLeft = 1000;
+    if (Math.abs(table.rows[1].cells[0].getBoundingClientRect().left - before) > 1) found.push('the first column scrolls away');
+    box.scrollLeft = 0;
+  }
+  for (const figure of document.querySelectorAll('figure')) {
+    const words = [...figure.querySelectorAll('svg.plot text.axis')].map((text) => text.textContent);
+    const said = figure.textContent.includes('does not start at 0') || figure.textContent.includes('Axes without a 0') || figure.textContent.includes('logarithmic');
+    if (words.length && !said && !words.some((one) => /^0( %)?$/.test(one))) found.push(`${figure.textContent.slice(0, 40)}: no zero`);
+  }
+  return found;
+})()";
+
 /// The least contrast (WCAG 2) of the words of a page with what is behind them.
 const CONTRAST: &str = r"(() => {
   const parse = (colour) => colour.match(/[\d.]+/g).map(Number);
@@ -53,13 +88,17 @@ fn page(dir: &Fixture, name: &str, verb: &str, args: &[&str]) -> PathBuf {
 
 /// Looks at a page in every way that readers do.
 fn look_at(browser: &mut Browser, path: &Path) {
-    for (width, dark) in [(1400, false), (1400, true), (400, false), (400, true)] {
+    for (width, dark) in [(1400, false), (1400, true), (1000, false), (400, false), (400, true)] {
         let look = Look { width, dark };
         browser.open(path, look);
         let at = path.display();
         assert_eq!(browser.complaints(), [] as [String; 0], "{at} {look:?}");
         assert_eq!(browser.requests(), [format!("file://{at}")], "the page asks for nothing");
         assert_eq!(browser.evaluate(AUDIT), Value::Array(Vec::new()), "{at} {look:?}");
+        if width == 400 {
+            assert_eq!(browser.evaluate("innerWidth"), 400);
+            assert_eq!(browser.evaluate(NARROW), Value::Array(Vec::new()), "{at} {look:?}");
+        }
         let contrast = browser.evaluate(CONTRAST).as_f64().expect("a figure");
         assert!(contrast >= 4.5, "{at} {look:?}: contrast {contrast}");
         let ground = browser.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]");

@@ -9,13 +9,71 @@ use crate::layout::shorten;
 use crate::text::by_cost;
 use crate::units::{count, thousands, time};
 
-/// Width of a picture in user units.
-const WIDTH: f64 = 1000.0;
+/// Both pictures are drawn for a wide page and for a telephone; the page shows the one that fits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Wide,
+    /// Names stand above their bars, not beside them.
+    Narrow,
+}
+
+impl Frame {
+    /// Width of a picture in user units: no more than that of the page, so that no word is made smaller.
+    const fn width(self) -> f64 {
+        match self {
+            Frame::Wide => 900.0,
+            Frame::Narrow => 376.0,
+        }
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Frame::Wide => "time wide",
+            Frame::Narrow => "time narrow",
+        }
+    }
+
+    /// Steps between the ticks of an axis, about.
+    const fn steps(self) -> f64 {
+        match self {
+            Frame::Wide => 6.0,
+            Frame::Narrow => 2.0,
+        }
+    }
+
+    /// Columns left of the bars, for names.
+    const fn names(self) -> f64 {
+        match self {
+            Frame::Wide => 230.0,
+            Frame::Narrow => 0.0,
+        }
+    }
+
+    /// Height of a library's row.
+    const fn row(self) -> f64 {
+        match self {
+            Frame::Wide => ROW,
+            Frame::Narrow => 29.0,
+        }
+    }
+
+    /// A name left of its bar, or above it.
+    fn label(self, svg: &mut Svg, class: &str, left: f64, y: f64, words: &str) {
+        match self {
+            Frame::Wide => svg.text(class, left - 10.0, y + 10.0, Anchor::End, words),
+            Frame::Narrow => svg.text(class, 0.0, y - 3.0, Anchor::Start, words),
+        }
+    }
+
+    /// The markup of a picture in both frames.
+    fn both(draw: impl Fn(Frame) -> Svg) -> String {
+        [Frame::Wide, Frame::Narrow].map(|frame| draw(frame).finish()).concat()
+    }
+}
+
 /// Rows of libraries in the detailed picture.
 const ROWS: usize = 30;
 const ROW: f64 = 16.0;
-/// Columns left of the bars, for names.
-const NAMES: f64 = 230.0;
 const NAME_COLUMNS: usize = 33;
 
 /// A stretch of time on a stretch of the drawing.
@@ -24,6 +82,7 @@ struct Scale {
     to: f64,
     left: f64,
     right: f64,
+    frame: Frame,
 }
 
 impl Scale {
@@ -38,13 +97,13 @@ impl Scale {
         (x, (self.x(start + seconds) - x).max(1.0))
     }
 
-    /// Round moments for the axis: between four and ten of them.
+    /// Round moments for the axis: between four and ten of them on a wide one.
     fn ticks(&self) -> Vec<f64> {
         let span = self.to - self.from;
         if span <= 0.0 {
             return vec![self.from];
         }
-        let rough = span / 6.0;
+        let rough = span / self.frame.steps();
         let power = power_of_ten_below(rough);
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
         let step = step.unwrap_or(power * 10.0);
@@ -56,7 +115,8 @@ impl Scale {
         for tick in self.ticks() {
             let x = self.x(tick);
             svg.line("grid", [x, top, x, bottom]);
-            svg.text("axis", x, bottom + 13.0, Anchor::Middle, &time(tick));
+            let anchor = if x < 24.0 { Anchor::Start } else { Anchor::Middle };
+            svg.text("axis", x, bottom + 13.0, anchor, &time(tick));
         }
     }
 }
@@ -73,10 +133,15 @@ const fn phase_class(name: PhaseName) -> &'static str {
 
 /// The phases over the whole time watched.
 pub(crate) fn timeline_picture(document: &TraceDocument) -> Picture {
+    Picture { svg: Frame::both(|frame| timeline(document, frame)), title: None, legend: Vec::new() }
+}
+
+fn timeline(document: &TraceDocument, frame: Frame) -> Svg {
     let rows = document.phases.len() as f64;
     let height = rows * 24.0 + 34.0;
-    let scale = Scale { from: 0.0, to: document.instants.end_seconds, left: 130.0, right: WIDTH - 130.0 };
-    let mut svg = Svg::new(WIDTH, height, "time", "Time line of the phases of the start");
+    let (left, after) = if frame == Frame::Wide { (130.0, 130.0) } else { (96.0, 64.0) };
+    let scale = Scale { from: 0.0, to: document.instants.end_seconds, left, right: frame.width() - after, frame };
+    let mut svg = Svg::new(frame.width(), height, frame.class(), "Time line of the phases of the start");
     scale.axis(&mut svg, 4.0, rows * 24.0 + 8.0);
     for (index, phase) in document.phases.iter().enumerate() {
         phase_row(&mut svg, phase, &scale, 8.0 + index as f64 * 24.0);
@@ -85,7 +150,7 @@ pub(crate) fn timeline_picture(document: &TraceDocument) -> Picture {
         let (x, width) = scale.stretch(library.opened_seconds, library.map_seconds);
         svg.rect("late", [x, rows * 24.0 + 2.0, width.max(2.0), 6.0], &format!("{} (dlopen)", library.path));
     }
-    Picture { svg: svg.finish(), title: None, legend: Vec::new() }
+    svg
 }
 
 fn phase_row(svg: &mut Svg, phase: &PhaseRecord, scale: &Scale, y: f64) {
@@ -112,14 +177,7 @@ pub(crate) fn loader_picture(document: &TraceDocument) -> Picture {
         (phase.start_seconds, document.instants.loader_ready_seconds.unwrap_or(phase.start_seconds + phase.seconds))
     });
     let shown = dearest(&all);
-    let height = (shown.len() as f64 + 2.0) * ROW + 38.0;
-    let scale = Scale { from, to, left: NAMES, right: WIDTH - 60.0 };
-    let mut svg = Svg::new(WIDTH, height, "time", "The loader's work by library");
-    scale.axis(&mut svg, 4.0, height - 22.0);
-    lanes(&mut svg, &all, &scale, to);
-    for (index, library) in shown.iter().enumerate() {
-        library_row(&mut svg, library, &scale, 10.0 + (index as f64 + 2.0) * ROW);
-    }
+    let svg = Frame::both(|frame| loader_in(&all, &shown, (from, to), frame));
     let mut legend = vec![Key::fixed("p-map", "open and map"), Key::fixed("p-relocate", "relocate")];
     if all.iter().any(|library| !library.failed.is_empty()) {
         legend.insert(0, Key::fixed("p-search", "failing lookups"));
@@ -127,7 +185,21 @@ pub(crate) fn loader_picture(document: &TraceDocument) -> Picture {
     if shown.len() < all.len() {
         legend.push(Key::hint("Rows show the thirty dearest libraries, in the order of their opening."));
     }
-    Picture { svg: svg.finish(), title: None, legend }
+    Picture { svg, title: None, legend }
+}
+
+fn loader_in(all: &[&LibraryRecord], shown: &[&LibraryRecord], (from, to): (f64, f64), frame: Frame) -> Svg {
+    let row = frame.row();
+    let top = if frame == Frame::Wide { 10.0 } else { 22.0 };
+    let height = (shown.len() as f64 + 2.0) * row + top + 28.0;
+    let scale = Scale { from, to, left: frame.names(), right: frame.width() - 60.0, frame };
+    let mut svg = Svg::new(frame.width(), height, frame.class(), "The loader's work by library");
+    scale.axis(&mut svg, 4.0, height - 22.0);
+    lanes(&mut svg, all, &scale, (top, to));
+    for (index, library) in shown.iter().enumerate() {
+        library_row(&mut svg, library, &scale, top + (index as f64 + 2.0) * row);
+    }
+    svg
 }
 
 /// The dearest libraries in the order of their opening.
@@ -154,27 +226,29 @@ fn words(library: &LibraryRecord) -> String {
 
 /// All libraries on one lane; below it the relocation. glibc relocates in the reverse of the load order, and only the
 /// share of each object is known, so the bars end where the loader was ready.
-fn lanes(svg: &mut Svg, all: &[&LibraryRecord], scale: &Scale, ready: f64) {
-    svg.text("label", scale.left - 10.0, 20.0, Anchor::End, &count(all.len(), "library", "libraries"));
+fn lanes(svg: &mut Svg, all: &[&LibraryRecord], scale: &Scale, (top, ready): (f64, f64)) {
+    let frame = scale.frame;
+    frame.label(svg, "label", scale.left, top, &count(all.len(), "library", "libraries"));
     for library in all {
         let (start, seconds) = search_stretch(library);
         if seconds > 0.0 {
             let (x, width) = scale.stretch(start, seconds);
-            svg.rect("p-search", [x, 10.0, width, 11.0], "");
+            svg.rect("p-search", [x, top, width, 11.0], "");
         }
         let (x, width) = scale.stretch(library.opened_seconds, library.map_seconds);
-        svg.rect("p-map", [x, 10.0, width, 11.0], &words(library));
+        svg.rect("p-map", [x, top, width, 11.0], &words(library));
     }
     let total: f64 = all.iter().filter_map(|library| library.relocate_seconds).sum();
     if total <= 0.0 {
         return;
     }
-    svg.text("label", scale.left - 10.0, 20.0 + ROW, Anchor::End, "relocation");
+    let below = top + frame.row();
+    frame.label(svg, "label", scale.left, below, "relocation");
     let mut at = ready - total;
     for library in all.iter().rev() {
         if let Some(seconds) = library.relocate_seconds {
             let (x, width) = scale.stretch(at, seconds);
-            svg.rect("p-relocate", [x, 10.0 + ROW, (width - 0.5).max(0.5), 11.0], &words(library));
+            svg.rect("p-relocate", [x, below, (width - 0.5).max(0.5), 11.0], &words(library));
             at += seconds;
         }
     }
@@ -183,7 +257,7 @@ fn lanes(svg: &mut Svg, all: &[&LibraryRecord], scale: &Scale, ready: f64) {
 fn library_row(svg: &mut Svg, library: &LibraryRecord, scale: &Scale, y: f64) {
     let name = shorten(&Raw::from(library.path.file_name()).to_string(), NAME_COLUMNS);
     svg.open("row", &[], &words(library));
-    svg.text("label mono", scale.left - 10.0, y + 10.0, Anchor::End, &name);
+    scale.frame.label(svg, "label mono", scale.left, y, &name);
     let (start, seconds) = search_stretch(library);
     if seconds > 0.0 {
         let (x, width) = scale.stretch(start, seconds);

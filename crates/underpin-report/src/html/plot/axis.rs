@@ -80,6 +80,11 @@ impl Axis {
         figure > self.high
     }
 
+    /// Whether lengths on it are in the proportion of figures.
+    pub fn starts_at_zero(&self) -> bool {
+        self.low <= 0.0
+    }
+
     /// Whether distances are factors.
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic

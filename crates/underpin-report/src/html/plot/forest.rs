@@ -14,7 +14,7 @@ const HEAD: f64 = 20.0;
 /// Where the names of figures end and intervals begin.
 const LEFT: f64 = 100.0;
 /// Where intervals end and words begin.
-const RIGHT: f64 = 252.0;
+const RIGHT: f64 = 218.0;
 /// Changes beyond these factors are cut off.
 const MOST: f64 = 64.0;
 
@@ -45,7 +45,7 @@ pub(crate) fn forest_picture(document: &BenchDocument, metrics: &[&str]) -> Opti
     let mut y = 0.0;
     for (index, changes) in &groups {
         svg.open("v", &[("v", *index)], "");
-        svg.text("name strong", 4.0, y + 14.0, Anchor::Start, &shorten(&document.variants[*index].name, 58));
+        svg.text("name strong", 4.0, y + 14.0, Anchor::Start, &shorten(&document.variants[*index].name, 54));
         y += HEAD;
         for change in changes {
             draw_row(&mut svg, document, change, &scale, y);

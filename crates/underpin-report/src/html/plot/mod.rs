@@ -22,8 +22,8 @@ use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord};
 use axis::{Axis, Extent};
 use underpin_bench::stats::Order;
 
-/// Width of a picture in user units.
-const WIDTH: f64 = 420.0;
+/// Width of a picture in user units: that of the page on a telephone, so that no word is smaller there than it is here.
+const WIDTH: f64 = 376.0;
 /// Advance of a character of the 11-unit monospace font of names.
 const CHARACTER: f64 = 6.7;
 /// Colours beside that of the reference.
@@ -89,9 +89,13 @@ fn keys(document: &BenchDocument, indices: impl Iterator<Item = usize>) -> Vec<K
     indices.map(key).collect()
 }
 
-/// Says that distances on an axis are factors, where they are.
+/// Says that distances on an axis are factors, or that it does not start at zero, where that is so.
 fn scale_hint(axis: &Axis) -> Option<Key> {
-    axis.is_logarithmic().then(|| Key::hint("The axis is logarithmic."))
+    match (axis.is_logarithmic(), axis.starts_at_zero()) {
+        (true, _) => Some(Key::hint("The axis is logarithmic.")),
+        (false, false) => Some(Key::hint("The axis does not start at 0.")),
+        (false, true) => None,
+    }
 }
 
 /// Vertical grid lines with their figures below, as far as these have room.

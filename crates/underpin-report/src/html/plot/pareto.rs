@@ -78,6 +78,8 @@ pub(crate) fn pareto_picture(document: &BenchDocument) -> Option<Picture> {
     ];
     if across.is_logarithmic() || up.is_logarithmic() {
         legend.push(Key::hint("An axis whose ticks are factors is logarithmic."));
+    } else if !across.starts_at_zero() || !up.starts_at_zero() {
+        legend.push(Key::hint("Axes without a 0 do not start there."));
     }
     let title = format!("{} against {}", capital(noun(document, time)), noun(document, memory));
     Some(picture(&title, svg, legend))
