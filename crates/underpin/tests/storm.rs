@@ -212,3 +212,60 @@ fn exports_are_written() {
     assert_eq!(document["schema"], "underpin.storm/1");
     assert!(fs::read_to_string(page).expect("the page").contains("| case |"));
 }
+
+/// A program in a tree of prefixes whose library asks for a driver's library: that one is searched for also after the
+/// program alone was bound.
+fn tree_with_a_driver() -> Fixture {
+    let dir = Fixture::new();
+    dir.write("gl.c", "int gl(void){return 0;}");
+    dir.write("a.c", "int gl(void); int a(void){return gl();}");
+    dir.write("m.c", "int a(void); int main(void){return a();}");
+    for folder in ["bin", "a/lib", "gl/lib"] {
+        dir.mkdir(format!("t/{folder}"));
+    }
+    let at = format!("{}/t", dir.text());
+    let empty: Vec<String> = (0..60).map(|number| format!("{at}/p{number}/lib")).collect();
+    empty.iter().for_each(|folder| fs::create_dir_all(folder).expect("a folder"));
+    let search = |folders: &str| format!("-Wl,--disable-new-dtags,-rpath,{folders}");
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libGL.so.1", "gl.c", "-o", "t/gl/lib/libGL.so.1"]);
+    let own = search(&format!("{at}/gl/lib"));
+    dir.cc([
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,liba.so.1",
+        "a.c",
+        "t/gl/lib/libGL.so.1",
+        &own,
+        "-o",
+        "t/a/lib/liba.so.1",
+    ]);
+    let all = search(&format!("{}:{at}/a/lib:{at}/gl/lib", empty.join(":")));
+    dir.cc(["m.c", "t/a/lib/liba.so.1", &all, "-Wl,-rpath-link,t/gl/lib", "-o", "t/bin/m"]);
+    dir
+}
+
+#[test]
+fn what_is_advised_ends_first_in_the_table_and_costs_what_the_table_says_when_done() {
+    need!("cc");
+    let dir = tree_with_a_driver();
+    let program = path(&dir, "t/bin/m");
+    let ask = |fs: &str| json(["storm", "--json", &program, "--nodes", "128", "--ppn", "32", "--fs", fs]);
+    for fs in ["lustre", "nfs", "gpfs"] {
+        let document = ask(fs);
+        let seconds = |case: &&Value| figure(case, "/seconds");
+        let cases = document["cases"].as_array().expect("cases");
+        let best = cases.iter().min_by(|one, two| seconds(one).total_cmp(&seconds(two))).expect("a case");
+        let advice = &document["advice"][0];
+        let name = best["name"].as_str().expect("a name");
+        assert!(advice["message"].as_str().is_some_and(|it| it.starts_with(name)), "{fs}: {document}");
+        let command = advice["command"].as_str().unwrap_or_else(|| panic!("{fs}: {document}"));
+        let done = says(command.split(' ').skip(1));
+        assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+        let after = ask(fs);
+        assert_eq!(after["cases"][0]["first"], best["first"], "{fs}: {command}");
+        assert_eq!(after["cases"][0]["operations"], best["operations"], "{fs}: {command}");
+        assert_eq!(after["advice"], serde_json::json!([]), "{fs}: what is done is not advised again");
+        let undone = says(["unbind", &path(&dir, "t")]);
+        assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    }
+}

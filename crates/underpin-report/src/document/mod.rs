@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod gain;
 pub mod run;
 pub mod storm;
+mod storm_advice;
 pub mod survey;
 pub mod trace;
 mod trace_from;

@@ -1,9 +1,9 @@
 //! `underpin.storm/1`: what the start of a job costs at a file system, before and after a binding.
 
 use super::check::AdviceRecord;
+use super::storm_advice::advice;
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
-use crate::units::{thousands, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 use underpin_resolve::storm::{Demand, Estimate, FileSystem, FileSystemTable, Job, Limit, Operations, Serves};
@@ -129,10 +129,14 @@ pub struct StormSource {
 /// One way to start the program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StormCase {
-    /// `as it is`, `bound`, or the name of another program.
+    /// `as it is`, the words for a binding, or the name of another program.
     pub name: String,
+    /// The binding that was foreseen; null for a program as it is.
+    pub binding: Option<StormBinding>,
     /// What is started.
     pub program: Raw,
+    /// Files that the binding would change.
+    pub changes: Vec<Raw>,
     /// Objects that a start maps.
     pub objects: usize,
     /// Whether the loader's version is one whose calls are modelled.
@@ -182,6 +186,30 @@ pub struct OperationsRecord {
     pub bytes: u64,
     /// Closes, which no start waits for.
     pub closes: u64,
+}
+
+/// A binding that was foreseen and not carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StormBinding {
+    /// The program and all its libraries are bound.
+    Bind,
+    /// The program alone is bound, to its whole closure.
+    Flatten,
+    /// The program alone searches one folder of links.
+    Farm,
+}
+
+impl StormBinding {
+    /// The name of its case.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            StormBinding::Bind => "bound",
+            StormBinding::Flatten => "flattened",
+            StormBinding::Farm => "farm of links",
+        }
+    }
 }
 
 /// What the time is spent on.
@@ -245,8 +273,12 @@ impl From<&Operations> for OperationsRecord {
 pub struct StormInput {
     /// Its name.
     pub name: String,
+    /// The binding, where one was foreseen.
+    pub binding: Option<StormBinding>,
     /// What is started.
     pub program: Raw,
+    /// Files that the binding would change.
+    pub changes: Vec<Raw>,
     /// Objects that a start maps.
     pub objects: usize,
     /// Whether the loader's calls are modelled.
@@ -259,10 +291,12 @@ pub struct StormInput {
 
 impl From<StormInput> for StormCase {
     fn from(input: StormInput) -> StormCase {
-        let StormInput { name, program, objects, modelled, demand, estimate } = input;
+        let StormInput { name, binding, program, changes, objects, modelled, demand, estimate } = input;
         StormCase {
             name,
+            binding,
             program,
+            changes,
             objects,
             modelled,
             first: (&demand.first).into(),
@@ -349,49 +383,7 @@ impl StormDocument {
         absent: Vec<String>,
     ) -> StormDocument {
         let cases: Vec<StormCase> = cases.into_iter().map(StormCase::from).collect();
-        let advice = advice(&program, &cases);
+        let advice = advice(&program, &cases, !absent.is_empty());
         StormDocument { schema: SchemaTag::new(), program, job: job.into(), file_system, cases, absent, advice }
     }
-}
-
-/// Fewer lookups of names that are not there are not worth a word.
-const WORTH_LOOKUPS: u64 = 20;
-
-/// The name of the case in which the program and all its libraries are bound.
-pub const BOUND: &str = "bound";
-
-/// The name of the case in which the program alone is bound.
-pub const FLATTENED: &str = "flattened";
-
-/// The binding that ends first is advised; where none was worked out, looking at one.
-fn advice(program: &Raw, cases: &[StormCase]) -> Vec<AdviceRecord> {
-    let Some((now, others)) = cases.split_first() else { return Vec::new() };
-    let record = |message: String, verb: &str| {
-        let command = crate::advice::quoted(program).map(|program| format!("underpin {verb} {program}"));
-        vec![AdviceRecord { rule: "bind".to_owned(), message, command }]
-    };
-    let bindings = || others.iter().filter(|case| [BOUND, FLATTENED].contains(&case.name.as_str()));
-    let best = bindings().min_by(|one, two| one.seconds.total_cmp(&two.seconds));
-    if let Some(best) = best.filter(|best| best.seconds < 0.95 * now.seconds) {
-        // What is bound as a whole is bound folder by folder; the program alone can be bound at once.
-        let flattened = others.iter().find(|case| case.name == FLATTENED).unwrap_or(best);
-        let message = format!(
-            "{}, all processes would have started after {} instead of {}, with {} operations at the server instead of {}",
-            flattened.name,
-            time(flattened.seconds),
-            time(now.seconds),
-            thousands(flattened.operations),
-            thousands(now.operations),
-        );
-        return record(message, if flattened.name == FLATTENED { "bind --flatten" } else { "bind" });
-    }
-    if bindings().next().is_none() && now.first.absent >= WORTH_LOOKUPS {
-        let message = format!(
-            "{} of {} lookups of a start find nothing: with its libraries bound the search is gone",
-            thousands(now.first.absent),
-            thousands(now.first.lookups),
-        );
-        return record(message, "bind --dry-run --flatten");
-    }
-    Vec::new()
 }

@@ -1,6 +1,6 @@
 //! A storm and what a binding leaves of it.
 
-use crate::document::storm::{BOUND, FLATTENED, FileSystemRecord};
+use crate::document::storm::{FileSystemRecord, StormBinding};
 use crate::{StormDocument, StormInput};
 use std::time::Duration;
 use underpin_resolve::storm::{Demand, FileSystemTable, Job, Operations, estimate};
@@ -10,7 +10,7 @@ pub(crate) fn sample_storm() -> StormDocument {
     let table = FileSystemTable::embedded();
     let fs = table.get("lustre").expect("a compiled-in file system");
     let job = Job { nodes: 64, per_node: 32, cores: 32, processor: Duration::from_millis(40), processor_known: false };
-    let case = |name: &str, lookups: u64, absent: u64| {
+    let case = |name: &str, binding: Option<StormBinding>, lookups: u64, absent: u64| {
         let first = Operations {
             lookups,
             absent,
@@ -24,6 +24,8 @@ pub(crate) fn sample_storm() -> StormDocument {
         let demand = Demand { first, next, directories: 210 };
         StormInput {
             name: name.to_owned(),
+            binding,
+            changes: binding.map(|_| "/opt/tree/emacs-28.2/bin/emacs".into()).into_iter().collect(),
             program: "/opt/tree/emacs-28.2/bin/emacs".into(),
             objects: 106,
             modelled: true,
@@ -31,8 +33,13 @@ pub(crate) fn sample_storm() -> StormDocument {
             estimate: estimate(&demand, &job, fs),
         }
     };
-    let cases =
-        vec![case("as it is", 6200, 5415), case(BOUND, 330, 2), case(FLATTENED, 331, 3), case("a\u{1b}[31mb", 331, 3)];
+    let bound = |binding: StormBinding, lookups, absent| case(binding.words(), Some(binding), lookups, absent);
+    let cases = vec![
+        case("as it is", None, 6200, 5415),
+        bound(StormBinding::Bind, 330, 2),
+        bound(StormBinding::Flatten, 331, 3),
+        case("a\u{1b}[31mb", None, 331, 3),
+    ];
     let record = FileSystemRecord::new(fs, table, vec!["/opt/tree".into()], &["--ppn".to_owned()]);
     let absent = vec!["not shown: farm of links, since it would change nothing".to_owned()];
     StormDocument::new("/opt/tree/emacs-28.2/bin/emacs".into(), &job, record, cases, absent)

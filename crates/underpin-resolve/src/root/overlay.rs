@@ -84,15 +84,25 @@ impl<'r> OverlayRoot<'r> {
         self.changed.get(&id)
     }
 
-    /// Adds a directory that exists only here; its parent must exist below.
+    /// Adds a directory that exists only here, and those above it that do not exist below.
     pub fn directory(&mut self, directory: &BStr) {
-        self.links.entry(self.place(directory)).or_default();
+        let place = self.place(directory);
+        self.add(place);
+    }
+
+    fn add(&mut self, place: BString) -> &mut BTreeMap<BString, BString> {
+        let mut above = split(place.as_ref()).0;
+        while !self.links.contains_key(above) && self.base.stat(above) == Err(Errno::NotFound) {
+            self.links.insert(above.into(), BTreeMap::new());
+            above = split(above).0;
+        }
+        self.links.entry(place).or_default()
     }
 
     /// Adds a symbolic link to such a directory; a relative target counts from the directory.
     pub fn link(&mut self, directory: &BStr, name: &BStr, target: &BStr) {
         let place = self.place(directory);
-        self.links.entry(place).or_default().insert(name.into(), target.into());
+        self.add(place).insert(name.into(), target.into());
     }
 
     /// The directory as it is known here: the real path of what stands above it, and its name.
@@ -174,10 +184,10 @@ impl Root for OverlayRoot<'_> {
 
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
         let place = self.place(directory);
-        if let Some(names) = self.links.get(&place) {
-            return Ok(names.keys().cloned().collect());
-        }
-        let mut names: BTreeSet<BString> = self.base.list(directory)?.into_iter().collect();
+        let mut names: BTreeSet<BString> = match self.links.get(&place) {
+            Some(names) => names.keys().cloned().collect(),
+            None => self.base.list(directory)?.into_iter().collect(),
+        };
         for added in self.links.keys() {
             let (above, name) = split(added.as_ref());
             if self.place(above) == place {
@@ -293,5 +303,20 @@ mod tests {
         assert_eq!(overlay.real_path("/a/farm/rel".into()).unwrap(), "/a/x");
         assert_eq!(overlay.read_link("/a/farm/rel".into()).unwrap(), "../x");
         assert!(base.stat("/a/farm".into()).is_err());
+    }
+
+    #[test]
+    fn the_directories_above_an_added_one_exist_too() {
+        let base = base();
+        let mut overlay = OverlayRoot::new(&base);
+        overlay.link("/a/.new/deep/farm".into(), "abs".into(), "/b/y".into());
+        for path in ["/a/.new", "/a/.new/deep", "/a/.new/deep/farm"] {
+            assert_eq!(overlay.stat(path.into()).unwrap().kind, FileKind::Directory, "{path}");
+            assert_eq!(overlay.read_link(path.into()), None, "{path}");
+        }
+        assert_eq!(overlay.read("/a/.new/deep/farm/abs".into(), 99).unwrap(), b"other");
+        assert_eq!(overlay.list("/a/.new".into()).unwrap(), ["deep"]);
+        assert_eq!(overlay.list("/a".into()).unwrap(), [".new", "x"]);
+        assert_eq!(overlay.stat("/a/.new/gone".into()).unwrap_err(), Errno::NotFound);
     }
 }

@@ -11,8 +11,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
-use underpin_report::document::{self, storm::FileSystemRecord};
-use underpin_report::{Raw, StormDocument, StormInput, markdown, text, to_json};
+use underpin_report::document::storm::FileSystemRecord;
+use underpin_report::{Raw, StormBinding, StormDocument, StormInput, markdown, text, to_json};
 use underpin_resolve::storm::{Demand, Job, Node, estimate};
 use underpin_resolve::{Closure, Depth, Resolver, Root, Severity};
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
@@ -101,7 +101,9 @@ fn case(plan: &StormPlan, root: &dyn Root, job: &Job, closure: &Closure, name: S
     let demand = Demand { first, next, directories: node.directories() };
     Ok(StormInput {
         name,
+        binding: None,
         program: (&closure.program).into(),
+        changes: Vec::new(),
         objects: closure.objects.len(),
         modelled: closure.calls.modelled,
         demand,
@@ -117,12 +119,13 @@ fn foreseen(
     binding: Binding,
     job: &Job,
 ) -> anyhow::Result<Result<StormInput, String>> {
-    let (shape, name) = match binding {
-        Binding::Bind => (Shape::PerObject, document::storm::BOUND),
-        Binding::Flatten => (Shape::Flatten, document::storm::FLATTENED),
-        Binding::Farm => (Shape::Farm, "farm of links"),
+    let (shape, kind) = match binding {
+        Binding::Bind => (Shape::PerObject, StormBinding::Bind),
+        Binding::Flatten => (Shape::Flatten, StormBinding::Flatten),
+        Binding::Farm => (Shape::Farm, StormBinding::Farm),
         Binding::None => return Ok(Err("no binding was asked for".to_owned())),
     };
+    let name = kind.words();
     let loader = now.loader.path.as_bstr();
     let libraries = now.objects[1..].iter().map(|object| &object.path).filter(|path| path.as_bstr() != loader);
     let mut named = vec![now.program.clone()];
@@ -138,7 +141,11 @@ fn foreseen(
     }
     let after = bindings.carried_out(root);
     Ok(match closure(plan, &after, Path::new(OsStr::from_bytes(&now.program))) {
-        Ok(closure) => Ok(case(plan, &after, job, &closure, name.to_owned())?),
+        Ok(closure) => {
+            let changes = bindings.changes().map(|object| Raw::from(&object.path)).collect();
+            let case = case(plan, &after, job, &closure, name.to_owned())?;
+            Ok(StormInput { binding: Some(kind), changes, ..case })
+        }
         Err(error) => Err(format!("not shown: {name}, since {error:#}")),
     })
 }
