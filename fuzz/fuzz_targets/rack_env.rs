@@ -3,10 +3,11 @@
 #![no_main]
 
 use bytes::Bytes;
-use foolsgold::metrics::Registry;
-use foolsgold::runtime::{App, Settings};
-use foolsgold::vfs::{BUILTIN, Builtin, Content, FileError, Files, Layers, VPath};
-use foolsgold::work::{Application, Job, Mode, Request, RequestBody, ResponseBody, Unwatched, Worker};
+use foolsgold_core::metrics::Registry;
+use foolsgold_ruby::{App, Settings};
+use foolsgold_core::files::{Content, FileError, Files, Layers, VPath};
+use foolsgold_ruby::library::{BUILTIN, Builtin};
+use foolsgold_core::work::{Application, Job, Mode, Request, RequestBody, ResponseBody, Unwatched, Worker};
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{Method, Uri, Version};
 use libfuzzer_sys::fuzz_target;
@@ -100,7 +101,7 @@ fuzz_target!(|bytes: &[u8]| {
     let RequestBody::Whole(body) = &request.body else { return };
     let query = request.uri.query().unwrap_or_default();
     let expected = [request.uri.path().as_bytes(), b"\n", query.as_bytes(), b"\n", body].concat();
-    let (reply, answer) = tokio::sync::oneshot::channel();
+    let (reply, answer) = foolsgold_core::work::oneshot::channel();
     WORKER.with_borrow_mut(|worker| worker.work(Job { request, reply, queued: Instant::now() }));
     let (response, effort) = answer.blocking_recv().expect("an answer");
     assert_eq!(response.status, 200, "{effort:?}");

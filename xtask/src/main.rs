@@ -6,6 +6,8 @@
 
 mod bench;
 mod docs;
+#[cfg(test)]
+mod layers;
 mod numbers;
 mod run;
 mod sanitize;

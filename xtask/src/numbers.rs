@@ -15,7 +15,7 @@ const ROW: &str = "numbers: ";
 pub fn run(values: usize, dry: bool) -> anyhow::Result<()> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
-    command.args(["test", "--package", "foolsgold", "--lib", "random_numbers_and_formats", "--", "--nocapture"]);
+    command.args(["test", "--package", "foolsgold-ruby", "--lib", "random_numbers_and_formats", "--", "--nocapture"]);
     command.env("FOOLSGOLD_NUMBERS", values.to_string()).env("UNDERPIN_REQUIRE_ALL", "1");
     let output = command.output().context("cannot start cargo")?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -5,10 +5,10 @@
 use bytes::Bytes;
 use clap::Parser;
 use foolsgold::cli::Cli;
-use foolsgold::log::say;
-use foolsgold::metrics::Registry;
-use foolsgold::server::{Facts, Parts, Server};
-use foolsgold::work::{Application, Effort, Job, Mode, Response, ResponseBody, Slot, Worker};
+use foolsgold_core::metrics::Registry;
+use foolsgold_core::work::{Application, Effort, Job, Mode, Response, ResponseBody, Slot, Worker};
+use foolsgold_server::log::say;
+use foolsgold_server::{Facts, Parts, Server};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,10 +4,11 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example talks to a person")]
 
 use bytes::Bytes;
-use foolsgold::metrics::Registry;
-use foolsgold::runtime::{App, Settings};
-use foolsgold::vfs::{BUILTIN, Builtin, DEMONSTRATION, VPath};
-use foolsgold::work::{Application, Job, Mode, Request, RequestBody, Unwatched};
+use foolsgold_core::files::VPath;
+use foolsgold_core::metrics::Registry;
+use foolsgold_core::work::{Application, Job, Mode, Request, RequestBody, Unwatched};
+use foolsgold_ruby::library::{BUILTIN, Builtin, DEMONSTRATION};
+use foolsgold_ruby::{App, Settings};
 use http::{HeaderMap, HeaderValue, Method, Version, header};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,7 +57,7 @@ fn main() {
         for _ in 0..5 {
             let began = Instant::now();
             for _ in 0..rounds {
-                let (reply, mut answer) = tokio::sync::oneshot::channel();
+                let (reply, mut answer) = foolsgold_core::work::oneshot::channel();
                 worker.work(Job { request: request(path), reply, queued: Instant::now() });
                 assert!(answer.try_recv().is_ok());
             }

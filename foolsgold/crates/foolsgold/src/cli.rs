@@ -1,11 +1,10 @@
 //! The command line. It becomes a [`Config`] or [`pack::Options`] and knows nothing of what is done with them.
 
-use crate::config::{
-    AccessFormat, Bind, CONFIG_FILE, Config, Environment, LogTarget, ServerConfig, Settings, Size, Span, TlsFiles,
-};
+use crate::config::{CONFIG_FILE, Config, Environment, Settings};
 use crate::pack;
-use crate::work::Mode;
 use clap::{Args, Parser, Subcommand};
+use foolsgold_core::work::Mode;
+use foolsgold_server::config::{AccessFormat, Bind, LogTarget, ServerConfig, Size, Span, TlsFiles};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -99,7 +98,7 @@ pub struct Serve {
 
     /// Form of the access log [default: none]
     #[arg(long, value_name = "FORM", help_heading = "What it tells")]
-    pub access_log: Option<AccessFormat>,
+    pub access_log: Option<AccessArg>,
     /// Where the access log goes: stdout, stderr or a file [default: stdout]
     #[arg(long, value_name = "FILE", help_heading = "What it tells")]
     pub log_file: Option<LogTarget>,
@@ -121,6 +120,30 @@ pub enum ModeArg {
     SharedNothing,
     /// One warm interpreter for each thread, which keeps what requests leave behind
     Prefork,
+}
+
+/// The forms of the access log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AccessArg {
+    /// No line at all
+    None,
+    /// The common log format of NCSA httpd
+    Common,
+    /// The same with referrer and user agent, as Apache and nginx have it
+    Combined,
+    /// One JSON object a line, with everything known of the request
+    Json,
+}
+
+impl From<AccessArg> for AccessFormat {
+    fn from(form: AccessArg) -> AccessFormat {
+        match form {
+            AccessArg::None => AccessFormat::None,
+            AccessArg::Common => AccessFormat::Common,
+            AccessArg::Combined => AccessFormat::Combined,
+            AccessArg::Json => AccessFormat::Json,
+        }
+    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -195,7 +218,7 @@ impl Serve {
             statics: std::mem::take(&mut config.server.statics),
             limits: crate::config::LimitSettings { body: self.max_body, ..Default::default() },
             tls: self.tls_cert.zip(self.tls_key).map(|(cert, key)| TlsFiles { cert, key }),
-            log: crate::config::LogSettings { access: self.access_log, target: self.log_file },
+            log: crate::config::LogSettings { access: self.access_log.map(AccessFormat::from), target: self.log_file },
             trusted: None,
         };
         settings.apply(config);

@@ -1,14 +1,15 @@
 //! The parts put together: where an application's files come from, and the server that serves them.
 
 use crate::config::Config;
-use crate::log::say;
-use crate::metrics::Registry;
 use crate::pack::{PACKED, Packed};
-use crate::runtime::{App, Settings, interpreter_version};
-use crate::server::{Archive, Facts, Parts, Server};
-use crate::vfs::{BUILTIN, Builtin, DEMONSTRATION, Disk, Files, Layers, VPath};
-use crate::work::Application;
 use anyhow::Context;
+use foolsgold_core::files::{Disk, Files, Layers, VPath};
+use foolsgold_core::metrics::Registry;
+use foolsgold_core::work::Application;
+use foolsgold_ruby::library::{BUILTIN, Builtin, DEMONSTRATION};
+use foolsgold_ruby::{App, Settings, interpreter_version};
+use foolsgold_server::log::say;
+use foolsgold_server::{Archive, Facts, Parts, Server};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

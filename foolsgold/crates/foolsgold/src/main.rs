@@ -2,9 +2,9 @@
 
 use clap::Parser;
 use foolsgold::cli::{Cli, Command, Serve};
-use foolsgold::log::say;
-use foolsgold::server::Ending;
 use foolsgold::{compose, pack};
+use foolsgold_server::Ending;
+use foolsgold_server::log::say;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
 use foolsgold::pack::{Options, PACKED, PackError, Packed, pack};
-use foolsgold::vfs::{Bytecode, Content, Files, VPath};
+use foolsgold_core::files::{Bytecode, Content, Files, VPath};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The Ruby of the demonstration, and how other servers run it.
-const RUBY: &str = "foolsgold/crates/foolsgold/ruby";
+const RUBY: &str = "foolsgold/crates/foolsgold-ruby/ruby";
 /// Answered without Ruby.
 const READY: &str = "/ready";
 

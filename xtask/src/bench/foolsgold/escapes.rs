@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The application.
-const RACKUP: &str = "foolsgold/crates/foolsgold/ruby/bench/table.ru";
+const RACKUP: &str = "foolsgold/crates/foolsgold-ruby/ruby/bench/table.ru";
 /// Requests of one run.
 const REQUESTS: u32 = 3000;
 const SERVERS: [Server; 3] = [GLIBC, Server::Thin, Server::Puma];

@@ -1,9 +1,10 @@
 //! `foolsgold.toml`: the same settings as the command line, and those that a command line is too narrow for.
 
-use super::{
-    AccessFormat, Bind, Config, Environment, LogTarget, Network, Route, ServerConfig, Size, Span, StaticMount, TlsFiles,
+use super::{Config, Environment, Route};
+use foolsgold_core::work::Mode;
+use foolsgold_server::config::{
+    AccessFormat, Bind, LogTarget, Network, ServerConfig, Size, Span, StaticMount, TlsFiles,
 };
-use crate::work::Mode;
 use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -248,12 +249,6 @@ impl Settings {
         set(&mut limits.whole, self.limits.whole);
         set(&mut limits.connections, self.limits.connections);
         limits.requests = self.limits.requests.or(limits.requests);
-    }
-}
-
-impl From<Span> for std::time::Duration {
-    fn from(span: Span) -> Self {
-        span.0
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ruby to bytecode, by the interpreter that will run it.
 
-use crate::vfs::VPath;
+use foolsgold_core::files::VPath;
 use mruby::{Error, Interpreter, Limits};
 
 /// Compiles a file; see [`super::Compile`].

@@ -17,7 +17,7 @@ pub use compile::compile;
 pub use read::{PACKED, Packed};
 pub use write::{Options, Report, pack};
 
-use crate::vfs::VPath;
+use foolsgold_core::files::VPath;
 use std::path::PathBuf;
 
 /// Compiles one file: its path as Ruby will see it, and its source. The error is Ruby's own, with the line.

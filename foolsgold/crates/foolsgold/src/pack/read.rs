@@ -6,8 +6,8 @@
 use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
 use super::{PackError, elf};
 use crate::config::{CONFIG_FILE, Settings};
-use crate::vfs::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;
+use foolsgold_core::files::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;

@@ -6,7 +6,7 @@ use super::format::{self, Data};
 use super::read::{self, PACKED};
 use super::{Compile, PackError, Packed};
 use crate::config::{CONFIG_FILE, Settings};
-use crate::vfs::VPath;
+use foolsgold_core::files::VPath;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};

@@ -5,8 +5,8 @@ use crate::server::files;
 use crate::spec::{Case, Request};
 use crate::support::{self, Stage};
 use bytes::Bytes;
-use foolsgold::work::{self, Mode, RequestBody};
-use tokio::sync::mpsc;
+use foolsgold_core::work::mpsc;
+use foolsgold_core::work::{self, Mode, RequestBody};
 
 /// The answers of one interpreter.
 pub fn answers(mode: Mode, cases: &[Case]) -> Vec<Vec<Option<Answer>>> {

@@ -8,11 +8,11 @@ mod client;
 mod inside;
 mod server;
 mod spec;
-#[path = "../support/mod.rs"]
+#[path = "../../../foolsgold-ruby/tests/support/mod.rs"]
 mod support;
 
 use client::{Answer, ask};
-use foolsgold::work::Mode;
+use foolsgold_core::work::Mode;
 use server::{Kind, Server};
 use spec::{Case, Loose};
 use std::path::PathBuf;

@@ -99,7 +99,7 @@ impl Drop for Server {
 
 fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
     let (host, port) = (address.ip().to_string(), address.port().to_string());
-    let ruby = concat!(env!("CARGO_MANIFEST_DIR"), "/ruby/cruby");
+    let ruby = concat!(env!("CARGO_MANIFEST_DIR"), "/../foolsgold-ruby/ruby/cruby");
     let rackup = rackup.to_str().expect("a path in UTF-8");
     let mut command;
     match kind {

@@ -1,0 +1,10 @@
+//! foolsgold's Ruby: what a worker thread does with one request (Rack's environment, the application, its answer), and what Ruby
+//! applications expect and mruby lacks. This crate has no dependency on sockets.
+#![forbid(unsafe_code)]
+
+pub mod library;
+pub mod require;
+mod runtime;
+pub mod stdlib;
+
+pub use runtime::{App, Journal, Settings, interpreter_version};

@@ -1,0 +1,460 @@
+//! Interpreter threads and the bounded queue before them.
+//!
+//! Each thread makes its own worker and keeps it. A worker that panics is replaced, and so is a thread that cannot be stopped
+//! ([`members`]); while threads wait for clients or sleep, others are made for what is queued. A reload is tried on a thread of its own
+//! first, so a broken application never takes the place of one that works; then the threads change over one after the
+//! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
+
+mod helm;
+mod members;
+mod queue;
+mod strain;
+mod watchdog;
+
+pub use helm::Reactor;
+
+use anyhow::Context;
+use foolsgold_core::work::{Application, Effort, End, Job, Response, Worker};
+use helm::Helm;
+use http::StatusCode;
+use members::{Kind, Member, Members};
+use queue::{Queue, Taken};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use watchdog::{Watchdog, WatchedSlot};
+
+/// Of an interpreter thread: mruby's parser and Ruby code that recurses need far more than Rust's 2 MiB.
+const STACK: usize = 16 << 20;
+
+/// How long a reload waits for threads to change over.
+const CHANGE_OVER: Duration = Duration::from_secs(2);
+
+/// What a pool is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Interpreter threads, at least one.
+    pub threads: usize,
+    /// The most of them while some wait for clients or sleep.
+    pub most: usize,
+    /// Requests that may wait.
+    pub queue: usize,
+    /// How long one may wait before it is refused with 503.
+    pub patience: Duration,
+}
+
+/// What the pool says of itself where nobody else can: a worker that died, a reload that failed.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The threads, as long as it lives.
+pub struct Pool {
+    shared: Arc<Shared>,
+    watchdog: Mutex<Option<JoinHandle<()>>>,
+    /// One reload at a time.
+    reloading: Mutex<()>,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("threads", &self.shared.options.threads).finish_non_exhaustive()
+    }
+}
+
+struct Shared {
+    options: Options,
+    queue: Queue,
+    watchdog: Arc<Watchdog>,
+    /// The application in force, and how many there were before it.
+    current: Mutex<Current>,
+    /// Told whenever a thread has a worker, or will never have one.
+    changed: Condvar,
+    generation: AtomicU64,
+    /// Held by the thread that makes its worker anew, so that the others serve meanwhile.
+    turn: Mutex<()>,
+    busy: AtomicUsize,
+    died: AtomicU64,
+    members: Members,
+    /// Told when nobody is left to work and nobody will be.
+    failed: Notify,
+    report: Report,
+}
+
+struct Current {
+    application: Arc<dyn Application>,
+    /// Threads that have a worker of the application in force.
+    ready: usize,
+    /// Why the first thread has none.
+    failure: Option<anyhow::Error>,
+}
+
+/// Figures for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Threads that have a worker of the application in force and can take work, now or after the present request.
+    pub ready: usize,
+    /// Threads that have a worker of any application and can take work.
+    pub able: usize,
+    /// Threads that were given up and have not come back.
+    pub lost: usize,
+    /// Threads at work now.
+    pub busy: usize,
+    /// Requests that wait.
+    pub queued: usize,
+    /// Workers that panicked or could not be stopped, and were replaced.
+    pub died: u64,
+    /// Requests that waited too long.
+    pub expired: u64,
+    /// How often the application was replaced.
+    pub reloads: u64,
+}
+
+impl Pool {
+    /// Starts the threads and waits until the first has its worker; the others make theirs one after the other meanwhile.
+    ///
+    /// # Errors
+    /// Where the application cannot be loaded, or the system gives no thread.
+    pub fn start(options: Options, application: Arc<dyn Application>, report: Report) -> anyhow::Result<Pool> {
+        let shared = Arc::new(Shared {
+            options,
+            queue: Queue::new(options.queue),
+            watchdog: Arc::default(),
+            current: Mutex::new(Current { application, ready: 0, failure: None }),
+            changed: Condvar::new(),
+            generation: AtomicU64::new(0),
+            turn: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            died: AtomicU64::new(0),
+            members: Members::new(&options),
+            failed: Notify::new(),
+            report,
+        });
+        let watched = Arc::clone(&shared);
+        let watchdog = spawn("watchdog", 256 << 10, move || {
+            watched.watchdog.run(&watched.queue, watched.options.patience, &watched);
+        })?;
+        let pool = Pool { shared, watchdog: Mutex::new(Some(watchdog)), reloading: Mutex::default() };
+        for _ in 0..options.threads.max(1) {
+            members::add(&pool.shared, Kind::First)?;
+        }
+        pool.await_first()?;
+        Ok(pool)
+    }
+
+    fn await_first(&self) -> anyhow::Result<()> {
+        let mut current = lock(&self.shared.current);
+        while current.ready == 0 {
+            if let Some(failure) = current.failure.take() {
+                return Err(failure);
+            }
+            current = self.shared.changed.wait(current).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    /// Queues a job. No thread is woken for it before [`Pool::rouse`]: whoever has several queues them all first.
+    ///
+    /// # Errors
+    /// The job itself where the queue is full or the pool is closed.
+    pub fn submit(&self, job: Box<Job>) -> Result<(), Box<Job>> {
+        self.shared.queue.push(job)
+    }
+
+    /// Sees to it that somebody works on what was queued.
+    pub fn rouse(&self) {
+        if let Some(at) = self.shared.queue.rouse(self.shared.options.patience) {
+            // While others wait, another thread is made for what is late.
+            let soon = self.shared.members.can_grow(&self.shared.watchdog).then(|| Instant::now() + queue::LATE);
+            self.shared.watchdog.nudge(soon.map_or(at, |soon| soon.min(at)));
+        }
+    }
+
+    /// Whether jobs are so short that whoever runs connections had best do them as well ([`Pool::lend`]).
+    pub fn is_fleeting(&self) -> bool {
+        self.shared.queue.is_fleeting()
+    }
+
+    /// Has an interpreter thread run connections from now on, until it gives them back. Nobody may drive them meanwhile.
+    /// Returns whether one does: there has to be one without work, and a job for it.
+    pub fn lend(&self, reactor: &Arc<dyn Reactor>) -> bool {
+        self.shared.queue.lend(reactor)
+    }
+
+    /// Waits until nobody is left to work and nobody will be: every thread was given up, and another one cannot be made.
+    pub async fn failed(&self) {
+        self.shared.failed.notified().await;
+    }
+
+    /// Whether jobs wait.
+    pub fn has_waiting(&self) -> bool {
+        self.shared.queue.len() > 0
+    }
+
+    /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then
+    /// each interpreter thread changes over. Returns when all have, or after a while: a thread that works on a long request
+    /// changes over when that is done.
+    ///
+    /// # Errors
+    /// Where the new application cannot be loaded: the old one goes on serving.
+    pub fn reload(&self, application: Arc<dyn Application>) -> anyhow::Result<()> {
+        let _one = lock(&self.reloading);
+        let trial = Arc::clone(&application);
+        let slot = self.shared.watchdog.slot();
+        let trial = spawn("reload", STACK, move || trial.worker(slot).map(drop))?;
+        trial.join().map_err(|_| anyhow::anyhow!("the new application panicked while it was loaded"))??;
+        let mut current = lock(&self.shared.current);
+        current.application = application;
+        current.ready = 0;
+        self.shared.generation.fetch_add(1, Ordering::Release);
+        drop(current);
+        self.shared.queue.wake_all();
+        let deadline = Instant::now() + CHANGE_OVER;
+        let mut current = lock(&self.shared.current);
+        while current.ready < self.shared.members.alive() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.changed.wait_timeout(current, left);
+            current = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+
+    /// The figures of now.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let overdue = self.shared.watchdog.overdue();
+        let able = self.shared.members.able().saturating_sub(overdue);
+        Stats {
+            ready: lock(&self.shared.current).ready.min(able),
+            able,
+            lost: self.shared.members.lost(),
+            busy: self.shared.busy.load(Ordering::Relaxed),
+            queued: self.shared.queue.len(),
+            died: self.shared.died.load(Ordering::Relaxed),
+            expired: self.shared.watchdog.expired(),
+            reloads: self.shared.generation.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Takes no more jobs; what is queued is still done. Waits for the threads until `deadline`, and returns whether all
+    /// of them ended.
+    pub fn close(&self, deadline: Instant) -> bool {
+        self.shared.queue.close();
+        while self.shared.members.still_running() > 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let all_ended = self.shared.members.still_running() == 0;
+        self.shared.watchdog.close();
+        if let Some(watchdog) = lock(&self.watchdog).take() {
+            let _ = watchdog.join();
+        }
+        all_ended
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        self.shared.watchdog.close();
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    name: &str,
+    stack: usize,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> anyhow::Result<JoinHandle<T>> {
+    let builder = thread::Builder::new().name(name.to_owned()).stack_size(stack);
+    builder.spawn(run).with_context(|| format!("the system gives no thread for `{name}`"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl watchdog::Keeper for Arc<Shared> {
+    fn refuse(&self, job: Job) {
+        let effort = Effort { queued: job.queued.elapsed(), ruby: Duration::ZERO, end: End::Expired, mode: None };
+        let _ = job.reply.send((busy(), effort));
+    }
+
+    fn lost(&self, thread: &Arc<AtomicBool>, request: Option<String>) {
+        members::lost(self, thread, request);
+    }
+
+    fn can_grow(&self) -> bool {
+        self.members.can_grow(&self.watchdog)
+    }
+
+    fn grow(&self) {
+        members::grow(self);
+    }
+}
+
+/// A worker and the generation of the application that it belongs to.
+struct Crew {
+    worker: Box<dyn Worker>,
+    generation: u64,
+}
+
+/// The life of one interpreter thread.
+fn serve(shared: &Arc<Shared>, member: &Member) {
+    let guard = shared.watchdog.slot();
+    let slot = shared.watchdog.slot_of_thread(&guard, &member.is_lost);
+    let Some(mut crew) = first_worker(shared, &slot, member) else { return };
+    member.is_able(crew.generation);
+    let seat = shared.queue.seat();
+    serve_with(shared, &guard, &slot, &mut crew, seat, member);
+    shared.queue.leave(seat);
+}
+
+/// Until the pool is closed, the thread is one too many or is lost.
+fn serve_with(
+    shared: &Arc<Shared>,
+    guard: &Arc<WatchedSlot>,
+    slot: &Arc<WatchedSlot>,
+    crew: &mut Crew,
+    seat: queue::Seat,
+    member: &Member,
+) {
+    let mut helm: Option<Helm> = None;
+    loop {
+        let is_outdated = || shared.generation.load(Ordering::Acquire) != crew.generation;
+        match shared.queue.take(seat, helm.as_ref(), is_outdated) {
+            Taken::Closed | Taken::Surplus => return,
+            Taken::Interrupted => {
+                helm = None;
+                change_over(shared, slot, crew);
+                member.is_able(crew.generation);
+            }
+            Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, guard)),
+            Taken::Nothing => {
+                helm = helm.and_then(Helm::drive);
+                if helm.as_mut().is_some_and(Helm::is_strained) {
+                    shared.queue.keep_apart();
+                    helm = None;
+                }
+            }
+            Taken::Job(job, attention) => {
+                if let Some(at) = attention {
+                    shared.watchdog.nudge(at);
+                }
+                let goes_on = work(shared, slot, crew, job, member);
+                // Only the watchdog sets it, under the lock of a run that has not ended: so not from here on.
+                if !goes_on || member.was_lost() {
+                    return;
+                }
+                if shared.queue.is_lasting() {
+                    helm = None;
+                }
+            }
+        }
+    }
+}
+
+/// The worker that a thread starts with. None where the application cannot be loaded or the pool is closed.
+fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<Crew> {
+    if member.kind == Kind::Replacement {
+        return make_until_closed(shared, slot);
+    }
+    let _turn = lock(&shared.turn);
+    if shared.queue.is_closed() || lock(&shared.current).failure.is_some() {
+        return None;
+    }
+    match make(shared, slot) {
+        Ok(crew) => Some(crew),
+        Err(failure) => {
+            let mut current = lock(&shared.current);
+            if current.ready > 0 || member.kind == Kind::Surplus {
+                (shared.report)(&format!("an interpreter thread could not load the application: {failure:#}"));
+                shared.members.grow_no_more();
+            } else {
+                current.failure = Some(failure);
+            }
+            drop(current);
+            shared.changed.notify_all();
+            None
+        }
+    }
+}
+
+fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<Crew> {
+    let (application, generation) = {
+        let current = lock(&shared.current);
+        (Arc::clone(&current.application), shared.generation.load(Ordering::Acquire))
+    };
+    let slot = Arc::clone(slot);
+    let worker = catch_unwind(AssertUnwindSafe(|| application.worker(slot)))
+        .unwrap_or_else(|_| Err(anyhow::anyhow!("the application panicked while it was loaded")))?;
+    let mut current = lock(&shared.current);
+    if shared.generation.load(Ordering::Acquire) == generation {
+        current.ready += 1;
+    }
+    drop(current);
+    shared.changed.notify_all();
+    Ok(Crew { worker, generation })
+}
+
+/// The new application in the place of the old one. It was tried before, so a failure here is a rare one (no memory): the
+/// old one goes on, and counts as changed over.
+fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
+    let _turn = lock(&shared.turn);
+    match make(shared, slot) {
+        Ok(new) => *crew = new,
+        Err(failure) => {
+            (shared.report)(&format!("an interpreter thread keeps the old application: {failure:#}"));
+            crew.generation = shared.generation.load(Ordering::Acquire);
+            lock(&shared.current).ready += 1;
+            shared.changed.notify_all();
+        }
+    }
+}
+
+/// One job. Returns whether the thread can go on.
+fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Box<Job>, member: &Member) -> bool {
+    if job.reply.is_closed() {
+        return true;
+    }
+    shared.busy.fetch_add(1, Ordering::Relaxed);
+    let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(*job)));
+    shared.busy.fetch_sub(1, Ordering::Relaxed);
+    done.is_ok() || (!member.was_lost() && replace(shared, slot, crew, member))
+}
+
+/// A new worker for one that panicked, however often it takes.
+fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, member: &Member) -> bool {
+    shared.died.fetch_add(1, Ordering::Relaxed);
+    (shared.report)("a worker panicked and is replaced");
+    slot.clear();
+    member.is_unable();
+    let Some(new) = make_until_closed(shared, slot) else { return false };
+    let old = std::mem::replace(crew, new);
+    // What is left of it may be broken enough to panic again.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+    member.is_able(crew.generation);
+    true
+}
+
+/// A worker, however often it takes; none once the pool is closed.
+fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
+    let mut pause = Duration::from_millis(10);
+    while !shared.queue.is_closed() {
+        match make(shared, slot) {
+            Ok(new) => return Some(new),
+            Err(failure) => (shared.report)(&format!("no new worker, trying again: {failure:#}")),
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+    None
+}
+
+/// The answer to a request that cannot be served now.
+#[must_use]
+pub fn busy() -> Response {
+    Response::words(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again in a moment.\n")
+}

@@ -1,0 +1,334 @@
+//! One thread that stops what runs too long, gives up what cannot be stopped, and refuses what waits too long.
+//!
+//! It sleeps until the next deadline that it knows of. A worker that begins wakes it only where its own deadline is nearer,
+//! so a busy server pays one comparison for each request, and an idle one has no thread that wakes up.
+
+use super::queue::{LATE, Queue};
+use foolsgold_core::work::{Job, Loss, Slot};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How long it stays on guard after the last worker ended: then busy moments far apart wake it rarely.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A run that was stopped has as much time again as it had to come back, and at least this: a machine with much else to do
+/// may not let its thread run for a while.
+const LEAST_GRACE: Duration = Duration::from_secs(1);
+
+/// After so long, a run that was stopped and has not come back keeps its thread from work.
+const OVERDUE: Duration = Duration::from_millis(100);
+
+/// What the watchdog has the pool do.
+pub(super) trait Keeper {
+    /// A job waited too long.
+    fn refuse(&self, job: Job);
+    /// A thread cannot be stopped and takes no more jobs: the one that has this flag. `request` is what it works on, if that is
+    /// known.
+    fn lost(&self, thread: &Arc<AtomicBool>, request: Option<String>);
+    /// Whether another thread may be made because others wait for something outside.
+    fn can_grow(&self) -> bool;
+    /// Makes it.
+    fn grow(&self);
+}
+
+pub(super) struct Watchdog {
+    slots: Mutex<Vec<Weak<WatchedSlot>>>,
+    /// Interpreter threads that wait for a client or sleep.
+    waiting: AtomicUsize,
+    base: Instant,
+    /// Microseconds after `base` at which it looks again; `u64::MAX`: when it is woken.
+    next: AtomicU64,
+    thread: OnceLock<Thread>,
+    closed: AtomicBool,
+    expired: AtomicU64,
+}
+
+impl Default for Watchdog {
+    fn default() -> Watchdog {
+        Watchdog {
+            slots: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            base: Instant::now(),
+            next: AtomicU64::new(0),
+            thread: OnceLock::new(),
+            closed: AtomicBool::new(false),
+            expired: AtomicU64::new(0),
+        }
+    }
+}
+
+/// One worker's place on the watch.
+pub(super) struct WatchedSlot {
+    watchdog: Arc<Watchdog>,
+    run: Mutex<Option<Run>>,
+    /// Of an interpreter thread's worker: what else it has.
+    thread: Option<OfThread>,
+}
+
+struct OfThread {
+    /// Stopped as soon as the worker waits for something outside.
+    guard: Arc<WatchedSlot>,
+    /// Set once the thread cannot be stopped.
+    is_lost: Arc<AtomicBool>,
+    /// Counted among [`Watchdog::waiting`].
+    waits: AtomicBool,
+}
+
+struct Run {
+    deadline: Instant,
+    budget: Duration,
+    on_loss: Option<Loss>,
+    /// Nobody waits for it any more.
+    is_lost: bool,
+    stop: Arc<dyn Fn() + Send + Sync>,
+    paused: Option<Instant>,
+    stopped: bool,
+}
+
+impl Watchdog {
+    /// A new place on the watch.
+    pub(super) fn slot(self: &Arc<Self>) -> Arc<WatchedSlot> {
+        self.add(None)
+    }
+
+    /// The same, for the worker of an interpreter thread. `guard` gives connections back that the thread runs, and is stopped
+    /// when Ruby waits for something outside; `is_lost` is set when the worker cannot be stopped.
+    pub(super) fn slot_of_thread(
+        self: &Arc<Self>,
+        guard: &Arc<WatchedSlot>,
+        is_lost: &Arc<AtomicBool>,
+    ) -> Arc<WatchedSlot> {
+        let (guard, is_lost) = (Arc::clone(guard), Arc::clone(is_lost));
+        self.add(Some(OfThread { guard, is_lost, waits: AtomicBool::new(false) }))
+    }
+
+    fn add(self: &Arc<Self>, thread: Option<OfThread>) -> Arc<WatchedSlot> {
+        let slot = Arc::new(WatchedSlot { watchdog: Arc::clone(self), run: Mutex::default(), thread });
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|slot| slot.strong_count() > 0);
+        slots.push(Arc::downgrade(&slot));
+        slot
+    }
+
+    fn micros(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.base).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// There is something to do at `deadline`.
+    pub(super) fn nudge(&self, deadline: Instant) {
+        if self.micros(deadline) < self.next.load(Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    /// Has it look at once.
+    pub(super) fn look(&self) {
+        self.nudge(self.base);
+    }
+
+    /// Interpreter threads that wait for a client or sleep.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Interpreter threads that were stopped a while ago and have not come back, but are not given up yet.
+    pub(super) fn overdue(&self) -> usize {
+        let now = Instant::now();
+        self.all_slots().iter().filter(|slot| slot.is_overdue(now)).count()
+    }
+
+    /// Requests that waited too long.
+    pub(super) fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// The life of the thread.
+    pub(super) fn run(&self, queue: &Queue, patience: Duration, keeper: &impl Keeper) {
+        let _ = self.thread.set(thread::current());
+        let mut last_seen = self.base;
+        while !self.closed.load(Ordering::SeqCst) {
+            // Whoever begins from here on finds this and wakes the thread; whoever began earlier is seen below.
+            self.next.store(u64::MAX, Ordering::SeqCst);
+            let now = Instant::now();
+            let nearest = self.stop_late(now, keeper);
+            let late = now.checked_sub(patience).map(|limit| queue.take_older(limit)).unwrap_or_default();
+            self.expired.fetch_add(late.len() as u64, Ordering::Relaxed);
+            late.into_iter().for_each(|job| keeper.refuse(job));
+            queue.rouse_late(now);
+            if keeper.can_grow() && queue.needs_thread(now) {
+                keeper.grow();
+            }
+            // Not before what was just woken or made has had time to take it.
+            let look_again = if keeper.can_grow() { LATE } else { patience };
+            let waiting = queue.attention(look_again).map(|at| at.max(now + LATE));
+            let next = nearest.into_iter().chain(waiting).min();
+            if next.is_some() {
+                last_seen = now;
+            }
+            let linger = (now < last_seen + LINGER).then(|| now + LINGER);
+            match next.into_iter().chain(linger).min() {
+                Some(at) => {
+                    self.next.store(self.micros(at), Ordering::SeqCst);
+                    thread::park_timeout(at.saturating_duration_since(now));
+                }
+                None => thread::park(),
+            }
+        }
+    }
+
+    fn all_slots(&self) -> Vec<Arc<WatchedSlot>> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Stops every run that is over its time, gives up those that were stopped and did not come back, and returns the nearest
+    /// deadline of the others.
+    fn stop_late(&self, now: Instant, keeper: &impl Keeper) -> Option<Instant> {
+        let mut nearest = None;
+        for slot in self.all_slots() {
+            match slot.check(now) {
+                Look::Done => {}
+                Look::Again(at) => nearest = Some(nearest.map_or(at, |nearest: Instant| nearest.min(at))),
+                // The slot's lock is free: what is called may take its time.
+                Look::Lost(thread, answer) => keeper.lost(&thread, answer.map(|answer| answer())),
+            }
+        }
+        nearest
+    }
+}
+
+/// What is to be done about a run.
+enum Look {
+    Done,
+    Again(Instant),
+    Lost(Arc<AtomicBool>, Option<Loss>),
+}
+
+impl WatchedSlot {
+    fn lock(&self) -> MutexGuard<'_, Option<Run>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a run whose worker is gone.
+    pub(super) fn clear(&self) {
+        *self.lock() = None;
+    }
+
+    /// Stops the run where it is over its time. The lock is held meanwhile, so that [`Slot::end`] never returns before a
+    /// stop that still belongs to this run, and so that a run either ends or is lost, never both.
+    fn check(&self, now: Instant) -> Look {
+        let mut run = self.lock();
+        let Some(run) = run.as_mut().filter(|run| run.paused.is_none() && !run.is_lost) else { return Look::Done };
+        if run.deadline > now {
+            return Look::Again(run.deadline);
+        }
+        if !run.stopped {
+            run.stop();
+        }
+        let Some(thread) = &self.thread else { return Look::Done };
+        let limit = run.limit();
+        if limit > now {
+            return Look::Again(limit);
+        }
+        run.is_lost = true;
+        thread.is_lost.store(true, Ordering::SeqCst);
+        let answer = run.on_loss.take();
+        // It is not among the threads any more, so not among those that wait.
+        self.waits(false);
+        Look::Lost(Arc::clone(&thread.is_lost), answer)
+    }
+
+    fn is_overdue(&self, now: Instant) -> bool {
+        let run = self.lock();
+        let stopped = run.as_ref().filter(|run| run.stopped && !run.is_lost && run.paused.is_none());
+        self.thread.is_some() && stopped.is_some_and(|run| now > run.deadline + OVERDUE)
+    }
+
+    /// Whether its thread waits for something outside.
+    fn waits(&self, waits: bool) {
+        let Some(thread) = &self.thread else { return };
+        if thread.waits.swap(waits, Ordering::SeqCst) == waits {
+            return;
+        }
+        if waits {
+            thread.guard.stop();
+            self.watchdog.waiting.fetch_add(1, Ordering::SeqCst);
+            // Jobs that wait may have a thread of their own now.
+            self.watchdog.look();
+        } else {
+            self.watchdog.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Stops the run whatever its time.
+    fn stop(&self) {
+        if let Some(run) = self.lock().as_mut().filter(|run| !run.stopped) {
+            run.stop();
+        }
+    }
+}
+
+impl Run {
+    /// When it is given up.
+    fn limit(&self) -> Instant {
+        self.deadline + self.budget.max(LEAST_GRACE)
+    }
+
+    fn stop(&mut self) {
+        self.stopped = true;
+        (self.stop)();
+    }
+}
+
+impl Slot for WatchedSlot {
+    fn begin(&self, budget: Duration, stop: Arc<dyn Fn() + Send + Sync>) {
+        let deadline = Instant::now() + budget;
+        let run = Run { deadline, budget, on_loss: None, is_lost: false, stop, paused: None, stopped: false };
+        *self.lock() = Some(run);
+        self.watchdog.nudge(deadline);
+    }
+
+    fn pause(&self) {
+        self.waits(true);
+        if let Some(run) = self.lock().as_mut() {
+            run.paused.get_or_insert_with(Instant::now);
+        }
+    }
+
+    fn resume(&self) {
+        self.waits(false);
+        let mut run = self.lock();
+        let Some(run) = run.as_mut() else { return };
+        if let Some(since) = run.paused.take() {
+            run.deadline += since.elapsed();
+            // Also where it was stopped before: then it is the time to give it up that has moved.
+            self.watchdog.nudge(run.deadline);
+        }
+    }
+
+    fn sleeps(&self, sleeps: bool) {
+        self.waits(sleeps);
+    }
+
+    fn on_loss(&self, answer: Loss) {
+        if let Some(run) = self.lock().as_mut() {
+            run.on_loss = Some(answer);
+        }
+    }
+
+    fn end(&self) -> bool {
+        self.waits(false);
+        self.lock().take().is_some_and(|run| run.stopped)
+    }
+}

@@ -1,0 +1,198 @@
+//! Answers: what HTTP asks of them whatever the application said, and their bodies.
+
+use super::exchange::Exchange;
+use super::files::FileBody;
+use bytes::Bytes;
+use foolsgold_core::work::{Aborted, Response, ResponseBody};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use hyper::body::{Body, Frame, SizeHint};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// Where the bytes of an answer come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// There are none, or none left.
+    Empty,
+    /// All of them.
+    Whole(Bytes),
+    /// From the application, as it makes them.
+    Coming(mpsc::Receiver<Result<Bytes, Aborted>>),
+    /// From a file.
+    File(Box<FileBody>),
+}
+
+/// The body of an answer and the exchange that it ends.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    source: Source,
+    exchange: Exchange,
+    /// The connection's clock counts this one, and whether it waits for the application.
+    counted: Option<bool>,
+}
+
+/// An answer before it is known what the request allows.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) source: Source,
+}
+
+impl Answer {
+    /// A sentence for people.
+    pub(super) fn text(status: StatusCode, sentence: &'static str) -> Answer {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        Answer { status, headers, source: Source::Whole(Bytes::from_static(sentence.as_bytes())) }
+    }
+
+    /// The same, and the connection closes.
+    pub(super) fn last(status: StatusCode, sentence: &'static str) -> Answer {
+        Answer::text(status, sentence).and_close()
+    }
+
+    /// The connection closes after it; in HTTP/2 no answer can say so.
+    pub(super) fn and_close(mut self) -> Answer {
+        self.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        self
+    }
+
+    /// What an application said, and the file that it named instead of a body.
+    pub(super) fn from_response(response: Response) -> (Answer, Option<PathBuf>) {
+        let (source, file) = match response.body {
+            ResponseBody::Whole(bytes) => (Source::Whole(bytes), None),
+            ResponseBody::Coming(receiver) => (Source::Coming(receiver), None),
+            ResponseBody::File(path) => (Source::Empty, Some(path)),
+        };
+        (Answer { status: response.status, headers: response.headers, source }, file)
+    }
+
+    /// Makes it an answer to this request: fields that belong to the connection go, lengths are right, and what has no body
+    /// gets none.
+    pub(super) fn finish(mut self, mut exchange: Exchange) -> hyper::Response<Outgoing> {
+        // The connection is the server's business; `close` is the one wish that an application may have.
+        for name in [header::TRANSFER_ENCODING, header::UPGRADE, header::TE, header::TRAILER] {
+            self.headers.remove(name);
+        }
+        self.headers.remove("keep-alive");
+        self.headers.remove("proxy-connection");
+        if exchange.is_http2() {
+            self.headers.remove(header::CONNECTION);
+        }
+        let has_no_body =
+            matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) || self.status.is_informational();
+        if has_no_body {
+            self.headers.remove(header::CONTENT_LENGTH);
+            self.headers.remove(header::CONTENT_TYPE);
+            self.source = Source::Empty;
+        } else if let Some(length) = self.source.length() {
+            if *exchange.method() == Method::HEAD {
+                if length > 0 {
+                    self.headers.insert(header::CONTENT_LENGTH, length.into());
+                }
+            } else {
+                self.headers.insert(header::CONTENT_LENGTH, length.into());
+            }
+        }
+        if *exchange.method() == Method::HEAD {
+            self.source = Source::Empty;
+        }
+        exchange.answered(self.status, &self.headers);
+        exchange.clock().answers();
+        let counted = match &self.source {
+            Source::Empty | Source::Whole(_) => None,
+            Source::Coming(_) | Source::File(_) => Some(false),
+        };
+        if counted.is_some() {
+            exchange.clock().body_begins();
+        }
+        let mut response = hyper::Response::new(Outgoing { source: self.source, exchange, counted });
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+impl Source {
+    /// Its length where it is known.
+    fn length(&self) -> Option<u64> {
+        match self {
+            Source::Empty => Some(0),
+            Source::Whole(bytes) => Some(bytes.len() as u64),
+            Source::Coming(_) => None,
+            Source::File(file) => Some(file.left()),
+        }
+    }
+}
+
+impl Outgoing {
+    /// Tells the clock whether the application keeps the client waiting.
+    fn waits(&mut self, waits: bool) {
+        if self.counted.is_some_and(|before| before != waits) {
+            self.counted = Some(waits);
+            self.exchange.clock().body_waits(waits);
+        }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Aborted;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Aborted>>> {
+        let this = &mut *self;
+        let next = match &mut this.source {
+            Source::Empty => return Poll::Ready(None),
+            Source::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                this.source = Source::Empty;
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Source::Coming(receiver) => receiver.poll_recv(cx),
+            Source::File(file) => file.poll_next(cx),
+        };
+        this.waits(next.is_pending());
+        next.map(|next| match next {
+            Some(Ok(bytes)) => {
+                this.exchange.sent(bytes.len());
+                Some(Ok(Frame::data(bytes)))
+            }
+            Some(Err(error)) => {
+                this.exchange.broke();
+                Some(Err(error))
+            }
+            None => {
+                this.source = Source::Empty;
+                None
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Empty => true,
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::File(file) => file.left() == 0,
+            Source::Coming(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.source.length().map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        if let Some(waits) = self.counted {
+            self.exchange.clock().body_ends(waits);
+        }
+        if matches!(self.source, Source::Coming(_) | Source::File(_)) {
+            // Not sent to its end: the client went away, or was cut off.
+            self.exchange.broke();
+        }
+    }
+}
