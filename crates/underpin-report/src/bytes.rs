@@ -1,7 +1,6 @@
 //! Text of the outside world: file names and sonames are bytes, and may hold anything.
 //!
-//! [`Raw`] keeps the bytes, writes them to JSON with U+FFFD where they are not UTF-8, and shows them to people through
-//! [`visible`], which lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
+//! [`Raw`] keeps the bytes, hands them to the JSON of documents, and shows them to people through [`visible`], which lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
 
 use bstr::{BStr, BString, ByteSlice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,7 +8,8 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A name or path as bytes. In JSON a string in which bytes that are not UTF-8 are U+FFFD.
+/// A name or path as bytes. In the JSON of a document a string in which bytes that are not UTF-8 are U+FFFD, and then a
+/// second field with the bytes in hexadecimal; serialised as a string, or as bytes if they are not UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Raw(pub BString);
 
@@ -71,7 +71,10 @@ impl fmt::Display for Raw {
 
 impl Serialize for Raw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.to_str_lossy())
+        match self.0.to_str() {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => serializer.serialize_bytes(&self.0),
+        }
     }
 }
 
@@ -85,7 +88,9 @@ impl JsonSchema for Raw {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
+        let mut schema = String::json_schema(generator);
+        schema.insert("format".to_owned(), crate::document::json::NAME_FORMAT.into());
+        schema
     }
 }
 
@@ -150,9 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn json_is_lossy_and_display_is_not() {
+    fn display_loses_no_byte() {
         let raw = Raw(BString::from(&b"lib\xff.so"[..]));
-        assert_eq!(serde_json::to_string(&raw).unwrap(), "\"lib\u{fffd}.so\"");
         assert_eq!(raw.to_string(), "lib\\xff.so");
     }
 

@@ -1,7 +1,8 @@
 //! The versioned documents: one per verb, the same whether written as JSON or rendered for people.
 //!
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
-//! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD.
+//! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD; the field of such
+//! a name has a second one beside it, `…_bytes`, with the bytes in hexadecimal.
 
 pub mod bench;
 mod bench_from;
@@ -13,6 +14,7 @@ mod check_file;
 mod check_from;
 pub mod doctor;
 pub mod gain;
+pub(crate) mod json;
 pub mod run;
 pub mod storm;
 mod storm_advice;
@@ -144,7 +146,7 @@ pub struct JsonError {
 /// # Errors
 /// Where a value has no JSON form.
 pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
-    serde_json::to_string_pretty(document).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
+    json::write(document, true).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }
 
 /// The document on one line, for JSON Lines, without a line feed at its end.
@@ -152,7 +154,7 @@ pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
 /// # Errors
 /// Where a value has no JSON form.
 pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
-    serde_json::to_string(document).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
+    json::write(document, false).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }
 
 /// The same JSON, with characters that act on a terminal or hide text written as `\u` escapes. JSON itself only wants
@@ -178,7 +180,7 @@ fn inert(json: String) -> String {
 pub fn schema_of<D: Document>() -> serde_json::Value {
     let mut schema = schemars::schema_for!(D);
     schema.insert("title".to_owned(), D::VERB.schema().into());
-    schema.to_value()
+    json::with_bytes(schema.to_value())
 }
 
 /// The JSON Schema of a verb's document, see [`schema_of`].

@@ -35,7 +35,7 @@ pub struct VerifyFile {
     pub not_undoable: Option<String>,
     /// Libraries that it names by absolute path without a record of a binding: whether they are those that were bound
     /// cannot be told.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<Raw>,
     /// Objects that it loads, itself left out.
     pub objects: usize,

@@ -43,7 +43,9 @@ use clap::{Parser, Subcommand, ValueEnum};
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of underpin.\n\
                   `underpin trace` and `underpin run` hand on the code of the command (126 and 127 where it could not\n\
-                  be started).",
+                  be started).\n\n\
+                  JSON: a name that is not UTF-8 is text with U+FFFD, and its bytes stand in hexadecimal in a field\n\
+                  beside it (`path` and `path_bytes`; of a list a list, with null for names that are text).",
     arg_required_else_help = true
 )]
 pub struct Cli {
