@@ -151,7 +151,7 @@ pub struct StormCase {
     pub renewed: u64,
     /// Bytes that the server hands out, the whole job together.
     pub bytes: u64,
-    /// Until the last process has started.
+    /// Until the last process has started, the nodes knowing nothing of the file system before.
     pub seconds: f64,
     /// The same with every uncertain parameter at its better end.
     pub low_seconds: f64,
@@ -159,6 +159,32 @@ pub struct StormCase {
     pub high_seconds: f64,
     /// What most of the time is spent on.
     pub limit: StormLimit,
+    /// The same job started once more, while the nodes remember what they learned.
+    pub following: FollowingRecord,
+}
+
+/// A start of the whole job after another one of the same nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FollowingRecord {
+    /// Operations at the server, the whole job together.
+    pub operations: u64,
+    /// Until the last process has started.
+    pub seconds: f64,
+    /// The same with every uncertain parameter at its better end.
+    pub low_seconds: f64,
+    /// And at its worse end.
+    pub high_seconds: f64,
+}
+
+impl From<&Estimate> for FollowingRecord {
+    fn from(estimate: &Estimate) -> FollowingRecord {
+        FollowingRecord {
+            operations: estimate.operations,
+            seconds: estimate.seconds,
+            low_seconds: estimate.low,
+            high_seconds: estimate.high,
+        }
+    }
 }
 
 /// Operations of one start.
@@ -231,10 +257,10 @@ impl StormLimit {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            StormLimit::Latency => "the way to the server and back",
-            StormLimit::Rate => "operations per second of the server",
-            StormLimit::Bandwidth => "bytes per second of the server",
-            StormLimit::Processor => "processors of the nodes",
+            StormLimit::Latency => "latency",
+            StormLimit::Rate => "operations per second",
+            StormLimit::Bandwidth => "bytes per second",
+            StormLimit::Processor => "processors",
         }
     }
 }
@@ -287,11 +313,13 @@ pub struct StormInput {
     pub demand: Demand,
     /// When the job has started.
     pub estimate: Estimate,
+    /// When it has started once more.
+    pub following: Estimate,
 }
 
 impl From<StormInput> for StormCase {
     fn from(input: StormInput) -> StormCase {
-        let StormInput { name, binding, program, changes, objects, modelled, demand, estimate } = input;
+        let StormInput { name, binding, program, changes, objects, modelled, demand, estimate, following } = input;
         StormCase {
             name,
             binding,
@@ -308,6 +336,7 @@ impl From<StormInput> for StormCase {
             low_seconds: estimate.low,
             high_seconds: estimate.high,
             limit: estimate.limit.into(),
+            following: (&following).into(),
         }
     }
 }

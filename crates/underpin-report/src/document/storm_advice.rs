@@ -56,12 +56,15 @@ fn is_close(one: &StormCase, two: &StormCase) -> bool {
 
 fn words(now: &StormCase, best: &StormCase, others: &[StormCase]) -> String {
     let mut words = format!(
-        "{}, all processes would have started after {} instead of {}, with {} operations at the server instead of {}",
+        "{}, all processes would have started after {} instead of {}, with {} operations at the server instead of {} \
+         (following starts {} instead of {})",
         best.name,
         time(best.seconds),
         time(now.seconds),
         thousands(best.operations),
         thousands(now.operations),
+        time(best.following.seconds),
+        time(now.following.seconds),
     );
     let named = |cases: Vec<&StormCase>| {
         let each: Vec<String> = cases.iter().map(|case| format!("{} ({})", case.name, time(case.seconds))).collect();

@@ -34,14 +34,24 @@ pub(crate) fn storm_page(document: &StormDocument) -> Page {
 }
 
 fn tile(case: &StormCase) -> Tile {
-    let note = format!("{}, {} to {}", case.name, time(case.low_seconds), time(case.high_seconds));
+    let (low, high) = (time(case.low_seconds), time(case.high_seconds));
+    let note = format!("{}, {low} to {high}; following starts {}", case.name, time(case.following.seconds));
     Tile::new("started after", Span::new(Role::Number, time(case.seconds)), vec![Span::new(Role::Dim, note)])
 }
 
 fn times(document: &StormDocument) -> Section {
-    let mut table =
-        Table::new(&["case", "program", "started after#", "from#", "to#", "operations#", "bytes#", "limited by"])
-            .ordered();
+    let mut table = Table::new(&[
+        "case",
+        "program",
+        "first start#",
+        "from#",
+        "to#",
+        "following#",
+        "operations#",
+        "bytes#",
+        "limited by",
+    ])
+    .ordered();
     for case in &document.cases {
         table.row(vec![
             Cell::new(Role::Plain, &case.name),
@@ -49,6 +59,7 @@ fn times(document: &StormDocument) -> Section {
             Cell::seconds(case.seconds),
             Cell::seconds(case.low_seconds),
             Cell::seconds(case.high_seconds),
+            Cell::seconds(case.following.seconds),
             Cell::count(case.operations),
             Cell::number(case.bytes as f64, size(case.bytes)),
             Cell::new(Role::Plain, case.limit.words()),

@@ -31,6 +31,7 @@ pub(crate) fn sample_storm() -> StormDocument {
             modelled: true,
             demand,
             estimate: estimate(&demand, &job, fs),
+            following: estimate(&demand.following(), &job, fs),
         }
     };
     let bound = |binding: StormBinding, lookups, absent| case(binding.words(), Some(binding), lookups, absent);

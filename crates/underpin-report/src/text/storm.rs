@@ -50,8 +50,14 @@ fn job(text: &mut Text, document: &StormDocument, view: &View) {
 
 fn times(text: &mut Text, document: &StormDocument, view: &View) {
     text.heading("Until the last process has started");
-    let columns = [("", Align::Left), ("", Align::Right), ("", Align::Right), ("limited by", Align::Left)];
-    let mut table = Table::new(&columns).flexible(3);
+    let columns = [
+        ("", Align::Left),
+        ("first start", Align::Right),
+        ("", Align::Left),
+        ("following", Align::Right),
+        ("limited by", Align::Left),
+    ];
+    let mut table = Table::new(&columns).flexible(4);
     let first = document.cases.first().map_or(0.0, |case| case.seconds);
     for case in &document.cases {
         let better = case.seconds < 0.95 * first;
@@ -59,6 +65,7 @@ fn times(text: &mut Text, document: &StormDocument, view: &View) {
             Span::new(Role::Name, &case.name),
             Span::new(if better { Role::Good } else { Role::Number }, time(case.seconds)),
             Span::new(Role::Dim, format!("({} to {})", time(case.low_seconds), time(case.high_seconds))),
+            Span::new(Role::Number, time(case.following.seconds)),
             Span::new(Role::Plain, case.limit.words()),
         ]);
     }

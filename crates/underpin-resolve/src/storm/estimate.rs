@@ -39,6 +39,14 @@ pub struct Demand {
     pub directories: u64,
 }
 
+impl Demand {
+    /// The same job started once more, while the nodes remember what the first start taught them.
+    #[must_use]
+    pub fn following(&self) -> Demand {
+        Demand { first: self.next, ..*self }
+    }
+}
+
 /// What the time is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -108,6 +108,7 @@ fn case(plan: &StormPlan, root: &dyn Root, job: &Job, closure: &Closure, name: S
         modelled: closure.calls.modelled,
         demand,
         estimate: estimate(&demand, job, fs),
+        following: estimate(&demand.following(), job, fs),
     })
 }
 

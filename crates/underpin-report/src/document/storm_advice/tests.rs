@@ -24,6 +24,7 @@ fn input(name: &str, binding: Option<StormBinding>, start: Start, job: &Job, fs:
         modelled: true,
         demand,
         estimate: estimate(&demand, job, fs),
+        following: estimate(&demand.following(), job, fs),
     }
 }
 
@@ -75,7 +76,7 @@ fn surroundings() -> impl Strategy<Value = (Job, FileSystem)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_advised_ends_first_and_before_the_program_as_it_is(
