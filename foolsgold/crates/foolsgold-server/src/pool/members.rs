@@ -111,7 +111,7 @@ impl Members {
 
 impl Member {
     /// It has a worker of this application. It is counted as ready where that was made.
-    pub(super) fn is_able(&self, generation: u64) {
+    pub(super) fn mark_able(&self, generation: u64) {
         self.generation.store(generation, Ordering::SeqCst);
         if !self.able.swap(true, Ordering::SeqCst) {
             self.shared.members.able.fetch_add(1, Ordering::SeqCst);
@@ -119,7 +119,7 @@ impl Member {
     }
 
     /// It has none any more, or cannot be used. Whoever comes first takes it out, the thread itself or the watchdog.
-    pub(super) fn is_unable(&self) {
+    pub(super) fn mark_unable(&self) {
         if !self.able.swap(false, Ordering::SeqCst) {
             return;
         }
@@ -136,8 +136,9 @@ impl Member {
 
     /// The thread ends, however it came to that.
     fn ends(&self) {
-        self.is_unable();
+        self.mark_unable();
         let members = &self.shared.members;
+        // Under the lock of the list, as in `give_up`: the thread is subtracted once, from the count that it is in.
         let mut list = lock(&members.list);
         list.members.retain(|other| !std::ptr::eq(&raw const **other, self));
         let counted = if self.is_given_up.load(Ordering::SeqCst) { &members.lost } else { &members.alive };
@@ -148,7 +149,7 @@ impl Member {
 
     /// It takes no more jobs. One that is no longer in the list has come back and ended in this very moment.
     fn give_up(&self) {
-        self.is_unable();
+        self.mark_unable();
         let members = &self.shared.members;
         let list = lock(&members.list);
         if list.members.iter().any(|other| std::ptr::eq(&raw const **other, self)) {

@@ -5,19 +5,25 @@
 //! first, so a broken application never takes the place of one that works; then the threads change over one after the
 //! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
 
-mod helm;
+mod inline;
 mod members;
+mod pace;
+mod parking;
+mod policy;
 mod queue;
-mod strain;
+mod reactor;
+mod saturation;
 mod watchdog;
 
-pub use helm::Reactor;
+pub use reactor::Reactor;
 
 use anyhow::Context;
 use foolsgold_core::work::{Application, Effort, End, Job, Response, Worker};
-use helm::Helm;
 use http::StatusCode;
+use inline::InlineReactor;
 use members::{Kind, Member, Members};
+use parking::WorkerId;
+use policy::LATE;
 use queue::{Queue, Taken};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -154,7 +160,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Queues a job. No thread is woken for it before [`Pool::rouse`]: whoever has several queues them all first.
+    /// Queues a job. No thread is woken for it before [`Pool::wake_workers`]: whoever has several queues them all first.
     ///
     /// # Errors
     /// The job itself where the queue is full or the pool is closed.
@@ -163,23 +169,23 @@ impl Pool {
     }
 
     /// Sees to it that somebody works on what was queued.
-    pub fn rouse(&self) {
-        if let Some(at) = self.shared.queue.rouse(self.shared.options.patience) {
+    pub fn wake_workers(&self) {
+        if let Some(at) = self.shared.queue.wake_one(self.shared.options.patience) {
             // While others wait, another thread is made for what is late.
-            let soon = self.shared.members.can_grow(&self.shared.watchdog).then(|| Instant::now() + queue::LATE);
-            self.shared.watchdog.nudge(soon.map_or(at, |soon| soon.min(at)));
+            let soon = self.shared.members.can_grow(&self.shared.watchdog).then(|| Instant::now() + LATE);
+            self.shared.watchdog.wake_by(soon.map_or(at, |soon| soon.min(at)));
         }
     }
 
-    /// Whether jobs are so short that whoever runs connections had best do them as well ([`Pool::lend`]).
-    pub fn is_fleeting(&self) -> bool {
-        self.shared.queue.is_fleeting()
+    /// Whether jobs are so short that whoever runs connections had best do them as well ([`Pool::hand_off`]).
+    pub fn prefers_inline(&self) -> bool {
+        self.shared.queue.pace.prefers_inline()
     }
 
-    /// Has an interpreter thread run connections from now on, until it gives them back. Nobody may drive them meanwhile.
+    /// Has a worker run connections from now on, until it hands them back. Nobody may drive them meanwhile.
     /// Returns whether one does: there has to be one without work, and a job for it.
-    pub fn lend(&self, reactor: &Arc<dyn Reactor>) -> bool {
-        self.shared.queue.lend(reactor)
+    pub fn hand_off(&self, reactor: &Arc<dyn Reactor>) -> bool {
+        self.shared.queue.hand_off(reactor)
     }
 
     /// Waits until nobody is left to work and nobody will be: every thread was given up, and another one cannot be made.
@@ -296,7 +302,7 @@ impl watchdog::Keeper for Arc<Shared> {
 }
 
 /// A worker and the generation of the application that it belongs to.
-struct Crew {
+struct LoadedWorker {
     worker: Box<dyn Worker>,
     generation: u64,
 }
@@ -305,11 +311,11 @@ struct Crew {
 fn serve(shared: &Arc<Shared>, member: &Member) {
     let guard = shared.watchdog.slot();
     let slot = shared.watchdog.slot_of_thread(&guard, &member.is_lost);
-    let Some(mut crew) = first_worker(shared, &slot, member) else { return };
-    member.is_able(crew.generation);
-    let seat = shared.queue.seat();
-    serve_with(shared, &guard, &slot, &mut crew, seat, member);
-    shared.queue.leave(seat);
+    let Some(mut loaded) = first_worker(shared, &slot, member) else { return };
+    member.mark_able(loaded.generation);
+    let id = shared.queue.register();
+    serve_with(shared, &guard, &slot, &mut loaded, id, member);
+    shared.queue.deregister(id);
 }
 
 /// Until the pool is closed, the thread is one too many or is lost.
@@ -317,39 +323,40 @@ fn serve_with(
     shared: &Arc<Shared>,
     guard: &Arc<WatchedSlot>,
     slot: &Arc<WatchedSlot>,
-    crew: &mut Crew,
-    seat: queue::Seat,
+    loaded: &mut LoadedWorker,
+    id: WorkerId,
     member: &Member,
 ) {
-    let mut helm: Option<Helm> = None;
+    let mut inline: Option<InlineReactor> = None;
     loop {
-        let is_outdated = || shared.generation.load(Ordering::Acquire) != crew.generation;
-        match shared.queue.take(seat, helm.as_ref(), is_outdated) {
+        let is_outdated = || shared.generation.load(Ordering::Acquire) != loaded.generation;
+        let turn = inline.as_ref().map(InlineReactor::turn);
+        match shared.queue.take(id, turn.as_ref(), is_outdated) {
             Taken::Closed | Taken::Surplus => return,
             Taken::Interrupted => {
-                helm = None;
-                change_over(shared, slot, crew);
-                member.is_able(crew.generation);
+                inline = None;
+                change_over(shared, slot, loaded);
+                member.mark_able(loaded.generation);
             }
-            Taken::Reactor(reactor) => helm = Some(Helm::new(reactor, guard)),
-            Taken::Nothing => {
-                helm = helm.and_then(Helm::drive);
-                if helm.as_mut().is_some_and(Helm::is_strained) {
-                    shared.queue.keep_apart();
-                    helm = None;
+            Taken::Reactor(reactor) => inline = Some(InlineReactor::new(reactor, guard)),
+            Taken::Inline => {
+                inline = inline.and_then(InlineReactor::drive);
+                if inline.as_mut().is_some_and(InlineReactor::is_saturated) {
+                    shared.queue.pace.pause_inline();
+                    inline = None;
                 }
             }
             Taken::Job(job, attention) => {
                 if let Some(at) = attention {
-                    shared.watchdog.nudge(at);
+                    shared.watchdog.wake_by(at);
                 }
-                let goes_on = work(shared, slot, crew, job, member);
+                let goes_on = work(shared, slot, loaded, job, member);
                 // Only the watchdog sets it, under the lock of a run that has not ended: so not from here on.
                 if !goes_on || member.was_lost() {
                     return;
                 }
-                if shared.queue.is_lasting() {
-                    helm = None;
+                if shared.queue.pace.outgrows_inline() {
+                    inline = None;
                 }
             }
         }
@@ -357,7 +364,7 @@ fn serve_with(
 }
 
 /// The worker that a thread starts with. None where the application cannot be loaded or the pool is closed.
-fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<Crew> {
+fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<LoadedWorker> {
     if member.kind == Kind::Replacement {
         return make_until_closed(shared, slot);
     }
@@ -366,7 +373,7 @@ fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Op
         return None;
     }
     match make(shared, slot) {
-        Ok(crew) => Some(crew),
+        Ok(loaded) => Some(loaded),
         Err(failure) => {
             let mut current = lock(&shared.current);
             if current.ready > 0 || member.kind == Kind::Surplus {
@@ -382,7 +389,7 @@ fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Op
     }
 }
 
-fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<Crew> {
+fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<LoadedWorker> {
     let (application, generation) = {
         let current = lock(&shared.current);
         (Arc::clone(&current.application), shared.generation.load(Ordering::Acquire))
@@ -396,18 +403,18 @@ fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<Crew> {
     }
     drop(current);
     shared.changed.notify_all();
-    Ok(Crew { worker, generation })
+    Ok(LoadedWorker { worker, generation })
 }
 
 /// The new application in the place of the old one. It was tried before, so a failure here is a rare one (no memory): the
 /// old one goes on, and counts as changed over.
-fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
+fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker) {
     let _turn = lock(&shared.turn);
     match make(shared, slot) {
-        Ok(new) => *crew = new,
+        Ok(new) => *loaded = new,
         Err(failure) => {
             (shared.report)(&format!("an interpreter thread keeps the old application: {failure:#}"));
-            crew.generation = shared.generation.load(Ordering::Acquire);
+            loaded.generation = shared.generation.load(Ordering::Acquire);
             lock(&shared.current).ready += 1;
             shared.changed.notify_all();
         }
@@ -415,32 +422,32 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew) {
 }
 
 /// One job. Returns whether the thread can go on.
-fn work(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, job: Box<Job>, member: &Member) -> bool {
+fn work(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, job: Box<Job>, member: &Member) -> bool {
     if job.reply.is_closed() {
         return true;
     }
     shared.busy.fetch_add(1, Ordering::Relaxed);
-    let done = catch_unwind(AssertUnwindSafe(|| crew.worker.work(*job)));
+    let done = catch_unwind(AssertUnwindSafe(|| loaded.worker.work(*job)));
     shared.busy.fetch_sub(1, Ordering::Relaxed);
-    done.is_ok() || (!member.was_lost() && replace(shared, slot, crew, member))
+    done.is_ok() || (!member.was_lost() && replace(shared, slot, loaded, member))
 }
 
 /// A new worker for one that panicked, however often it takes.
-fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, crew: &mut Crew, member: &Member) -> bool {
+fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, member: &Member) -> bool {
     shared.died.fetch_add(1, Ordering::Relaxed);
     (shared.report)("a worker panicked and is replaced");
     slot.clear();
-    member.is_unable();
+    member.mark_unable();
     let Some(new) = make_until_closed(shared, slot) else { return false };
-    let old = std::mem::replace(crew, new);
+    let old = std::mem::replace(loaded, new);
     // What is left of it may be broken enough to panic again.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
-    member.is_able(crew.generation);
+    member.mark_able(loaded.generation);
     true
 }
 
 /// A worker, however often it takes; none once the pool is closed.
-fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<Crew> {
+fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<LoadedWorker> {
     let mut pause = Duration::from_millis(10);
     while !shared.queue.is_closed() {
         match make(shared, slot) {

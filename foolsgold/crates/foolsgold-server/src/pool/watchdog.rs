@@ -2,8 +2,15 @@
 //!
 //! It sleeps until the next deadline that it knows of. A worker that begins wakes it only where its own deadline is nearer,
 //! so a busy server pays one comparison for each request, and an idle one has no thread that wakes up.
+//!
+//! Invariants:
+//!
+//! - `next` never lies after the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the watchdog
+//!   looks, so that whoever begins meanwhile unparks it, and is set to the deadline found right before it parks.
+//! - A run is stopped, lost or ended under the lock of its slot: it is stopped at most once, and either ends or is lost.
 
-use super::queue::{LATE, Queue};
+use super::policy::LATE;
+use super::queue::Queue;
 use foolsgold_core::work::{Job, Loss, Slot};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -117,7 +124,7 @@ impl Watchdog {
     }
 
     /// There is something to do at `deadline`.
-    pub(super) fn nudge(&self, deadline: Instant) {
+    pub(super) fn wake_by(&self, deadline: Instant) {
         if self.micros(deadline) < self.next.load(Ordering::SeqCst)
             && let Some(thread) = self.thread.get()
         {
@@ -126,8 +133,8 @@ impl Watchdog {
     }
 
     /// Has it look at once.
-    pub(super) fn look(&self) {
-        self.nudge(self.base);
+    pub(super) fn wake(&self) {
+        self.wake_by(self.base);
     }
 
     /// Interpreter threads that wait for a client or sleep.
@@ -149,6 +156,7 @@ impl Watchdog {
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.get() {
+            // After `closed`: a watchdog that was about to park returns at once and finds it.
             thread.unpark();
         }
     }
@@ -158,20 +166,21 @@ impl Watchdog {
         let _ = self.thread.set(thread::current());
         let mut last_seen = self.base;
         while !self.closed.load(Ordering::SeqCst) {
-            // Whoever begins from here on finds this and wakes the thread; whoever began earlier is seen below.
+            // Before the slots are read: whoever begins from here on finds this and unparks the thread, and whoever began
+            // earlier is seen below. An unpark before the park below is kept as its token.
             self.next.store(u64::MAX, Ordering::SeqCst);
             let now = Instant::now();
             let nearest = self.stop_late(now, keeper);
             let late = now.checked_sub(patience).map(|limit| queue.take_older(limit)).unwrap_or_default();
             self.expired.fetch_add(late.len() as u64, Ordering::Relaxed);
             late.into_iter().for_each(|job| keeper.refuse(job));
-            queue.rouse_late(now);
+            queue.wake_for_late(now);
             if keeper.can_grow() && queue.needs_thread(now) {
                 keeper.grow();
             }
             // Not before what was just woken or made has had time to take it.
             let look_again = if keeper.can_grow() { LATE } else { patience };
-            let waiting = queue.attention(look_again).map(|at| at.max(now + LATE));
+            let waiting = queue.next_check(look_again).map(|at| at.max(now + LATE));
             let next = nearest.into_iter().chain(waiting).min();
             if next.is_some() {
                 last_seen = now;
@@ -198,10 +207,10 @@ impl Watchdog {
         let mut nearest = None;
         for slot in self.all_slots() {
             match slot.check(now) {
-                Look::Done => {}
-                Look::Again(at) => nearest = Some(nearest.map_or(at, |nearest: Instant| nearest.min(at))),
+                Check::Done => {}
+                Check::Again(at) => nearest = Some(nearest.map_or(at, |nearest: Instant| nearest.min(at))),
                 // The slot's lock is free: what is called may take its time.
-                Look::Lost(thread, answer) => keeper.lost(&thread, answer.map(|answer| answer())),
+                Check::Lost(thread, answer) => keeper.lost(&thread, answer.map(|answer| answer())),
             }
         }
         nearest
@@ -209,7 +218,7 @@ impl Watchdog {
 }
 
 /// What is to be done about a run.
-enum Look {
+enum Check {
     Done,
     Again(Instant),
     Lost(Arc<AtomicBool>, Option<Loss>),
@@ -227,26 +236,26 @@ impl WatchedSlot {
 
     /// Stops the run where it is over its time. The lock is held meanwhile, so that [`Slot::end`] never returns before a
     /// stop that still belongs to this run, and so that a run either ends or is lost, never both.
-    fn check(&self, now: Instant) -> Look {
+    fn check(&self, now: Instant) -> Check {
         let mut run = self.lock();
-        let Some(run) = run.as_mut().filter(|run| run.paused.is_none() && !run.is_lost) else { return Look::Done };
+        let Some(run) = run.as_mut().filter(|run| run.paused.is_none() && !run.is_lost) else { return Check::Done };
         if run.deadline > now {
-            return Look::Again(run.deadline);
+            return Check::Again(run.deadline);
         }
         if !run.stopped {
             run.stop();
         }
-        let Some(thread) = &self.thread else { return Look::Done };
+        let Some(thread) = &self.thread else { return Check::Done };
         let limit = run.limit();
         if limit > now {
-            return Look::Again(limit);
+            return Check::Again(limit);
         }
         run.is_lost = true;
         thread.is_lost.store(true, Ordering::SeqCst);
         let answer = run.on_loss.take();
         // It is not among the threads any more, so not among those that wait.
         self.waits(false);
-        Look::Lost(Arc::clone(&thread.is_lost), answer)
+        Check::Lost(Arc::clone(&thread.is_lost), answer)
     }
 
     fn is_overdue(&self, now: Instant) -> bool {
@@ -258,14 +267,16 @@ impl WatchedSlot {
     /// Whether its thread waits for something outside.
     fn waits(&self, waits: bool) {
         let Some(thread) = &self.thread else { return };
+        // The swap counts each change once, also if `pause` and `sleeps` meet.
         if thread.waits.swap(waits, Ordering::SeqCst) == waits {
             return;
         }
         if waits {
+            // The connections go back before the thread blocks: nobody else would run them until it is late.
             thread.guard.stop();
             self.watchdog.waiting.fetch_add(1, Ordering::SeqCst);
             // Jobs that wait may have a thread of their own now.
-            self.watchdog.look();
+            self.watchdog.wake();
         } else {
             self.watchdog.waiting.fetch_sub(1, Ordering::SeqCst);
         }
@@ -296,7 +307,8 @@ impl Slot for WatchedSlot {
         let deadline = Instant::now() + budget;
         let run = Run { deadline, budget, on_loss: None, is_lost: false, stop, paused: None, stopped: false };
         *self.lock() = Some(run);
-        self.watchdog.nudge(deadline);
+        // After the run is in its slot: a watchdog that looks because of this finds it.
+        self.watchdog.wake_by(deadline);
     }
 
     fn pause(&self) {
@@ -313,7 +325,7 @@ impl Slot for WatchedSlot {
         if let Some(since) = run.paused.take() {
             run.deadline += since.elapsed();
             // Also where it was stopped before: then it is the time to give it up that has moved.
-            self.watchdog.nudge(run.deadline);
+            self.watchdog.wake_by(run.deadline);
         }
     }
 

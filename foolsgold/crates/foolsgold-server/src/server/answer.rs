@@ -1,8 +1,8 @@
 //! From a request to its answer: what the server answers itself, what it refuses, and what goes to the application.
 
-use super::connection::Connection;
-use super::doorbell::Awaited;
+use super::client::Connection;
 use super::exchange::Exchange;
+use super::notifier::Awaited;
 use super::outbound::{Answer, Outgoing};
 use super::{files, forwarded, inbound, mounts, pages};
 use crate::pool;
@@ -97,7 +97,7 @@ async fn through_pool(
         shared.metrics.full.inc();
         return Err(Answer::from_response(pool::busy()).0);
     }
-    let reply = Awaited::new(Arc::clone(&connection.thread().doorbell), receiver).await;
+    let reply = Awaited::new(Arc::clone(&connection.thread().notifier), receiver).await;
     let Ok((response, effort)) = reply else {
         return Err(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to answer this request.\n"));
     };

@@ -1,7 +1,7 @@
-//! One request and its answer: what every answer leaves behind in the clock, the metrics and the access log.
+//! One request and its answer: what every answer leaves behind in the timers, the metrics and the access log.
 
-use super::clock::Clock;
-use super::connection::Connection;
+use super::client::Connection;
+use super::timers::ConnectionTimers;
 use crate::log::access::Entry;
 use foolsgold_core::work::Effort;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Version, header};
@@ -34,7 +34,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Begins. `headers` get an identifier where there is a log to find it in.
     pub(super) fn begin<B>(connection: &Arc<Connection>, request: &mut Request<B>) -> Exchange {
-        connection.clock().begin();
+        connection.timers().begin();
         let entry = connection.shared().access.is_some().then(|| Box::new(entry_of(connection, request)));
         Exchange {
             connection: Arc::clone(connection),
@@ -50,8 +50,8 @@ impl Exchange {
         }
     }
 
-    pub(super) fn clock(&self) -> &Clock {
-        self.connection.clock()
+    pub(super) fn timers(&self) -> &ConnectionTimers {
+        self.connection.timers()
     }
 
     pub(super) fn method(&self) -> &Method {
@@ -106,7 +106,7 @@ impl Drop for Exchange {
             entry.broken = self.broken;
             access.add(&entry);
         }
-        self.connection.clock().end();
+        self.connection.timers().end();
     }
 }
 
@@ -149,7 +149,7 @@ fn identifier(connection: &Connection, headers: &mut HeaderMap) -> String {
     if let Some(id) = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).filter(|id| plain(id)) {
         return id.to_owned();
     }
-    let id = format!("{:016x}-{:x}", connection.shared().birthmark, NEXT.fetch_add(1, Ordering::Relaxed));
+    let id = format!("{:016x}-{:x}", connection.shared().instance_id, NEXT.fetch_add(1, Ordering::Relaxed));
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
     }

@@ -1,8 +1,8 @@
 //! What a proxy says of the client, where it may: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted peers. From anybody
 //! else these fields are dropped, so that no application believes them.
 
-use super::connection::Connection;
-use super::stream::Peer;
+use super::client::Connection;
+use super::peer::Peer;
 use crate::config::Network;
 use http::{HeaderMap, HeaderName};
 use std::net::IpAddr;

@@ -1,7 +1,6 @@
 //! The server's own metrics.
 
-use super::clock::Cut;
-use super::connection::label;
+use super::timers::Cut;
 use foolsgold_core::metrics::{Counter, Histogram, MetricError, Registry, SECONDS};
 use foolsgold_core::work::{BodyError, Effort, End, Mode};
 use http::StatusCode;
@@ -52,7 +51,7 @@ impl Measures {
             registry.counter("foolsgold_failed_requests_total", help, &[("how", how)]).map(|counter| (end, counter))
         };
         let timeout = |what| registry.counter("foolsgold_timeouts_total", "Clients cut off.", &[("what", what)]);
-        let cut = |why| timeout(label(why)).map(|counter| (why, counter));
+        let cut = |why: Cut| timeout(why.label()).map(|counter| (why, counter));
         Ok(Measures {
             requests: MODES.iter().map(requests).collect::<Result<_, _>>()?,
             duration: histogram("foolsgold_request_seconds", "From the head of a request to the end of its answer.")?,

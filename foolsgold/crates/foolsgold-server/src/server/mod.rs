@@ -2,33 +2,38 @@
 //!
 //! A [`Server`] is bound and loaded first ([`Server::start`]); from then on its own threads serve, and whoever holds it may
 //! reload, read or end it. Nothing here waits for Ruby, and nothing here knows what Ruby is; connections may be run by a thread
-//! that works on requests as well, but only for as long as those are short ([`reactor`]).
+//! that works on requests as well, but only for as long as those are short ([`event_loop`]).
 
 mod answer;
-mod clock;
-mod connection;
-mod doorbell;
+mod client;
+mod context;
+mod event_loop;
 mod exchange;
 mod files;
 mod forwarded;
 mod host;
+mod hyper_settings;
 mod inbound;
 mod io_thread;
 mod listen;
 mod measures;
 mod mounts;
+mod notifier;
 mod outbound;
 mod pages;
-mod reactor;
+mod peer;
+mod serve;
+mod shared;
 mod signals;
 mod stream;
 mod strict;
 mod tcp;
+mod timers;
 mod tls;
 mod wire;
 
 pub use mounts::Archive;
-pub use pages::Facts;
+pub use shared::Facts;
 pub use signals::Signalled;
 
 use crate::config::ServerConfig;
@@ -36,21 +41,22 @@ use crate::log::Outage;
 use crate::log::access::AccessWriter;
 use crate::pool::{self, Pool, Report};
 use anyhow::Context;
-use clock::Cut;
+use context::ThreadContext;
 use foolsgold_core::metrics::Registry;
 use foolsgold_core::work::Application;
-use io_thread::{IoThread, Stage};
+use io_thread::Stage;
 use listen::Socket;
 use measures::Measures;
 use mounts::Mounted;
+use shared::Shared;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use timers::{ConnectionTimers, Cut};
 use tokio::sync::{Notify, watch};
-use tokio_rustls::TlsAcceptor;
 
 /// Loads the application from its sources; called once at the start and once for each reload.
 pub type Loader = Box<dyn Fn() -> anyhow::Result<Arc<dyn Application>> + Send + Sync>;
@@ -74,7 +80,7 @@ pub struct Server {
     shared: Arc<Shared>,
     load: Loader,
     sockets: Vec<Socket>,
-    threads: Vec<(Arc<IoThread>, JoinHandle<()>)>,
+    threads: Vec<(Arc<ThreadContext>, JoinHandle<()>)>,
     stage: watch::Sender<Stage>,
 }
 
@@ -87,36 +93,6 @@ pub enum Ending {
     CutOff(usize),
     /// It could serve nothing any more: every interpreter was lost.
     Failed,
-}
-
-/// What all threads share.
-struct Shared {
-    config: ServerConfig,
-    pool: Pool,
-    registry: Arc<Registry>,
-    metrics: Measures,
-    access: Option<AccessWriter>,
-    statics: Vec<Mounted>,
-    tls: RwLock<Option<TlsAcceptor>>,
-    facts: Facts,
-    report: Report,
-    started: Instant,
-    /// Differs from that of every other process: the first half of identifiers.
-    birthmark: u64,
-    draining: AtomicBool,
-    /// Connections, and whom to tell when there is room for another.
-    open: AtomicUsize,
-    room: Notify,
-    /// Connections that could not be accepted.
-    refusals: Outage,
-    /// Threads of connections that stand by while an interpreter thread runs theirs.
-    standing_by: AtomicUsize,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
 }
 
 impl Server {
@@ -155,11 +131,11 @@ impl Server {
             report: parts.report,
             refusals: Outage::default(),
             started: Instant::now(),
-            birthmark: RandomState::new().hash_one(std::process::id()),
+            instance_id: RandomState::new().hash_one(std::process::id()),
             draining: AtomicBool::new(false),
             open: AtomicUsize::new(0),
             room: Notify::new(),
-            standing_by: AtomicUsize::new(0),
+            handed_off: AtomicUsize::new(0),
             config,
         });
         register_readings(&shared)?;
@@ -168,7 +144,7 @@ impl Server {
         for number in 0..server.shared.config.io_threads.max(1) {
             let places = server.sockets.iter().map(|socket| Ok((socket.again()?, socket.host())));
             let places = places.collect::<std::io::Result<_>>().context("a socket cannot be shared")?;
-            server.threads.push(IoThread::start(number, &server.shared, places, watched.clone())?);
+            server.threads.push(io_thread::start(number, &server.shared, places, watched.clone())?);
         }
         Ok(server)
     }
@@ -230,13 +206,13 @@ impl Server {
         let mut nap = Duration::from_millis(1);
         while self.connections() > 0 && Instant::now() < deadline && !hurry() {
             // A connection that was accepted right before learns of it here.
-            self.each_connection(clock::Clock::wake);
+            self.each_connection(ConnectionTimers::wake);
             thread::sleep(nap);
             nap = (nap * 2).min(Duration::from_millis(50));
         }
         let left = self.connections();
         if left > 0 {
-            self.each_connection(|clock| clock.cut(Cut::Shutdown));
+            self.each_connection(|timers| timers.cut(Cut::Shutdown));
             let last = Instant::now() + Duration::from_millis(500);
             while self.connections() > 0 && Instant::now() < last {
                 thread::sleep(Duration::from_millis(1));
@@ -255,9 +231,9 @@ impl Server {
         if left == 0 && ended { Ending::Drained } else { Ending::CutOff(left) }
     }
 
-    fn each_connection(&self, what: impl Fn(&clock::Clock)) {
+    fn each_connection(&self, what: impl Fn(&ConnectionTimers)) {
         for (thread, _) in &self.threads {
-            thread.roll.each(&what);
+            thread.connections.each(&what);
         }
     }
 }
@@ -277,7 +253,7 @@ fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
             |shared| shared.pool.stats().ready as f64,
         ),
         ("foolsgold_lent_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
-            shared.standing_by.load(Ordering::Relaxed) as f64
+            shared.handed_off.load(Ordering::Relaxed) as f64
         }),
         (
             "foolsgold_replaced_interpreters",

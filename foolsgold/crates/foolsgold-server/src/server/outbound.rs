@@ -29,7 +29,7 @@ pub(super) enum Source {
 pub(super) struct Outgoing {
     source: Source,
     exchange: Exchange,
-    /// The connection's clock counts this one, and whether it waits for the application.
+    /// The connection's timers count this one, and know whether it waits for the application.
     counted: Option<bool>,
 }
 
@@ -101,13 +101,13 @@ impl Answer {
             self.source = Source::Empty;
         }
         exchange.answered(self.status, &self.headers);
-        exchange.clock().answers();
+        exchange.timers().answers();
         let counted = match &self.source {
             Source::Empty | Source::Whole(_) => None,
             Source::Coming(_) | Source::File(_) => Some(false),
         };
         if counted.is_some() {
-            exchange.clock().body_begins();
+            exchange.timers().body_begins();
         }
         let mut response = hyper::Response::new(Outgoing { source: self.source, exchange, counted });
         *response.status_mut() = self.status;
@@ -129,11 +129,11 @@ impl Source {
 }
 
 impl Outgoing {
-    /// Tells the clock whether the application keeps the client waiting.
+    /// Tells the timers whether the application keeps the client waiting.
     fn waits(&mut self, waits: bool) {
         if self.counted.is_some_and(|before| before != waits) {
             self.counted = Some(waits);
-            self.exchange.clock().body_waits(waits);
+            self.exchange.timers().body_waits(waits);
         }
     }
 }
@@ -188,7 +188,7 @@ impl Body for Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         if let Some(waits) = self.counted {
-            self.exchange.clock().body_ends(waits);
+            self.exchange.timers().body_ends(waits);
         }
         if matches!(self.source, Source::Coming(_) | Source::File(_)) {
             // Not sent to its end: the client went away, or was cut off.

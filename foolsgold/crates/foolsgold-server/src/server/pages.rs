@@ -1,23 +1,12 @@
 //! Pages that the server answers itself: metrics, what runs here, whether it is ready.
 
-use super::Shared;
 use super::outbound::{Answer, Source};
+use super::shared::{Facts, Shared};
 use bytes::Bytes;
 use foolsgold_core::metrics;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use std::sync::atomic::Ordering;
-
-/// What only the composition root knows of the program.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Facts {
-    /// The interpreter and its version.
-    pub interpreter: String,
-    /// The mode of requests without a route.
-    pub mode: String,
-    /// The allocator of everything but the interpreters.
-    pub allocator: String,
-}
 
 /// What runs here.
 #[derive(Serialize)]

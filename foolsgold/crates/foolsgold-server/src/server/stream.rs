@@ -2,7 +2,6 @@
 
 use super::tcp::Tcp;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,24 +14,6 @@ pub(super) enum Stream {
     Tcp(Tcp),
     Unix(UnixStream),
     Tls(Box<TlsStream<TcpStream>>),
-}
-
-/// Who is at the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
-    /// Somebody on the network.
-    Address(IpAddr),
-    /// Somebody on this machine, through a UNIX socket.
-    Local,
-}
-
-impl Peer {
-    pub(super) fn address(self) -> Option<IpAddr> {
-        match self {
-            Peer::Address(address) => Some(address),
-            Peer::Local => None,
-        }
-    }
 }
 
 macro_rules! each {

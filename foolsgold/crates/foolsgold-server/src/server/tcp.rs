@@ -4,7 +4,7 @@
 //! answer: the event queue would learn of it only to forget it again, which takes two system calls. So bytes are first asked
 //! for and sent without it, and a connection is registered when there are none, or no room, for the first time.
 
-use super::stream::Peer;
+use super::peer::Peer;
 use rustix::net::{SocketFlags, acceptfrom_with};
 use std::io::{self, Read, Write};
 use std::net;

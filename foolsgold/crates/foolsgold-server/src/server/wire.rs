@@ -1,10 +1,10 @@
 //! Between hyper and a client's connection: notes times, reads along for [`Strict`], finds out which protocol is spoken and
 //! ends what is to be ended.
 
-use super::clock::{Clock, Cut};
 use super::stream::Stream;
 use super::strict::Strict;
 use super::tcp::Tcp;
+use super::timers::{ConnectionTimers, Cut};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const LINGER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Wire {
     stream: Stream,
-    clock: Arc<Clock>,
+    timers: Arc<ConnectionTimers>,
     reading: Reading,
     /// Whether bytes were sent.
     wrote: bool,
@@ -47,12 +47,12 @@ enum Reading {
 }
 
 impl Wire {
-    pub(super) fn new(stream: Stream, clock: Arc<Clock>, is_http2: bool) -> Wire {
+    pub(super) fn new(stream: Stream, timers: Arc<ConnectionTimers>, is_http2: bool) -> Wire {
         let reading = if is_http2 { Reading::Http2 } else { Reading::First };
         if is_http2 {
-            clock.rest();
+            timers.rest();
         }
-        Wire { stream, clock, reading, wrote: false, deaf: false, again: Vec::new() }
+        Wire { stream, timers, reading, wrote: false, deaf: false, again: Vec::new() }
     }
 
     /// Whether the client turned out to speak HTTP/2 while hyper waited for a request of HTTP/1.
@@ -69,14 +69,14 @@ impl Wire {
             if came.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            self.clock.read();
+            self.timers.read();
             if !self.again.is_empty() || PREFACE.starts_with(&came[..came.len().min(PREFACE.len())]) {
                 self.again.extend_from_slice(came);
                 let seen = self.again.len().min(PREFACE.len());
                 buf.set_filled(before);
                 if self.again.starts_with(PREFACE) {
                     self.reading = Reading::Http2;
-                    self.clock.rest();
+                    self.timers.rest();
                     return Poll::Ready(Err(io::Error::other("the client speaks HTTP/2")));
                 }
                 if PREFACE.starts_with(&self.again[..seen]) {
@@ -110,7 +110,7 @@ impl Wire {
     /// where it was told to wait, so it is woken once the answer is out ([`Wire::poll_flush`]).
     fn may_be_deaf(&self) -> bool {
         let complete = matches!(&self.reading, Reading::Http1(strict) if strict.is_between_messages());
-        complete && !self.wrote && matches!(self.stream, Stream::Tcp(Tcp::Fresh(_))) && self.clock.may_be_deaf()
+        complete && !self.wrote && matches!(self.stream, Stream::Tcp(Tcp::Fresh(_))) && self.timers.may_be_deaf()
     }
 
     fn refuse(&mut self, buf: &mut ReadBuf<'_>) {
@@ -180,7 +180,7 @@ impl AsyncRead for Wire {
                 let before = buf.filled().len();
                 ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
                 if buf.filled().len() > before && !this.is_http2() {
-                    this.clock.read();
+                    this.timers.read();
                     this.check(buf, before);
                 }
                 Poll::Ready(Ok(()))
@@ -192,8 +192,8 @@ impl AsyncRead for Wire {
 impl Wire {
     fn note<T>(&self, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         match &written {
-            Poll::Pending => self.clock.write_waits(),
-            Poll::Ready(_) => self.clock.wrote(),
+            Poll::Pending => self.timers.write_waits(),
+            Poll::Ready(_) => self.timers.wrote(),
         }
         written
     }
@@ -239,7 +239,7 @@ impl AsyncWrite for Wire {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::Roll;
+    use super::super::timers::ConnectionRegistry;
     use super::*;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
@@ -269,9 +269,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
         let (mut client, accepted) = pair();
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        let roll = Arc::new(Roll::new());
-        let enrolled = roll.enrol();
-        let mut wire = Wire::new(Stream::Tcp(Tcp::Fresh(accepted)), Arc::clone(enrolled.clock()), false);
+        let registry = Arc::new(ConnectionRegistry::new());
+        let registration = registry.register();
+        let mut wire = Wire::new(Stream::Tcp(Tcp::Fresh(accepted)), Arc::clone(registration.timers()), false);
         let woken = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&woken));
         let (mut bytes, mut cx) = ([0; 1024], Context::from_waker(&waker));

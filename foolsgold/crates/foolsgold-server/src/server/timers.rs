@@ -24,6 +24,18 @@ pub(super) enum Cut {
     Shutdown = 4,
 }
 
+impl Cut {
+    /// As a label of metrics.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Cut::SlowHead => "head",
+            Cut::SlowReader => "write",
+            Cut::SlowRequest => "whole",
+            Cut::Shutdown => "shutdown",
+        }
+    }
+}
+
 const PHASES: u64 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +53,7 @@ enum Phase {
 
 /// The times of one connection, in milliseconds since its thread began.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct ConnectionTimers {
     base: Instant,
     /// Phase and since when, in one number.
     phase: AtomicU64,
@@ -62,9 +74,9 @@ pub(super) struct Clock {
     waker: OnceLock<Waker>,
 }
 
-impl Clock {
-    fn new(base: Instant) -> Clock {
-        let clock = Clock {
+impl ConnectionTimers {
+    fn new(base: Instant) -> ConnectionTimers {
+        let timers = ConnectionTimers {
             base,
             phase: AtomicU64::new(0),
             stalled: AtomicU64::new(0),
@@ -78,8 +90,8 @@ impl Clock {
             must_listen: AtomicBool::new(false),
             waker: OnceLock::new(),
         };
-        clock.enter(Phase::Head);
-        clock
+        timers.enter(Phase::Head);
+        timers
     }
 
     fn now(&self) -> u64 {
@@ -246,7 +258,7 @@ impl Clock {
 
 /// The connections of one thread.
 #[derive(Debug)]
-pub(super) struct Roll {
+pub(super) struct ConnectionRegistry {
     base: Instant,
     entries: Mutex<Entries>,
     /// The sweeper sleeps until there is a connection.
@@ -256,51 +268,56 @@ pub(super) struct Roll {
 
 #[derive(Debug, Default)]
 struct Entries {
-    clocks: Vec<Option<Arc<Clock>>>,
+    timers: Vec<Option<Arc<ConnectionTimers>>>,
     free: Vec<usize>,
 }
 
-/// A connection on the roll, until dropped.
+/// A connection in the registry, until dropped.
 #[derive(Debug)]
-pub(super) struct Enrolled {
-    roll: Arc<Roll>,
-    clock: Arc<Clock>,
+pub(super) struct Registration {
+    registry: Arc<ConnectionRegistry>,
+    timers: Arc<ConnectionTimers>,
     index: usize,
 }
 
-impl Roll {
-    pub(super) fn new() -> Roll {
-        Roll { base: Instant::now(), entries: Mutex::default(), asleep: AtomicBool::new(false), first: Notify::new() }
+impl ConnectionRegistry {
+    pub(super) fn new() -> ConnectionRegistry {
+        ConnectionRegistry {
+            base: Instant::now(),
+            entries: Mutex::default(),
+            asleep: AtomicBool::new(false),
+            first: Notify::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn enrol(self: &Arc<Self>) -> Enrolled {
-        let clock = Arc::new(Clock::new(self.base));
+    pub(super) fn register(self: &Arc<Self>) -> Registration {
+        let timers = Arc::new(ConnectionTimers::new(self.base));
         let mut entries = self.lock();
         let index = entries.free.pop().unwrap_or_else(|| {
-            entries.clocks.push(None);
-            entries.clocks.len() - 1
+            entries.timers.push(None);
+            entries.timers.len() - 1
         });
-        entries.clocks[index] = Some(Arc::clone(&clock));
+        entries.timers[index] = Some(Arc::clone(&timers));
         drop(entries);
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
             self.first.notify_one();
         }
-        Enrolled { roll: Arc::clone(self), clock, index }
+        Registration { registry: Arc::clone(self), timers, index }
     }
 
     pub(super) fn len(&self) -> usize {
         let entries = self.lock();
-        entries.clocks.len() - entries.free.len()
+        entries.timers.len() - entries.free.len()
     }
 
-    pub(super) fn each(&self, what: impl Fn(&Clock)) {
+    pub(super) fn each(&self, what: impl Fn(&ConnectionTimers)) {
         // Waking runs code of tokio's: not under the lock.
-        let clocks: Vec<_> = self.lock().clocks.iter().flatten().map(Arc::clone).collect();
-        clocks.iter().for_each(|clock| what(clock));
+        let timers: Vec<_> = self.lock().timers.iter().flatten().map(Arc::clone).collect();
+        timers.iter().for_each(|timers| what(timers));
     }
 
     /// Looks through the connections from time to time, for ever.
@@ -310,7 +327,7 @@ impl Roll {
         let tick = (shortest / 4).clamp(Duration::from_millis(10), Duration::from_millis(250));
         loop {
             tokio::time::sleep(tick).await;
-            self.each(|clock| clock.check(&limits));
+            self.each(|timers| timers.check(&limits));
             if self.len() == 0 {
                 self.asleep.store(true, Ordering::Relaxed);
                 self.first.notified().await;
@@ -319,16 +336,16 @@ impl Roll {
     }
 }
 
-impl Enrolled {
-    pub(super) fn clock(&self) -> &Arc<Clock> {
-        &self.clock
+impl Registration {
+    pub(super) fn timers(&self) -> &Arc<ConnectionTimers> {
+        &self.timers
     }
 }
 
-impl Drop for Enrolled {
+impl Drop for Registration {
     fn drop(&mut self) {
-        let mut entries = self.roll.lock();
-        entries.clocks[self.index] = None;
+        let mut entries = self.registry.lock();
+        entries.timers[self.index] = None;
         entries.free.push(self.index);
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a thread works without a pause while a processor has nothing to do. Looked at once in a second, by the thread itself:
-//! its own processor time, and the idle time of the machine, which is one file of the kernel's.
+//! Whether a thread is saturated (it works without a pause) while a processor is idle. The thread itself looks once in a second at
+//! its own processor time, and at the idle time of the machine, which is one file of the kernel's.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
@@ -14,21 +14,21 @@ const BUSY: f64 = 0.85;
 const IDLE: f64 = 0.25;
 
 /// The thread since the last look.
-pub(super) struct Strain {
+pub(super) struct Saturation {
     since: Instant,
     worked: Duration,
     /// Idle time of all processors, in ticks. None until the thread was busy once.
     idle: Option<u64>,
 }
 
-impl Strain {
+impl Saturation {
     /// Begins to look at this thread.
-    pub(super) fn new() -> Strain {
-        Strain { since: Instant::now(), worked: worked(), idle: None }
+    pub(super) fn new() -> Saturation {
+        Saturation { since: Instant::now(), worked: worked(), idle: None }
     }
 
     /// Whether it was so over the last second.
-    pub(super) fn is_too_much(&mut self, now: Instant) -> bool {
+    pub(super) fn is_reached(&mut self, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.since);
         if time < LOOK {
             return false;
@@ -68,12 +68,12 @@ mod tests {
     /// As if the last look had been a second ago, at a thread that worked for so much of it while so much was idle.
     fn looked_at(worked_for: Duration, idle_for: Duration) -> bool {
         let ticks = idle_for.as_secs() * rustix::param::clock_ticks_per_second();
-        let mut strain = Strain {
+        let mut saturation = Saturation {
             since: Instant::now().checked_sub(LOOK).unwrap(),
             worked: worked().saturating_sub(worked_for),
             idle: idle().map(|now| now.saturating_sub(ticks)),
         };
-        strain.is_too_much(Instant::now())
+        saturation.is_reached(Instant::now())
     }
 
     fn spin(time: Duration) {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_thread_without_a_pause_beside_an_idle_processor_is_strained() {
+    fn only_a_thread_without_a_pause_beside_an_idle_processor_is_saturated() {
         spin(Duration::from_millis(1100));
         let (second, nothing) = (Duration::from_secs(1), Duration::ZERO);
         assert!(looked_at(second, second));
@@ -92,16 +92,16 @@ mod tests {
 
     #[test]
     fn looks_are_a_second_apart_and_the_first_busy_one_only_begins() {
-        let mut strain = Strain::new();
-        assert!(!strain.is_too_much(Instant::now()));
+        let mut saturation = Saturation::new();
+        assert!(!saturation.is_reached(Instant::now()));
         spin(LOOK);
-        let mut strain = Strain {
+        let mut saturation = Saturation {
             since: Instant::now().checked_sub(LOOK).unwrap(),
             worked: worked().saturating_sub(LOOK),
             idle: None,
         };
-        assert!(!strain.is_too_much(Instant::now()));
-        assert!(strain.idle.is_some());
+        assert!(!saturation.is_reached(Instant::now()));
+        assert!(saturation.idle.is_some());
     }
 
     #[test]
