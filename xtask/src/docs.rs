@@ -11,8 +11,9 @@ const VERBS: [&str; 13] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 12] =
-    ["survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor"];
+const DOCUMENTS: [&str; 12] = [
+    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor",
+];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];
 

@@ -29,6 +29,7 @@ pub use document::doctor::DoctorDocument;
 pub use document::run::RunDocument;
 pub use document::storm::{StormBinding, StormDocument, StormInput};
 pub use document::survey::{StartUp, SurveyDocument};
+pub use document::tags::{TagsDocument, TagsInput};
 pub use document::trace::TraceDocument;
 pub use document::tree::{CallComparison, CallCountRecord, TreeDocument};
 pub use document::tree_findings::finding_words;

@@ -14,6 +14,7 @@ mod gain;
 mod input;
 mod mallocs;
 mod object;
+mod packaged;
 mod plan;
 mod screen;
 mod trial;
@@ -41,6 +42,9 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     match verb {
         Verb::Survey(args) => commands::survey::run(plan::SurveyPlan::new(args, asked_to_run())?, screen),
         Verb::Tree(args) => commands::tree::run(plan::TreePlan::new(args)?, screen),
+        Verb::Check(args) if packaged::is_set(&args.program) => {
+            commands::tags::run(&plan::TagsPlan::new(args)?, screen)
+        }
         Verb::Check(args) => commands::check::run(plan::CheckPlan::new(args)?, screen),
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
         Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args)?, screen),

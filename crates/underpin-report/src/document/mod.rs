@@ -19,6 +19,7 @@ pub mod run;
 pub mod storm;
 mod storm_advice;
 pub mod survey;
+pub mod tags;
 pub mod trace;
 mod trace_from;
 pub mod tree;
@@ -43,6 +44,8 @@ pub enum Verb {
     Tree,
     /// `underpin check`.
     Check,
+    /// `underpin check` of a folder or a wheel.
+    Tags,
     /// `underpin trace`.
     Trace,
     /// `underpin survey`.
@@ -67,9 +70,10 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 12] = [
+    pub const ALL: [Verb; 13] = [
         Verb::Tree,
         Verb::Check,
+        Verb::Tags,
         Verb::Trace,
         Verb::Survey,
         Verb::Bind,
@@ -82,12 +86,13 @@ impl Verb {
         Verb::Doctor,
     ];
 
-    /// The verb as typed.
+    /// The verb as typed; for a second document of a verb a name of its own.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Verb::Tree => "tree",
             Verb::Check => "check",
+            Verb::Tags => "tags",
             Verb::Trace => "trace",
             Verb::Survey => "survey",
             Verb::Bind => "bind",
@@ -107,6 +112,7 @@ impl Verb {
         match self {
             Verb::Tree => "underpin.tree/1",
             Verb::Check => "underpin.check/1",
+            Verb::Tags => "underpin.tags/1",
             Verb::Trace => "underpin.trace/1",
             Verb::Survey => "underpin.survey/1",
             Verb::Bind => "underpin.bind/1",
@@ -189,6 +195,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
     match verb {
         Verb::Tree => schema_of::<tree::TreeDocument>(),
         Verb::Check => schema_of::<check::CheckDocument>(),
+        Verb::Tags => schema_of::<tags::TagsDocument>(),
         Verb::Trace => schema_of::<trace::TraceDocument>(),
         Verb::Survey => schema_of::<survey::SurveyDocument>(),
         Verb::Bind => schema_of::<bind::BindDocument>(),

@@ -17,6 +17,7 @@ mod load;
 mod paths;
 mod storm;
 mod survey;
+mod tags;
 mod trace;
 mod tree;
 mod tries;
@@ -42,6 +43,7 @@ use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
 use crate::document::storm::StormDocument;
 use crate::document::survey::SurveyDocument;
+use crate::document::tags::TagsDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
 use crate::document::verify::VerifyDocument;
@@ -94,6 +96,8 @@ screens! {
     storm::storm(StormDocument);
     /// The whole picture of one program.
     survey::survey(SurveyDocument);
+    /// Which platform tag a folder or a wheel meets.
+    tags::tags(TagsDocument);
     /// What a start-up really did.
     trace::trace(TraceDocument);
     /// The screen of `underpin tree`: tree, findings, predicted calls.

@@ -20,6 +20,7 @@ mod systems;
 mod tests;
 mod verdict;
 mod version;
+mod wheel;
 
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
@@ -36,6 +37,10 @@ pub use subject::{Carried, MallocProvider, NeededSymbol, ObjectFacts, StaticHaza
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
 pub use verdict::{Doubt, Install, InterpreterCause, Lack, MOST_NAMED, Note, Reason, SystemVerdict, Verdict};
 pub use version::{Number, VersionName};
+pub use wheel::{
+    Cause, NoTag, Obstacle, Packaged, PlatformTag, TagVerdict, platform_tag, tag_is_earned, tags_source,
+    youngest_of_musl,
+};
 
 use serde::Serialize;
 

@@ -14,6 +14,10 @@ use underpin_resolve::compat::Expectations;
 /// the program is known to run on each system named and keeps the limit; otherwise it is 1, also where the answer is not
 /// known. With --strict, only a plain `yes` counts.
 ///
+/// For a folder or a wheel (NAME.whl) the answer is the platform tag of Python's wheels that all programs and libraries
+/// in it meet together (manylinux or musllinux), and what in which file rules the next older tag out. If the name of
+/// the wheel claims a tag that it does not meet, the exit code is 1.
+///
 /// The answer is about what the loader checks before the program starts: its interpreter, each library, each version of
 /// a library. A library without versions can still lack a function, which shows only when the program calls it.
 #[derive(Debug, Args)]
@@ -25,9 +29,10 @@ use underpin_resolve::compat::Expectations;
     underpin check ./app --max-glibc 2.28      a gate for CI\n  \
     underpin check ./app --expect static,musl,malloc=mimalloc\n  \
     underpin check bin/app --with lib          libraries that are shipped along\n  \
-    underpin check --json ./app | jq .floors")]
+    underpin check --json ./app | jq .floors\n  \
+    underpin check dist/app-1.0-cp312-cp312-manylinux2014_x86_64.whl")]
 pub struct CheckArgs {
-    /// The program or library (a name without a slash is searched for in PATH)
+    /// The program or library (a name without a slash is searched for in PATH), a folder of them, or a wheel
     #[arg(value_name = "PROG")]
     pub program: PathBuf,
 
@@ -61,7 +66,7 @@ pub struct CheckArgs {
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Print one JSON document (schema underpin.check/1)
+    /// Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)
     #[arg(long)]
     pub json: bool,
 }

@@ -9,6 +9,7 @@ pub mod generate;
 pub mod run;
 pub mod storm;
 pub mod survey;
+pub mod tags;
 pub mod trace;
 pub mod tree;
 pub mod unbind;
