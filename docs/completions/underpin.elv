@@ -82,7 +82,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --strict 'Let only a plain `yes` pass'
             cand -v 'Show more; the short form says where it leaves something out'
             cand --verbose 'Show more; the short form says where it leaves something out'
-            cand --json 'Print one JSON document (schema underpin.check/1)'
+            cand --json 'Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

@@ -87,7 +87,7 @@ always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l strict -d 'Let only a plain `yes` pass'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document (schema underpin.check/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l until -d 'How far to watch' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'

@@ -11,7 +11,7 @@ const VERBS: [&str; 13] = [
     "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor",
 ];
 const SHELLS: [(&str, &str); 4] =

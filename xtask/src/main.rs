@@ -15,6 +15,7 @@ mod setup;
 mod statics;
 mod systems;
 mod test;
+mod wheels;
 
 use clap::{Parser, Subcommand};
 
@@ -63,6 +64,12 @@ enum Chore {
     },
     /// Read from Debian's packages which versions the libraries of each release define, for `underpin check`
     Systems,
+    /// Compare the tags of `underpin check` with auditwheel's over wheels of the package index and write docs/wheels.md
+    Wheels {
+        /// Print the table only
+        #[arg(long)]
+        dry: bool,
+    },
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -89,6 +96,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Numbers { values, dry } => numbers::run(values, dry),
         Chore::Static { target } => statics::all(&target),
         Chore::Systems => systems::generate(),
+        Chore::Wheels { dry } => wheels::run(dry),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

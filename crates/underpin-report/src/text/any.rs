@@ -13,6 +13,7 @@ use crate::document::bundle::{BundleDocument, BundleFile, BundleForm, BundleNoti
 use crate::document::check::CheckDocument;
 use crate::document::storm::StormDocument;
 use crate::document::survey::{StartUp, SurveyDocument};
+use crate::document::tags::{ClaimRecord, ObstacleKind, ObstacleRecord, TagsDocument};
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
 use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifyState};
@@ -228,6 +229,35 @@ fn check_of(words: &mut Words, mut document: CheckDocument) -> CheckDocument {
     document
 }
 
+fn tags_of(words: &mut Words) -> TagsDocument {
+    let kinds = [ObstacleKind::Library, ObstacleKind::Version, ObstacleKind::Forbidden, ObstacleKind::Processor];
+    let mut obstacle = |kind| ObstacleRecord {
+        object: words.new_raw(),
+        kind,
+        what: words.new_raw(),
+        library: (kind != ObstacleKind::Library).then(|| words.new_raw()),
+        symbols: (0..4).map(|_| words.new_raw()).collect(),
+    };
+    let obstacles = kinds.map(&mut obstacle).to_vec();
+    let claim = ClaimRecord { tag: words.new_text(), earned: None };
+    TagsDocument {
+        schema: SchemaTag::new(),
+        set: words.new_raw(),
+        objects: 3,
+        libc: Some(words.new_text()),
+        platform: words.new_text(),
+        tag: words.new_text(),
+        alias: Some(words.new_text()),
+        claims: vec![ClaimRecord { earned: Some(false), ..claim.clone() }, claim],
+        ruled_out: Some(words.new_text()),
+        obstacles,
+        notes: vec![words.new_text()],
+        tags_date: words.new_text(),
+        tags_source: words.new_text(),
+        passed: false,
+    }
+}
+
 fn bench_of(words: &mut Words, (mut record, mut analysis): (Record, Analysis)) -> BenchDocument {
     for (index, variant) in record.header.variants.iter_mut().enumerate() {
         words.text(&mut variant.name);
@@ -385,6 +415,8 @@ proptest! {
     fn check_doctor_and_survey_screens_fit(mut words in words(), columns in 0usize..200) {
         let document = check_of(&mut words, chosen_check());
         assert_screen("check", columns, |view| check(&document, view));
+        let document = tags_of(&mut words);
+        assert_screen("tags", columns, |view| tags(&document, view));
         let mut machine = sample_doctor();
         words.texts(machine.items.iter_mut().flat_map(|item| [&mut item.name, &mut item.value]));
         words.texts(machine.items.iter_mut().filter_map(|item| item.effect.as_mut()));

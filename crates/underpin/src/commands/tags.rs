@@ -36,7 +36,12 @@ pub fn run(plan: &TagsPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 fn judged(claim: &str, verdict: &TagVerdict) -> ClaimRecord {
     let tag = claim.strip_suffix(verdict.platform).and_then(|tag| tag.strip_suffix('_'));
     // `any`, and tags of other processors, promise what a set of objects cannot keep.
-    let earned = tag.map_or(Some(false), |tag| compat::tag_is_earned(tag, verdict.tag.as_ref()));
+    let earned = match tag {
+        // A set that needs no C library runs on every one of them.
+        Some(tag) if verdict.libc.is_none() && verdict.tag.is_some() && tag.starts_with("musllinux_") => Some(true),
+        Some(tag) => compat::tag_is_earned(tag, verdict.tag.as_ref()),
+        None => Some(false),
+    };
     ClaimRecord { tag: claim.to_owned(), earned }
 }
 
