@@ -1,5 +1,6 @@
-//! Compiles the launcher of bundles (`launcher/`): a program without libc and without relocations, for this target and,
-//! where rustc has what it takes, for the other machine that it is written for.
+//! Compiles the launcher of bundles (`launcher/`): a program without libc and without relocations, and the library by
+//! which bundles find their locales (`locales/`); for this target and, if rustc has what it takes, for the other machine
+//! that they are written for.
 //!
 //! rustc itself does it, with the linker that it brings (`rust-lld`) or, for the target, the one of the build. Where
 //! none of that works the image is empty, and `underpin bundle` says so instead of bundling.
@@ -14,6 +15,7 @@ const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 
 fn main() {
     println!("cargo::rerun-if-changed=launcher");
+    println!("cargo::rerun-if-changed=locales");
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let target = env::var("TARGET").unwrap_or_default();
@@ -28,11 +30,17 @@ fn main() {
                 println!("cargo::warning=no launcher for {target}: `underpin bundle` will refuse its programs");
             }
         }
+        let library = out.join(format!("locales-{machine}"));
+        if !libraries(machine, &target, own).any(|build| build.run(&library)) {
+            let _ = fs::write(&library, []);
+        }
     }
 }
 
 /// One attempt to compile it.
 struct Build {
+    source: &'static str,
+    kind: &'static str,
     target: String,
     optimisation: &'static str,
     linker: Vec<String>,
@@ -57,10 +65,32 @@ fn builds(machine: &str, target: &str, own: bool) -> impl Iterator<Item = Build>
     linkers.into_iter().flat_map(move |linker| {
         let target = triple.clone();
         ["s", "3", "z"].into_iter().map(move |optimisation| Build {
+            source: "launcher/main.rs",
+            kind: "bin",
             target: target.clone(),
             optimisation,
             linker: linker.clone(),
         })
+    })
+}
+
+/// The attempts at the library of locales: it is an ordinary one, so any linker's result will do.
+fn libraries(machine: &str, target: &str, own: bool) -> impl Iterator<Item = Build> {
+    let page = if machine == "aarch64" { 65536 } else { 4096 };
+    let triple = if own { target.to_owned() } else { format!("{machine}-unknown-linux-gnu") };
+    let flags = format!("-soname=libunderpin-locale.so --hash-style=gnu -z max-page-size={page}");
+    let lld = ["-Clinker=rust-lld".to_owned(), "-Clinker-flavor=ld.lld".to_owned(), format!("-Clink-args={flags}")];
+    let cc = format!("-Clink-args=-nostartfiles -nostdlib -Wl,{}", flags.replace(' ', ","));
+    let given = env::var("RUSTC_LINKER").ok().map(|linker| format!("-Clinker={linker}"));
+    let other = own.then(|| given.into_iter().chain([cc]).collect());
+    // Built for musl, rustc knows no such library; the C library is not linked, so glibc's target does as well.
+    let triple = triple.replace("-musl", "-gnu");
+    [Some(lld.to_vec()), other].into_iter().flatten().map(move |linker| Build {
+        source: "locales/main.rs",
+        kind: "cdylib",
+        target: triple.clone(),
+        optimisation: "s",
+        linker,
     })
 }
 
@@ -72,16 +102,17 @@ impl Build {
             "--edition",
             "2024",
             "--crate-name",
-            "launcher",
+            "part",
             "--crate-type",
-            "bin",
+            self.kind,
             "--target",
             &self.target,
         ]);
         command.arg(format!("-Copt-level={}", self.optimisation));
-        command.args(["-Cpanic=abort", "-Crelocation-model=pie", "-Ccodegen-units=1", "-Cstrip=symbols"]);
+        command.arg(if self.kind == "bin" { "-Crelocation-model=pie" } else { "-Crelocation-model=pic" });
+        command.args(["-Cpanic=abort", "-Ccodegen-units=1", "-Cstrip=symbols"]);
         command.args(["-Clink-self-contained=no", "-Cforce-unwind-tables=no", "-Crelro-level=off"]);
-        command.args(&self.linker).arg("-o").arg(image).arg("launcher/main.rs");
+        command.args(&self.linker).arg("-o").arg(image).arg(self.source);
         command.output().is_ok_and(|output| output.status.success())
     }
 }

@@ -21,3 +21,14 @@ pub fn launcher(machine: LauncherMachine) -> Option<&'static [u8]> {
     };
     (!image.is_empty()).then_some(image)
 }
+
+/// The library by which a bundle for a machine finds its locales: a shared object of glibc's, `libunderpin-locale.so`
+/// (`locales/main.rs`). `None` if this build of underpin has none.
+#[must_use]
+pub fn locale_library(machine: LauncherMachine) -> Option<&'static [u8]> {
+    let image: &'static [u8] = match machine {
+        LauncherMachine::X86_64 => include_bytes!(concat!(env!("OUT_DIR"), "/locales-x86_64")),
+        LauncherMachine::Aarch64 => include_bytes!(concat!(env!("OUT_DIR"), "/locales-aarch64")),
+    };
+    (!image.is_empty()).then_some(image)
+}

@@ -30,7 +30,7 @@ pub use background::Background;
 pub use end_requests::{end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};
 pub use launch::{Launch, Suspended, find_program};
-pub use launcher::{LauncherMachine, launcher};
+pub use launcher::{LauncherMachine, launcher, locale_library};
 pub use memory::{read_memory, read_string, write_byte_patch};
 pub use memory_use::{MemoryUse, memory_use, peak_rss};
 pub use output_watch::{OutputWatch, Watchable};

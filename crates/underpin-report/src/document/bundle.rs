@@ -53,7 +53,7 @@ pub enum BundleForm {
 /// One file of a bundle.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BundleFile {
-    /// Where it was taken from.
+    /// Where it was taken from; empty for what is underpin's own.
     pub path: Raw,
     /// Where it goes, below the top of the bundle.
     pub place: Raw,
@@ -85,6 +85,10 @@ pub enum BundleRole {
     Declared,
     /// A charset module of iconv.
     Charset,
+    /// A file of a locale.
+    Locale,
+    /// Underpin's own library, by which the locales are found; it has no `path`.
+    LocaleLibrary,
     /// Asked for with --include.
     Included,
     /// Needed by something that is opened later.
@@ -123,6 +127,8 @@ pub enum BundleNoticeKind {
     Payload,
     /// No charset modules in one file.
     NoCharsets,
+    /// It sets a locale and the bundle has none.
+    NoLocales,
     /// Memory of each process.
     Memory,
     /// Anything newer than this list.
@@ -177,6 +183,8 @@ impl BundleFile {
             Reason::NameService { service } => (BundleRole::NameService, Some(service), None),
             Reason::Declared { by, feature } => (BundleRole::Declared, Some(by), feature.clone()),
             Reason::Charset => (BundleRole::Charset, None, None),
+            Reason::Locale { name } => (BundleRole::Locale, Some(name), None),
+            Reason::LocaleLibrary => (BundleRole::LocaleLibrary, None, None),
             Reason::Included { by } => (BundleRole::Included, Some(by), None),
             Reason::NeededByTaken { by } => (BundleRole::NeededLater, Some(by), None),
         };
@@ -202,6 +210,7 @@ impl BundleNotice {
             Notice::Data { path } => (BundleNoticeKind::Data, vec![Raw(path.clone())], None),
             Notice::Payload { size } => (BundleNoticeKind::Payload, Vec::new(), Some(*size)),
             Notice::NoCharsets => (BundleNoticeKind::NoCharsets, Vec::new(), None),
+            Notice::NoLocales { .. } => (BundleNoticeKind::NoLocales, Vec::new(), None),
             Notice::Memory { size, .. } => (BundleNoticeKind::Memory, Vec::new(), Some(*size)),
             _ => (BundleNoticeKind::Other, Vec::new(), None),
         };

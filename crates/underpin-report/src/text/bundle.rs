@@ -25,6 +25,9 @@ pub fn bundle(document: &BundleDocument, view: &View) -> Text {
     if let Some(entry) = &document.entry {
         text.push(Line::new().with(Role::Dim, "  start   ").with(Role::Command, entry.to_string()));
     }
+    if let Some(line) = locales(document) {
+        row(&mut text, "locales", vec![Span::new(Role::Plain, line)], view);
+    }
     files(&mut text, document, view);
     if !document.notices.is_empty() {
         text.gap();
@@ -72,11 +75,25 @@ fn sums(document: &BundleDocument) -> String {
     format!("{}; {}", words.join(", "), size(document.bytes))
 }
 
-/// The table of files: the short form has one line for all charset modules and leaves out the closure, which `tree`
-/// shows.
+/// The locales of the bundle, and how to get others.
+fn locales(document: &BundleDocument) -> Option<String> {
+    let mut names: Vec<String> = document
+        .files
+        .iter()
+        .filter(|file| file.role == BundleRole::Locale)
+        .filter_map(|file| Some(file.by.as_ref()?.to_string()))
+        .collect();
+    names.sort();
+    names.dedup();
+    let more = "used if the machine has none of the name; --locale NAME includes another";
+    (!names.is_empty()).then(|| format!("{}; {more}", names.join(", ")))
+}
+
+/// The table of files: the short form leaves out the closure, which `tree` shows, charset modules and locales.
 fn files(text: &mut Text, document: &BundleDocument, view: &View) {
     let in_short = |role: BundleRole| {
         !matches!(role, BundleRole::Program | BundleRole::Loader | BundleRole::Needed | BundleRole::Charset)
+            && !matches!(role, BundleRole::Locale | BundleRole::LocaleLibrary)
     };
     let shown: Vec<&BundleFile> =
         document.files.iter().filter(|file| view.verbosity > 0 || in_short(file.role)).collect();
@@ -113,6 +130,8 @@ fn why(file: &BundleFile) -> String {
             None => format!("declared by {by}"),
         },
         BundleRole::Charset => "charsets of iconv".to_owned(),
+        BundleRole::Locale => format!("locale {by}"),
+        BundleRole::LocaleLibrary => "underpin's own: setlocale finds the locales by it".to_owned(),
         BundleRole::Included => format!("--include {by}"),
     }
 }

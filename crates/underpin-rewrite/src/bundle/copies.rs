@@ -13,6 +13,9 @@ const LIMIT: u64 = 16 << 30;
 
 /// An item's bytes as they go into the bundle. The program's are those before its launcher.
 pub(super) fn bytes(root: &dyn Root, item: &Item) -> Result<Vec<u8>, BundleError> {
+    if let Some(content) = &item.content {
+        return Ok(content.clone());
+    }
     let bytes = root.read(item.source.as_ref(), LIMIT).map_err(|error| read_error(item.source.as_ref(), error))?;
     let Ok(elf) = Elf::read(&bytes[..]) else { return Ok(bytes) };
     let edits = edits(item, &elf);

@@ -74,6 +74,14 @@ pub enum BundleError {
     /// A file to include is not there.
     #[error("--include {0}: no such file, and no library of that name where the loader searches")]
     NotIncluded(BString),
+    /// A locale cannot be included.
+    #[error("--locale {name}: {reason}")]
+    NoLocale {
+        /// Its name.
+        name: BString,
+        /// Why not.
+        reason: String,
+    },
     /// What is to be left out is needed.
     #[error("--exclude {pattern} leaves {name} out, without which the program does not start")]
     Excluded {

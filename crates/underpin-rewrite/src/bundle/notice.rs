@@ -39,6 +39,12 @@ pub enum Notice {
     },
     /// iconv(3) is used, and a bundle in one file has no charset modules.
     NoCharsets,
+    /// A locale is set, and the bundle has no `C.UTF-8`.
+    NoLocales {
+        /// Why not.
+        #[serde(flatten)]
+        reason: NoLocale,
+    },
     /// Memory that a start of a bundle in one file takes for its libraries.
     Memory {
         /// How many bytes are copied at each start.
@@ -46,6 +52,35 @@ pub enum Notice {
         /// Whether what is only read is given back before the program runs.
         given_back: bool,
     },
+}
+
+/// Why a bundle has no locale.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+#[non_exhaustive]
+pub enum NoLocale {
+    /// One file has no directory to hold it.
+    OneFile,
+    /// The user left it out.
+    Excluded,
+    /// glibc before 2.34.
+    OldLibrary,
+    /// This machine has none either.
+    NotHere {
+        /// Where it was looked for.
+        directory: BString,
+    },
+}
+
+impl fmt::Display for NoLocale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoLocale::OneFile => f.write_str("one file has none; make it a directory to include C.UTF-8"),
+            NoLocale::Excluded => f.write_str("--exclude leaves them out"),
+            NoLocale::OldLibrary => f.write_str("glibc before 2.34 cannot be led to those of a bundle"),
+            NoLocale::NotHere { directory } => write!(f, "there is no C.UTF-8 in {directory} here"),
+        }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -71,6 +106,10 @@ impl fmt::Display for Notice {
             Notice::NoCharsets => f.write_str(
                 "it converts charsets (iconv); in one file only the built-in ones work (UTF-8, UCS-4, ASCII), or make it a \
                  directory",
+            ),
+            Notice::NoLocales { reason } => write!(
+                f,
+                "it sets a locale (setlocale) and finds only those of the machine that it runs on, or the plain \"C\": {reason}"
             ),
             Notice::Memory { size, given_back } => {
                 let kilobytes = size.div_ceil(1024);

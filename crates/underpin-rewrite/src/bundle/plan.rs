@@ -2,7 +2,7 @@
 
 use super::head::is_dynamic_program;
 use super::notice::{self, Notice};
-use super::{BundleError, Launcher, plugins, tree};
+use super::{BundleError, Launcher, locales, plugins, tree};
 use crate::plan::Pattern;
 use bstr::{BStr, BString, ByteSlice};
 use serde::Serialize;
@@ -32,8 +32,12 @@ pub struct Wish<'a> {
     pub include: Vec<BString>,
     /// What is not taken: plugins, charset modules, included files. The closure itself cannot be left out.
     pub exclude: Vec<Pattern>,
+    /// Names of locales to include besides `C.UTF-8`.
+    pub locales: Vec<BString>,
     /// The launcher for a machine, where there is one.
     pub launcher: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
+    /// The library by which programs of a machine find locales in a bundle, if there is one.
+    pub locale_library: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
 }
 
 /// Why something is taken.
@@ -63,6 +67,13 @@ pub enum Reason {
     },
     /// iconv(3) opens it for a charset that is not built in.
     Charset,
+    /// A file of a locale that setlocale(3) finds.
+    Locale {
+        /// The locale's name.
+        name: BString,
+    },
+    /// Underpin's own library, by which setlocale(3) finds the locales of the bundle.
+    LocaleLibrary,
     /// The user asked for it.
     Included {
         /// By which argument.
@@ -96,6 +107,9 @@ pub struct Item {
     /// Names that it uses and what they become.
     #[serde(skip)]
     pub(super) renames: Vec<(BString, BString)>,
+    /// Its bytes, if they are not those of the source.
+    #[serde(skip)]
+    pub(super) content: Option<Vec<u8>>,
 }
 
 /// What goes into a bundle.
@@ -124,7 +138,7 @@ pub struct BundlePlan {
 impl Item {
     /// A file that is copied as it is.
     pub(super) fn file(source: BString, place: BString, reason: Reason, size: u64) -> Item {
-        Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new() }
+        Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new(), content: None }
     }
 }
 
@@ -137,13 +151,14 @@ impl BundlePlan {
 
     /// Objects that the loader maps at start, in its order, the program and the loader itself left out.
     pub fn closure(&self) -> impl Iterator<Item = &Item> {
-        let at_start = |reason: &Reason| matches!(reason, Reason::Needed { .. });
+        let at_start = |reason: &Reason| matches!(reason, Reason::Needed { .. } | Reason::LocaleLibrary);
         self.items.iter().filter(move |item| at_start(&item.reason) || self.form == Form::File && self.preloads(item))
     }
 
     /// Whether the file form maps something at start that a directory opens later: there is no directory to find it in.
     pub(super) fn preloads(&self, item: &Item) -> bool {
-        item.name.is_some() && !matches!(item.reason, Reason::Program | Reason::Loader | Reason::Needed { .. })
+        item.name.is_some()
+            && !matches!(item.reason, Reason::Program | Reason::Loader | Reason::Needed { .. } | Reason::LocaleLibrary)
     }
 
     /// Whether charset modules are taken along.
@@ -172,7 +187,9 @@ pub fn plan(resolver: &Resolver<'_>, root: &dyn Root, wish: &Wish<'_>) -> Result
     taken.closure(&closure, wish)?;
     plugins::take(&mut taken, resolver, root, &closure, wish)?;
     tree::take(&mut taken, resolver, root, &closure, wish)?;
-    let notices = notice::collect(root, &closure, &elf, &taken.items, wish);
+    let lacks_locale = locales::take(&mut taken, root, &closure, (machine, wish))?;
+    let mut notices = notice::collect(root, &closure, &elf, &taken.items, wish);
+    notices.extend(lacks_locale);
     Ok(BundlePlan {
         program: wish.program.clone(),
         name: wish.name.clone(),
@@ -279,6 +296,7 @@ impl Taken {
             renames: renames(closure, id),
             is_soname: object.soname.as_ref() == Some(&name),
             name: Some(name),
+            content: None,
         });
         Ok(())
     }

@@ -112,7 +112,7 @@ fn name_services(
 }
 
 /// The C library defines and uses these functions itself; that says nothing about the program.
-fn is_libc(object: &underpin_resolve::Object) -> bool {
+pub(super) fn is_libc(object: &underpin_resolve::Object) -> bool {
     object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"))
 }
 
@@ -165,7 +165,9 @@ const CHARSETS: &str = "gconv";
 /// Takes the modules by which iconv(3) converts, where an object of the closure uses it (glibc `iconv/gconv_conf.c`:
 /// they stand in `gconv` beside the C library, `gconv-modules` and `gconv-modules.d/*.conf` list them).
 fn charsets(taken: &mut Taken, root: &dyn Root, closure: &Closure, wish: &Wish<'_>) {
-    let uses = |path: &BString| !scan::imports(root, path.as_ref(), &[b"iconv_open"]).is_empty();
+    // A locale of another charset converts by them too.
+    let other_charset = wish.locales.iter().any(|name| !super::locales::is_utf8(name));
+    let uses = |path: &BString| other_charset || !scan::imports(root, path.as_ref(), &[b"iconv_open"]).is_empty();
     let excluded = wish.exclude.iter().any(|pattern| pattern.covers(CHARSETS.into(), None, CHARSETS.into()));
     if excluded || !closure.objects.iter().any(|object| !is_libc(object) && uses(&object.path)) {
         return;

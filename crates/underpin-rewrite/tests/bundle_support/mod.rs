@@ -16,9 +16,17 @@ use underpin_test_support::{Fixture, Output, skip};
 pub const FORMS: [Form; 2] = [Form::Directory, Form::File];
 
 pub fn launcher(machine: Machine) -> Option<&'static [u8]> {
+    underpin_sys::launcher(launcher_machine(machine)?)
+}
+
+pub fn locale_library(machine: Machine) -> Option<&'static [u8]> {
+    underpin_sys::locale_library(launcher_machine(machine)?)
+}
+
+fn launcher_machine(machine: Machine) -> Option<LauncherMachine> {
     match machine {
-        Machine::X86_64 => underpin_sys::launcher(LauncherMachine::X86_64),
-        Machine::AARCH64 => underpin_sys::launcher(LauncherMachine::Aarch64),
+        Machine::X86_64 => Some(LauncherMachine::X86_64),
+        Machine::AARCH64 => Some(LauncherMachine::Aarch64),
         _ => None,
     }
 }
@@ -30,6 +38,7 @@ pub struct Making<'a> {
     pub target: PathBuf,
     pub include: Vec<String>,
     pub exclude: Vec<&'a str>,
+    pub locales: Vec<&'a str>,
     /// A folder that stands for `/`.
     pub sysroot: Option<PathBuf>,
     pub library_path: Option<PathBuf>,
@@ -47,6 +56,7 @@ impl<'a> Making<'a> {
             target,
             include: Vec::new(),
             exclude: Vec::new(),
+            locales: Vec::new(),
             sysroot: None,
             library_path: None,
             replace: false,
@@ -68,7 +78,9 @@ impl<'a> Making<'a> {
             form: self.form,
             include: self.include.iter().map(|text| text.as_str().into()).collect(),
             exclude: self.exclude.iter().map(|&text| Pattern(text.to_owned())).collect(),
+            locales: self.locales.iter().map(|&name| name.into()).collect(),
             launcher: &launcher,
+            locale_library: &locale_library,
         };
         let plan = bundle::plan(&resolver, &root, &wish);
         use_it(&root, plan)

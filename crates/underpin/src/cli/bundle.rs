@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// library from the bundle, from whatever place it was put to. The program keeps its arguments, environment, signals
 /// and descriptors, and programs that it starts see nothing of the bundle. Taken along are the closure that `underpin
 /// tree` shows, name services of nsswitch.conf, libraries declared in `.note.dlopen`, charset modules where iconv is
-/// used, and what --include names. The program is not run; its loader is asked whether it agrees.
+/// used, the locale C.UTF-8 where setlocale is, and what --include and --locale name. The machine's own locales come
+/// first; those of the bundle are for machines that have none of the name. The program is not run; its loader is asked whether it agrees.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin bundle git -o git-bundle          a directory; start git-bundle/bin/git\n  \
@@ -36,7 +37,12 @@ pub struct BundleArgs {
     #[arg(long, value_name = "NAME|PATH")]
     pub include: Vec<std::ffi::OsString>,
 
-    /// Leave out plugins and included files that match; `gconv` stands for charset modules (may be repeated)
+    /// Include a locale of this machine besides C.UTF-8, such as de_DE.UTF-8 (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub locale: Vec<std::ffi::OsString>,
+
+    /// Leave out plugins and included files that match; `gconv` stands for charset modules, `locale` for locales (may be
+    /// repeated)
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
 

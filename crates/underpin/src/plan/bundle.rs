@@ -35,7 +35,7 @@ impl BundleCommand {
     /// # Errors
     /// Where the program cannot be bundled, with the reason.
     pub fn new(args: BundleArgs) -> anyhow::Result<BundleCommand> {
-        let BundleArgs { program, output, include, exclude, root, env, cpu, .. } = args;
+        let BundleArgs { program, output, include, exclude, locale, root, env, cpu, .. } = args;
         let surroundings = Surroundings::new(&SurroundingsArgs { root, env, cpu, secure: false })?;
         let path = surroundings.program(&program, "bundle")?;
         let name = args.name.or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
@@ -48,7 +48,9 @@ impl BundleCommand {
             form: if args.file { Form::File } else { Form::Directory },
             include: include.into_iter().map(|argument| BString::from(argument.into_vec())).collect(),
             exclude: exclude.into_iter().map(Pattern).collect(),
+            locales: locale.into_iter().map(|name| BString::from(name.into_vec())).collect(),
             launcher: &launcher,
+            locale_library: &|machine| underpin_sys::locale_library(launcher_machine(machine)?),
         };
         let resolver = Resolver::new(&surroundings.root, surroundings.environment.clone());
         let plan = bundle::plan(&resolver, &surroundings.root, &wish)
@@ -67,9 +69,13 @@ impl BundleCommand {
 }
 
 fn launcher(machine: Machine) -> Option<&'static [u8]> {
+    underpin_sys::launcher(launcher_machine(machine)?)
+}
+
+fn launcher_machine(machine: Machine) -> Option<LauncherMachine> {
     match machine {
-        Machine::X86_64 => underpin_sys::launcher(LauncherMachine::X86_64),
-        Machine::AARCH64 => underpin_sys::launcher(LauncherMachine::Aarch64),
+        Machine::X86_64 => Some(LauncherMachine::X86_64),
+        Machine::AARCH64 => Some(LauncherMachine::Aarch64),
         _ => None,
     }
 }
