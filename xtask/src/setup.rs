@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 13] = [
+const PACKAGES: [(&str, &[&str]); 14] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
@@ -33,6 +33,7 @@ const PACKAGES: [(&str, &[&str]); 13] = [
             "libc6-s390x-cross",
         ],
     ),
+    ("locales to bundle", &["locales"]),
     ("a look at the HTML pages", &["chromium", "chromium-driver"]),
     ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),
     ("servers to load, and other load generators", &["nginx-light", "h2o", "wrk", "apache2-utils"]),

@@ -6,11 +6,12 @@
 mod bundle_release;
 mod bundle_support;
 
+use bstr::ByteSlice;
 use bundle_release::release;
 use bundle_support::{FORMS, Making, Root, can_enter};
 use std::path::Path;
-use underpin_rewrite::bundle::{Form, Notice, Reason};
-use underpin_test_support::{Fixture, need};
+use underpin_rewrite::bundle::{BundleError, Form, Item, NoLocale, Notice, Reason};
+use underpin_test_support::{Fixture, Output, need};
 
 const NAME_SERVICE: &str = r#"
 #include <pwd.h>
@@ -35,6 +36,24 @@ int main(int argc, char **argv) {
     iconv(conversion, &in, &left, &out, &room);
     for (char *byte = to; byte < out; byte++) printf("%02x", (unsigned char)*byte);
     printf(" %s\n", getenv("GCONV_PATH") ? getenv("GCONV_PATH") : "unset");
+    return 0;
+}
+"#;
+
+/// Says which locale it gets by either function, how that writes a number, and whether LOCPATH is the caller's.
+const LOCALE: &str = r#"
+#define _GNU_SOURCE
+#include <locale.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    char *name = setlocale(LC_ALL, argv[1]);
+    int found = newlocale(LC_ALL_MASK, argv[1], 0) != 0;
+    printf("%s %d %s %s %.1f ", name ? name : "none", found, nl_langinfo(CODESET), nl_langinfo(MON_3), 1.5);
+    fflush(stdout);
+    char *path = getenv("LOCPATH");
+    puts(path ? path : "unset");
     return 0;
 }
 "#;
@@ -134,6 +153,138 @@ fn charset_modules_come_from_the_bundle() {
     }
     let one = Making::new(&program, Form::File, dir.path()).plan().expect("a plan");
     assert!(one.notices.contains(&Notice::NoCharsets), "{:?}", one.notices);
+}
+
+fn locale_program() -> Fixture {
+    let dir = Fixture::new();
+    dir.write("main.c", LOCALE);
+    dir.cc(["-o", "program", "main.c"]);
+    dir
+}
+
+/// glibc finds locales by a path compiled in, which is empty on such a machine. The answers are those of the original
+/// program here.
+#[test]
+fn the_locale_c_utf_8_comes_from_the_bundle() {
+    need!("cc", "/usr/lib/locale/C.utf8");
+    if !can_enter() {
+        return;
+    }
+    let dir = locale_program();
+    let program = dir.join("program");
+    for root in roots() {
+        let making = Making::new(&program, Form::Directory, &root.place());
+        let plan = making.plan().expect("a plan");
+        assert!(plan.items.iter().any(|item| item.place == "lib/locale/C.utf8/LC_CTYPE"), "{:?}", plan.items);
+        assert!(!plan.notices.iter().any(|notice| matches!(notice, Notice::NoLocales { .. })), "{:?}", plan.notices);
+        let entry = root.inside(&making.entry());
+        for (name, variables) in [("C.UTF-8", &[][..]), ("C.utf8", &[]), ("", &[("LANG", "C.UTF-8")]), ("POSIX", &[])] {
+            let mut command = dir.command(&program);
+            command.env_clear().arg(name).envs(variables.iter().copied());
+            let expected = Output::of(&mut command).stdout;
+            let output = root.run_with(false, variables, &[&entry, name]);
+            assert_eq!(output.stdout, expected, "{} `{name}`: {}", root.name, output.stderr);
+        }
+        // A variable of the user's own is the user's, before and after.
+        let own = root.run_with(false, &[("LOCPATH", "/tmp/none")], &[&entry, "C.UTF-8"]);
+        assert!(own.stdout.starts_with("C.UTF-8 1 UTF-8 ") && own.stdout.ends_with(" /tmp/none\n"), "{}", own.stdout);
+    }
+}
+
+/// Whatever locales a machine has: a bundle with some of its own answers as the original does there.
+#[test]
+fn on_a_machine_with_locales_every_answer_is_the_machines() {
+    need!("cc", "localedef", "/usr/lib/locale/C.utf8");
+    let dir = locale_program();
+    let made = dir.mkdir("made").join("de_DE.UTF-8");
+    dir.must(
+        "localedef",
+        ["-c".as_ref(), "-f".as_ref(), "UTF-8".as_ref(), "-i".as_ref(), "de_DE".as_ref(), made.as_os_str()],
+    );
+    let entry = Making::new(&dir.join("program"), Form::Directory, dir.path()).entry();
+    let path = made.parent().unwrap().to_str().unwrap();
+    let answers = |program: &Path| {
+        let mut all = Vec::new();
+        for name in ["", "C", "POSIX", "C.UTF-8", "de_DE.UTF-8", "de_DE.utf8", "de_DE", "xx_XX.UTF-8"] {
+            for variables in [&[][..], &[("LANG", "de_DE.UTF-8")], &[("LOCPATH", path), ("LC_ALL", "de_DE.UTF-8")]] {
+                let mut command = dir.command(program);
+                all.push(Output::of(command.env_clear().arg(name).envs(variables.iter().copied())).stdout);
+            }
+        }
+        all
+    };
+    let original = answers(&dir.join("program"));
+    assert!(original.iter().any(|answer| answer.contains("de_DE.UTF-8 1 UTF-8 März 1,5")), "{original:?}");
+    assert_eq!(answers(&entry), original);
+}
+
+/// An archive or a directory, as localedef(1) makes either: the files in the bundle are the same.
+#[test]
+fn a_locale_that_is_named_is_taken_from_an_archive_or_a_directory() {
+    need!("cc", "localedef");
+    if !can_enter() {
+        return;
+    }
+    for in_archive in [true, false] {
+        let dir = locale_program();
+        let root = Root::empty();
+        // This machine's C library in a folder that stands for `/`, with locales of its own.
+        let system = dir.mkdir("system");
+        let plain = Making::new(&dir.join("program"), Form::Directory, &root.place()).plan().expect("a plan");
+        let object = |item: &&Item| matches!(item.reason, Reason::Needed { .. } | Reason::Loader);
+        for item in plain.items.iter().filter(object) {
+            let source = item.source.to_path_lossy();
+            let copy = system.join(source.strip_prefix("/").unwrap());
+            std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            std::fs::copy(source, copy).unwrap();
+        }
+        std::fs::copy(dir.join("program"), system.join("program")).unwrap();
+        dir.mkdir("system/usr/lib/locale");
+        let prefix = format!("--prefix={}", system.display());
+        for (name, source) in [("de_DE.UTF-8", "de_DE"), ("fr_FR.UTF-8", "fr_FR")] {
+            let how = if in_archive { "--quiet" } else { "--no-archive" };
+            dir.must("localedef", ["-c", how, &prefix, "-f", "UTF-8", "-i", source, name]);
+        }
+        let archive = system.join("usr/lib/locale/locale-archive");
+        assert_eq!(archive.is_file(), in_archive);
+        let making = Making {
+            sysroot: Some(system),
+            locales: vec!["fr_FR.UTF-8"],
+            ..Making::new(Path::new("/program"), Form::Directory, &root.place())
+        };
+        let plan = making.plan().expect("a plan");
+        let missing = |notice: &Notice| matches!(notice, Notice::NoLocales { reason: NoLocale::NotHere { .. } });
+        assert!(plan.notices.iter().any(missing), "there is no C.UTF-8: {:?}", plan.notices);
+        let entry = root.inside(&making.entry());
+        let said = root.run(false, &[&entry, "fr_FR.UTF-8"]).stdout;
+        assert_eq!(said, "fr_FR.UTF-8 1 UTF-8 mars 1,5 unset\n", "in an archive: {in_archive}");
+        assert_eq!(root.run(false, &[&entry, "de_DE.UTF-8"]).stdout, "none 0 ANSI_X3.4-1968 March 1.5 unset\n");
+        let made = dir.mkdir("made").join("fr_FR.utf8");
+        dir.must("localedef", ["-c", "-f", "UTF-8", "-i", "fr_FR", made.to_str().unwrap()]);
+        dir.must("diff", ["-r".as_ref(), made.as_os_str(), making.target.join("lib/locale/fr_FR.utf8").as_os_str()]);
+        let unknown = Making { locales: vec!["xx_XX.UTF-8"], ..making };
+        assert!(matches!(unknown.plan(), Err(BundleError::NoLocale { .. })));
+    }
+}
+
+#[test]
+fn a_bundle_without_locales_says_so() {
+    need!("cc");
+    let dir = locale_program();
+    let program = dir.join("program");
+    let said = |making: &Making<'_>| {
+        let notices = making.plan().expect("a plan").notices;
+        notices.into_iter().find_map(|notice| match notice {
+            Notice::NoLocales { reason } => Some(reason),
+            _ => None,
+        })
+    };
+    let one = Making::new(&program, Form::File, dir.path());
+    assert_eq!(said(&one), Some(NoLocale::OneFile));
+    let named = Making { locales: vec!["C.UTF-8"], ..one };
+    assert!(matches!(named.plan(), Err(BundleError::NoLocale { .. })));
+    let without = Making { exclude: vec!["locale"], ..Making::new(&program, Form::Directory, dir.path()) };
+    assert_eq!(said(&without), Some(NoLocale::Excluded));
 }
 
 #[test]
