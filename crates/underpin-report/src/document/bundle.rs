@@ -123,6 +123,12 @@ pub enum BundleNoticeKind {
     SetUser,
     /// A directory that may be its data.
     Data,
+    /// Plug-ins or data by a path compiled in.
+    Compiled,
+    /// Where certificates are looked for.
+    Certificates,
+    /// A script that starts the program and sets variables; `names` has the script.
+    Wrapper,
     /// Bytes behind its ELF image.
     Payload,
     /// No charset modules in one file.
@@ -210,6 +216,9 @@ impl BundleNotice {
             Notice::Data { path } => (BundleNoticeKind::Data, vec![Raw(path.clone())], None),
             Notice::Payload { size } => (BundleNoticeKind::Payload, Vec::new(), Some(*size)),
             Notice::NoCharsets => (BundleNoticeKind::NoCharsets, Vec::new(), None),
+            Notice::Compiled { path, size, .. } => (BundleNoticeKind::Compiled, vec![Raw(path.clone())], Some(*size)),
+            Notice::Certificates { paths, .. } => (BundleNoticeKind::Certificates, list(paths), None),
+            Notice::Wrapper { script, .. } => (BundleNoticeKind::Wrapper, vec![Raw(script.clone())], None),
             Notice::NoLocales { .. } => (BundleNoticeKind::NoLocales, Vec::new(), None),
             Notice::Memory { size, .. } => (BundleNoticeKind::Memory, Vec::new(), Some(*size)),
             _ => (BundleNoticeKind::Other, Vec::new(), None),

@@ -25,7 +25,9 @@ mod notice;
 mod plan;
 mod plugins;
 mod scan;
+mod texts;
 mod tree;
+mod wrapper;
 mod write;
 
 pub use error::BundleError;

@@ -1,7 +1,7 @@
 //! What a bundle cannot carry or changes, told with what to do.
 
 use super::plan::{Item, Reason, Wish};
-use super::{Form, scan};
+use super::{Form, scan, texts, tree, wrapper};
 use bstr::{BString, ByteSlice};
 use serde::Serialize;
 use std::fmt;
@@ -31,6 +31,41 @@ pub enum Notice {
     Data {
         /// The directory.
         path: BString,
+    },
+    /// Plug-ins or data by a path compiled into an object.
+    Compiled {
+        /// The directory or file.
+        path: BString,
+        /// Objects with that text.
+        by: Vec<BString>,
+        /// Bytes of its files.
+        size: u64,
+        /// How many of them are shared objects.
+        objects: u64,
+        /// Where it is in the bundle, if it was included.
+        place: Option<BString>,
+        /// Words in those objects that look like variables which lead to files.
+        variables: Vec<BString>,
+    },
+    /// Certificates of authorities are looked for by paths compiled in.
+    Certificates {
+        /// The object.
+        by: BString,
+        /// Where.
+        paths: Vec<BString>,
+        /// Variables that lead elsewhere, if it reads any.
+        variables: Vec<BString>,
+        /// Where in the bundle they are, if they were included.
+        place: Option<BString>,
+    },
+    /// A script starts the program and sets variables for it.
+    Wrapper {
+        /// The script.
+        script: BString,
+        /// Variables and their values.
+        variables: Vec<(BString, BString)>,
+        /// Where in the bundle the values are, or would be if they were included.
+        places: Vec<BString>,
     },
     /// Bytes behind the last segment and section, which the program may look for at the end of its file.
     Payload {
@@ -100,6 +135,7 @@ impl fmt::Display for Notice {
             ),
             Notice::SetUser => f.write_str("it is set-user-ID or set-group-ID; the copy in the bundle is not"),
             Notice::Data { path } => write!(f, "{path} may be its data, by a path compiled in; --include takes it along"),
+            Notice::Compiled { .. } | Notice::Certificates { .. } | Notice::Wrapper { .. } => self.compiled(f),
             Notice::Payload { size } => {
                 write!(f, "{size} bytes stand behind its ELF image; the bundle keeps them, but not at the end of the file")
             }
@@ -116,6 +152,54 @@ impl fmt::Display for Notice {
                 let rest = if *given_back { ", and gives back what is only read" } else { ", per process" };
                 write!(f, "each start copies {kilobytes} kB of libraries into memory{rest}; a directory needs no copy")
             }
+        }
+    }
+}
+
+impl Notice {
+    /// What is looked for by a path compiled in, or set by a script.
+    fn compiled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |names: &[BString]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Notice::Compiled { path, by, size, objects, place, variables } => {
+                let what = if *objects > 0 { "plug-ins" } else { "data" };
+                let first = by.first().map_or_else(|| "the program".to_owned(), ToString::to_string);
+                let more = if by.len() > 1 { format!(" and {} more", by.len() - 1) } else { String::new() };
+                let size = size.div_ceil(1024);
+                match place {
+                    Some(place) => {
+                        write!(f, "{path} ({what}) is at {place} in the bundle; {first}{more} names the old path")?
+                    }
+                    None => write!(f, "{path} ({what}, {size} kB) is named by {first}{more}: --include {path}")?,
+                }
+                match variables.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; it may follow {}", list(variables)),
+                }
+            }
+            Notice::Certificates { by, paths, variables, place } => {
+                write!(f, "{by} looks for certificates in {}", list(paths))?;
+                let first = paths.first().map_or_else(String::new, ToString::to_string);
+                match (place, variables.first()) {
+                    (Some(place), Some(name)) => write!(f, "; the bundle has them: set {name} to its {place}"),
+                    (Some(place), None) => write!(f, "; the bundle has them at {place}, and no variable leads there"),
+                    (None, Some(_)) => {
+                        write!(f, ": not included; --include {first}, and set {}", list(variables))
+                    }
+                    (None, None) => f.write_str(": not included, and no variable leads elsewhere"),
+                }
+            }
+            Notice::Wrapper { script, variables, places } => {
+                write!(
+                    f,
+                    "{script} starts it and sets variables that the bundle does not; include what they name, and set"
+                )?;
+                for ((name, value), place) in variables.iter().zip(places) {
+                    write!(f, " {name}=BUNDLE/{place} (--include {value})")?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -160,7 +244,13 @@ pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[It
         }
         notices.extend(payload(&*opened.source, elf));
     }
-    notices.extend(data(root, items, wish));
+    let named = named(root, closure, items, wish);
+    let known =
+        |path: &BString| named.iter().any(|notice| matches!(notice, Notice::Compiled { path: one, .. } if one == path));
+    notices.extend(
+        data(root, items, wish).into_iter().filter(|notice| !matches!(notice, Notice::Data { path } if known(path))),
+    );
+    notices.extend(named);
     if wish.form == Form::File {
         notices.extend(of_one_file(root, closure, elf.ident.machine, items));
     }
@@ -214,6 +304,43 @@ fn data(root: &dyn Root, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
                 notices.push(Notice::Data { path });
             }
         }
+    }
+    notices
+}
+
+/// What objects name by paths compiled in, and what a script sets.
+fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
+    let place_of = |path: &BString| {
+        let real = root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
+        items.iter().find_map(|item| {
+            let rest = [path, &real].into_iter().find_map(|path| item.source.strip_prefix(path.as_slice()))?;
+            let whole = rest.is_empty() || rest.starts_with(b"/");
+            item.place.strip_suffix(rest).filter(|_| whole).map(BString::from)
+        })
+    };
+    let texts = texts::of_items(root, closure, items);
+    let mut notices: Vec<Notice> = Vec::new();
+    for one in texts::compiled(root, closure, items, &texts) {
+        let texts::Compiled { path, by, variables, found } = one;
+        let place = place_of(&path);
+        notices.push(Notice::Compiled { place, path, by, variables, size: found.size, objects: found.objects });
+    }
+    for (by, texts) in texts {
+        let mut paths = texts.paths;
+        paths.retain(|path| texts::is_certificates(path.as_ref()));
+        // What is there stands first: it can be included.
+        paths.sort_by_key(|path| root.stat(path.as_ref()).is_err());
+        if !paths.is_empty() {
+            let place = paths.iter().find_map(place_of);
+            let of_certificates = |name: &BString| name.contains_str("CERT") || name.contains_str("CA_");
+            let variables = texts.variables.into_iter().filter(of_certificates).collect();
+            notices.push(Notice::Certificates { by, paths, variables, place });
+        }
+    }
+    if let Some(wrapper::Wrapper { script, variables }) = wrapper::find(root, wish.program.as_ref()) {
+        let program = root.real_path(wish.program.as_ref()).unwrap_or_else(|_| wish.program.clone());
+        let place = |(_, value): &(BString, BString)| tree::place(value.as_ref(), program.as_ref());
+        notices.push(Notice::Wrapper { places: variables.iter().map(place).collect(), script, variables });
     }
     notices
 }

@@ -125,6 +125,8 @@ pub struct BundlePlan {
     pub loader: LoaderKind,
     /// Every file: the program, its loader, the closure in load order, then what is opened later.
     pub items: Vec<Item>,
+    /// Symbolic links: where below the top, and what they hold.
+    pub links: Vec<(BString, BString)>,
     /// What a person should know.
     pub notices: Vec<Notice>,
     /// The launcher.
@@ -196,6 +198,7 @@ pub fn plan(resolver: &Resolver<'_>, root: &dyn Root, wish: &Wish<'_>) -> Result
         form: wish.form,
         loader: closure.loader.kind,
         items: taken.items,
+        links: taken.links,
         notices,
         launcher: Launcher::new(image)?,
         search: own_search(&elf),
@@ -235,6 +238,10 @@ pub(super) fn file_name(path: &BStr) -> &BStr {
 #[derive(Default)]
 pub(super) struct Taken {
     pub items: Vec<Item>,
+    /// Links to make: where, and what they hold.
+    pub links: Vec<(BString, BString)>,
+    /// Directories that the libraries of the closure come from.
+    pub homes: Vec<BString>,
     /// Sources by the name under which they stand in `lib/`.
     by_name: HashMap<BString, BString>,
 }

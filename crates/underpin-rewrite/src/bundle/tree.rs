@@ -21,6 +21,7 @@ pub(super) fn take(
 ) -> Result<(), BundleError> {
     let program = root.real_path(wish.program.as_ref()).unwrap_or_else(|_| wish.program.clone());
     let directories = plugins::directories(closure);
+    taken.homes = homes(root, closure);
     for argument in &wish.include {
         let reason = Reason::Included { by: argument.clone() };
         if !argument.contains(&b'/') {
@@ -40,6 +41,47 @@ pub(super) fn take(
         }
     }
     Ok(())
+}
+
+/// Directories that the libraries of the closure come from, by every name, without those inside of another.
+fn homes(root: &dyn Root, closure: &Closure) -> Vec<BString> {
+    let of =
+        |path: &BString| path.rsplit_once_str("/").map_or_else(BString::default, |(directory, _)| directory.into());
+    let libraries = || closure.objects.iter().skip(1).map(|object| &object.path);
+    let real = libraries().map(|path| root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone()));
+    let mut homes: Vec<BString> = libraries().map(of).chain(real.map(|path| of(&path))).collect();
+    homes.sort();
+    homes.dedup();
+    let inside =
+        |one: &BString, other: &BString| one.strip_prefix(other.as_slice()).is_some_and(|rest| rest.starts_with(b"/"));
+    let all = homes.clone();
+    homes.retain(|home| !home.is_empty() && !all.iter().any(|other| inside(home, other)));
+    homes
+}
+
+impl Taken {
+    /// What stood below the directory of a library stands below `lib`, so that the library finds it from its own place;
+    /// a link keeps the way from the program. Elsewhere a place stays as it is.
+    fn in_lib(&mut self, path: BString, program: &BStr) -> BString {
+        for home in &self.homes {
+            let home = place(home.as_ref(), program);
+            let Some(rest) = path.strip_prefix(home.as_slice()).and_then(|rest| rest.strip_prefix(b"/")) else {
+                continue;
+            };
+            if home == "lib" || home.starts_with(b"bin") {
+                continue;
+            }
+            let up = "../".repeat(home.find_iter("/").count());
+            let target =
+                if home.starts_with(b"lib/") { up[3..].trim_end_matches('/').to_owned() } else { format!("{up}lib") };
+            let target = BString::from(if target.is_empty() { "." } else { &target });
+            if !self.links.iter().any(|(link, _)| *link == home) {
+                self.links.push((home, target));
+            }
+            return [b"lib/", rest].concat().into();
+        }
+        path
+    }
 }
 
 /// Regular files that an argument stands for, sorted: itself, all below it, or what a pattern matches.
@@ -103,7 +145,7 @@ fn file(
         let reason = "is opened by its path, and what is in one file has none";
         return Err(BundleError::NeedsDirectory { path: path.clone(), reason });
     }
-    let place = place(path.as_ref(), program.as_ref());
+    let place = taken.in_lib(place(path.as_ref(), program.as_ref()), program.as_ref());
     let in_lib = place.starts_with(b"lib/") && !place[4..].contains(&b'/');
     // A library with a soname that was named itself is one that is opened by name; a plugin keeps its place.
     let by_name = wish.form == Form::File || in_lib || alone && has_soname;
@@ -122,7 +164,7 @@ fn file(
 
 /// Where a file goes: beside the program what is beside it, below the top what is below its prefix, and anything else
 /// by its whole path.
-fn place(path: &BStr, program: &BStr) -> BString {
+pub(super) fn place(path: &BStr, program: &BStr) -> BString {
     let directory = program.rsplit_once_str("/").map_or(&b""[..], |(directory, _)| directory);
     let below = |top: &[u8]| path.strip_prefix(top).and_then(|rest| rest.strip_prefix(b"/"));
     if let Some(rest) = below(directory) {

@@ -73,6 +73,14 @@ fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf,
             entry = path;
         }
     }
+    for (link, target) in &plan.links {
+        let path = top.join(link.to_path_lossy());
+        let make = || -> io::Result<()> {
+            fs::create_dir_all(path.parent().unwrap_or(top))?;
+            std::os::unix::fs::symlink(target.to_path_lossy(), &path)
+        };
+        make().map_err(|error| failed(&path, error))?;
+    }
     let manifest = serde_json::to_vec_pretty(plan).map_err(|error| failed(top, error.into()))?;
     put(&top.join(MANIFEST), &manifest, 0o644)?;
     Ok((entry, size))
