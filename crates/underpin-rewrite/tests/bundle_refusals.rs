@@ -198,3 +198,129 @@ fn an_image_that_is_no_launcher_is_refused() {
     }
     assert!(Launcher::new(&own[..own.len() / 2]).is_err());
 }
+
+/// A library that opens its plug-ins beside itself, as VLC's does, and names the place that it was built for.
+const OPENER: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+const char *built_for(void) { return "/opt/app/lib/plugins"; }
+int work(void) {
+    Dl_info info;
+    char path[4096];
+    char *own = getenv("APP_PLUGIN_PATH");
+    dladdr((void *)built_for, &info);
+    snprintf(path, sizeof path, "%s", info.dli_fname);
+    strcpy(strrchr(path, '/'), "/plugins/one.so");
+    void *plugin = dlopen(own ? own : path, RTLD_NOW);
+    int (*answer)(void) = plugin ? (int (*)(void))dlsym(plugin, "answer") : 0;
+    return answer ? answer() : 1;
+}
+"#;
+
+#[test]
+fn plug_ins_of_compiled_in_paths_are_told_and_found_beside_their_library_when_included() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("opener.c", OPENER);
+    dir.write("main.c", "#include <stdio.h>\nint work(void);\nint main(void){printf(\"%d\\n\", work());return 0;}");
+    dir.write("one.c", "int answer(void){return 42;}");
+    for folder in ["system/opt/app/lib/plugins", "system/opt/app/tools", "system/usr/bin"] {
+        dir.mkdir(folder);
+    }
+    dir.cc(["-shared", "-fPIC", "-o", "system/opt/app/lib/plugins/one.so", "one.c"]);
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libopener.so.1", "-o", "system/opt/app/lib/libopener.so.1", "opener.c"]);
+    dir.cc([
+        "-o",
+        "system/opt/app/tools/app",
+        "main.c",
+        "system/opt/app/lib/libopener.so.1",
+        "-Wl,-rpath,/opt/app/lib",
+    ]);
+    dir.write(
+        "system/usr/bin/app",
+        "#!/bin/sh\nAPP_HOME=/opt/app/lib/plugins\nexport APP_HOME\nexec /opt/app/tools/app\n",
+    );
+    for path in [
+        "/lib64/ld-linux-x86-64.so.2",
+        "/lib/ld-linux-aarch64.so.1",
+        "/lib/x86_64-linux-gnu/libc.so.6",
+        "/lib/aarch64-linux-gnu/libc.so.6",
+    ] {
+        let copy = dir.join("system").join(&path[1..]);
+        if Path::new(path).is_file() {
+            std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            std::fs::copy(path, copy).unwrap();
+        }
+    }
+    let plain = Making {
+        sysroot: Some(dir.join("system")),
+        ..Making::new(Path::new("/opt/app/tools/app"), Form::Directory, dir.path())
+    };
+    let notices = plain.plan().expect("a plan").notices;
+    let size = std::fs::metadata(dir.join("system/opt/app/lib/plugins/one.so")).unwrap().len();
+    let told = Notice::Compiled {
+        path: "/opt/app/lib/plugins".into(),
+        by: vec!["libopener.so.1".into()],
+        size,
+        objects: 1,
+        place: None,
+        variables: vec!["APP_PLUGIN_PATH".into()],
+    };
+    assert!(notices.contains(&told), "{notices:?}");
+    assert!(told.to_string().contains("--include /opt/app/lib/plugins"), "{told}");
+    let script = Notice::Wrapper {
+        script: "/usr/bin/app".into(),
+        variables: vec![("APP_HOME".into(), "/opt/app/lib/plugins".into())],
+        places: vec!["lib/plugins".into()],
+    };
+    assert!(notices.contains(&script), "{notices:?}");
+    let with = Making { include: vec!["/opt/app/lib/plugins".to_owned()], ..plain };
+    let place =
+        |notice: &Notice| matches!(notice, Notice::Compiled { place: Some(place), .. } if place == "lib/plugins");
+    assert!(with.plan().expect("a plan").notices.iter().any(place));
+    assert_eq!(Output::of(&mut dir.command(with.entry())).stdout, "42\n");
+}
+
+/// What stood in a folder of libraries is found by the libraries from `lib` and by the program along the old way.
+#[test]
+fn a_folder_of_libraries_is_found_from_the_program_and_from_the_libraries() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("built/lib/deep/data/file", "read");
+    dir.write("answer.c", "int answer(void){return 42;}");
+    dir.write("main.c", "int answer(void);\nint main(void){return answer() != 42;}");
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,liba.so.1", "-o", "built/lib/deep/liba.so.1", "answer.c"]);
+    dir.mkdir("built/bin");
+    dir.cc(["-o", "built/bin/app", "main.c", "built/lib/deep/liba.so.1", "-Wl,-rpath,$ORIGIN/../lib/deep"]);
+    let data = dir.join("built/lib/deep/data").display().to_string();
+    let program = dir.join("built/bin/app");
+    let making = Making { include: vec![data], ..Making::new(&program, Form::Directory, dir.path()) };
+    let entry = making.entry();
+    for place in ["lib/deep/data/file", "lib/data/file", "bin/../lib/deep/data/file"] {
+        assert_eq!(std::fs::read_to_string(making.target.join(place)).expect(place), "read", "{place}");
+    }
+    assert_eq!(Output::of(&mut dir.command(entry)).code, Some(0));
+}
+
+/// The directory is the one that OpenSSL's own tool tells.
+#[test]
+fn where_certificates_are_looked_for_is_told() {
+    need!("openssl");
+    let openssl = Path::new("/usr/bin/openssl");
+    let dir = Fixture::new();
+    let said = Output::of(dir.command(openssl).args(["version", "-d"])).stdout;
+    let directory = said.split('"').nth(1).expect("a directory").to_owned();
+    let notices = Making::new(openssl, Form::Directory, dir.path()).plan().expect("a plan").notices;
+    let told = notices.iter().find_map(|notice| match notice {
+        Notice::Certificates { by, paths, variables, place: None } if by.starts_with(b"libcrypto.so") => {
+            Some((paths, variables))
+        }
+        _ => None,
+    });
+    let (paths, variables) = told.expect("a notice");
+    assert!(paths.contains(&format!("{directory}/certs").into()), "{paths:?}");
+    assert!(variables.contains(&"SSL_CERT_DIR".into()) && variables.contains(&"SSL_CERT_FILE".into()), "{variables:?}");
+}
