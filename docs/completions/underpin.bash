@@ -380,7 +380,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bundle)
-            opts="-o -v -h -V --output --file --include --exclude --name --force --dry-run --root --env --cpu --verbose --json --color --help --version"
+            opts="-o -v -h -V --output --file --include --locale --exclude --name --force --dry-run --root --env --cpu --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -395,6 +395,10 @@ _underpin() {
                     return 0
                     ;;
                 --include)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --locale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -146,7 +146,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand storm" -s h -l help -d
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s o -l output -d 'Where the bundle goes; nothing may stand there yet' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l include -d 'Take along a library by name, or a file, directory or pattern by path (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l exclude -d 'Leave out plugins and included files that match; `gconv` stands for charset modules (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l locale -d 'Include a locale of this machine besides C.UTF-8, such as de_DE.UTF-8 (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l exclude -d 'Leave out plugins and included files that match; `gconv` stands for charset modules, `locale` for locales (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l name -d 'What the program is called in the bundle' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l root -d 'Take a program from inside this folder as if the folder were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l env -d 'Set a variable that loaders read while searching here, such as LD_LIBRARY_PATH (may be repeated)' -r
