@@ -8,7 +8,9 @@ mod bench;
 mod docs;
 #[cfg(test)]
 mod layers;
+mod licences;
 mod numbers;
+mod picture;
 mod run;
 mod sanitize;
 mod setup;
@@ -70,6 +72,8 @@ enum Chore {
         #[arg(long)]
         dry: bool,
     },
+    /// Draw the README's picture from a real run: docs/picture-light.svg and docs/picture-dark.svg
+    Picture,
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -97,6 +101,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Static { target } => statics::all(&target),
         Chore::Systems => systems::generate(),
         Chore::Wheels { dry } => wheels::run(dry),
+        Chore::Picture => picture::run(),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }
