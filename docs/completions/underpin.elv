@@ -89,14 +89,14 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --version 'Print version'
         }
         &'underpin;trace'= {
-            cand --until 'How far to watch'
+            cand --until 'How far to watch; libraries that are opened later are seen only in a whole run'
             cand --calls 'Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping, process, descriptor)'
             cand --export-html 'Write a page with a start-up timeline'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
             cand --measure-bind 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
             cand -v 'Show more; the short form says where it leaves something out'
             cand --verbose 'Show more; the short form says where it leaves something out'
-            cand --json 'Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`'
+            cand --json 'Print one JSON document (schema underpin.trace/1), with every call up to `main`'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

@@ -90,7 +90,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand check" -s v -l verbose
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand trace" -l until -d 'How far to watch' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -l until -d 'How far to watch; libraries that are opened later are seen only in a whole run' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
 main\t'To `main`: the initialisers too'
 exit\t'To the end of its last process'"
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l calls -d 'Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping, process, descriptor)' -r
@@ -100,7 +100,7 @@ always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l measure-bind -d 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
-complete -c underpin -n "__fish_underpin_using_subcommand trace" -l json -d 'Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`'
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -l json -d 'Print one JSON document (schema underpin.trace/1), with every call up to `main`'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l nodes -d 'Nodes that start it' -r

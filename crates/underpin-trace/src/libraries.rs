@@ -175,10 +175,19 @@ fn as_try(event: &Event) -> Try {
     Try { path: path_of(event).clone(), call: event.call, errno, duration: event.duration }
 }
 
-/// Names of libraries that were tried by opening and that nothing was found for.
+/// Names of libraries that were tried by opening and that nothing was found for. The question whether a directory exists
+/// at all, which follows the failed try in it, belongs to that name too.
 fn missing(unclaimed: &[&Event], found: &[Candidate]) -> Vec<MissingLibrary> {
     let mut out: Vec<MissingLibrary> = Vec::new();
-    for event in unclaimed.iter().filter(|event| matches!(event.name(), "open" | "openat" | "openat2")) {
+    for event in unclaimed {
+        if !matches!(event.name(), "open" | "openat" | "openat2") {
+            let directory = path_of(event).bytes().trim_end_with(|letter| letter == '/');
+            let in_it = |tried: &Try| tried.path.directory().trim_end_with(|letter| letter == '/') == directory;
+            if let Some(asked) = out.iter_mut().rev().find(|known| known.failed.last().is_some_and(in_it)) {
+                asked.failed.push(as_try(event));
+            }
+            continue;
+        }
         let name = PathText::new(path_of(event).file_name());
         if !is_library_name(name.bytes()) || found.iter().any(|known| known.load.name == name && known.executable) {
             continue;

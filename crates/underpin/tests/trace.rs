@@ -121,3 +121,72 @@ fn a_call_that_does_not_return_is_named_where_counts_are_called_exact() {
     let before = json(["trace", "--json", "--until", "entry", "--", "/bin/true"]);
     assert_eq!(before["not_returned"], serde_json::json!([]));
 }
+
+/// A program that opens a library by its bare name, and one that is nowhere, behind so many folders.
+fn opens_later(dir: &Fixture, folders: usize) -> String {
+    dir.write("f.c", "int f(void){return 0;}");
+    dir.write("g.c", "int g(void){return 0;}");
+    dir.write(
+        "m.c",
+        "#include <dlfcn.h>\nint f(void);\nint main(void) { dlopen(\"libnowhere.so.1\", RTLD_NOW);\
+         return f() || !dlopen(\"libg.so.1\", RTLD_NOW); }",
+    );
+    let at = dir.text();
+    let empty: Vec<String> = (0..folders).map(|number| format!("{at}/p{number}/lib")).collect();
+    empty.iter().for_each(|folder| std::fs::create_dir_all(folder).expect("a folder"));
+    dir.mkdir("last");
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libf.so.1", "f.c", "-o", "last/libf.so.1"]);
+    dir.cc(["-shared", "-fPIC", "-Wl,-soname,libg.so.1", "g.c", "-o", "last/libg.so.1"]);
+    let search = format!("-Wl,--disable-new-dtags,-rpath,{}:{at}/last", empty.join(":"));
+    dir.cc(["m.c", "last/libf.so.1", &search, "-ldl", "-o", "m"]);
+    format!("{at}/m")
+}
+
+/// Lookups below the fixture's folder as strace sees them in the whole run: all, and those that found nothing.
+fn lookups_of_strace(dir: &Fixture, program: &str) -> (u64, u64) {
+    dir.must("strace", ["-e", "trace=openat,newfstatat", "-e", "signal=none", "-o", "log", program]);
+    let log = std::fs::read_to_string(dir.join("log")).expect("strace's log");
+    let named = log.lines().filter(|line| line.contains("(AT_FDCWD, \"/") && !line.contains("ld.so.cache"));
+    let (failed, found): (Vec<&str>, Vec<&str>) = named.partition(|line| line.contains("ENOENT"));
+    // A stat that finds something is the question whether a folder exists, and no library.
+    let libraries = found.iter().filter(|line| line.starts_with("openat")).count();
+    ((failed.len() + libraries) as u64, failed.len() as u64)
+}
+
+#[test]
+fn lookups_of_the_start_and_of_later_are_those_of_strace_together() {
+    need!("strace", "cc");
+    let dir = Fixture::new();
+    let program = opens_later(&dir, 20);
+    let (all, failing) = lookups_of_strace(&dir, &program);
+    let document = json(["trace", "--json", "--", &program]);
+    let figure = |part: &str, name: &str| document["lookups"][part][name].as_u64().expect("a figure");
+    assert_eq!(figure("start", "calls") + figure("later", "calls"), all, "{}", document["lookups"]);
+    assert_eq!(figure("start", "failing") + figure("later", "failing"), failing, "{}", document["lookups"]);
+    assert_eq!((figure("start", "libraries"), figure("later", "libraries")), (2, 1), "libf and libc, then libg");
+    // What is opened later is searched for in every folder again, and so is what is nowhere.
+    assert!(figure("later", "failing") >= 2 * 20, "{}", document["lookups"]);
+    assert_eq!(document["lookups"]["to_the_end"], true);
+    let start = json(["trace", "--json", "--until", "main", "--", &program]);
+    assert_eq!(start["lookups"]["start"], document["lookups"]["start"]);
+    assert_eq!((&start["lookups"]["later"]["calls"], &start["lookups"]["to_the_end"]), (&0.into(), &false.into()));
+    let screen = says(["trace", "--", &program]);
+    assert!(screen.stdout.contains("lookups for libraries: start") && screen.stdout.contains("opened later"));
+    let survey = json(["survey", "--json", "--trial", "0", &program, "--"]);
+    assert_eq!(survey["trace"]["lookups"], document["lookups"], "survey counts what trace counts");
+}
+
+#[test]
+fn a_binding_leaves_less_to_look_for_later_too() {
+    need!("strace", "cc");
+    let dir = Fixture::new();
+    let program = opens_later(&dir, 20);
+    let later = || json(["trace", "--json", "--", &program])["lookups"]["later"]["failing"].as_u64().expect("a figure");
+    let before = later();
+    assert_eq!(says(["bind", &program]).code, Some(0));
+    let (_, failing) = lookups_of_strace(&dir, &program);
+    let document = json(["trace", "--json", "--", &program]);
+    let figure = |part: &str| document["lookups"][part]["failing"].as_u64().expect("a figure");
+    assert_eq!(figure("start") + figure("later"), failing, "{}", document["lookups"]);
+    assert!(later() < before, "{} {before}", later());
+}

@@ -4,6 +4,7 @@ use super::check::AdviceRecord;
 use super::gain::BindingGain;
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
+use crate::units::thousands;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +35,8 @@ pub struct TraceDocument {
     pub libraries: Vec<LibraryRecord>,
     /// Libraries that were looked for and never found.
     pub missing: Vec<MissingRecord>,
+    /// Lookups for libraries, those of the start and those of dlopen(3) apart.
+    pub lookups: LookupsRecord,
     /// Directories with failing lookups, most first.
     pub directories: Vec<DirectoryRecord>,
     /// Every process and thread, in order of appearance.
@@ -50,7 +53,7 @@ pub struct TraceDocument {
     pub advice: Vec<AdviceRecord>,
     /// How much the watching distorted the figures.
     pub doubt: DoubtRecord,
-    /// The calls one by one, where asked for.
+    /// The calls one by one; of a whole run those up to `main`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<EventRecord>>,
     /// Calls beyond the limit of `events`; they are in the totals.
@@ -237,6 +240,56 @@ pub struct MissingRecord {
     pub phase: PhaseName,
     /// The lookups.
     pub failed: Vec<FailedLookup>,
+}
+
+/// Lookups for libraries, of the first program image of the command itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LookupsRecord {
+    /// By the loader, before the first initialiser.
+    pub start: LookupCount,
+    /// Afterwards: what dlopen(3) looked for, in initialisers and while the program ran.
+    pub later: LookupCount,
+    /// Whether it was watched to its end, and every call was kept.
+    pub to_the_end: bool,
+}
+
+/// Calls that look for libraries by a path: `openat`, and where that failed the question whether the directory exists, if
+/// the answer is no.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LookupCount {
+    /// All of them.
+    pub calls: u64,
+    /// Those that found nothing.
+    pub failing: u64,
+    /// Libraries that were found.
+    pub libraries: u64,
+}
+
+impl LookupsRecord {
+    /// `start 24, opened later 1,209 (1,180 failing)`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let part = |name: &str, count: LookupCount| match count.failing {
+            0 => format!("{name} {}", thousands(count.calls)),
+            failing => format!("{name} {} ({} failing)", thousands(count.calls), thousands(failing)),
+        };
+        let end = if self.to_the_end { "" } else { "; not watched to its end (--until exit)" };
+        format!("{}, {}{end}", part("start", self.start), part("opened later", self.later))
+    }
+
+    /// The sums of what each library took.
+    pub(super) fn of(libraries: &[LibraryRecord], missing: &[MissingRecord], to_the_end: bool) -> LookupsRecord {
+        let mut lookups = LookupsRecord { to_the_end, ..LookupsRecord::default() };
+        let found = libraries.iter().map(|library| (library.phase, library.failed.len(), 1));
+        for (phase, failing, found) in found.chain(missing.iter().map(|it| (it.phase, it.failed.len(), 0))) {
+            let of_start = matches!(phase, PhaseName::Exec | PhaseName::Loader);
+            let count = if of_start { &mut lookups.start } else { &mut lookups.later };
+            count.calls += failing as u64 + found;
+            count.failing += failing as u64;
+            count.libraries += found;
+        }
+        lookups
+    }
 }
 
 /// The failing lookups in one directory.

@@ -12,6 +12,9 @@ impl TraceDocument {
     /// The document of a trace, without the calls one by one.
     #[must_use]
     pub fn new(trace: &Trace) -> TraceDocument {
+        let libraries: Vec<LibraryRecord> = trace.libraries.iter().map(LibraryRecord::from).collect();
+        let missing: Vec<MissingRecord> = trace.missing.iter().map(MissingRecord::from).collect();
+        let to_the_end = trace.until == Until::Exit && trace.events_dropped == 0;
         TraceDocument {
             schema: SchemaTag::new(),
             command: trace.command.iter().map(raw).collect(),
@@ -27,8 +30,9 @@ impl TraceDocument {
             instants: InstantsRecord::from(&trace.instants),
             phases: trace.phases.iter().map(PhaseRecord::from).collect(),
             syscalls: trace.totals.iter().map(SyscallRecord::from).collect(),
-            libraries: trace.libraries.iter().map(LibraryRecord::from).collect(),
-            missing: trace.missing.iter().map(MissingRecord::from).collect(),
+            lookups: LookupsRecord::of(&libraries, &missing, to_the_end),
+            libraries,
+            missing,
             directories: trace.directories.iter().map(DirectoryRecord::from).collect(),
             tasks: trace.tasks.iter().map(TaskRecord::from).collect(),
             notes: trace.notes.iter().map(ToString::to_string).collect(),
@@ -45,6 +49,14 @@ impl TraceDocument {
     #[must_use]
     pub fn with_events(mut self, trace: &Trace) -> TraceDocument {
         self.events = Some(trace.events.iter().map(EventRecord::from).collect());
+        self
+    }
+
+    /// The same document with the calls up to `main`: a whole run may hold hundreds of thousands.
+    #[must_use]
+    pub fn with_events_of_the_start(mut self, trace: &Trace) -> TraceDocument {
+        let start = trace.events.iter().filter(|event| event.phase < PhaseKind::Main);
+        self.events = Some(start.map(EventRecord::from).collect());
         self
     }
 }

@@ -38,6 +38,9 @@ pub(crate) fn trace_tiles(document: &TraceDocument) -> Vec<Tile> {
 /// The sections about a start-up.
 pub(crate) fn trace_sections(document: &TraceDocument) -> Vec<Section> {
     let mut blocks = vec![Block::Paragraph(end_words(document)), Block::Picture(timeline_picture(document))];
+    if document.interpreter.is_some() {
+        blocks.push(paragraph(Role::Plain, format!("Lookups for libraries: {}", document.lookups.words())));
+    }
     blocks.push(Block::Table(phases(document)));
     blocks.push(paragraph(Role::Dim, doubt_words(document)));
     if !document.notes.is_empty() {

@@ -210,5 +210,8 @@ fn starts(text: &mut Text, trace: &TraceDocument, view: &View) {
     if !dearest.is_empty() {
         row(text, "dearest", &dearest, view);
     }
+    if trace.interpreter.is_some() {
+        row(text, "lookups", &[Span::new(Role::Plain, trace.lookups.words())], view);
+    }
     row(text, "doubt", &[Span::new(Role::Dim, doubt_words(trace))], view);
 }

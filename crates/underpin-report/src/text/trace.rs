@@ -23,6 +23,7 @@ const BAR: usize = 16;
 pub fn trace(document: &TraceDocument, view: &View) -> Text {
     let mut text = Text::new();
     header(&mut text, document, view);
+    lookup_counts(&mut text, document, view);
     phases(&mut text, document, view);
     calls(&mut text, document, view);
     libraries(&mut text, document, view);
@@ -69,6 +70,15 @@ fn header(text: &mut Text, document: &TraceDocument, view: &View) {
         EndRecord::Stopped => Span::fixed(Role::Dim, "stopped there"),
     });
     text.append(wrap(Line::new(), &spans, view.usable()));
+}
+
+/// How often libraries were looked for, at the start and later.
+fn lookup_counts(text: &mut Text, document: &TraceDocument, view: &View) {
+    if document.interpreter.is_none() {
+        return;
+    }
+    let words = format!("lookups for libraries: {}", document.lookups.words());
+    text.append(wrap(Line::new(), &[Span::new(Role::Plain, words)], view.usable()));
 }
 
 pub(super) fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
@@ -259,7 +269,7 @@ fn directories(text: &mut Text, document: &TraceDocument, view: &View) {
 
 fn events(text: &mut Text, document: &TraceDocument, view: &View) {
     let Some(events) = document.events.as_ref().filter(|_| view.verbosity >= 2) else { return };
-    text.heading("Every call");
+    text.heading(if document.until == UntilRecord::Exit { "Every call up to main" } else { "Every call" });
     for event in events {
         text.push(event_line(event, view.usable()));
     }

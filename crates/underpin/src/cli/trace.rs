@@ -7,12 +7,13 @@ use std::path::PathBuf;
 /// Run a command and show what its start-up really did, call by call.
 ///
 /// Follows forks and threads. The command keeps its standard input and output, except that with --json its output goes
-/// to standard error, since the document is alone on standard output. After the phase asked for, the command runs on
-/// without a tracer, and its exit code is handed on.
+/// to standard error, since the document is alone on standard output. Lookups for libraries are counted apart for the
+/// start and for what is opened later. After the phase asked for, the command runs on without a tracer, and its exit
+/// code is passed through.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    underpin trace -- git --version            start-up of git, up to `main`\n  \
-    underpin trace --until exit -- make        the whole run\n  \
+    underpin trace -- git --version            the whole run\n  \
+    underpin trace --until main -- ./server    its start-up alone; then it runs without a tracer\n  \
     underpin trace --calls openat,mmap -- ./app\n  \
     underpin trace --json -- ./app 2>/dev/null | jq .syscalls\n  \
     underpin trace --export-html start.html -- emacs --batch\n\
@@ -20,8 +21,8 @@ use std::path::PathBuf;
     Exit codes: the command's own (128 plus the number of a signal); 126 and 127 where it cannot be\n\
     started, 125 where it cannot be traced.")]
 pub struct TraceArgs {
-    /// How far to watch
-    #[arg(long, value_enum, default_value_t = Phase::Main, value_name = "PHASE")]
+    /// How far to watch; libraries that are opened later are seen only in a whole run
+    #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
     pub until: Phase,
 
     /// Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping,
@@ -37,7 +38,7 @@ pub struct TraceArgs {
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Print one JSON document (schema underpin.trace/1); with every call, where watching ends at `entry` or `main`
+    /// Print one JSON document (schema underpin.trace/1), with every call up to `main`
     #[arg(long)]
     pub json: bool,
 
