@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod brief;
 mod compare;
 mod contestant;
 mod doubt;

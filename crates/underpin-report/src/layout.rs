@@ -264,6 +264,8 @@ pub struct Table {
     flexible: Option<usize>,
     /// Its flexible column holds names, which are told apart in any width.
     labelled: bool,
+    /// The name of its first column is its title.
+    titled: bool,
     rows: Vec<Vec<Span>>,
     indent: usize,
     /// Columns are at least so wide.
@@ -278,6 +280,7 @@ impl Table {
             columns: columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect(),
             flexible: None,
             labelled: false,
+            titled: false,
             rows: Vec::new(),
             indent: 2,
             least: Vec::new(),
@@ -295,6 +298,12 @@ impl Table {
     #[must_use]
     pub fn labelled(self, column: usize) -> Table {
         Table { labelled: true, ..self.flexible(column) }
+    }
+
+    /// The name of the first column is the title of the table, and looks like one.
+    #[must_use]
+    pub fn titled(self) -> Table {
+        Table { titled: true, ..self }
     }
 
     /// Adds a row; missing cells are empty.
@@ -334,7 +343,9 @@ impl Table {
         let widths = self.widths(columns);
         let mut text = Text::new();
         if self.columns.iter().any(|(name, _)| !name.is_empty()) {
-            let head: Vec<Span> = self.columns.iter().map(|(name, _)| Span::new(Role::Dim, name)).collect();
+            let role = |index: usize| if index == 0 && self.titled { Role::Heading } else { Role::Dim };
+            let head = self.columns.iter().enumerate();
+            let head: Vec<Span> = head.map(|(index, (name, _))| Span::new(role(index), name)).collect();
             text.push(self.line(&head, &widths));
         }
         let names = self.flexible.filter(|_| self.labelled);

@@ -31,7 +31,7 @@ fn two_commands_are_compared_and_the_run_is_kept() {
     let dir = Fixture::new();
     let output = bench(&dir, &["--debug-mode", "sleep 0.05 memory=100", "sleep 0.06 memory=20"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    for words in ["Time on the wall", "Peak resident memory", "reference", "more", "less", "How far to trust this"] {
+    for words in ["Time ", "Peak memory", "reference", "more", "less", "-v: every figure"] {
         assert!(output.stdout.contains(words), "{words}: {}", output.stdout);
     }
     let again = report(&dir, &[]);
@@ -216,13 +216,34 @@ fn a_baseline_from_another_machine_judges_only_on_request() {
 }
 
 #[test]
+fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
+    need!("script");
+    let dir = Fixture::new();
+    // A terminal of 80 columns; what is drawn while it runs goes to the other descriptor.
+    let words = format!("{} bench -r 3 true 'sleep 0' 2>/dev/null", env!("CARGO_BIN_EXE_underpin"));
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &words, "/dev/null"]).env("COLUMNS", "80").env("NO_COLOR", "1");
+    let shown = Output::of(command.stdin(std::process::Stdio::null()).current_dir(dir.path())).stdout;
+    let shown = shown.replace('\r', "");
+    assert!(shown.lines().count() <= 14, "{} lines: {shown}", shown.lines().count());
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("too few runs to tell the time") && words.contains("runs of each at least."), "{shown}");
+    assert!(!words.contains("Not measured") && words.contains("-v: every figure"), "{shown}");
+    let all = report(&dir, &["-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(all.contains("Not measured: rss-growth") && all.contains("How far to trust this"), "{all}");
+    // The load of the machine is a doubt on both screens, or on neither.
+    assert_eq!(words.contains("load average"), all.contains("load average"), "{shown}{all}");
+}
+
+#[test]
 fn too_few_runs_have_no_interval_and_a_title_says_the_confidence_that_there_is() {
     let dir = Fixture::new();
     let screen = |runs: &str| bench(&dir, &["--debug-mode", "-r", runs, "sleep 0.01", "sleep 0.05"]).stdout;
     let few = screen("2");
     assert!(few.lines().filter(|line| line.contains("median")).all(|line| !line.contains("95 %")), "{few}");
     assert!(!few.contains("[+"), "{few}");
-    assert!(few.contains("too few runs to tell the time apart"), "{few}");
+    assert!(few.contains("too few runs to tell the time"), "{few}");
     // scipy.stats.wilcoxon's distribution: the interval of 6 blocks has 1 - 2/64, that of 8 has 1 - 2*4/256.
     for (runs, title) in [("12", "96 %"), ("16", "96 %")] {
         let shown = screen(runs);
@@ -390,7 +411,7 @@ fn figures_that_cannot_be_kept_are_shown_and_the_failure_is_told() {
     dir.write(".underpin", "a file where the folder goes");
     let output = bench(&dir, &["--debug-mode", "sleep 0.1"]);
     assert_eq!(output.code, Some(2));
-    assert!(output.stdout.contains("Time on the wall"), "{}", output.stdout);
+    assert!(output.stdout.contains("Peak memory"), "{}", output.stdout);
     assert!(output.stderr.contains("could not be kept"), "{}", output.stderr);
 }
 

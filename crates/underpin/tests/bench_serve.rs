@@ -113,7 +113,7 @@ fn the_screen_of_servers_is_shown_again_from_the_record() {
     let args = ["--debug-mode", "--serve", "serve 1000 memory=300", "--load", LOAD, "-n", "app"];
     let output = bench(&dir, &args);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    for words in ["Requests per second", "Answer times", "p99.9", "Growth of resident memory", "16 connections"] {
+    for words in ["Requests/s", "Answer times", "p99.9", "Memory growth", "16 connections"] {
         assert!(output.stdout.contains(words), "{words}: {}", output.stdout);
     }
     let again = Output::of(underpin(["report"]).current_dir(dir.path()));
@@ -201,7 +201,7 @@ fn runs_of_servers_before_a_failure_are_kept() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("2 runs up to here are kept"), "{}", output.stderr);
     let shown = Output::of(underpin(["report"]).current_dir(dir.path()));
-    assert!(shown.stdout.contains("Requests per second") && shown.stdout.contains("interrupted"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("Requests/s") && shown.stdout.contains("interrupted"), "{}", shown.stdout);
 }
 
 #[test]

@@ -546,6 +546,9 @@ pub struct DoubtRecord {
     pub variant: Option<String>,
     /// The reason, a sentence.
     pub message: String,
+    /// The same in a clause, for the short screen.
+    #[serde(skip)]
+    pub brief: String,
 }
 
 impl BenchDocument {

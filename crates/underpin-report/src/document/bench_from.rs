@@ -49,6 +49,7 @@ impl BenchDocument {
                         Scope::Variant(index) => Some(name(index)),
                     },
                     message: doubt.to_string(),
+                    brief: doubt.brief(),
                 })
                 .collect(),
         }

@@ -6,36 +6,35 @@ use super::bench_words::{
     figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,
     verdict_role,
 };
-use super::load;
+use super::{bench_short, load};
 use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, DirectionRecord, GateRecord};
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
 use underpin_bench::Metric;
 
-/// Figures of the short form.
-const SHORT: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
-
-fn short(document: &BenchDocument) -> &'static [Metric] {
-    if document.load.is_some() { &load::SHORT } else { &SHORT }
-}
-
 /// Workloads under variants.
 ///
-/// Verbosity 0 shows time, processor time and peak memory, 1 every figure, 2 also the ranges and the p-values.
+/// Verbosity 0 shows what matters in a dozen lines, 1 every figure and the method, 2 also the ranges and the p-values.
 #[must_use]
 pub fn bench(document: &BenchDocument, view: &View) -> Text {
     let mut text = Text::new();
     header(&mut text, document, view);
-    figures(&mut text, document, view);
-    load::answer_times(&mut text, document, view);
     if view.verbosity == 0 {
-        rest(&mut text, document, view);
+        bench_short::figures(&mut text, document, view);
+        load::answer_times(&mut text, document, view);
+        bench_short::said(&mut text, document, view);
+        bench_short::doubts(&mut text, document, view);
+    } else {
+        figures(&mut text, document, view);
+        load::answer_times(&mut text, document, view);
+        in_short(&mut text, document, view);
     }
-    in_short(&mut text, document, view);
     baseline(&mut text, document, view);
     gate(&mut text, document, view);
-    doubt(&mut text, document, view);
+    if view.verbosity > 0 {
+        doubt(&mut text, document, view);
+    }
     text
 }
 
@@ -55,9 +54,19 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
             }
         }
     };
-    text.push(Line::new().with(Role::Heading, shorten(&title, view.usable())));
     let words = runs_words(document);
+    // On one line, if it has the room.
+    if view.verbosity == 0 && width(&title) + width(&words) + 2 <= view.usable() {
+        text.push(Line::new().with(Role::Heading, title).with(Role::Dim, format!("; {words}")));
+        return load_line(text, document, view);
+    }
+    text.push(Line::new().with(Role::Heading, shorten(&title, view.usable())));
     text.append(wrap(Line::new(), &[Span::new(Role::Dim, words)], view.usable()));
+    load_line(text, document, view);
+}
+
+/// How a server was asked.
+fn load_line(text: &mut Text, document: &BenchDocument, view: &View) {
     if let Some(load) = &document.load {
         text.append(wrap(Line::new(), &[Span::new(Role::Dim, load::load_words(load))], view.usable()));
     }
@@ -91,8 +100,7 @@ fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
     } else {
         vec![all]
     };
-    let metrics: Vec<Metric> =
-        Metric::all().filter(|metric| view.verbosity > 0 || short(document).contains(metric)).collect();
+    let metrics: Vec<Metric> = Metric::all().collect();
     let mut tables: Vec<Vec<Table>> =
         forms.iter().map(|form| metrics.iter().map(|metric| figure(document, *metric, *form)).collect()).collect();
     tables.iter_mut().for_each(|tables| Table::align(tables, view.usable()));
@@ -167,21 +175,6 @@ fn change_cells(
     cells
 }
 
-/// The figures that the short form leaves out.
-fn rest(text: &mut Text, document: &BenchDocument, view: &View) {
-    let shown = |name: &str| short(document).iter().any(|metric| metric.name() == name);
-    let names: Vec<&str> = document
-        .variants
-        .first()
-        .map(|variant| variant.metrics.iter().map(|one| one.metric.as_str()).filter(|name| !shown(name)).collect())
-        .unwrap_or_default();
-    if !names.is_empty() {
-        text.gap();
-        let words = format!("-v shows {}", names.join(", "));
-        text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, words)], view.usable()));
-    }
-}
-
 /// The answer in sentences, and who is on the Pareto front.
 fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
     if document.variants.len() < 2 {
@@ -200,7 +193,8 @@ fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
 fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
     let Some(baseline) = &document.baseline else { return };
     text.heading(format!("Against the saved run {}", baseline.name));
-    let short = |metric: &str| short(document).iter().any(|one| one.name() == metric);
+    let few = bench_short::metrics(document);
+    let short = |metric: &str| few.iter().any(|one| one.name() == metric);
     let shown = || baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(&one.metric));
     let confidence = confidence_title(shown().map(|one| &one.ratio));
     let columns = [

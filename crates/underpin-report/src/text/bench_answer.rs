@@ -26,7 +26,7 @@ fn answer_metrics(document: &BenchDocument) -> Vec<&'static str> {
     main_metrics(document).into_iter().filter(wanted).collect()
 }
 
-const fn is_claimed(verdict: VerdictRecord) -> bool {
+pub(super) const fn is_claimed(verdict: VerdictRecord) -> bool {
     matches!(verdict, VerdictRecord::Less | VerdictRecord::More)
 }
 
@@ -70,7 +70,7 @@ fn alone(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> 
 fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> {
     let mut parts: Vec<(u8, Role, String)> = Vec::new();
     for name in answer_metrics(document) {
-        let Some(one) = document.comparison(&variant.name, name) else { continue };
+        let Some(one) = document.comparison(&variant.name, name).filter(|one| !is_untold(one)) else { continue };
         let role = verdict_role(one.verdict, document.about(name).map(|about| about.direction));
         let rank = match (role, one.verdict) {
             (Role::Good, _) => 0,
@@ -80,10 +80,18 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
         };
         parts.push((rank, role, change_phrase(one, noun(document, name))));
     }
+    parts.sort_by_key(|part| part.0);
+    let untold = answer_metrics(document)
+        .into_iter()
+        .filter(|name| document.comparison(&variant.name, name).is_some_and(is_untold));
+    let untold: Vec<&str> = untold.map(|name| noun(document, name)).collect();
+    if let Some((last, others)) = untold.split_last() {
+        let before = if others.is_empty() { String::new() } else { others.join(", the ") + " and the " };
+        parts.push((3, Role::Dim, format!("too few runs to tell the {before}{last} apart")));
+    }
     if parts.is_empty() {
         return None;
     }
-    parts.sort_by_key(|part| part.0);
     let mut spans = vec![Span::new(Role::Name, label(document, &variant.name)), Span::fixed(Role::Plain, ": ")];
     for (index, (_, role, words)) in parts.into_iter().enumerate() {
         if index > 0 {
@@ -92,6 +100,11 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
         spans.push(Span::new(role, words));
     }
     Some(spans)
+}
+
+/// Whether there were too few runs for an interval, and so for any word on the difference.
+fn is_untold(one: &BenchComparison) -> bool {
+    one.verdict == VerdictRecord::Undecided && one.likely().is_none() && !one.ratio.is_confident()
 }
 
 /// Columns of a name in a sentence.
@@ -131,7 +144,6 @@ fn change_phrase(one: &BenchComparison, noun: &str) -> String {
             format!("{share} more {noun} {interval}")
         }
         VerdictRecord::Same => format!("the same {noun} within 1 %"),
-        VerdictRecord::Undecided if !ratio.is_confident() => format!("too few runs to tell the {noun} apart"),
         VerdictRecord::Undecided => {
             format!("{noun} undecided {}", change_interval(ratio).replace(", ", ",\u{a0}"))
         }

@@ -6,6 +6,7 @@
 mod advice;
 mod bench;
 mod bench_answer;
+mod bench_short;
 mod bench_words;
 mod bind;
 mod bundle;

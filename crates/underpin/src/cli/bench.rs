@@ -31,6 +31,9 @@ use underpin_variant::VariantList;
     underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n  \
     git bisect run sh -c 'make || exit 125; underpin bench --baseline good --gate \"wall<+3%\" -- ./app'\n\
     \n\
+    Each run finds UNDERPIN_PADDING in its environment, of another length each time: where the stack begins can change\n\
+    times by several per cent, and this way favours nobody. What prints or hashes its environment sees it.\n\
+    \n\
     Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125 the runs do not decide it, which\n\
     `git bisect run` takes for \"skip\"; 2 a command failed, or wrong use, a gate with nothing to compare among it.")]
 pub struct BenchArgs {
