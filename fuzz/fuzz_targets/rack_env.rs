@@ -52,7 +52,7 @@ fn worker() -> Box<dyn Worker> {
         memory: 64 << 20,
         budget: Duration::from_secs(60),
         metrics: Arc::new(Registry::new(1000)),
-        journal: Arc::new(|text| eprintln!("{text}")),
+        error_log: Arc::new(|text| eprintln!("{text}")),
     };
     Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).expect("the application loads")
 }
@@ -103,8 +103,8 @@ fuzz_target!(|bytes: &[u8]| {
     let expected = [request.uri.path().as_bytes(), b"\n", query.as_bytes(), b"\n", body].concat();
     let (reply, answer) = foolsgold_core::work::oneshot::channel();
     WORKER.with_borrow_mut(|worker| worker.work(Job { request, reply, queued: Instant::now() }));
-    let (response, effort) = answer.blocking_recv().expect("an answer");
-    assert_eq!(response.status, 200, "{effort:?}");
+    let (response, timings) = answer.blocking_recv().expect("an answer");
+    assert_eq!(response.status, 200, "{timings:?}");
     let ResponseBody::Whole(seen) = response.body else { panic!("a body that is whole") };
     assert!(head || seen == expected, "path, query or body changed on their way");
 });

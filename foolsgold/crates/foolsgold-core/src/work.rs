@@ -125,22 +125,22 @@ pub enum ResponseBody {
 #[error("the application failed while it sent the body")]
 pub struct Aborted;
 
-/// What a worker tells of one request, for the access log and the metrics.
+/// Where the time of one request went and how it ended, for the access log and the metrics.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Effort {
+pub struct Timings {
     /// Time in the queue.
     pub queued: Duration,
     /// Time in Ruby.
     pub ruby: Duration,
     /// How it ended.
-    pub end: End,
-    /// How it shared an interpreter; none where it reached none.
+    pub outcome: RequestOutcome,
+    /// How it shared an interpreter; none if it reached no interpreter.
     pub mode: Option<Mode>,
 }
 
 /// How a request ended inside the worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum RequestOutcome {
     /// The application answered.
     #[default]
     Answered,
@@ -160,7 +160,7 @@ pub struct Job {
     /// The request.
     pub request: Request,
     /// Where the answer goes. Dropped without an answer, the server says 500.
-    pub reply: oneshot::Sender<(Response, Effort)>,
+    pub reply: oneshot::Sender<(Response, Timings)>,
     /// When it was queued.
     pub queued: Instant,
 }

@@ -7,4 +7,4 @@ pub mod require;
 mod runtime;
 pub mod stdlib;
 
-pub use runtime::{App, Journal, Settings, interpreter_version};
+pub use runtime::{App, ErrorLog, Settings, interpreter_version};

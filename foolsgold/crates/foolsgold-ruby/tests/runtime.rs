@@ -2,7 +2,7 @@
 
 mod support;
 
-use foolsgold_core::work::{End, Mode};
+use foolsgold_core::work::{Mode, RequestOutcome};
 use std::time::Duration;
 use support::{Stage, get, request};
 
@@ -13,7 +13,7 @@ fn the_demonstration_answers_in_every_mode_and_counts_in_one_place() {
         for round in 0..3 {
             let answer = stage.ask(get(path));
             assert_eq!(answer.status, 200, "{path} {round}: {}", answer.text());
-            assert_eq!(answer.effort.mode, Some(mode));
+            assert_eq!(answer.timings.mode, Some(mode));
             assert_eq!(answer.header("content-length"), Some(answer.body.len().to_string().as_str()));
             assert!(answer.text().contains("<html"), "{}", answer.text());
         }
@@ -65,7 +65,7 @@ fn an_exception_is_a_500_whose_reason_only_a_developer_sees() {
         "run lambda { |env|\n  raise ArgumentError, 'no' if env['PATH_INFO'] == '/bad'\n  [200, {}, ['ok']]\n}";
     let mut stage = Stage::new(rackup);
     let answer = stage.ask(get("/bad"));
-    assert_eq!((answer.status, answer.effort.end), (500, End::Raised));
+    assert_eq!((answer.status, answer.timings.outcome), (500, RequestOutcome::Raised));
     assert!(!answer.text().contains("ArgumentError"));
     assert!(stage.log().contains("config.ru:2"), "{}", stage.log());
     assert!(stage.log().contains("no (ArgumentError)"), "{}", stage.log());
@@ -207,7 +207,7 @@ fn an_endless_loop_is_ended_whatever_it_rescues_and_the_next_request_is_served()
     for mode in [Mode::SharedNothing, Mode::Prefork, Mode::Fresh] {
         let mut stage = Stage::with_budget(rackup, mode, Duration::from_secs(1));
         let answer = stage.ask(get("/loop"));
-        assert_eq!((answer.status, answer.effort.end), (503, End::OutOfTime), "{mode:?}");
+        assert_eq!((answer.status, answer.timings.outcome), (503, RequestOutcome::OutOfTime), "{mode:?}");
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(stage.ask(get("/")).text(), "ok");
     }
@@ -225,7 +225,12 @@ fn a_request_that_takes_all_memory_is_a_500_and_the_next_is_served() {
     for mode in [Mode::SharedNothing, Mode::Prefork, Mode::Fresh] {
         let mut stage = Stage::with_mode(rackup, mode);
         let answer = stage.ask(get("/much"));
-        assert_eq!((answer.status, answer.effort.end), (500, End::OutOfMemory), "{mode:?}: {}", stage.log());
+        assert_eq!(
+            (answer.status, answer.timings.outcome),
+            (500, RequestOutcome::OutOfMemory),
+            "{mode:?}: {}",
+            stage.log()
+        );
         assert_eq!(stage.ask(get("/")).text(), "ok");
     }
 }
@@ -263,7 +268,7 @@ fn who_asks_for_a_new_interpreter_each_time_gets_it_whatever_the_rackup_file_say
     let mut stage = Stage::with_mode(rackup, Mode::Fresh);
     for _ in 0..2 {
         let answer = stage.ask(get("/"));
-        assert_eq!((answer.text().as_str(), answer.effort.mode), ("1", Some(Mode::Fresh)));
+        assert_eq!((answer.text().as_str(), answer.timings.mode), ("1", Some(Mode::Fresh)));
     }
 }
 

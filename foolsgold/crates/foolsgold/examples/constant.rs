@@ -6,7 +6,7 @@ use bytes::Bytes;
 use clap::Parser;
 use foolsgold::cli::Cli;
 use foolsgold_core::metrics::Registry;
-use foolsgold_core::work::{Application, Effort, Job, Mode, Response, ResponseBody, Slot, Worker};
+use foolsgold_core::work::{Application, Job, Mode, Response, ResponseBody, Slot, Timings, Worker};
 use foolsgold_server::log::say;
 use foolsgold_server::{Facts, Parts, Server};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -40,8 +40,8 @@ impl Worker for ConstantWorker {
         let response = Response { status: StatusCode::OK, headers, body };
         self.slot.end();
         let queued = begun.duration_since(job.queued);
-        let effort = Effort { queued, ruby: begun.elapsed(), mode: Some(Mode::Prefork), ..Effort::default() };
-        let _ = job.reply.send((response, effort));
+        let timings = Timings { queued, ruby: begun.elapsed(), mode: Some(Mode::Prefork), ..Timings::default() };
+        let _ = job.reply.send((response, timings));
     }
 }
 

@@ -43,7 +43,7 @@ fn main() {
         memory: 64 << 20,
         budget: Duration::from_secs(10),
         metrics: Arc::new(Registry::new(100)),
-        journal: Arc::new(|text| println!("{text}")),
+        error_log: Arc::new(|text| println!("{text}")),
     };
     let began = Instant::now();
     let mut worker = Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).unwrap();

@@ -106,6 +106,6 @@ fn settings(config: &Config, files: Arc<dyn Files>, rackup: VPath, metrics: &Arc
         memory: usize::try_from(config.memory.0).unwrap_or(usize::MAX),
         budget: config.budget,
         metrics: Arc::clone(metrics),
-        journal: Arc::new(say),
+        error_log: Arc::new(say),
     }
 }

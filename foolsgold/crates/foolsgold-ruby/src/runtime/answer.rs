@@ -4,7 +4,7 @@
 //! Nothing goes out that could be read as a second answer: a value with CR or NUL is refused, one with newlines is
 //! several fields. What is not an answer at all is a TypeError that says what it is.
 
-use super::boot::State;
+use super::state::State;
 use foolsgold_core::files::VPath;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mruby::{Kind, Outcome, Raise, Ruby, Value};

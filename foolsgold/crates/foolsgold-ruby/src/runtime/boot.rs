@@ -1,74 +1,15 @@
 //! An interpreter with an application in it.
 
-use super::app::{App, Journal};
 use super::env::EnvTemplate;
-use super::input::Incoming;
-use super::stream::Sink;
+use super::settings::Settings;
+use super::state::State;
 use super::{loading, natives};
-use crate::require::{Features, Mark};
 use crate::stdlib;
-use foolsgold_core::files::{Files, VPath};
-use foolsgold_core::metrics::{Counter, Gauge, Histogram, Registry};
+use foolsgold_core::files::VPath;
 use foolsgold_core::work::{Mode, Slot};
 use mruby::{Error, Interpreter, Kept, Limits, Outcome, Raise, Ruby, Sym, Value};
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What the natives of one interpreter know. Nothing of a request outlives it: [`State::forget`].
-pub(super) struct State {
-    pub(super) files: Arc<dyn Files>,
-    /// The rackup file's folder.
-    pub(super) folder: VPath,
-    pub(super) features: RefCell<Features>,
-    /// Files that are being loaded, the innermost last.
-    pub(super) loading: RefCell<Vec<VPath>>,
-    pub(super) journal: Journal,
-    pub(super) registry: Arc<Registry>,
-    /// Metrics found before: the registry has a lock.
-    pub(super) counters: RefCell<HashMap<Vec<u8>, Arc<Counter>>>,
-    pub(super) gauges: RefCell<HashMap<Vec<u8>, Arc<Gauge>>>,
-    pub(super) histograms: RefCell<HashMap<Vec<u8>, Arc<Histogram>>>,
-    /// The body of the present request.
-    pub(super) input: RefCell<Incoming>,
-    /// Where the body of the present answer goes, where it is written by and by.
-    pub(super) sink: RefCell<Option<Sink>>,
-    /// The watch over Ruby's time.
-    slot: Arc<dyn Slot>,
-    /// What was loaded when the application was ready.
-    ready: Cell<Option<Mark>>,
-}
-
-impl State {
-    pub(super) fn of<'r>(ruby: Ruby<'r>) -> Outcome<'r, Rc<State>> {
-        ruby.data::<State>().ok_or_else(|| Raise::new("ScriptError", "this interpreter has no application"))
-    }
-
-    /// While the client is waited for, Ruby's time does not count.
-    pub(super) fn wait(&self, waits: bool) {
-        if waits {
-            self.slot.pause();
-        } else {
-            self.slot.resume();
-        }
-    }
-
-    /// Ruby sleeps: its time counts, but others may use the processor.
-    pub(super) fn sleeps(&self, sleeps: bool) {
-        self.slot.sleeps(sleeps);
-    }
-
-    /// Forgets the request, as the restored heap has.
-    pub(super) fn forget(&self) {
-        if let Some(mark) = self.ready.get() {
-            self.features.borrow_mut().rewind(mark);
-        }
-        self.loading.borrow_mut().clear();
-        *self.input.borrow_mut() = Incoming::default();
-        *self.sink.borrow_mut() = None;
-    }
-}
 
 /// An interpreter whose application waits for requests.
 pub(super) struct Booted {
@@ -89,24 +30,9 @@ impl Booted {
     ///
     /// # Errors
     /// What its loading raised, a syntax error, too little memory.
-    pub(super) fn new(app: &App, mode: Mode, slot: &Arc<dyn Slot>) -> Result<Booted, Error> {
-        let settings = app.settings();
+    pub(super) fn new(settings: &Settings, mode: Mode, slot: &Arc<dyn Slot>) -> Result<Booted, Error> {
         let mut interpreter = Interpreter::new(Limits { memory: settings.memory })?;
-        interpreter.insert_data(State {
-            files: Arc::clone(&settings.files),
-            folder: settings.rackup.parent(),
-            features: RefCell::new(Features::with_native(stdlib::features())),
-            loading: RefCell::default(),
-            journal: Arc::clone(&settings.journal),
-            registry: Arc::clone(&settings.metrics),
-            counters: RefCell::default(),
-            gauges: RefCell::default(),
-            histograms: RefCell::default(),
-            input: RefCell::default(),
-            sink: RefCell::default(),
-            slot: Arc::clone(slot),
-            ready: Cell::new(None),
-        });
+        interpreter.insert_data(State::new(settings, slot));
         let (state, application, names, env, routes) = interpreter.enter(|ruby| {
             let state = State::of(ruby)?;
             loading::define(ruby, &settings.load_path)?;
@@ -116,11 +42,11 @@ impl Booted {
                 require(ruby, feature)?;
             }
             let (application, routes) = build(ruby, &settings.rackup, settings.development)?;
-            let env = EnvTemplate::new(ruby, app, mode)?;
+            let env = EnvTemplate::new(ruby, settings, mode)?;
             let names = (ruby.intern("call")?, stdlib::last_match(ruby)?);
             Ok((state, ruby.keep(application)?, names, env, routes))
         })?;
-        state.ready.set(Some(state.features.borrow().mark()));
+        state.mark_ready();
         let (call, last_match) = names;
         Ok(Booted { interpreter, state, application, call, last_match, env, routes })
     }

@@ -3,9 +3,9 @@
 //! Most of it is the same for every request and stands in one Hash that is copied; keys are frozen Strings made once.
 //! Header values are bytes as they came. Several fields of one name are joined as RFC 9110 5.2 says, cookies with `; `.
 
-use super::app::App;
-use super::boot::State;
 use super::input::Incoming;
+use super::settings::Settings;
+use super::state::State;
 use foolsgold_core::work::{Mode, Request, RequestBody};
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Method, Version};
@@ -121,8 +121,8 @@ impl<T: Copy + PartialEq> Last<T> {
 }
 
 impl EnvTemplate {
-    pub(super) fn new<'r>(ruby: Ruby<'r>, app: &App, mode: Mode) -> Outcome<'r, EnvTemplate> {
-        let constants = constants(ruby, app, mode)?;
+    pub(super) fn new<'r>(ruby: Ruby<'r>, settings: &Settings, mode: Mode) -> Outcome<'r, EnvTemplate> {
+        let constants = constants(ruby, settings, mode)?;
         let frozen = |text: &str| -> Outcome<'r, Kept> { ruby.keep(ruby.freeze(ruby.str(text)?)) };
         let mut fixed = Vec::with_capacity(FIXED.len());
         for name in FIXED {
@@ -221,7 +221,7 @@ impl EnvTemplate {
 }
 
 /// What is the same for every request of an interpreter.
-fn constants<'r>(ruby: Ruby<'r>, app: &App, mode: Mode) -> Outcome<'r> {
+fn constants<'r>(ruby: Ruby<'r>, settings: &Settings, mode: Mode) -> Outcome<'r> {
     let env = ruby.hash_for(PAIRS)?;
     let set = |key: &str, value: Value<'r>| ruby.hash_set(env, ruby.freeze(ruby.str(key)?), value);
     let version = ruby.array(&[Value::from_small_int(3), Value::from_small_int(2)])?;
@@ -236,7 +236,7 @@ fn constants<'r>(ruby: Ruby<'r>, app: &App, mode: Mode) -> Outcome<'r> {
     set("rack.multiprocess", Value::from_bool(true))?;
     set("rack.run_once", Value::from_bool(mode != Mode::Prefork))?;
     set("rack.hijack?", Value::from_bool(false))?;
-    let environment = if app.settings().development { "development" } else { "production" };
+    let environment = if settings.development { "development" } else { "production" };
     set("foolsgold.environment", ruby.freeze(ruby.str(environment)?))?;
     set("foolsgold.mode", ruby.freeze(ruby.str(mode.name())?))?;
     Ok(env)

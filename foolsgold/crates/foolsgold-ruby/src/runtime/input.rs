@@ -1,10 +1,7 @@
 //! The body of a request as Ruby reads it: whole, or chunk by chunk while it comes.
 
-use super::boot::State;
 use bytes::Bytes;
-use foolsgold_core::work::mpsc;
-use foolsgold_core::work::{BodyError, RequestBody};
-use mruby::{Args, Outcome, Raise, Ruby, Value};
+use foolsgold_core::work::{BodyError, RequestBody, mpsc};
 
 /// What is still to be read of the present request.
 #[derive(Debug, Default)]
@@ -38,7 +35,7 @@ impl Incoming {
     }
 
     /// At most `most` bytes; none at the end. `wait` is told when the client is waited for.
-    fn read(&mut self, most: usize, wait: &dyn Fn(bool)) -> Result<Option<Bytes>, BodyError> {
+    pub(super) fn read(&mut self, most: usize, wait: &dyn Fn(bool)) -> Result<Option<Bytes>, BodyError> {
         while self.ready.is_empty() {
             let Some(coming) = &mut self.coming else { return Ok(None) };
             wait(true);
@@ -58,19 +55,5 @@ impl Incoming {
             }
         }
         Ok(Some(self.ready.split_to(most.min(self.ready.len()))))
-    }
-}
-
-/// `FoolsGold::Native.input_read(max)`: a String of at most so many bytes, nil at the end.
-pub(super) fn read<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
-    args.expect(1..=1)?;
-    let most = usize::try_from(args.int(0)?).unwrap_or(0).max(1);
-    let state = State::of(ruby)?;
-    let wait = |waits: bool| state.wait(waits);
-    let read = state.input.borrow_mut().read(most, &wait);
-    match read {
-        Ok(Some(bytes)) => ruby.str(&bytes),
-        Ok(None) => Ok(Value::NIL),
-        Err(error) => Err(Raise::new("IOError", error.to_string())),
     }
 }

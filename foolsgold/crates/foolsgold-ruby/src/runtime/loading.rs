@@ -1,6 +1,6 @@
 //! `require`, `require_relative` and `load` of one interpreter, over the virtual file system.
 
-use super::boot::State;
+use super::state::State;
 use crate::require::{Features, Found, RequireError};
 use crate::stdlib;
 use foolsgold_core::files::{Bytecode, Content, VPath};

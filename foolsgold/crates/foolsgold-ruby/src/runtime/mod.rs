@@ -12,7 +12,10 @@ mod failure;
 mod input;
 mod loading;
 mod natives;
+mod settings;
+mod state;
 mod stream;
 mod worker;
 
-pub use app::{App, Journal, Settings, interpreter_version};
+pub use app::{App, interpreter_version};
+pub use settings::{ErrorLog, Settings};

@@ -1,7 +1,6 @@
 //! `FoolsGold::Native`: what the Ruby library gets from Rust.
 
-use super::boot::State;
-use super::{input, stream};
+use super::state::State;
 use foolsgold_core::files::{VPath, entity_tag};
 use foolsgold_core::metrics::{MetricError, SECONDS};
 use mruby::{Args, Outcome, Raise, Ruby, Value};
@@ -30,10 +29,10 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     ruby.define_singleton_method(native, "folder", |ruby, _| ruby.str(State::of(ruby)?.folder.as_str()))?;
     ruby.define_singleton_method(native, "monotonic", |ruby, _| ruby.float(monotonic().as_secs_f64()))?;
     ruby.define_singleton_method(native, "pid", |ruby, _| ruby.int(i64::from(std::process::id())))?;
-    ruby.define_singleton_method(native, "output_write", stream::write)?;
-    ruby.define_singleton_method(native, "output_close", stream::close)?;
+    ruby.define_singleton_method(native, "output_write", write_output)?;
+    ruby.define_singleton_method(native, "output_close", close_output)?;
     ruby.define_singleton_method(native, "sleep", sleep)?;
-    ruby.define_singleton_method(native, "input_read", input::read)
+    ruby.define_singleton_method(native, "input_read", read_input)
 }
 
 /// Labels of a metric and their values.
@@ -141,13 +140,13 @@ fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
 /// `log(level, text)`: the level as Logger names it.
 fn log<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (level, text) = (args.string(0)?, args.string(1)?);
-    (State::of(ruby)?.journal)(&format!("{level}: {}", text.trim_end_matches('\n')));
+    (State::of(ruby)?.error_log)(&format!("{level}: {}", text.trim_end_matches('\n')));
     Ok(Value::NIL)
 }
 
 /// What `rack.errors` is given.
 fn write_error<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
-    (State::of(ruby)?.journal)(ruby.string(args.required(0)?)?.trim_end_matches('\n'));
+    (State::of(ruby)?.error_log)(ruby.string(args.required(0)?)?.trim_end_matches('\n'));
     Ok(Value::NIL)
 }
 
@@ -246,6 +245,51 @@ fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     };
     state.sleeps(false);
     slept
+}
+
+/// `FoolsGold::Native.input_read(max)`: a String of at most so many bytes, nil at the end.
+fn read_input<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    args.expect(1..=1)?;
+    let most = usize::try_from(args.int(0)?).unwrap_or(0).max(1);
+    let state = State::of(ruby)?;
+    let wait = |waits: bool| state.wait(waits);
+    let read = state.input.borrow_mut().read(most, &wait);
+    match read {
+        Ok(Some(bytes)) => ruby.str(&bytes),
+        Ok(None) => Ok(Value::NIL),
+        Err(error) => Err(Raise::new("IOError", error.to_string())),
+    }
+}
+
+/// The block that `each` is given.
+pub(super) fn each_block(ruby: Ruby<'_>) -> Outcome<'_> {
+    ruby.proc(|ruby, args| {
+        let chunk = ruby.to_vec(args.required(0)?)?;
+        write_chunk(ruby, &chunk)
+    })
+}
+
+/// `FoolsGold::Native.output_write(text)`.
+fn write_output<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
+    let chunk = ruby.to_vec(args.required(0)?)?;
+    write_chunk(ruby, &chunk)
+}
+
+/// `FoolsGold::Native.output_close`: the answer is complete.
+fn close_output<'r>(ruby: Ruby<'r>, _: Args<'r>) -> Outcome<'r> {
+    if let Some(sink) = State::of(ruby)?.sink.borrow_mut().as_mut() {
+        sink.finish();
+    }
+    Ok(Value::NIL)
+}
+
+fn write_chunk<'r>(ruby: Ruby<'r>, chunk: &[u8]) -> Outcome<'r> {
+    let state = State::of(ruby)?;
+    match state.sink.borrow_mut().as_mut() {
+        Some(sink) => sink.write(&|waits| state.wait(waits), chunk)?,
+        None => return Err(Raise::new("IOError", "there is no answer to write to")),
+    }
+    Ok(Value::NIL)
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 //! The head goes out with the first chunk, so that what fails before it is still a 500. A client that went away is an
 //! exception in the application, at its next write. While the client is waited for, Ruby's time does not count.
 
-use super::boot::State;
 use bytes::Bytes;
-use foolsgold_core::work::{Aborted, Effort, Response, ResponseBody};
+use foolsgold_core::work::{Aborted, Response, ResponseBody, Timings};
 use foolsgold_core::work::{mpsc, oneshot};
 use http::{HeaderMap, StatusCode};
-use mruby::{Args, Outcome, Raise, Ruby, Value};
+use mruby::{Outcome, Raise};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -16,12 +15,12 @@ use std::time::Instant;
 const CHUNKS: usize = 8;
 
 /// The way back to the server, until somebody answers: the worker, or the watchdog for one that cannot be stopped.
-pub(super) type Way = Arc<Mutex<Option<oneshot::Sender<(Response, Effort)>>>>;
+pub(super) type Way = Arc<Mutex<Option<oneshot::Sender<(Response, Timings)>>>>;
 
 /// Where the answer of the present request goes.
 pub(super) struct Reply {
     pub(super) way: Way,
-    pub(super) effort: Effort,
+    pub(super) timings: Timings,
     /// When Ruby began.
     pub(super) began: Instant,
 }
@@ -29,10 +28,10 @@ pub(super) struct Reply {
 impl Reply {
     /// Sends it. A client that went away meanwhile is no matter.
     pub(super) fn send(mut self, response: Response) {
-        self.effort.ruby = self.began.elapsed();
+        self.timings.ruby = self.began.elapsed();
         let sender = self.way.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sender) = sender {
-            let _ = sender.send((response, self.effort));
+            let _ = sender.send((response, self.timings));
         }
     }
 }
@@ -51,7 +50,8 @@ impl Sink {
         Sink { head: Some((reply, status, headers)), chunks: None, closed: false }
     }
 
-    fn write<'r>(&mut self, state: &State, chunk: &[u8]) -> Outcome<'r, ()> {
+    /// Sends a chunk, and the head before the first. `wait` is told when the client is waited for.
+    pub(super) fn write<'r>(&mut self, wait: &dyn Fn(bool), chunk: &[u8]) -> Outcome<'r, ()> {
         if self.closed {
             return Err(Raise::new("IOError", "the stream is closed for writing"));
         }
@@ -67,9 +67,9 @@ impl Sink {
         let chunk = Bytes::copy_from_slice(chunk);
         let sent = match chunks.try_send(Ok(chunk)) {
             Err(mpsc::error::TrySendError::Full(chunk)) => {
-                state.wait(true);
+                wait(true);
                 let sent = chunks.blocking_send(chunk);
-                state.wait(false);
+                wait(false);
                 sent.is_ok()
             }
             sent => sent.is_ok(),
@@ -101,35 +101,4 @@ impl Sink {
 
 fn gone<'r>() -> Raise<'r> {
     Raise::new("Errno::EPIPE", "the client went away")
-}
-
-/// The block that `each` is given.
-pub(super) fn each_block(ruby: Ruby<'_>) -> Outcome<'_> {
-    ruby.proc(|ruby, args| {
-        let chunk = ruby.to_vec(args.required(0)?)?;
-        write_chunk(ruby, &chunk)
-    })
-}
-
-/// `FoolsGold::Native.output_write(text)`.
-pub(super) fn write<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
-    let chunk = ruby.to_vec(args.required(0)?)?;
-    write_chunk(ruby, &chunk)
-}
-
-/// `FoolsGold::Native.output_close`: the answer is complete.
-pub(super) fn close<'r>(ruby: Ruby<'r>, _: Args<'r>) -> Outcome<'r> {
-    if let Some(sink) = State::of(ruby)?.sink.borrow_mut().as_mut() {
-        sink.finish();
-    }
-    Ok(Value::NIL)
-}
-
-fn write_chunk<'r>(ruby: Ruby<'r>, chunk: &[u8]) -> Outcome<'r> {
-    let state = State::of(ruby)?;
-    match state.sink.borrow_mut().as_mut() {
-        Some(sink) => sink.write(&state, chunk)?,
-        None => return Err(Raise::new("IOError", "there is no answer to write to")),
-    }
-    Ok(Value::NIL)
 }

@@ -2,14 +2,16 @@
 
 use super::answer::{Answer, Body};
 use super::app::App;
-use super::boot::{Booted, State};
-use super::failure;
-use super::stream::{self, Reply, Sink};
+use super::boot::Booted;
+use super::state::State;
+use super::stream::{Reply, Sink};
+use super::{failure, natives};
 use crate::stdlib;
 use anyhow::Context;
 use bytes::Bytes;
 use foolsgold_core::work::{
-    BodyError, Effort, End, Job, Loss, Mode, Request, RequestBody, Response, ResponseBody, Slot, Worker,
+    Application, BodyError, Job, Loss, Mode, Request, RequestBody, RequestOutcome, Response, ResponseBody, Slot,
+    Timings, Worker,
 };
 use http::{Method, StatusCode};
 use mruby::{Error, Kind, Outcome, Ruby, Value};
@@ -46,7 +48,7 @@ impl RackWorker {
     }
 
     fn boot(&self, mode: Mode) -> Result<Box<Booted>, Error> {
-        let mut booted = Box::new(Booted::new(&self.app, mode, &self.slot)?);
+        let mut booted = Box::new(Booted::new(self.app.settings(), mode, &self.slot)?);
         if mode == Mode::SharedNothing {
             booted.interpreter.snapshot(None)?;
         }
@@ -74,7 +76,7 @@ impl RackWorker {
     }
 
     /// Makes an interpreter as the next request must find it. One that cannot be is not kept.
-    fn renew(&mut self, mode: Mode, mut booted: Box<Booted>, end: End) {
+    fn renew(&mut self, mode: Mode, mut booted: Box<Booted>, outcome: RequestOutcome) {
         booted.state.forget();
         match mode {
             Mode::SharedNothing => {
@@ -83,7 +85,7 @@ impl RackWorker {
                     return;
                 }
             }
-            Mode::Prefork if end == End::OutOfMemory || !booted.interpreter.usable() => return,
+            Mode::Prefork if outcome == RequestOutcome::OutOfMemory || !booted.interpreter.usable() => return,
             Mode::Prefork => {
                 if let Err(error) = booted.interpreter.enter(|ruby| stdlib::forget(ruby, booted.last_match)) {
                     self.note(&format!("an interpreter could not forget its request and is replaced: {error}"));
@@ -96,29 +98,35 @@ impl RackWorker {
     }
 
     fn note(&self, text: &str) {
-        (self.app.settings().journal)(text);
+        (self.app.settings().error_log)(text);
     }
 
     /// What a request that Ruby could not answer is answered with, and how it ended.
     /// `large` says that its body takes much of an interpreter's memory.
-    fn failed(&self, what: &str, error: &Error, body: Option<BodyError>, large: bool) -> (Response, End) {
+    fn failed(&self, what: &str, error: &Error, body: Option<BodyError>, large: bool) -> (Response, RequestOutcome) {
         let words = failure::words(error);
         if body.is_none() {
             self.note(&format!("{what}: {words}"));
         }
-        let (status, end) = match (error, body) {
-            (_, Some(BodyError::TooLarge)) => (StatusCode::PAYLOAD_TOO_LARGE, End::Raised),
-            (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, End::Raised),
-            (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, End::Raised),
-            (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, End::OutOfTime),
+        let (status, outcome) = match (error, body) {
+            (_, Some(BodyError::TooLarge)) => (StatusCode::PAYLOAD_TOO_LARGE, RequestOutcome::Raised),
+            (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, RequestOutcome::Raised),
+            (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, RequestOutcome::Raised),
+            (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, RequestOutcome::OutOfTime),
             // Where the client sent much of what the interpreter may hold, less may be sent: that is no fault of the server.
-            (Error::OutOfMemory, None) if large => (StatusCode::PAYLOAD_TOO_LARGE, End::OutOfMemory),
-            (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::OutOfMemory),
-            (Error::Raised(exception), None) => (failure::status(exception), End::Raised),
-            (_, None) => (StatusCode::INTERNAL_SERVER_ERROR, End::Raised),
+            (Error::OutOfMemory, None) if large => (StatusCode::PAYLOAD_TOO_LARGE, RequestOutcome::OutOfMemory),
+            (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, RequestOutcome::OutOfMemory),
+            (Error::Raised(exception), None) => (failure::status(exception), RequestOutcome::Raised),
+            (_, None) => (StatusCode::INTERNAL_SERVER_ERROR, RequestOutcome::Raised),
         };
         let shown = self.app.settings().development.then_some(words.as_str());
-        (failure::answer(status, shown), end)
+        (failure::answer(status, shown), outcome)
+    }
+}
+
+impl Application for App {
+    fn worker(self: Arc<Self>, slot: Arc<dyn Slot>) -> anyhow::Result<Box<dyn Worker>> {
+        Ok(Box::new(RackWorker::new(self, slot)?))
     }
 }
 
@@ -126,15 +134,15 @@ impl Worker for RackWorker {
     fn work(&mut self, job: Job) {
         let Job { mut request, reply, queued } = job;
         let began = Instant::now();
-        let mode = self.app.mode(request.uri.path(), &self.routes);
-        let effort = Effort { queued: began - queued, mode: Some(mode), ..Effort::default() };
+        let mode = self.app.settings().mode_of(request.uri.path(), &self.routes);
+        let timings = Timings { queued: began - queued, mode: Some(mode), ..Timings::default() };
         let way = Arc::new(Mutex::new(Some(reply)));
-        let mut reply = Some(Reply { way: Arc::clone(&way), effort, began });
+        let mut reply = Some(Reply { way: Arc::clone(&way), timings, began });
         let mut booted = match self.take(mode) {
             Ok(booted) => booted,
             Err(error) => {
-                let (response, end) = self.failed("loading the application", &error, None, false);
-                finish(reply, response, end);
+                let (response, outcome) = self.failed("loading the application", &error, None, false);
+                finish(reply, response, outcome);
                 return;
             }
         };
@@ -149,10 +157,10 @@ impl Worker for RackWorker {
                 stopper.stop();
             }),
         );
-        self.slot.on_loss(lost(Reply { way, effort, began }, &request));
+        self.slot.on_loss(lost(Reply { way, timings, began }, &request));
         let result = serve(&mut booted, &mut request, &mut reply);
         self.slot.end();
-        let mut end = End::Answered;
+        let mut outcome = RequestOutcome::Answered;
         if let Err(error) = result {
             let what = format!("{} {}", request.method, request.uri.path());
             let body = booted.state.input.borrow().failure();
@@ -160,9 +168,9 @@ impl Worker for RackWorker {
             let large = sent > self.app.settings().memory / SHARE_OF_BODY;
             let (response, how) = self.failed(&what, &error, body, large);
             finish(reply, response, how);
-            end = how;
+            outcome = how;
         }
-        self.renew(mode, booted, end);
+        self.renew(mode, booted, outcome);
         if std::mem::take(&mut self.made) {
             mruby::give_back_code();
         }
@@ -173,15 +181,15 @@ impl Worker for RackWorker {
 fn lost(mut reply: Reply, request: &Request) -> Loss {
     let (method, uri) = (request.method.clone(), request.uri.clone());
     Box::new(move || {
-        reply.effort.end = End::OutOfTime;
+        reply.timings.outcome = RequestOutcome::OutOfTime;
         reply.send(failure::answer(StatusCode::SERVICE_UNAVAILABLE, None));
         format!("{method} {}", uri.path())
     })
 }
 
-fn finish(reply: Option<Reply>, response: Response, end: End) {
+fn finish(reply: Option<Reply>, response: Response, outcome: RequestOutcome) {
     if let Some(mut reply) = reply {
-        reply.effort.end = end;
+        reply.timings.outcome = outcome;
         reply.send(response);
     }
 }
@@ -248,7 +256,7 @@ fn send<'r>(
         Body::Each | Body::Call(_) if bodiless => ResponseBody::Whole(Bytes::new()),
         Body::Each => {
             *state.sink.borrow_mut() = Some(Sink::new(to, status, headers));
-            ruby.send_with_block(object, "each", &[], stream::each_block(ruby)?)?;
+            ruby.send_with_block(object, "each", &[], natives::each_block(ruby)?)?;
             complete(state);
             return Ok(());
         }
@@ -306,7 +314,7 @@ fn announce<'r>(
         }
         if let Some(exception) = raise.exception(ruby) {
             let words = failure::ruby_words(&ruby.describe(exception));
-            (state.journal)(&format!("rack.response_finished: {words}"));
+            (state.error_log)(&format!("rack.response_finished: {words}"));
         }
     }
     answered

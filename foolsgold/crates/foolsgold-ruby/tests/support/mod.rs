@@ -4,9 +4,9 @@
 use bytes::Bytes;
 use foolsgold_core::files::{Disk, Files, Layers, VPath};
 use foolsgold_core::metrics::Registry;
-use foolsgold_core::work::{Application, Effort, Job, Mode, Request, RequestBody, Response, ResponseBody, Slot};
+use foolsgold_core::work::{Application, Job, Mode, Request, RequestBody, Response, ResponseBody, Slot, Timings};
 use foolsgold_ruby::library::{BUILTIN, Builtin, DEMONSTRATION};
-use foolsgold_ruby::{App, Journal, Settings};
+use foolsgold_ruby::{App, ErrorLog, Settings};
 use http::{HeaderMap, Version};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    pub effort: Effort,
+    pub timings: Timings,
     /// Whether the body was broken off.
     pub aborted: bool,
 }
@@ -119,7 +119,7 @@ impl Stage {
     ) -> Result<Stage, String> {
         let log = Arc::new(Mutex::new(String::new()));
         let lines = Arc::clone(&log);
-        let journal: Journal = Arc::new(move |text| {
+        let error_log: ErrorLog = Arc::new(move |text| {
             let mut lines = lines.lock().unwrap();
             lines.push_str(text);
             lines.push('\n');
@@ -136,7 +136,7 @@ impl Stage {
             memory: 32 << 20,
             budget: PATIENCE,
             metrics: Arc::clone(&metrics),
-            journal,
+            error_log,
         };
         change(&mut settings);
         let app = Arc::new(App::new(settings));
@@ -158,7 +158,7 @@ impl Stage {
     pub fn ask(&mut self, request: Request) -> Answer {
         let (reply, answer) = foolsgold_core::work::oneshot::channel();
         self.jobs.send(Job { request, reply, queued: Instant::now() }).unwrap();
-        let (Response { status, headers, body }, effort) = answer.blocking_recv().expect("an answer");
+        let (Response { status, headers, body }, timings) = answer.blocking_recv().expect("an answer");
         let (mut whole, mut aborted) = (Vec::new(), false);
         match body {
             ResponseBody::Whole(bytes) => whole = bytes.to_vec(),
@@ -172,7 +172,7 @@ impl Stage {
                 }
             }
         }
-        Answer { status: status.as_u16(), headers, body: whole, effort, aborted }
+        Answer { status: status.as_u16(), headers, body: whole, timings, aborted }
     }
 
     /// What the error log has.

@@ -5,7 +5,7 @@
 
 use super::{Outage, say};
 use crate::config::{AccessFormat, AccessLog, LogTarget};
-use foolsgold_core::work::{End, Mode};
+use foolsgold_core::work::{Mode, RequestOutcome};
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
@@ -55,7 +55,7 @@ pub struct Entry {
     /// How the interpreter was shared; none where none was needed.
     pub mode: Option<Mode>,
     /// How it ended in the interpreter.
-    pub end: End,
+    pub outcome: RequestOutcome,
     /// The answer was broken off.
     pub broken: bool,
     /// The identifier of the request.
@@ -330,13 +330,13 @@ impl<'e> From<&'e Entry> for JsonLine<'e> {
             queued_us: micros(entry.queued),
             ruby_us: micros(entry.ruby),
             mode: entry.mode.map(Mode::name),
-            trouble: match entry.end {
-                End::Answered if entry.broken => Some("broken-off"),
-                End::Answered => None,
-                End::Raised => Some("raised"),
-                End::OutOfTime => Some("out-of-time"),
-                End::OutOfMemory => Some("out-of-memory"),
-                End::Expired => Some("expired"),
+            trouble: match entry.outcome {
+                RequestOutcome::Answered if entry.broken => Some("broken-off"),
+                RequestOutcome::Answered => None,
+                RequestOutcome::Raised => Some("raised"),
+                RequestOutcome::OutOfTime => Some("out-of-time"),
+                RequestOutcome::OutOfMemory => Some("out-of-memory"),
+                RequestOutcome::Expired => Some("expired"),
             },
             referrer: entry.referrer.as_ref().map(text),
             agent: entry.agent.as_ref().map(text),
@@ -365,7 +365,7 @@ mod tests {
             queued: Duration::from_micros(7),
             ruby: Duration::from_micros(30),
             mode: Some(Mode::SharedNothing),
-            end: End::Answered,
+            outcome: RequestOutcome::Answered,
             broken: false,
             id: "1-2".into(),
         }

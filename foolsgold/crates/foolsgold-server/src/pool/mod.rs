@@ -18,7 +18,7 @@ mod watchdog;
 pub use reactor::Reactor;
 
 use anyhow::Context;
-use foolsgold_core::work::{Application, Effort, End, Job, Response, Worker};
+use foolsgold_core::work::{Application, Job, RequestOutcome, Response, Timings, Worker};
 use http::StatusCode;
 use inline::InlineReactor;
 use members::{Kind, Member, Members};
@@ -284,8 +284,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl watchdog::Keeper for Arc<Shared> {
     fn refuse(&self, job: Job) {
-        let effort = Effort { queued: job.queued.elapsed(), ruby: Duration::ZERO, end: End::Expired, mode: None };
-        let _ = job.reply.send((busy(), effort));
+        let timings = Timings {
+            queued: job.queued.elapsed(),
+            ruby: Duration::ZERO,
+            outcome: RequestOutcome::Expired,
+            mode: None,
+        };
+        let _ = job.reply.send((busy(), timings));
     }
 
     fn lost(&self, thread: &Arc<AtomicBool>, request: Option<String>) {

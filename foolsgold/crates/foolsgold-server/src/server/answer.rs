@@ -98,10 +98,10 @@ async fn through_pool(
         return Err(Answer::from_response(pool::busy()).0);
     }
     let reply = Awaited::new(Arc::clone(&connection.thread().notifier), receiver).await;
-    let Ok((response, effort)) = reply else {
+    let Ok((response, timings)) = reply else {
         return Err(Answer::text(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to answer this request.\n"));
     };
-    exchange.worked(effort);
+    exchange.worked(timings);
     match Answer::from_response(response) {
         (answer, None) => Ok(answer),
         (answer, Some(path)) => files::of_application(answer, path).await,

@@ -3,7 +3,7 @@
 use super::client::Connection;
 use super::timers::ConnectionTimers;
 use crate::log::access::Entry;
-use foolsgold_core::work::Effort;
+use foolsgold_core::work::Timings;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Version, header};
 use jiff::Timestamp;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ pub(super) struct Exchange {
     method: Method,
     version: Version,
     status: StatusCode,
-    effort: Effort,
+    timings: Timings,
     sent: u64,
     /// What the answer said of its length.
     declared: Option<u64>,
@@ -42,7 +42,7 @@ impl Exchange {
             method: request.method().clone(),
             version: request.version(),
             status: StatusCode::INTERNAL_SERVER_ERROR,
-            effort: Effort::default(),
+            timings: Timings::default(),
             sent: 0,
             declared: None,
             broken: false,
@@ -70,8 +70,8 @@ impl Exchange {
     }
 
     /// What the worker told.
-    pub(super) fn worked(&mut self, effort: Effort) {
-        self.effort = effort;
+    pub(super) fn worked(&mut self, timings: Timings) {
+        self.timings = timings;
     }
 
     pub(super) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
@@ -94,15 +94,15 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         let duration = self.arrived.elapsed();
         let shared = self.connection.shared();
-        shared.metrics.ended(self.status, duration, &self.effort, self.broken);
+        shared.metrics.ended(self.status, duration, &self.timings, self.broken);
         if let (Some(mut entry), Some(access)) = (self.entry.take(), &shared.access) {
             entry.status = self.status.as_u16();
             entry.bytes = self.sent;
             entry.duration = duration;
-            entry.queued = self.effort.queued;
-            entry.ruby = self.effort.ruby;
-            entry.mode = self.effort.mode;
-            entry.end = self.effort.end;
+            entry.queued = self.timings.queued;
+            entry.ruby = self.timings.ruby;
+            entry.mode = self.timings.mode;
+            entry.outcome = self.timings.outcome;
             entry.broken = self.broken;
             access.add(&entry);
         }
@@ -133,7 +133,7 @@ fn entry_of<B>(connection: &Connection, request: &mut Request<B>) -> Entry {
         queued: std::time::Duration::ZERO,
         ruby: std::time::Duration::ZERO,
         mode: None,
-        end: foolsgold_core::work::End::Answered,
+        outcome: foolsgold_core::work::RequestOutcome::Answered,
         broken: false,
         id,
     }

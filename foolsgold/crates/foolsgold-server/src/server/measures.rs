@@ -2,7 +2,7 @@
 
 use super::timers::Cut;
 use foolsgold_core::metrics::{Counter, Histogram, MetricError, Registry, SECONDS};
-use foolsgold_core::work::{BodyError, Effort, End, Mode};
+use foolsgold_core::work::{BodyError, Mode, RequestOutcome, Timings};
 use http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) struct Measures {
     queued: Arc<Histogram>,
     ruby: Arc<Histogram>,
     broken: Arc<Counter>,
-    ends: [(End, Arc<Counter>); 4],
+    ends: [(RequestOutcome, Arc<Counter>); 4],
     cuts: [(Cut, Arc<Counter>); 4],
     slow_bodies: Arc<Counter>,
     large_bodies: Arc<Counter>,
@@ -63,10 +63,10 @@ impl Measures {
                 &[],
             )?,
             ends: [
-                ended(End::Raised, "raised")?,
-                ended(End::OutOfTime, "out-of-time")?,
-                ended(End::OutOfMemory, "out-of-memory")?,
-                ended(End::Expired, "expired")?,
+                ended(RequestOutcome::Raised, "raised")?,
+                ended(RequestOutcome::OutOfTime, "out-of-time")?,
+                ended(RequestOutcome::OutOfMemory, "out-of-memory")?,
+                ended(RequestOutcome::Expired, "expired")?,
             ],
             cuts: [cut(Cut::SlowHead)?, cut(Cut::SlowReader)?, cut(Cut::SlowRequest)?, cut(Cut::Shutdown)?],
             slow_bodies: timeout("body")?,
@@ -79,16 +79,16 @@ impl Measures {
     }
 
     /// A request has ended.
-    pub(super) fn ended(&self, status: StatusCode, duration: Duration, effort: &Effort, broken: bool) {
-        let mode = MODES.iter().position(|mode| *mode == effort.mode).unwrap_or(MODES.len() - 1);
+    pub(super) fn ended(&self, status: StatusCode, duration: Duration, timings: &Timings, broken: bool) {
+        let mode = MODES.iter().position(|mode| *mode == timings.mode).unwrap_or(MODES.len() - 1);
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
         self.requests[mode][class].inc();
         self.duration.observe(duration.as_secs_f64());
-        if effort.mode.is_some() {
-            self.queued.observe(effort.queued.as_secs_f64());
-            self.ruby.observe(effort.ruby.as_secs_f64());
+        if timings.mode.is_some() {
+            self.queued.observe(timings.queued.as_secs_f64());
+            self.ruby.observe(timings.ruby.as_secs_f64());
         }
-        if let Some((_, counter)) = self.ends.iter().find(|(end, _)| *end == effort.end) {
+        if let Some((_, counter)) = self.ends.iter().find(|(end, _)| *end == timings.outcome) {
             counter.inc();
         }
         if broken {

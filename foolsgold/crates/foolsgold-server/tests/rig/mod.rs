@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use foolsgold_core::metrics::Registry;
 use foolsgold_core::work::{
-    Aborted, Application, Effort, End, Job, Mode, RequestBody, Response, ResponseBody, Slot, Worker,
+    Aborted, Application, Job, Mode, RequestBody, RequestOutcome, Response, ResponseBody, Slot, Timings, Worker,
 };
 use foolsgold_server::config::{Bind, ServerConfig};
 use foolsgold_server::{Facts, Parts, Server};
@@ -99,18 +99,19 @@ fn text(status: u16, text: impl Into<String>) -> Response {
 
 /// The way back to the client.
 struct Way {
-    reply: oneshot::Sender<(Response, Effort)>,
+    reply: oneshot::Sender<(Response, Timings)>,
     queued: Duration,
 }
 
 impl Way {
     fn send(self, response: Response) {
-        self.send_as(response, End::Answered);
+        self.send_as(response, RequestOutcome::Answered);
     }
 
-    fn send_as(self, response: Response, end: End) {
-        let effort = Effort { queued: self.queued, ruby: Duration::from_micros(1), end, mode: Some(Mode::Prefork) };
-        let _ = self.reply.send((response, effort));
+    fn send_as(self, response: Response, outcome: RequestOutcome) {
+        let timings =
+            Timings { queued: self.queued, ruby: Duration::from_micros(1), outcome, mode: Some(Mode::Prefork) };
+        let _ = self.reply.send((response, timings));
     }
 }
 
@@ -157,14 +158,14 @@ impl Worker for TestWorker {
                 let told = Arc::clone(&stopped);
                 self.slot.begin(Duration::from_millis(30), Arc::new(move || told.store(true, Ordering::SeqCst)));
                 wait_until("the watchdog", || stopped.load(Ordering::SeqCst));
-                let end = if self.slot.end() { End::OutOfTime } else { End::Answered };
+                let end = if self.slot.end() { RequestOutcome::OutOfTime } else { RequestOutcome::Answered };
                 way.send_as(text(503, "stopped"), end);
             }
             "/unstoppable" => {
                 self.slot.begin(Duration::from_millis(30), Arc::new(|| ()));
                 let Way { reply, .. } = way;
                 self.slot.on_loss(Box::new(move || {
-                    let _ = reply.send((text(503, "given up"), Effort::default()));
+                    let _ = reply.send((text(503, "given up"), Timings::default()));
                     format!("GET {path}")
                 }));
                 control.held.fetch_add(1, Ordering::SeqCst);

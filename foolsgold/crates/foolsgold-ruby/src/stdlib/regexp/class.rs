@@ -3,7 +3,7 @@
 //! reading of it: `--` and `~~` mean nothing in Ruby, a blank is a blank.
 
 use super::error::Reason;
-use super::translate::{Range, push_literal};
+use super::options::Range;
 
 const DEEPEST: usize = 30;
 
@@ -242,4 +242,17 @@ fn member<'a>(members: &[char], after: &'a str, out: &mut String) -> Result<&'a 
     out.push('-');
     push_literal(out, high);
     Ok(rest)
+}
+
+/// Writes a character so that it stands for itself, inside and outside of a class.
+pub fn push_literal(out: &mut String, c: char) {
+    // `\<` and `\>` would be edges of words.
+    if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') {
+        out.push('\\');
+        out.push(c);
+    } else if c.is_ascii_control() || c == ' ' {
+        out.push_str(&format!("\\x{:02X}", u32::from(c)));
+    } else {
+        out.push(c);
+    }
 }

@@ -1,6 +1,6 @@
 //! Why a pattern cannot be compiled, in Onigmo's words, since programs and people know those.
 
-use super::translate::Options;
+use super::options::Options;
 use thiserror::Error;
 
 /// What is wrong with a pattern.

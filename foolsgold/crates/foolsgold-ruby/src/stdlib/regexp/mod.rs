@@ -9,13 +9,14 @@
 mod apart;
 mod class;
 mod error;
+mod options;
 mod quantifier;
 mod text;
 mod translate;
 
 pub use error::{PatternError, Reason, SearchError, TemplateError};
+pub use options::Options;
 pub use text::{escape, slashes_escaped, source_of_union, template};
-pub use translate::Options;
 
 use fancy_regex::{BytesMode, Regex, RegexBuilder, RegexInput};
 use std::cell::RefCell;

@@ -6,53 +6,9 @@
 //! and the many escapes. The result is written without the `x` option: blanks and comments are gone.
 //! Not done: multi-character case folding, `\y`, `\X` beyond the usual clusters.
 
-use super::class;
+use super::class::{self, push_literal};
 use super::error::{PatternError, Reason};
-
-/// Options of a whole pattern, as Ruby's `Regexp#options` counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Options(pub u8);
-
-impl Options {
-    /// `Regexp::IGNORECASE`.
-    pub const IGNORE_CASE: u8 = 1;
-    /// `Regexp::EXTENDED`.
-    pub const EXTENDED: u8 = 2;
-    /// `Regexp::MULTILINE`: the dot matches a newline.
-    pub const MULTILINE: u8 = 4;
-    /// `Regexp::NOENCODING`, the `n` of a literal.
-    pub const NO_ENCODING: u8 = 32;
-
-    /// Whether an option is set.
-    #[must_use]
-    pub fn has(self, bit: u8) -> bool {
-        self.0 & bit != 0
-    }
-
-    /// The letters behind a literal, in CRuby's order: `mix`.
-    #[must_use]
-    pub fn letters(self) -> String {
-        let letters = [(Self::MULTILINE, 'm'), (Self::IGNORE_CASE, 'i'), (Self::EXTENDED, 'x')];
-        letters.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, letter)| *letter).collect()
-    }
-
-    /// The options that a literal's letters stand for (`"imx"`, `"n"`); other letters count for nothing.
-    #[must_use]
-    pub fn from_letters(letters: &[u8]) -> Self {
-        letters.iter().fold(Self(0), |options, letter| {
-            Self(
-                options.0
-                    | match letter {
-                        b'i' => Self::IGNORE_CASE,
-                        b'x' => Self::EXTENDED,
-                        b'm' => Self::MULTILINE,
-                        b'n' => Self::NO_ENCODING,
-                        _ => 0,
-                    },
-            )
-        })
-    }
-}
+use super::options::{Options, Range};
 
 /// A pattern in the syntax of fancy-regex, and what its groups are called.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,17 +18,6 @@ pub struct Translated {
     /// Names in the order of their first use, each with the numbers of its groups. Where it is not empty, groups
     /// without a name do not capture.
     pub names: Vec<(String, Vec<usize>)>,
-}
-
-/// What `\w`, `\d`, `\s` and POSIX brackets mean: `(?d)`, `(?a)`, `(?u)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Range {
-    /// Ruby's default: shorthands are ASCII, brackets Unicode.
-    Default,
-    /// `(?a)`: all of them ASCII.
-    Ascii,
-    /// `(?u)`: all of them Unicode.
-    Unicode,
 }
 
 #[derive(Clone, Copy)]
@@ -398,16 +343,3 @@ const ASCII_BOUNDARY: &str = r"(?:(?<=[a-zA-Z0-9_])(?![a-zA-Z0-9_])|(?<![a-zA-Z0
 const ASCII_NO_BOUNDARY: &str = r"(?:(?<=[a-zA-Z0-9_])(?=[a-zA-Z0-9_])|(?<![a-zA-Z0-9_])(?![a-zA-Z0-9_]))";
 /// What most people see as one character: a base and its marks, joined emoji, flags, CR LF.
 const CLUSTER: &str = r"(?>\r\n|\p{Regional_Indicator}{2}|\p{Extended_Pictographic}[\p{M}\u{1F3FB}-\u{1F3FF}]*(?:\u{200D}\p{Extended_Pictographic}[\p{M}\u{1F3FB}-\u{1F3FF}]*)*|(?s:.)[\p{M}\u{200D}]*)";
-
-/// Writes a character so that it stands for itself, inside and outside of a class.
-pub fn push_literal(out: &mut String, c: char) {
-    // `\<` and `\>` would be edges of words.
-    if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') {
-        out.push('\\');
-        out.push(c);
-    } else if c.is_ascii_control() || c == ' ' {
-        out.push_str(&format!("\\x{:02X}", u32::from(c)));
-    } else {
-        out.push(c);
-    }
-}
