@@ -39,7 +39,19 @@ pub fn generate(check: bool) -> anyhow::Result<()> {
             println!("wrote {path}");
         }
     }
+    foolsgold(check)?;
     if stale.is_empty() { Ok(()) } else { bail!("out of date: {}; run `cargo xtask docs`", stale.join(", ")) }
+}
+
+/// The man pages and completions of foolsgold, below its own folder; a test of its package checks them.
+fn foolsgold(check: bool) -> anyhow::Result<()> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let of_package: &[&str] = if check {
+        &["test", "--quiet", "--package", "foolsgold", "--test", "manual"]
+    } else {
+        &["run", "--quiet", "--package", "foolsgold", "--example", "generate", "--", "foolsgold/docs"]
+    };
+    run::must(&cargo, of_package)
 }
 
 /// Every document: its path, and the arguments of `underpin generate` that print it.

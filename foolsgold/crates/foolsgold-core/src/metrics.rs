@@ -109,7 +109,7 @@ fn add_float(cell: &AtomicU64, change: f64) {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// Prometheus allows letters, digits, `_` and `:` in a name, and no digit first.
-    #[error("`{0}` is no name of a metric: letters, digits, `_` and `:` only, and no digit first")]
+    #[error("invalid metric name `{0}`: expected letters, digits, `_` and `:`, and no digit first")]
     Name(String),
     /// Another kind of metric has the name.
     #[error("there is a metric `{0}` of another kind")]
@@ -164,10 +164,10 @@ impl Registry {
         Registry { families: Mutex::default(), limit }
     }
 
-    /// The counter of that name, made where there is none.
+    /// The counter of that name, made if there is none.
     ///
     /// # Errors
-    /// Where the name is no name, belongs to another kind of metric, or there are too many.
+    /// If the name is no name, belongs to another kind of metric, or there are too many.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Result<Arc<Counter>, MetricError> {
         self.series(name, help, labels, |found| match found {
             None => Some(Metric::Counter(Arc::default())),
@@ -180,7 +180,7 @@ impl Registry {
         })
     }
 
-    /// The gauge of that name, made where there is none.
+    /// The gauge of that name, made if there is none.
     ///
     /// # Errors
     /// As [`Registry::counter`].

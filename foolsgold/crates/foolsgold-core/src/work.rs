@@ -177,7 +177,7 @@ pub trait Application: Send + Sync + 'static {
     /// A worker, made on the thread that will use it. `slot` is what the watchdog of the pool watches.
     ///
     /// # Errors
-    /// Where the application cannot be loaded, in a sentence for the log.
+    /// If the application cannot be loaded, in a sentence for the log.
     fn worker(self: Arc<Self>, slot: Arc<dyn Slot>) -> anyhow::Result<Box<dyn Worker>>;
 }
 

@@ -57,7 +57,7 @@ impl Features {
     /// `require NAME`, with `$LOAD_PATH` and the folder that relative names start from.
     ///
     /// # Errors
-    /// Where no such file is there, or it cannot be read.
+    /// If no such file is there, or it cannot be read.
     pub fn require(
         &mut self,
         files: &dyn Files,

@@ -100,7 +100,7 @@ fn an_answer_that_is_none_is_a_500_that_says_what_it_is() {
     for (answer, said) in [
         ("nil", "nil in place of [status, headers, body]"),
         ("[200, {}]", "[200, {}] in place of"),
-        ("[99, {}, []]", "99 is no status"),
+        ("[99, {}, []]", "invalid status 99"),
         ("[200, {}, 'text']", "put a String into an Array"),
         ("[200, {}, [1]]", "the body has 1"),
         ("[200, { \"a\" => \"x\\rSet-Cookie: y\" }, []]", "control characters"),
@@ -182,7 +182,7 @@ fn what_waits_for_the_end_of_an_answer_is_called_the_last_one_first_with_what_we
         let none = ["last ArgumentError no answer", "first nil nil no answer (ArgumentError)"];
         assert_eq!(said("/raise", 500), none);
         assert!(said("/none", 500)[0].starts_with("last TypeError the application returned nil"));
-        assert!(said("/status", 500)[1].starts_with("first 7 {} 7 is no status"));
+        assert!(said("/status", 500)[1].starts_with("first 7 {} invalid status 7"));
         assert_eq!(
             said("/broken", 200),
             ["last IOError in the midst", r#"first 200 {"x"=>"y"} in the midst (IOError)"#]

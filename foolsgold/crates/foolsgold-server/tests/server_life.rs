@@ -237,7 +237,7 @@ fn a_unix_socket_serves_replaces_a_stale_one_and_is_removed() {
     assert!(!path.exists());
     std::fs::write(&path, "a file").unwrap();
     let file = try_start(|config| config.binds = vec![Bind::Unix(path.clone())]).err().unwrap().to_string();
-    assert!(file.ends_with("there is a file that is no socket"), "{file}");
+    assert!(file.ends_with("a file that is not a socket is in the way"), "{file}");
 }
 
 #[test]

@@ -14,14 +14,14 @@ const MEMORY: Size = Size(64 << 20);
 /// Time of one request in Ruby unless told otherwise.
 const BUDGET: Duration = Duration::from_secs(10);
 
-/// Serves Ruby Rack applications with an embedded mruby.
+/// Serve Ruby Rack applications with an embedded mruby
 ///
-/// `foolsgold config.ru` serves an application, `foolsgold` alone the built-in demonstration. SIGTERM ends it after the
-/// requests under way, SIGHUP loads the application again, SIGUSR1 opens the access log again.
+/// `foolsgold config.ru` serves an application, `foolsgold` alone the built-in demonstration. SIGTERM shuts down after the
+/// requests in progress, SIGHUP reloads the application, SIGUSR1 reopens the access log.
 #[derive(Debug, Parser)]
 #[command(name = "foolsgold", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub struct Cli {
-    /// What else it can do than serve.
+    /// Other commands than serving.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// How to serve.
@@ -29,109 +29,110 @@ pub struct Cli {
     pub serve: Serve,
 }
 
-/// What else it can do than serve.
+/// Other commands than serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Put an application into a copy of this program: one file that serves it
+    /// Pack an application and this server into one executable
     Pack(pack::Options),
 }
 
 /// How to serve.
 #[derive(Debug, Default, Args)]
 pub struct Serve {
-    /// The application, or its folder; without one, the demonstration
+    /// The rackup file or its folder; if not given, the demonstration
     #[arg(value_name = "CONFIG.RU")]
     pub rackup: Option<PathBuf>,
-    /// Where to listen: HOST:PORT or unix:PATH; may be repeated [default: 127.0.0.1:8000]
-    #[arg(short, long, value_name = "PLACE")]
+    /// Listen on HOST:PORT or unix:PATH; may be repeated [default: 127.0.0.1:8000]
+    #[arg(short, long, value_name = "ADDRESS")]
     pub bind: Vec<Bind>,
-    /// The same as `--bind 127.0.0.1:PORT`
+    /// Same as `--bind 127.0.0.1:PORT`
     #[arg(short, long, value_name = "PORT", conflicts_with = "bind")]
     pub port: Option<u16>,
-    /// A file with settings [default: foolsgold.toml here, or the packed one]
+    /// Configuration file [default: ./foolsgold.toml, or the packed one]
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Show errors to clients or not [default: production]
+    /// Whether clients see the details of errors [default: production]
     #[arg(long, value_name = "ENV")]
     pub env: Option<Environment>,
 
     /// How requests share an interpreter [default: shared-nothing]
     #[arg(long, value_enum, help_heading = "Ruby")]
     pub mode: Option<ModeArg>,
-    /// A new interpreter for each request, from the sources: slow, to compare with
+    /// Load the application into a new interpreter for each request (slow; for comparison)
     #[arg(long, conflicts_with = "mode", help_heading = "Ruby")]
     pub fresh: bool,
-    /// Interpreter threads [default: one for each core]
+    /// Number of interpreter threads [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = at_least_one, help_heading = "Ruby")]
     pub threads: Option<usize>,
-    /// The most of them, made while others wait for clients or sleep [default: 32, or 8 for each core; 1 for --threads 1]
+    /// Maximum number of interpreter threads while some wait for clients or sleep [default: 32 or 8 per core; 1 if
+    /// --threads is 1]
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Ruby")]
     pub max_threads: Option<usize>,
-    /// Memory of one interpreter [default: 64MiB]
+    /// Memory limit of one interpreter [default: 64MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Ruby")]
     pub memory: Option<Size>,
-    /// Time that Ruby may run for one request [default: 10s]
+    /// Time limit for Ruby in one request [default: 10s]
     #[arg(long, value_name = "TIME", help_heading = "Ruby")]
     pub budget: Option<Span>,
 
-    /// Requests that may wait for an interpreter; more are refused with 503 [default: 1024]
+    /// Number of requests that may wait for an interpreter; more get 503 [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Server")]
     pub queue: Option<usize>,
-    /// How long a request may wait before it is refused with 503 [default: 5s]
+    /// How long a request may wait for an interpreter before it gets 503 [default: 5s]
     #[arg(long, value_name = "TIME", help_heading = "Server")]
     pub queue_time: Option<Span>,
-    /// Threads for connections [default: one for every two cores]
+    /// Number of threads for connections [default: one per two cores]
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = "Server")]
     pub io_threads: Option<usize>,
-    /// The largest body of a request; larger ones are refused with 413 [default: 16MiB]
+    /// Maximum size of a request body; larger ones get 413 [default: 16MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Server")]
     pub max_body: Option<Size>,
-    /// Time for requests under way when the server ends [default: 30s]
+    /// Time for requests in progress to finish at shutdown [default: 30s]
     #[arg(long, value_name = "TIME", help_heading = "Server")]
     pub drain: Option<Span>,
-    /// Certificate (PEM), followed by those it needs
+    /// TLS certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Server")]
     pub tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// TLS private key (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Server")]
     pub tls_key: Option<PathBuf>,
 
-    /// Form of the access log [default: none]
-    #[arg(long, value_name = "FORM", help_heading = "What it tells")]
+    /// Format of the access log [default: none]
+    #[arg(long, value_name = "FORMAT", help_heading = "Logging and monitoring")]
     pub access_log: Option<AccessArg>,
     /// Where the access log goes: stdout, stderr or a file [default: stdout]
-    #[arg(long, value_name = "FILE", help_heading = "What it tells")]
+    #[arg(long, value_name = "FILE", help_heading = "Logging and monitoring")]
     pub log_file: Option<LogTarget>,
-    /// Answer this path with metrics for Prometheus, as /metrics
-    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    /// Serve Prometheus metrics at this path, for example /metrics
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "Logging and monitoring")]
     pub metrics: Option<String>,
-    /// Answer this path with facts about the server as JSON, as /info
-    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    /// Serve information about the server as JSON at this path, for example /info
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "Logging and monitoring")]
     pub info: Option<String>,
-    /// Answer this path with 200, or 503 while the server ends
-    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "What it tells")]
+    /// Serve a readiness check at this path: 200, or 503 if no interpreter is ready or the server shuts down
+    #[arg(long, value_name = "PATH", value_parser = url_path, help_heading = "Logging and monitoring")]
     pub ready: Option<String>,
 }
 
 /// The modes that can be chosen for all requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ModeArg {
-    /// Each request finds the interpreter as it was once the application was loaded
+    /// The interpreter is restored after each request to its state after loading the application
     SharedNothing,
-    /// One warm interpreter for each thread, which keeps what requests leave behind
+    /// One warm interpreter per thread, which keeps what requests leave behind
     Prefork,
 }
 
-/// The forms of the access log.
+/// The formats of the access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AccessArg {
-    /// No line at all
+    /// No access log
     None,
-    /// The common log format of NCSA httpd
+    /// Common Log Format
     Common,
-    /// The same with referrer and user agent, as Apache and nginx have it
+    /// Common Log Format with referrer and user agent
     Combined,
-    /// One JSON object a line, with everything known of the request
+    /// One JSON object per line
     Json,
 }
 
@@ -163,7 +164,7 @@ impl Serve {
     /// that was packed with the application (`packed`), or without a packed application `foolsgold.toml` in this folder.
     ///
     /// # Errors
-    /// Where the configuration file cannot be used, or the rackup file is not there.
+    /// If the configuration file cannot be used, or the rackup file is not there.
     pub fn into_config(self, packed: Option<Settings>) -> anyhow::Result<Config> {
         let mut config = Config {
             rackup: None,

@@ -73,7 +73,7 @@ impl Source {
 /// Starts the server of a configuration.
 ///
 /// # Errors
-/// Where an address is taken, a file cannot be read or the application cannot be loaded.
+/// If an address is taken, a file cannot be read or the application cannot be loaded.
 pub fn start(mut config: Config, packed: Option<Arc<Packed>>, allocator: &str) -> anyhow::Result<Server> {
     let source = Source::find(config.rackup.as_deref(), packed);
     if matches!(source, Source::Demonstration) {

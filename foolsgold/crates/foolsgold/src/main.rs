@@ -24,7 +24,7 @@ const ALLOCATOR_NAME: &str = match (cfg!(feature = "mimalloc"), cfg!(feature = "
     (false, false) => "system",
 };
 
-/// Something that was asked for cannot be done.
+/// The command line, the configuration or the application cannot be used.
 const REFUSED: u8 = 2;
 
 /// Requests were cut off at the end.
@@ -37,13 +37,13 @@ fn main() -> ExitCode {
         None => serve(cli.serve),
     };
     done.unwrap_or_else(|error| {
-        // Nobody is left to be told where this fails.
+        // Nobody is left to be told if this fails.
         let _ = writeln!(anstream::stderr(), "foolsgold: {error:#}");
         ExitCode::from(REFUSED)
     })
 }
 
-/// Serves until it is told to end: 0 where every request was answered.
+/// Serves until it is told to end: 0 if every request was answered.
 fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
     // An application that is named is served as if nothing were packed.
     let packed = if serve.rackup.is_some() { None } else { pack::Packed::own()?.map(Arc::new) };

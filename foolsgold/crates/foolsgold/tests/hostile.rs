@@ -142,7 +142,7 @@ impl Hostage {
         Hostage { child, port, _folder: folder }
     }
 
-    /// Status and body; none where the server closed without an answer.
+    /// Status and body; none if the server closed without an answer.
     fn ask(&self, head: &str, body: &str) -> Option<(String, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -124,7 +124,7 @@ fn a_pack_that_was_cut_off_or_damaged_is_one_clear_sentence() {
     }
     assert!(Packed::open(&output).unwrap().is_some());
     for (length, what) in
-        [(size - 1, "was it copied in part?"), (own + 1, "it has 1 bytes"), (own - 1, "it lacks 1 bytes")]
+        [(size - 1, "was it copied in part?"), (own + 1, "it has 1 bytes"), (own - 1, "1 bytes are missing")]
     {
         file.set_len(length).unwrap();
         assert!(said().contains(what), "{}", said());
@@ -160,7 +160,7 @@ fn what_cannot_be_packed_is_refused_by_name() {
     assert!(refused(app.path()).contains("cannot follow"), "{}", refused(app.path()));
     fs::remove_file(app.path().join("lib/round")).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(app.path().join("lib/socket")).unwrap();
-    assert!(refused(app.path()).contains("lib/socket is no file, folder or link"));
+    assert!(refused(app.path()).contains("lib/socket is not a file, folder or link"));
     drop(socket);
     fs::remove_file(app.path().join("lib/socket")).unwrap();
     fs::remove_file(app.path().join("config.ru")).unwrap();
@@ -194,7 +194,7 @@ fn the_running_executable_and_a_folder_are_not_overwritten() {
     assert!(said.ends_with("is the foolsgold that is running; name another output"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     let said = pack(&options(app.path(), folder.path()), &compile).unwrap_err().to_string();
-    assert!(said.ends_with("is there and is no file; name another output"), "{said}");
+    assert!(said.ends_with("exists and is not a file; choose another output"), "{said}");
 }
 
 #[test]

@@ -49,10 +49,10 @@ impl<'r> Ruby<'r> {
     /// something else was met; what came before it was told nevertheless.
     ///
     /// # Errors
-    /// `TypeError` where it is no Hash.
+    /// `TypeError` if it is no Hash.
     ///
     /// # Panics
-    /// Where `each` calls Ruby, or panics itself.
+    /// If `each` calls Ruby, or panics itself.
     pub fn hash_strings(self, hash: Value<'r>, mut each: impl FnMut(&[u8], &[u8])) -> Outcome<'r, bool> {
         if hash.kind() != Kind::Hash {
             return Err(self.type_error(hash, "Hash"));
@@ -71,10 +71,10 @@ impl<'r> Ruby<'r> {
     /// Walks over an Array of Strings. False where something else was met.
     ///
     /// # Errors
-    /// `TypeError` where it is no Array.
+    /// `TypeError` if it is no Array.
     ///
     /// # Panics
-    /// Where `each` calls Ruby.
+    /// If `each` calls Ruby.
     pub fn array_strings(self, array: Value<'r>, mut each: impl FnMut(&[u8])) -> Outcome<'r, bool> {
         if array.kind() != Kind::Array {
             return Err(self.type_error(array, "Array"));
@@ -95,10 +95,10 @@ impl<'r> Ruby<'r> {
     /// The bytes of a String for as long as a closure runs, which must not call Ruby; cheaper than [`Ruby::bytes`].
     ///
     /// # Errors
-    /// `TypeError` where it is none.
+    /// `TypeError` if it is none.
     ///
     /// # Panics
-    /// Where `body` calls Ruby.
+    /// If `body` calls Ruby.
     pub fn with_bytes<T>(self, string: Value<'r>, body: impl FnOnce(&[u8]) -> T) -> Outcome<'r, T> {
         if string.kind() != Kind::String {
             return Err(self.type_error(string, "String"));

@@ -44,7 +44,7 @@ impl<'r> Ruby<'r> {
     /// Runs bytecode at the top level. It must come from [`Ruby::compile`]: mruby trusts it.
     ///
     /// # Errors
-    /// `ScriptError` where it is none of this version; or what it raises.
+    /// `ScriptError` if it is none of this version; or what it raises.
     pub fn load(self, bytecode: &[u8]) -> Outcome<'r> {
         self.load_source(source(bytecode, c"", 1))
     }

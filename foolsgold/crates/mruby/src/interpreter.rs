@@ -32,7 +32,7 @@ impl Default for Limits {
 pub struct Memory {
     /// In use now, garbage included.
     pub used: usize,
-    /// The most that ever was in use (since the snapshot, where one is restored).
+    /// The most that ever was in use (since the snapshot, if one is restored).
     pub used_peak: usize,
     /// What the interpreter stretches over now.
     pub extent: usize,
@@ -68,7 +68,7 @@ impl Interpreter {
     /// Makes one.
     ///
     /// # Errors
-    /// Where there is no address space for it, or the limit is less than an empty interpreter needs (about 300 kB).
+    /// If there is no address space for it, or the limit is less than an empty interpreter needs (about 300 kB).
     pub fn new(limits: Limits) -> Result<Interpreter, Error> {
         catch_stops()?;
         let size = limits.memory.saturating_add(RESERVE);

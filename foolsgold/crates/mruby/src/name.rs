@@ -23,7 +23,7 @@ pub trait Name {
     /// Its number.
     ///
     /// # Errors
-    /// Where a new name needs memory that is not there.
+    /// If a new name needs memory that is not there.
     fn symbol(self, ruby: Ruby<'_>) -> Outcome<'_, Sym>;
 }
 
@@ -54,7 +54,7 @@ impl<'r> Ruby<'r> {
             what.bytes = name.as_ptr().cast();
             what.count = name.len();
         })?;
-        self.symbol_of(value).ok_or_else(|| Raise::new("TypeError", "a name is no symbol"))
+        self.symbol_of(value).ok_or_else(|| Raise::new("TypeError", "a name is not a symbol"))
     }
 
     /// Whether code or data of this interpreter has such a name: a variable without one is read by nobody.

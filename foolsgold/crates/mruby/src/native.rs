@@ -66,7 +66,7 @@ impl<'r> Args<'r> {
         self.positional.get(index).copied().unwrap_or(Value::NIL)
     }
 
-    /// The Hash of keyword arguments (`name: value` in the call), where there were some.
+    /// The Hash of keyword arguments (`name: value` in the call), if there were some.
     #[must_use]
     pub fn keywords(&self) -> Option<Value<'r>> {
         self.keywords
@@ -75,7 +75,7 @@ impl<'r> Args<'r> {
     /// One keyword argument.
     ///
     /// # Errors
-    /// Where memory is short.
+    /// If memory is short.
     pub fn keyword(&self, name: impl Name) -> Outcome<'r, Option<Value<'r>>> {
         let Some(keywords) = self.keywords else { return Ok(None) };
         let name = name.symbol(self.ruby)?;
@@ -127,7 +127,7 @@ impl<'r> Args<'r> {
     /// One that must be there.
     ///
     /// # Errors
-    /// `ArgumentError` where it is not.
+    /// `ArgumentError` if it is not.
     pub fn required(&self, index: usize) -> Outcome<'r> {
         let given = self.len();
         self.positional.get(index).copied().ok_or_else(|| {

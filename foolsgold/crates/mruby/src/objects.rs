@@ -34,7 +34,7 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Array, |what| what.count = capacity)
     }
 
-    /// How many elements an Array has; none where it is no Array.
+    /// How many elements an Array has; none if it is no Array.
     #[must_use]
     pub fn array_len(self, array: Value<'r>) -> usize {
         self.elements(array).len()
@@ -116,7 +116,7 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Hash, |what| what.count = pairs)
     }
 
-    /// How many pairs a Hash has; none where it is no Hash.
+    /// How many pairs a Hash has; none if it is no Hash.
     #[must_use]
     pub fn hash_len(self, hash: Value<'r>) -> usize {
         // SAFETY: a Hash that is alive.
@@ -264,7 +264,7 @@ impl<'r> Ruby<'r> {
     /// Whether it is of a class, or of one that includes a module.
     ///
     /// # Errors
-    /// `TypeError` where that is neither.
+    /// `TypeError` if that is neither.
     pub fn is_a(self, value: Value<'r>, class: Value<'r>) -> Outcome<'r, bool> {
         let answer = self.operate(Operation::IsA, |what| (what.a, what.b) = (value.word(), class.word()))?;
         Ok(answer.truthy())
@@ -414,7 +414,7 @@ impl<'r> Ruby<'r> {
     /// What an object holds of Rust's.
     ///
     /// # Errors
-    /// `TypeError` where it holds nothing or something else.
+    /// `TypeError` if it holds nothing or something else.
     pub fn get_resource<T: 'static>(self, object: Value<'r>) -> Outcome<'r, Rc<T>> {
         let number = if object.kind() == Kind::Resource {
             // SAFETY: an object that is alive.

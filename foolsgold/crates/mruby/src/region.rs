@@ -47,7 +47,7 @@ impl Drop for Region {
     }
 }
 
-/// The end of this thread's stack (its lowest address), and its size; none where the system does not say.
+/// The end of this thread's stack (its lowest address), and its size; none if the system does not say.
 pub(crate) fn stack_of_thread() -> Option<(usize, usize)> {
     // SAFETY: the attributes are filled in before they are read, and destroyed once.
     unsafe {

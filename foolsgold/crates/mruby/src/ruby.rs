@@ -64,7 +64,7 @@ impl<'r> Ruby<'r> {
     }
 
     /// # Panics
-    /// Where Rust is being handed bytes of the heap: see `hash_strings`.
+    /// If Rust is being handed bytes of the heap: see `hash_strings`.
     pub(crate) fn check_quiet(self) {
         assert!(!self.host.quiet.get(), "Ruby was called from within a walk over its strings");
     }
@@ -84,7 +84,7 @@ impl<'r> Ruby<'r> {
     /// Whether the run goes on: what a native that works for long asks now and then, so that it comes back when it is stopped.
     ///
     /// # Errors
-    /// Where the run was stopped; to be passed on.
+    /// If the run was stopped; to be passed on.
     pub fn check(self) -> Outcome<'r, ()> {
         // SAFETY: reads a flag; the interpreter is alive.
         let stopped = unsafe { sys::fg_is_stopped(self.host.fg.get()) } != 0;
@@ -174,7 +174,7 @@ impl<'r> Ruby<'r> {
     /// The bytes of a String in place; it is locked against changes until they are dropped.
     ///
     /// # Errors
-    /// `TypeError` where it is none.
+    /// `TypeError` if it is none.
     pub fn bytes(self, string: Value<'r>) -> Outcome<'r, Bytes<'r>> {
         if string.kind() != Kind::String {
             return Err(self.type_error(string, "String"));
@@ -185,7 +185,7 @@ impl<'r> Ruby<'r> {
     /// A copy of the bytes of a String.
     ///
     /// # Errors
-    /// `TypeError` where it is none.
+    /// `TypeError` if it is none.
     pub fn to_vec(self, string: Value<'r>) -> Outcome<'r, Vec<u8>> {
         if string.kind() != Kind::String {
             return Err(self.type_error(string, "String"));
@@ -197,7 +197,7 @@ impl<'r> Ruby<'r> {
     /// The text of a String; what is not UTF-8 is replaced.
     ///
     /// # Errors
-    /// `TypeError` where it is none.
+    /// `TypeError` if it is none.
     pub fn string(self, string: Value<'r>) -> Outcome<'r, String> {
         let bytes = self.to_vec(string)?;
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
@@ -390,7 +390,7 @@ impl<'r> Bytes<'r> {
         Bytes { ruby, string, bytes, locked }
     }
 
-    /// As text, where it is UTF-8.
+    /// As text, if it is UTF-8.
     #[must_use]
     pub fn to_str(&self) -> Option<&str> {
         std::str::from_utf8(self.bytes).ok()

@@ -116,7 +116,7 @@ impl Interpreter {
     /// for the size that this system has is taken.
     ///
     /// # Errors
-    /// Where a run was interrupted, or the system does not have the method.
+    /// If a run was interrupted, or the system does not have the method.
     pub fn snapshot(&mut self, method: Option<Method>) -> Result<(), Error> {
         if cfg!(mruby_sanitize) {
             return Err(Error::Snapshot("built for the sanitizer, without an arena".to_owned()));
@@ -150,7 +150,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// The method of the snapshot, where there is one.
+    /// The method of the snapshot, if there is one.
     #[must_use]
     pub fn snapshot_method(&self) -> Option<Method> {
         self.kept.as_ref().map(|kept| kept.way.method())
@@ -232,7 +232,7 @@ impl Interpreter {
     /// what their objects held of Rust's is dropped. Stoppers given out before do nothing any more.
     ///
     /// # Errors
-    /// Where there is no snapshot, or the system refuses; then the interpreter must be dropped.
+    /// If there is no snapshot, or the system refuses; then the interpreter must be dropped.
     pub fn restore(&mut self) -> Result<Restored, Error> {
         let begun = Instant::now();
         let Some(mut kept) = self.kept.take() else {

@@ -145,7 +145,7 @@ impl<'r> Value<'r> {
         self.0 == NIL
     }
 
-    /// The number, where it is an Integer.
+    /// The number, if it is an Integer.
     #[must_use]
     pub fn as_int(self) -> Option<i64> {
         if self.0 & 1 == 1 {
@@ -155,7 +155,7 @@ impl<'r> Value<'r> {
         (self.kind() == Kind::Integer).then(|| unsafe { sys::fg_integer(self.0) })
     }
 
-    /// The number, where it is a Float.
+    /// The number, if it is a Float.
     #[must_use]
     pub fn as_float(self) -> Option<f64> {
         // SAFETY: a Float object that is alive.

@@ -19,7 +19,7 @@ impl Disk {
     /// The folder with all links in its name followed.
     ///
     /// # Errors
-    /// Where it is not there, or its name is not UTF-8.
+    /// If it is not there, or its name is not UTF-8.
     pub fn new(folder: &Path) -> std::io::Result<Disk> {
         let folder = folder.canonicalize()?;
         let root = VPath::from_disk(&folder).ok_or_else(|| std::io::Error::other("its name is not UTF-8"))?;

@@ -43,7 +43,7 @@ pub enum Bytecode {
 }
 
 impl Content {
-    /// The file's bytes as an application reads them; none where only its compiled form was kept.
+    /// The file's bytes as an application reads them; none if only its compiled form was kept.
     #[must_use]
     pub fn text(&self) -> Option<&Bytes> {
         match self {
@@ -83,13 +83,13 @@ pub fn entity_tag(hash: &[u8; 32]) -> String {
 
 /// A set of files. What it answers for a path may change only where it is the disk.
 pub trait Files: Debug + Send + Sync {
-    /// The file at a path; none where there is no file, or a folder.
+    /// The file at a path; none if there is no file, or a folder.
     ///
     /// # Errors
-    /// Where it is there and cannot be read.
+    /// If it is there and cannot be read.
     fn read(&self, path: &VPath) -> Result<Option<Content>, FileError>;
 
-    /// The path under which the file is known once links are followed; none where there is no file. Two names of one
+    /// The path under which the file is known once links are followed; none if there is no file. Two names of one
     /// file have the same, so that it is loaded once.
     fn identity(&self, path: &VPath) -> Option<VPath>;
 
@@ -104,7 +104,7 @@ pub trait Files: Debug + Send + Sync {
         None
     }
 
-    /// Where the file or folder of that path is, or would be, on the disk; none where the set is not the disk's.
+    /// Where the file or folder of that path is, or would be, on the disk; none if the set is not the disk's.
     fn on_disk(&self, _path: &VPath) -> Option<PathBuf> {
         None
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct VPath(Arc<str>);
 
 impl VPath {
-    /// A path from an absolute one; `..` at the root stays there, as the kernel has it. None where it is not absolute
+    /// A path from an absolute one; `..` at the root stays there, as the kernel has it. None if it is not absolute
     /// or holds a NUL.
     #[must_use]
     pub fn new(path: &str) -> Option<VPath> {
@@ -22,13 +22,13 @@ impl VPath {
         VPath(Arc::from("/"))
     }
 
-    /// A path of this machine; none where it is not absolute or not UTF-8, which mruby's strings are.
+    /// A path of this machine; none if it is not absolute or not UTF-8, which mruby's strings are.
     #[must_use]
     pub fn from_disk(path: &Path) -> Option<VPath> {
         VPath::new(path.to_str()?)
     }
 
-    /// A path seen from this folder: an absolute one stands for itself. None where it holds a NUL.
+    /// A path seen from this folder: an absolute one stands for itself. None if it holds a NUL.
     #[must_use]
     pub fn join(&self, path: &str) -> Option<VPath> {
         if path.contains('\0') {
@@ -54,7 +54,7 @@ impl VPath {
         }
     }
 
-    /// What of it lies below a folder, without a leading slash; none where it lies elsewhere or is that folder.
+    /// What of it lies below a folder, without a leading slash; none if it lies elsewhere or is that folder.
     #[must_use]
     pub fn below(&self, folder: &VPath) -> Option<&str> {
         if folder.0.len() == 1 {

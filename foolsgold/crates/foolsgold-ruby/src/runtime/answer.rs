@@ -76,7 +76,7 @@ fn status<'r>(ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r, StatusCode> {
     let code = number.and_then(|number| u16::try_from(number).ok()).filter(|number| (200..=599).contains(number));
     match code.and_then(|code| StatusCode::from_u16(code).ok()) {
         Some(status) => Ok(status),
-        None => Err(wrong(format!("{} is no status; it must be a number from 200 to 599", ruby.inspect(value)?))),
+        None => Err(wrong(format!("invalid status {}: expected a number from 200 to 599", ruby.inspect(value)?))),
     }
 }
 
@@ -94,7 +94,7 @@ impl<'r> Fields<'r> {
             Kind::Nil => return Ok(()),
             _ if ruby.respond_to(headers, "to_hash")? => ruby.send(headers, "to_hash", &[])?,
             _ if ruby.respond_to(headers, "to_h")? => ruby.send(headers, "to_h", &[])?,
-            _ => return Err(wrong(format!("{} is no Hash of headers", ruby.inspect(headers)?))),
+            _ => return Err(wrong(format!("headers must be a Hash, not {}", ruby.inspect(headers)?))),
         };
         let mut bad = None;
         let plain = ruby.hash_strings(headers, |name, value| {
@@ -137,7 +137,7 @@ impl<'r> Fields<'r> {
             return Ok(());
         }
         let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let field = HeaderName::from_bytes(name).map_err(|_| format!("`{}` is no name of a header", words(name)))?;
+        let field = HeaderName::from_bytes(name).map_err(|_| format!("invalid header name `{}`", words(name)))?;
         for line in value.split(|byte| *byte == b'\n') {
             let line = HeaderValue::from_bytes(line.trim_ascii())
                 .map_err(|_| format!("the header `{field}` has a value with control characters"))?;
@@ -173,7 +173,7 @@ fn body<'r>(ruby: Ruby<'r>, object: Value<'r>) -> Outcome<'r, Body<'r>> {
 
 fn not_a_body<'r>(ruby: Ruby<'r>, object: Value<'r>) -> Outcome<'r, Raise<'r>> {
     let what = ruby.inspect(object)?;
-    Ok(wrong(format!("{what} is no body: it has neither `each` nor `call`; put a String into an Array")))
+    Ok(wrong(format!("{what} is not a body: it has neither `each` nor `call`; put a String into an Array")))
 }
 
 fn whole<'r>(ruby: Ruby<'r>, array: Value<'r>) -> Outcome<'r, Body<'r>> {
@@ -183,7 +183,7 @@ fn whole<'r>(ruby: Ruby<'r>, array: Value<'r>) -> Outcome<'r, Body<'r>> {
     }
     let other = ruby.array_values(array)?.into_iter().find(|value| value.kind() != Kind::String);
     let what = ruby.inspect(other.unwrap_or(Value::NIL))?;
-    Err(wrong(format!("the body has {what} where it must have Strings")))
+    Err(wrong(format!("the body contains {what}; only Strings are allowed")))
 }
 
 /// The file of a body with `to_path`, where it lies in the application's folder and can be sent from the disk.

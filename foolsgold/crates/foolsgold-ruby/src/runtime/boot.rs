@@ -70,7 +70,7 @@ fn build<'r>(ruby: Ruby<'r>, rackup: &VPath, development: bool) -> Outcome<'r, (
             "shared_nothing" => Mode::SharedNothing,
             "prefork" => Mode::Prefork,
             "fresh" => Mode::Fresh,
-            other => return Err(Raise::new("ArgumentError", format!("there is no mode `{other}`"))),
+            other => return Err(Raise::new("ArgumentError", format!("unknown mode `{other}`"))),
         };
         routes.push((prefix, mode));
     }

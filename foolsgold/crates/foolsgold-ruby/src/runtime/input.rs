@@ -24,7 +24,7 @@ impl Incoming {
         }
     }
 
-    /// Why the body ended early, where it did.
+    /// Why the body ended early, if it did.
     pub(super) fn failure(&self) -> Option<BodyError> {
         self.failed
     }

@@ -134,7 +134,7 @@ fn histogram_observe<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 /// A number of either kind.
 fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
     let number = value.as_float().or_else(|| value.as_int().map(|whole| whole as f64));
-    number.ok_or_else(|| Raise::new("TypeError", "a number is wanted here"))
+    number.ok_or_else(|| Raise::new("TypeError", "a number is expected here"))
 }
 
 /// `log(level, text)`: the level as Logger names it.
@@ -153,10 +153,10 @@ fn write_error<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 fn place<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r, VPath> {
     let name = ruby.string(args.required(0)?)?;
     let path = State::of(ruby)?.folder.join(&name);
-    path.ok_or_else(|| Raise::new("ArgumentError", format!("`{name}` is no path")))
+    path.ok_or_else(|| Raise::new("ArgumentError", format!("invalid path `{name}`")))
 }
 
-/// A file of the application, or nil where there is none.
+/// A file of the application, or nil if there is none.
 fn read_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let content = State::of(ruby)?.files.read(&place(ruby, args)?);
     match content.map_err(|error| Raise::new("IOError", error.to_string()))? {

@@ -30,7 +30,7 @@ pub(super) struct State {
     pub(super) histograms: RefCell<HashMap<Vec<u8>, Arc<Histogram>>>,
     /// The body of the present request.
     pub(super) input: RefCell<Incoming>,
-    /// Where the body of the present answer goes, where it is written by and by.
+    /// Where the body of the present answer goes, if it is written by and by.
     pub(super) sink: RefCell<Option<Sink>>,
     /// The watch over Ruby's time.
     slot: Arc<dyn Slot>,

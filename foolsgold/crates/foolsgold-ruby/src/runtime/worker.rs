@@ -55,7 +55,7 @@ impl RackWorker {
         Ok(booted)
     }
 
-    /// The interpreter of a mode, out of its place; made where there is none.
+    /// The interpreter of a mode, out of its place; made if there is none.
     fn take(&mut self, mode: Mode) -> Result<Box<Booted>, Error> {
         let kept = match mode {
             Mode::SharedNothing => self.shared_nothing.take(),
@@ -218,7 +218,7 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
     result
 }
 
-/// Status and fields as the application gave them; nil where it gave none.
+/// Status and fields as the application gave them; nil if it gave none.
 struct Head<'r> {
     status: Value<'r>,
     headers: Value<'r>,

@@ -50,7 +50,7 @@ impl Letters {
     /// What the options (symbols, without their colon) of a method say.
     ///
     /// # Errors
-    /// Where CRuby refuses them.
+    /// If CRuby refuses them.
     pub fn of(options: &[String], change: Change) -> Result<Self, OptionError> {
         let names: Vec<&str> = options.iter().map(String::as_str).collect();
         match names.as_slice() {

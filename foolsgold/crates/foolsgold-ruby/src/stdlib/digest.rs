@@ -129,7 +129,7 @@ pub fn base64_decode_lenient(text: &[u8]) -> Vec<u8> {
     engine.decode(&kept).unwrap_or_default()
 }
 
-/// `Base64.urlsafe_decode64`: padding may be missing; none where it is malformed.
+/// `Base64.urlsafe_decode64`: padding may be missing; none if it is malformed.
 #[must_use]
 pub fn base64_url_decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut plain: Vec<u8> = text

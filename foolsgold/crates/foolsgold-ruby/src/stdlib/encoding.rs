@@ -138,7 +138,7 @@ pub struct Replace<'a> {
 /// Converts a text.
 ///
 /// # Errors
-/// Where something is malformed or has no counterpart, and no replacement was given.
+/// If something is malformed or has no counterpart, and no replacement was given.
 pub fn convert(text: &[u8], from: Encoding, to: Encoding, replace: Replace<'_>) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::with_capacity(text.len());
     let fill = |with: &str, out: &mut Vec<u8>| {

@@ -72,7 +72,7 @@ pub fn unescape_component(text: &[u8]) -> Vec<u8> {
 /// Decodes as `URI.decode_www_form_component` does.
 ///
 /// # Errors
-/// Where a `%` has no two digits.
+/// If a `%` has no two digits.
 pub fn unescape_strict(text: &[u8]) -> Result<Vec<u8>, InvalidPercent> {
     let (decoded, valid) = decode(text, true);
     if valid { Ok(decoded) } else { Err(InvalidPercent) }
@@ -162,14 +162,14 @@ fn entity(name: &[u8]) -> Option<char> {
     }
 }
 
-/// A name and, where there was a `=`, its value.
+/// A name and, if there was a `=`, its value.
 pub type Pair = (Vec<u8>, Option<Vec<u8>>);
 
 /// Takes a form or query apart at any of the separators (blanks after one are skipped, as Rack does) and decodes names
 /// and values. Empty parts are left out.
 ///
 /// # Errors
-/// Where a `%` has no two digits: Rack answers that with status 400.
+/// If a `%` has no two digits: Rack answers that with status 400.
 pub fn parse_pairs(query: &[u8], separators: &[u8]) -> Result<Vec<Pair>, InvalidPercent> {
     let mut pairs = Vec::new();
     for (n, part) in query.split(|byte| separators.contains(byte)).enumerate() {

@@ -49,7 +49,7 @@ pub struct NoRandom;
 /// Random bytes.
 ///
 /// # Errors
-/// Where the system has none.
+/// If the system has none.
 pub fn bytes(count: usize) -> Result<Vec<u8>, NoRandom> {
     let mut bytes = vec![0; count];
     fill(&mut bytes)?;
@@ -59,7 +59,7 @@ pub fn bytes(count: usize) -> Result<Vec<u8>, NoRandom> {
 /// A number below `limit`, each as likely as any other; 0 where the limit is 0.
 ///
 /// # Errors
-/// Where the system has no random bytes.
+/// If the system has no random bytes.
 pub fn below(limit: u64) -> Result<u64, NoRandom> {
     if limit == 0 {
         return Ok(0);
@@ -79,7 +79,7 @@ pub fn below(limit: u64) -> Result<u64, NoRandom> {
 /// A float in `0.0...1.0`.
 ///
 /// # Errors
-/// Where the system has no random bytes.
+/// If the system has no random bytes.
 pub fn float() -> Result<f64, NoRandom> {
     const STEPS: u64 = 1 << 53;
     #[expect(clippy::cast_precision_loss, reason = "below 2 to the 53rd every integer is a float")]
@@ -89,7 +89,7 @@ pub fn float() -> Result<f64, NoRandom> {
 /// A UUID of version 4.
 ///
 /// # Errors
-/// Where the system has no random bytes.
+/// If the system has no random bytes.
 pub fn uuid() -> Result<String, NoRandom> {
     let mut bytes = [0; 16];
     fill(&mut bytes)?;
@@ -105,7 +105,7 @@ pub fn uuid() -> Result<String, NoRandom> {
 /// Letters and digits.
 ///
 /// # Errors
-/// Where the system has no random bytes.
+/// If the system has no random bytes.
 pub fn alphanumeric(count: usize) -> Result<String, NoRandom> {
     const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut text = String::with_capacity(count);

@@ -9,7 +9,7 @@ pub struct Parts {
     pub userinfo: Option<String>,
     /// Host, an IPv6 one with its brackets.
     pub host: Option<String>,
-    /// Port, where one is given.
+    /// Port, if one is given.
     pub port: Option<u16>,
     /// Path; empty where there is none.
     pub path: String,
@@ -45,7 +45,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Parts {
-    /// Takes a URI or a relative reference apart; none where it is neither.
+    /// Takes a URI or a relative reference apart; none if it is neither.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut parts = Self::default();

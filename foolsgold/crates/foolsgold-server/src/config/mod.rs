@@ -221,9 +221,9 @@ pub enum Bind {
     Unix(PathBuf),
 }
 
-/// Text that is no place to listen at.
+/// Text that is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no place to listen at: write HOST:PORT or unix:PATH")]
+#[error("invalid address `{0}`: expected HOST:PORT or unix:PATH")]
 pub struct BindError(String);
 
 impl FromStr for Bind {

@@ -22,9 +22,9 @@ pub struct Network {
     bits: u8,
 }
 
-/// Text that is no size, duration or network.
+/// Text that is not a size, duration or network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}: write {example}")]
+#[error("invalid {what} `{text}`: expected {example}")]
 pub struct UnitError {
     text: String,
     what: &'static str,

@@ -52,7 +52,7 @@ pub struct Entry {
     pub queued: Duration,
     /// Time in Ruby.
     pub ruby: Duration,
-    /// How the interpreter was shared; none where none was needed.
+    /// How the interpreter was shared; none if none was needed.
     pub mode: Option<Mode>,
     /// How it ended in the interpreter.
     pub outcome: RequestOutcome,
@@ -81,10 +81,10 @@ struct Shared {
 }
 
 impl AccessWriter {
-    /// Opens the log. None where there shall be none.
+    /// Opens the log. None if there shall be none.
     ///
     /// # Errors
-    /// Where the file cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(log: &AccessLog) -> io::Result<Option<AccessWriter>> {
         if log.format == AccessFormat::None {
             return Ok(None);

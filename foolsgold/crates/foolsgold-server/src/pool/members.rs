@@ -177,7 +177,7 @@ impl Drop for Ending {
 /// Makes a thread.
 ///
 /// # Errors
-/// Where the system gives none.
+/// If the system gives none.
 pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     let members = &shared.members;
     let member = Arc::new(Member {

@@ -121,7 +121,7 @@ impl Pool {
     /// Starts the threads and waits until the first has its worker; the others make theirs one after the other meanwhile.
     ///
     /// # Errors
-    /// Where the application cannot be loaded, or the system gives no thread.
+    /// If the application cannot be loaded, or the system gives no thread.
     pub fn start(options: Options, application: Arc<dyn Application>, report: Report) -> anyhow::Result<Pool> {
         let shared = Arc::new(Shared {
             options,
@@ -203,7 +203,7 @@ impl Pool {
     /// changes over when that is done.
     ///
     /// # Errors
-    /// Where the new application cannot be loaded: the old one goes on serving.
+    /// If the new application cannot be loaded: the old one goes on serving.
     pub fn reload(&self, application: Arc<dyn Application>) -> anyhow::Result<()> {
         let _one = lock(&self.reloading);
         let trial = Arc::clone(&application);
@@ -368,7 +368,7 @@ fn serve_with(
     }
 }
 
-/// The worker that a thread starts with. None where the application cannot be loaded or the pool is closed.
+/// The worker that a thread starts with. None if the application cannot be loaded or the pool is closed.
 fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<LoadedWorker> {
     if member.kind == Kind::Replacement {
         return make_until_closed(shared, slot);

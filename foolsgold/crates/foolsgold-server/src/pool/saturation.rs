@@ -51,7 +51,7 @@ fn worked() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Idle time of all processors since the machine was started, in ticks; none where the kernel does not say.
+/// Idle time of all processors since the machine was started, in ticks; none if the kernel does not say.
 fn idle() -> Option<u64> {
     idle_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }

@@ -33,7 +33,7 @@ async fn respond(
     let (mut head, body) = request.into_parts();
     let shared = connection.shared();
     if head.method == Method::CONNECT {
-        return Err(Answer::last(StatusCode::METHOD_NOT_ALLOWED, "This is no proxy.\n"));
+        return Err(Answer::last(StatusCode::METHOD_NOT_ALLOWED, "This server is not a proxy.\n"));
     }
     let server = connection.host(&head.uri, &head.headers).ok_or_else(bad_request)?;
     if let Some(host) = head.uri.authority().and_then(|authority| authority.as_str().parse().ok()) {
@@ -120,7 +120,7 @@ fn body_refused(error: BodyError) -> Answer {
     }
 }
 
-/// The target as an application knows it: path and query, or `*` for OPTIONS. None where it has another form.
+/// The target as an application knows it: path and query, or `*` for OPTIONS. None if it has another form.
 fn origin_form(uri: Uri, method: &Method) -> Option<Uri> {
     let target = match uri.path_and_query() {
         Some(target) if target.as_str() == "*" && *method != Method::OPTIONS => return None,

@@ -27,7 +27,7 @@ pub(super) struct Exchange {
     /// What the answer said of its length.
     declared: Option<u64>,
     broken: bool,
-    /// For the access log, where there is one.
+    /// For the access log, if there is one.
     entry: Option<Box<Entry>>,
 }
 
@@ -139,7 +139,7 @@ fn entry_of<B>(connection: &Connection, request: &mut Request<B>) -> Entry {
     }
 }
 
-/// The identifier that the request came with, where it is a plain word; otherwise a new one, for the application to see.
+/// The identifier that the request came with, if it is a plain word; otherwise a new one, for the application to see.
 fn identifier(connection: &Connection, headers: &mut HeaderMap) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let plain = |text: &str| {

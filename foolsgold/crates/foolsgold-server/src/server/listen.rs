@@ -102,7 +102,7 @@ impl Socket {
     /// A socket that listens already.
     pub(super) fn adopt(descriptor: OwnedFd) -> anyhow::Result<Socket> {
         if !rustix::net::sockopt::socket_acceptconn(descriptor.as_fd())? {
-            bail!("it is no socket that listens");
+            bail!("it is not a listening socket");
         }
         match rustix::net::sockopt::socket_domain(descriptor.as_fd())? {
             rustix::net::AddressFamily::UNIX => {
@@ -134,7 +134,7 @@ impl Socket {
         }
     }
 
-    /// Its address, where it has one.
+    /// Its address, if it has one.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().ok(),
@@ -180,7 +180,7 @@ fn remove_stale(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let kind = fs::symlink_metadata(path).with_context(|| format!("cannot listen at unix:{shown}"))?.file_type();
     if !kind.is_socket() {
-        bail!("cannot listen at unix:{shown}: there is a file that is no socket");
+        bail!("cannot listen at unix:{shown}: a file that is not a socket is in the way");
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {

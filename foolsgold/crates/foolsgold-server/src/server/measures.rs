@@ -96,7 +96,7 @@ impl Measures {
         }
     }
 
-    /// A connection was ended, where it was.
+    /// A connection was ended, if it was.
     pub(super) fn cut(&self, why: Option<Cut>) {
         if let Some((_, counter)) = self.cuts.iter().find(|(cut, _)| Some(*cut) == why) {
             counter.inc();

@@ -99,7 +99,7 @@ impl Server {
     /// Binds, loads and serves.
     ///
     /// # Errors
-    /// Where an address is taken, a file cannot be read or the application cannot be loaded, in one sentence each.
+    /// If an address is taken, a file cannot be read or the application cannot be loaded, in one sentence each.
     pub fn start(config: ServerConfig, parts: Parts) -> anyhow::Result<Server> {
         listen::raise_descriptor_limit();
         let mut sockets = Socket::inherited()?;

@@ -27,7 +27,7 @@ impl Server {
     /// at once, and without handlers each of them would kill the process.
     ///
     /// # Errors
-    /// Where the system gives no signals.
+    /// If the system gives no signals.
     pub fn catch_signals(self) -> anyhow::Result<Signalled> {
         let runtime = Builder::new_current_thread().enable_all().build().context("the system gives no event queue")?;
         let entered = runtime.enter();

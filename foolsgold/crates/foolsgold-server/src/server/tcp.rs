@@ -76,7 +76,7 @@ impl Tcp {
         }
     }
 
-    /// Tries without the event queue. None where the kernel says to wait, or it is watched already.
+    /// Tries without the event queue. None if the kernel says to wait, or it is watched already.
     fn at_once<T>(&self, mut what: impl FnMut(&net::TcpStream) -> io::Result<T>) -> Option<io::Result<T>> {
         let Tcp::Fresh(stream) = self else { return None };
         loop {

@@ -111,7 +111,7 @@ pub enum FileError {
         /// What the system says.
         error: io::Error,
     },
-    /// It is no TOML, or has a setting that there is not.
+    /// It is not TOML, or has an unknown setting.
     #[error("{}:{line}: {message}", path.display())]
     Content {
         /// The file.
@@ -127,7 +127,7 @@ impl Settings {
     /// Reads a file. Paths in it start from its folder.
     ///
     /// # Errors
-    /// Where it cannot be read or understood, with the line.
+    /// If it cannot be read or understood, with the line.
     pub fn read(path: &Path) -> Result<Settings, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError::Read { path: path.to_owned(), error })?;
         let mut settings = Settings::parse(&text, path)?;
@@ -284,7 +284,7 @@ mod tests {
         let error = parse("mode = \"prefork\"\nthread = 3\n").unwrap_err();
         assert!(error.starts_with("foolsgold.toml:2: unknown field `thread`"), "{error}");
         let error = parse("\n\nmemory = \"lots\"\n").unwrap_err();
-        assert!(error.starts_with("foolsgold.toml:3: `lots` is no size"), "{error}");
+        assert!(error.starts_with("foolsgold.toml:3: invalid size `lots`"), "{error}");
         let error = parse("[[route]]\npath = \"x\"\nmode = \"prefork\"\n").unwrap_err();
         assert_eq!(error, "foolsgold.toml:2: the path `x` must start with `/`");
         let error = parse("a = [\n").unwrap_err();

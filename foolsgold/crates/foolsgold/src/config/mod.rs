@@ -13,7 +13,7 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the server listens unless told otherwise: the seed's port.
+/// Where the server listens unless told otherwise.
 pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
 
 /// The configuration that is read if it lies in the folder that the server is started in, or was packed.

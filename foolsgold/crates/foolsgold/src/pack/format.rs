@@ -30,7 +30,7 @@ pub enum FormatError {
     #[error("it has {0} bytes behind its own end that do not end as a pack does (was it copied in part?)")]
     NoTrailer(u64),
     /// Shorter than it was.
-    #[error("it lacks {0} bytes at its end")]
+    #[error("{0} bytes are missing at its end")]
     Short(u64),
     /// Written by another foolsgold.
     #[error("its format is version {0}, and this foolsgold reads version {VERSION}")]
@@ -68,10 +68,10 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Reads the last bytes of a file of `size` bytes. None where they are no trailer.
+    /// Reads the last bytes of a file of `size` bytes. None if they are no trailer.
     ///
     /// # Errors
-    /// Where they are one of another version, or its lengths are not those of the file.
+    /// If they are one of another version, or its lengths are not those of the file.
     pub fn parse(last: &[u8; TRAILER], size: u64) -> Result<Option<Trailer>, FormatError> {
         let mut reader = Reader { bytes: last, at: 0 };
         let [start, data, index] = [reader.u64()?, reader.u64()?, reader.u64()?];

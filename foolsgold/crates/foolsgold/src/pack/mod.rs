@@ -54,7 +54,7 @@ pub enum PackError {
     #[error("the link {} leads to a folder that it lies in; leave it out with --exclude", .0.display())]
     Loop(PathBuf),
     /// A device, a socket, a FIFO.
-    #[error("{} is no file, folder or link; leave it out with --exclude", .0.display())]
+    #[error("{} is not a file, folder or link; leave it out with --exclude", .0.display())]
     Special(PathBuf),
     /// More than [`MAX_BYTES`] or [`MAX_FILES`].
     #[error("{} is too large to pack: more than {what}", folder.display())]
@@ -71,10 +71,10 @@ pub enum PackError {
     #[error("{} is the foolsgold that is running; name another output", .0.display())]
     Itself(PathBuf),
     /// The output is something else than a file.
-    #[error("{} is there and is no file; name another output", .0.display())]
+    #[error("{} exists and is not a file; choose another output", .0.display())]
     Output(PathBuf),
     /// The running executable cannot be packed.
-    #[error("{} is no ELF executable that a pack can stand behind", .0.display())]
+    #[error("{} is not an ELF executable that an application can be appended to", .0.display())]
     Executable(PathBuf),
     /// Its `foolsgold.toml` cannot be used.
     #[error(transparent)]

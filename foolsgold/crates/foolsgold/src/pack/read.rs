@@ -27,10 +27,10 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The application in the running executable; none where it was not packed.
+    /// The application in the running executable; none if it was not packed.
     ///
     /// # Errors
-    /// Where the pack is damaged or was cut off.
+    /// If the pack is damaged or was cut off.
     pub fn own() -> Result<Option<Packed>, PackError> {
         Packed::open(Path::new("/proc/self/exe"))
     }
@@ -38,7 +38,7 @@ impl Packed {
     /// The same of any executable.
     ///
     /// # Errors
-    /// Where it cannot be read, or its pack is damaged or was cut off.
+    /// If it cannot be read, or its pack is damaged or was cut off.
     pub fn open(path: &Path) -> Result<Option<Packed>, PackError> {
         let file = File::open(path).map_err(PackError::system("read", path))?;
         let Some(trailer) = trailer(&file, path)? else { return Ok(None) };
@@ -134,7 +134,7 @@ fn name(path: &VPath) -> Option<&str> {
     path.as_str().strip_prefix(PACKED)?.strip_prefix('/')
 }
 
-/// The trailer of an executable; none where nothing stands behind its own end.
+/// The trailer of an executable; none if nothing stands behind its own end.
 pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackError> {
     let failed = || PackError::system("read", path);
     let size = file.metadata().map_err(failed())?.len();

@@ -16,16 +16,16 @@ use std::path::{Component, Path, PathBuf};
 /// What is packed, and where to.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// The application's folder, with a config.ru
+    /// Folder of the application, with a config.ru
     #[arg(value_name = "APP")]
     pub app: PathBuf,
-    /// The executable to write
+    /// Executable to write
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Keep Ruby sources beside the bytecode, so that development mode can show them
+    /// Include Ruby sources as well as bytecode, so that development mode can show them
     #[arg(long)]
     pub with_source: bool,
-    /// Leave out a file or folder (its name below APP); may be repeated
+    /// Exclude a file or folder (path relative to APP); may be repeated
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub struct Report {
 /// Packs an application behind the executable that is running.
 ///
 /// # Errors
-/// Where something cannot be packed, compiled or written; what was at the output before is then still there.
+/// If something cannot be packed, compiled or written; what was at the output before is then still there.
 pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
     let own = Path::new("/proc/self/exe");
     let named = std::env::current_exe().unwrap_or_else(|_| own.to_owned());

@@ -30,7 +30,7 @@ fn corpus(folder: &str) -> Vec<Case> {
     spec::all(&PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus")).join(folder))
 }
 
-/// The answers of one server, for each case and request; none where it is not asked.
+/// The answers of one server, for each case and request; none if it is not asked.
 type Answers = Vec<Vec<Option<Answer>>>;
 
 fn answers(kind: Kind, cases: &[Case]) -> Answers {

@@ -100,7 +100,7 @@ module FoolsGold
           next if (48..57).include?(byte) || (65..90).include?(byte) || (97..122).include?(byte) || byte == 95 || byte == 58
           good = false
         end
-        raise ArgumentError, "#{name.inspect} is no name for a metric: letters, digits, _ and : only" unless good
+        raise ArgumentError, "invalid metric name #{name.inspect}: expected letters, digits, _ and :" unless good
       end
 
       def labelled(name, labels)

@@ -97,7 +97,7 @@ pub trait Builder {
 /// Reads a text that holds one value.
 ///
 /// # Errors
-/// Where the text is malformed or nested too deeply, and whatever the builder returns.
+/// If the text is malformed or nested too deeply, and whatever the builder returns.
 pub fn parse<B: Builder>(text: &[u8], limits: Limits, builder: &mut B) -> Result<B::Value, B::Error> {
     let nesting = if limits.nesting == 0 { DEEPEST } else { limits.nesting.min(DEEPEST) };
     let mut reader = Reader { text, at: 0, limits: Limits { nesting, ..limits }, scratch: Vec::new() };

@@ -17,7 +17,7 @@ pub enum Unwritable {
 /// ends of lines.
 ///
 /// # Errors
-/// Where the string is not UTF-8.
+/// If the string is not UTF-8.
 pub fn write_string(text: &[u8], script_safe: bool, out: &mut Vec<u8>) -> Result<(), Unwritable> {
     if std::str::from_utf8(text).is_err() {
         return Err(Unwritable::NotText);
@@ -59,7 +59,7 @@ pub fn write_string(text: &[u8], script_safe: bool, out: &mut Vec<u8>) -> Result
 /// Writes a float as CRuby's `Float#to_s`.
 ///
 /// # Errors
-/// Where it is not finite and that is not allowed.
+/// If it is not finite and that is not allowed.
 pub fn write_float(value: f64, allow_nan: bool, out: &mut Vec<u8>) -> Result<(), Unwritable> {
     if !value.is_finite() && !allow_nan {
         return Err(Unwritable::NotFinite(value));

@@ -52,7 +52,7 @@ struct Core {
 /// Defines everything in a new interpreter, with all of the environment.
 ///
 /// # Errors
-/// Where Ruby raises: only for want of memory.
+/// If Ruby raises: only for want of memory.
 pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     define_with(ruby, &Environment::All)
 }
@@ -60,7 +60,7 @@ pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
 /// Defines everything in a new interpreter.
 ///
 /// # Errors
-/// Where Ruby raises: only for want of memory.
+/// If Ruby raises: only for want of memory.
 pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r, ()> {
     let object = ruby.object_class();
     let regexp = ruby.define_class("Regexp", object)?;
@@ -100,7 +100,7 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
 /// The name of what an interpreter has to [`forget`].
 ///
 /// # Errors
-/// Where Ruby raises: only for want of memory.
+/// If Ruby raises: only for want of memory.
 pub fn last_match(ruby: Ruby<'_>) -> Outcome<'_, Sym> {
     ruby.intern("$~")
 }
@@ -109,7 +109,7 @@ pub fn last_match(ruby: Ruby<'_>) -> Outcome<'_, Sym> {
 /// between two requests.
 ///
 /// # Errors
-/// Where Ruby raises: only for want of memory.
+/// If Ruby raises: only for want of memory.
 pub fn forget(ruby: Ruby<'_>, last_match: Sym) -> Outcome<'_, ()> {
     const NAMES: [&str; 14] = ["$~", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$&", "$`", "$'", "$+"];
     if ruby.gvar_get(last_match)?.is_nil() {

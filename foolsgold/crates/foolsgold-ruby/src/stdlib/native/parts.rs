@@ -62,10 +62,10 @@ pub fn features() -> impl Iterator<Item = &'static str> {
     PARTS.iter().flat_map(|part| part.features).chain(FROM_THE_START).copied()
 }
 
-/// What `require` does with one of these names: whether something was loaded now, or none where the name is not known here.
+/// What `require` does with one of these names: whether something was loaded now, or none if the name is not known here.
 ///
 /// # Errors
-/// Where Ruby raises: only for want of memory.
+/// If Ruby raises: only for want of memory.
 pub fn require<'r>(ruby: Ruby<'r>, feature: &str) -> Outcome<'r, Option<bool>> {
     let feature = feature.strip_suffix(".rb").unwrap_or(feature);
     match PARTS.iter().find(|part| part.features.contains(&feature)) {

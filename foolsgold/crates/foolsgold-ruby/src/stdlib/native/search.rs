@@ -57,7 +57,7 @@ impl Core {
         ruby.int(to_int(at))
     }
 
-    /// Sets `$~` and `$1` to `$9` after a search, and gives the MatchData, or nil where nothing was found.
+    /// Sets `$~` and `$1` to `$9` after a search, and gives the MatchData, or nil if nothing was found.
     pub fn set_last<'r>(
         self,
         ruby: Ruby<'r>,

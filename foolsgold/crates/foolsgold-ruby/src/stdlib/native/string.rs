@@ -262,7 +262,7 @@ impl<'r> Needle<'r> {
         }
     }
 
-    /// Sets `$~`. For a text that was searched for, its pattern is only made where somebody asks the MatchData for it.
+    /// Sets `$~`. For a text that was searched for, its pattern is only made if somebody asks the MatchData for it.
     fn set_last(&self, core: Core, ruby: Ruby<'r>, text: Value<'r>, spans: Option<&Spans>) -> Outcome<'r> {
         let regexp = match self {
             Needle::Pattern(regexp, _) => *regexp,
@@ -309,7 +309,7 @@ fn keywords<'r>(ruby: Ruby<'r>, args: &Args<'r>) -> Option<Value<'r>> {
     args.keywords().filter(|keywords| ruby.hash_len(*keywords) > 0)
 }
 
-/// `sub` and `gsub`: the new text, or nil where nothing was found.
+/// `sub` and `gsub`: the new text, or nil if nothing was found.
 fn substitute<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>, all: bool) -> Outcome<'r> {
     let needle = core.needle(ruby, args.required(0)?)?;
     // `gsub(/a/, "a" => "b")`: a hash without braces comes as keywords.

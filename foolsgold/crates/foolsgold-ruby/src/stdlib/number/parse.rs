@@ -33,7 +33,7 @@ pub fn leading_float(text: &[u8]) -> f64 {
 /// The float that a whole text is. Blanks may stand around it.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is none.
 pub fn strict_float(text: &[u8]) -> Result<f64, FloatSyntax> {
     if text.contains(&0) {
         return Err(FloatSyntax::Nul);

@@ -77,7 +77,7 @@ pub fn round_to_whole(value: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// An Integer rounded to tens, hundreds and so on: `zeros` of them at the end. None where it needs more than 128 bits, which
+/// An Integer rounded to tens, hundreds and so on: `zeros` of them at the end. None if it needs more than 128 bits, which
 /// no result of 64 bits does.
 #[must_use]
 pub fn round_integer(value: i128, zeros: u32, rounding: Rounding) -> Option<i128> {

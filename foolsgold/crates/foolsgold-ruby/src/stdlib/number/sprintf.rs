@@ -73,12 +73,12 @@ pub trait Arguments {
     /// A value as a width or a precision (`*`).
     ///
     /// # Errors
-    /// Where it is not an Integer.
+    /// If it is not an Integer.
     fn size(&mut self, value: Self::Value) -> Result<i64, Self::Error>;
     /// Writes a value as the letter says: one of `csp`, `diuoxXbB`, `feEgGaA`.
     ///
     /// # Errors
-    /// Where the value cannot be written so.
+    /// If the value cannot be written so.
     fn write(
         &mut self,
         out: &mut Vec<u8>,

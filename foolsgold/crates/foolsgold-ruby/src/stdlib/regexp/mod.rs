@@ -42,7 +42,7 @@ pub struct Pattern {
     translated: Translated,
     options: Options,
     text: Regex,
-    /// For texts that are not UTF-8; none where the pattern is not ASCII.
+    /// For texts that are not UTF-8; none if the pattern is not ASCII.
     bytes: OnceLock<Option<Regex>>,
 }
 
@@ -79,7 +79,7 @@ impl Pattern {
     /// The pattern of a source, compiled now or earlier on this thread.
     ///
     /// # Errors
-    /// Where Ruby raises RegexpError, or the pattern takes too much memory.
+    /// If Ruby raises RegexpError, or the pattern takes too much memory.
     pub fn get(source: &[u8], options: Options) -> Result<Arc<Self>, PatternError> {
         Self::find(source, options, || Some(Self::compile(source, options))).unwrap_or_else(|| {
             let stopped = Reason::Other("compiling was stopped".to_owned());
@@ -162,10 +162,10 @@ impl Pattern {
         &self.translated.names
     }
 
-    /// The first match at or after a byte offset; none where the offset is beyond the end.
+    /// The first match at or after a byte offset; none if the offset is beyond the end.
     ///
     /// # Errors
-    /// Where backtracking reaches its limit.
+    /// If backtracking reaches its limit.
     pub fn search(&self, text: &[u8], from: usize) -> Result<Option<Spans>, SearchError> {
         Haystack::new(text).search(self, from, false)
     }
@@ -173,7 +173,7 @@ impl Pattern {
     /// The match that begins exactly at a byte offset.
     ///
     /// # Errors
-    /// Where backtracking reaches its limit.
+    /// If backtracking reaches its limit.
     pub fn search_at(&self, text: &[u8], at: usize) -> Result<Option<Spans>, SearchError> {
         Haystack::new(text).search(self, at, true)
     }
@@ -181,7 +181,7 @@ impl Pattern {
     /// The last match that begins at or before a byte offset.
     ///
     /// # Errors
-    /// Where backtracking reaches its limit.
+    /// If backtracking reaches its limit.
     pub fn search_back(&self, text: &[u8], from: usize) -> Result<Option<Spans>, SearchError> {
         let haystack = Haystack::new(text);
         let mut at = from.min(text.len());
@@ -201,7 +201,7 @@ impl Pattern {
     /// Whether there is a match at or after a byte offset.
     ///
     /// # Errors
-    /// Where backtracking reaches its limit.
+    /// If backtracking reaches its limit.
     pub fn is_match(&self, text: &[u8], from: usize) -> Result<bool, SearchError> {
         if from > text.len() {
             return Ok(false);
@@ -216,7 +216,7 @@ impl Pattern {
     /// All matches from the left, none of which overlap: what `scan`, `gsub` and `split` go through. `each` says whether to go on.
     ///
     /// # Errors
-    /// Where backtracking reaches its limit, and what `each` returns.
+    /// If backtracking reaches its limit, and what `each` returns.
     pub fn each<E: From<SearchError>>(
         &self,
         text: &[u8],

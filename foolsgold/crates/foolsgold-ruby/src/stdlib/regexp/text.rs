@@ -63,7 +63,7 @@ pub fn slashes_escaped(source: &[u8]) -> Vec<u8> {
 /// Appends a replacement with its references filled in: `\0 \& \1..\9 \k<name> \` \' \\`.
 ///
 /// # Errors
-/// Where `\k<...>` names no group or does not end.
+/// If `\k<...>` names no group or does not end.
 pub fn template(
     template: &[u8],
     text: &[u8],

@@ -27,7 +27,7 @@ enum Pad {
 /// Formats an instant. What is no directive stays as it is.
 ///
 /// # Errors
-/// Where the format ends within a directive.
+/// If the format ends within a directive.
 pub fn strftime(time: &Civil, format: &[u8]) -> Result<Vec<u8>, TimeError> {
     let mut out = Vec::with_capacity(format.len() * 2);
     let mut rest = format;

@@ -81,7 +81,7 @@ fn full_year(year: i64, digits: usize) -> i64 {
 /// Reads a time. `now` (seconds since 1970) gives what the text leaves out.
 ///
 /// # Errors
-/// Where the text is not of the format, or names a day or hour that does not exist.
+/// If the text is not of the format, or names a day or hour that does not exist.
 pub fn parse(text: &[u8], kind: Kind, now: i64) -> Result<Instant, TimeError> {
     let text = String::from_utf8_lossy(text);
     let owned = || text.clone().into_owned();

@@ -6,7 +6,7 @@ use super::{Instant, Parts, TimeError, WEEKDAYS, zone_named};
 /// Reads a time by a format. `now` (seconds since 1970) gives what the text leaves out.
 ///
 /// # Errors
-/// Where the text is not of the format, or names a day or hour that does not exist.
+/// If the text is not of the format, or names a day or hour that does not exist.
 pub fn strptime(text: &[u8], format: &[u8], now: i64) -> Result<Instant, TimeError> {
     let (text, format) = (String::from_utf8_lossy(text), String::from_utf8_lossy(format));
     let mut reader = Reader { rest: &text, parts: Parts::default() };
