@@ -196,7 +196,7 @@ impl Registry {
         })
     }
 
-    /// The histogram of that name, made with these upper bounds (ascending) where there is none.
+    /// The histogram of that name, made with these upper bounds (ascending) if there is none.
     ///
     /// # Errors
     /// As [`Registry::counter`].

@@ -52,7 +52,7 @@ pub struct Request {
     pub headers: HeaderMap,
     /// `http` or `https`.
     pub scheme: &'static str,
-    /// Host and port of this server as the client named them, or as bound where it did not.
+    /// Host and port of this server as the client named them, or as bound if it did not.
     pub server: (Arc<str>, u16),
     /// The client; none on a UNIX socket.
     pub peer: Option<IpAddr>,
@@ -97,7 +97,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// A few words for people. Where the server cannot serve now, they may try again in a second.
+    /// A few words for people. If the server cannot serve now, they may try again in a second.
     #[must_use]
     pub fn words(status: StatusCode, words: impl Into<Bytes>) -> Response {
         let mut headers = HeaderMap::new();

@@ -102,9 +102,9 @@ fn an_answer_that_is_none_is_a_500_that_says_what_it_is() {
         ("[200, {}]", "[200, {}] in place of"),
         ("[99, {}, []]", "invalid status 99"),
         ("[200, {}, 'text']", "put a String into an Array"),
-        ("[200, {}, [1]]", "the body has 1"),
+        ("[200, {}, [1]]", "the body contains 1"),
         ("[200, { \"a\" => \"x\\rSet-Cookie: y\" }, []]", "control characters"),
-        ("[200, { \"a b\" => \"x\" }, []]", "no name of a header"),
+        ("[200, { \"a b\" => \"x\" }, []]", "invalid header name"),
     ] {
         let mut stage = Stage::new(&format!("run lambda {{ |_| {answer} }}"));
         assert_eq!(stage.ask(get("/")).status, 500, "{answer}");

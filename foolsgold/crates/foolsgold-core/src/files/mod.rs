@@ -24,7 +24,7 @@ pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 pub enum Content {
     /// Bytes as they were written; the source, if it is Ruby.
     Plain(Bytes),
-    /// Ruby compiled ahead, with its source where that was kept.
+    /// Ruby compiled ahead, with its source if that was kept.
     Compiled {
         /// For the interpreter of this very build.
         bytecode: Bytecode,
@@ -81,7 +81,7 @@ pub fn entity_tag(hash: &[u8; 32]) -> String {
     format!("\"{hex}\"")
 }
 
-/// A set of files. What it answers for a path may change only where it is the disk.
+/// A set of files. What it answers for a path may change only if it is the disk.
 pub trait Files: Debug + Send + Sync {
     /// The file at a path; none if there is no file, or a folder.
     ///
@@ -93,7 +93,7 @@ pub trait Files: Debug + Send + Sync {
     /// file have the same, so that it is loaded once.
     fn identity(&self, path: &VPath) -> Option<VPath>;
 
-    /// A folder's path once links are followed; as it is where the set has no links of folders, or no such folder.
+    /// A folder's path once links are followed; as it is if the set has no links of folders, or no such folder.
     fn real_folder(&self, path: &VPath) -> VPath {
         path.clone()
     }

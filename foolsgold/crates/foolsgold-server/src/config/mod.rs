@@ -139,7 +139,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Pages that the server answers itself, where they have a path.
+/// Pages that the server answers itself, if they have a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
     /// Metrics in Prometheus's format.
@@ -151,7 +151,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Metrics and facts at their usual paths, where they have none: the demonstration shows itself.
+    /// Metrics and facts at their usual paths, if they have none: the demonstration shows itself.
     pub fn show(&mut self) {
         self.metrics.get_or_insert_with(|| "/metrics".to_owned());
         self.info.get_or_insert_with(|| "/info".to_owned());

@@ -1,6 +1,6 @@
 //! The access log: a line for each request, written by a thread of its own.
 //!
-//! Lines are gathered in memory and written a few times a second. Where whoever reads the log is too slow, lines are
+//! Lines are gathered in memory and written a few times a second. If whoever reads the log is too slow, lines are
 //! dropped and counted: no request ever waits for the log.
 
 use super::{Outage, say};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub fn say(sentence: &str) {
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     let line = format!("{} foolsgold: {}\n", now.strftime("%Y-%m-%dT%H:%M:%SZ"), Escaped(sentence));
-    // Nobody is left to be told where this fails.
+    // Nobody is left to be told if this fails.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -23,7 +23,7 @@ const LEAST_PRIORITY: i32 = 19;
 /// Why a thread was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// At the start: where none of these can load the application, the start fails.
+    /// At the start: if none of these can load the application, the start fails.
     First,
     /// Others wait.
     Surplus,
@@ -165,7 +165,7 @@ impl Member {
     }
 }
 
-/// Ends a member also where its thread panics.
+/// Ends a member also if its thread panics.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {
@@ -197,7 +197,7 @@ pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     list.members.push(Arc::clone(&member));
     drop(list);
     let own = Ending(Arc::clone(&member));
-    // Where there is no thread, the closure is dropped and the member ends with it.
+    // If there is no thread, the closure is dropped and the member ends with it.
     spawn(&name, STACK, move || {
         let _ = own.0.thread.set(rustix::thread::gettid());
         serve(&own.0.shared, &own.0);
@@ -224,7 +224,7 @@ pub(super) fn lost(shared: &Arc<Shared>, thread: &Arc<AtomicBool>, request: Opti
     }
     shared.died.fetch_add(1, Ordering::Relaxed);
     let lost = members.lost();
-    // Where there was a thread more than usual, the others are enough.
+    // If there was a thread more than usual, the others are enough.
     let replaced = shared.queue.take_surplus() || (lost <= MOST_LOST && add(shared, Kind::Replacement).is_ok());
     let request = request.unwrap_or_else(|| "a request".to_owned());
     let then = if replaced { "is replaced" } else { "is not replaced" };

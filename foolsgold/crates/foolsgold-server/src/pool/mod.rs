@@ -52,7 +52,7 @@ pub struct Options {
     pub patience: Duration,
 }
 
-/// What the pool says of itself where nobody else can: a worker that died, a reload that failed.
+/// What the pool says of itself if nobody else can: a worker that died, a reload that failed.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The threads, as long as it lives.
@@ -163,7 +163,7 @@ impl Pool {
     /// Queues a job. No thread is woken for it before [`Pool::wake_workers`]: whoever has several queues them all first.
     ///
     /// # Errors
-    /// The job itself where the queue is full or the pool is closed.
+    /// The job itself if the queue is full or the pool is closed.
     pub fn submit(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         self.shared.queue.push(job)
     }

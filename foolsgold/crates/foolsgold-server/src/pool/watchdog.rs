@@ -1,6 +1,6 @@
 //! One thread that stops what runs too long, gives up what cannot be stopped, and refuses what waits too long.
 //!
-//! It sleeps until the next deadline that it knows of. A worker that begins wakes it only where its own deadline is nearer,
+//! It sleeps until the next deadline that it knows of. A worker that begins wakes it only if its own deadline is nearer,
 //! so a busy server pays one comparison for each request, and an idle one has no thread that wakes up.
 //!
 //! Invariants:
@@ -234,7 +234,7 @@ impl WatchedSlot {
         *self.lock() = None;
     }
 
-    /// Stops the run where it is over its time. The lock is held meanwhile, so that [`Slot::end`] never returns before a
+    /// Stops the run if it is over its time. The lock is held meanwhile, so that [`Slot::end`] never returns before a
     /// stop that still belongs to this run, and so that a run either ends or is lost, never both.
     fn check(&self, now: Instant) -> Check {
         let mut run = self.lock();
@@ -324,7 +324,7 @@ impl Slot for WatchedSlot {
         let Some(run) = run.as_mut() else { return };
         if let Some(since) = run.paused.take() {
             run.deadline += since.elapsed();
-            // Also where it was stopped before: then it is the time to give it up that has moved.
+            // Also if it was stopped before: then it is the time to give it up that has moved.
             self.watchdog.wake_by(run.deadline);
         }
     }

@@ -17,7 +17,7 @@ pub(super) struct Connection {
     is_tls: bool,
     /// Host and port as bound, for a client that names none.
     bound: (Arc<str>, u16),
-    /// Counted where there is a limit.
+    /// Counted if there is a limit.
     requests: AtomicU64,
 }
 

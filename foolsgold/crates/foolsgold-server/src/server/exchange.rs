@@ -32,7 +32,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Begins. `headers` get an identifier where there is a log to find it in.
+    /// Begins. `headers` get an identifier if there is a log to find it in.
     pub(super) fn begin<B>(connection: &Arc<Connection>, request: &mut Request<B>) -> Exchange {
         connection.timers().begin();
         let entry = connection.shared().access.is_some().then(|| Box::new(entry_of(connection, request)));
@@ -62,7 +62,7 @@ impl Exchange {
         self.version == Version::HTTP_2
     }
 
-    /// The client, where a proxy said who it is.
+    /// The client, if a proxy said who it is.
     pub(super) fn client(&mut self, peer: Option<IpAddr>) {
         if let Some(entry) = &mut self.entry {
             entry.peer = peer;

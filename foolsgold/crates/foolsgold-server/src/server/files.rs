@@ -185,7 +185,7 @@ impl Found {
         }
     }
 
-    /// Its bytes: at once where they are few.
+    /// Its bytes: at once if they are few.
     async fn source(self, start: u64, length: u64) -> Option<Source> {
         let mut file = match self.content {
             Content::File(file) => file,
@@ -232,7 +232,7 @@ fn is_unchanged(request: &HeaderMap, tag: Option<&str>, modified: Option<SystemT
     since.zip(modified).is_some_and(|(since, modified)| seconds(modified) <= seconds(since))
 }
 
-/// Whether a range counts: not where the client has a part of another version.
+/// Whether a range counts: not if the client has a part of another version.
 fn range_counts(request: &HeaderMap, tag: Option<&str>, modified: Option<&str>) -> bool {
     text(request, &header::IF_RANGE).is_none_or(|known| Some(known) == tag || Some(known) == modified)
 }

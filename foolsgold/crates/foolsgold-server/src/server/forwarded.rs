@@ -1,4 +1,4 @@
-//! What a proxy says of the client, where it may: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted peers. From anybody
+//! What a proxy says of the client, if it may: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted peers. From anybody
 //! else these fields are dropped, so that no application believes them.
 
 use super::client::Connection;

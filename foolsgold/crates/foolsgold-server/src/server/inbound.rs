@@ -66,7 +66,7 @@ pub(super) async fn discard(mut rest: Incoming) {
 }
 
 impl Measured {
-    /// The whole body where it is small, or its beginning; and whether it is the whole.
+    /// The whole body if it is small, or its beginning; and whether it is the whole.
     async fn begin(&mut self) -> Result<(Bytes, bool), BodyError> {
         let Some(first) = self.next().await? else { return Ok((Bytes::new(), true)) };
         if self.body.is_end_stream() {
@@ -87,7 +87,7 @@ impl Measured {
         loop {
             let left = allowed.checked_sub(self.waited).ok_or(BodyError::TooSlow)?;
             let since = Instant::now();
-            // Registers a timer only where the client lets it wait.
+            // Registers a timer only if the client lets it wait.
             let frame = tokio::time::timeout(left, self.body.frame()).await.map_err(|_| BodyError::TooSlow)?;
             self.waited += since.elapsed();
             let Some(frame) = frame else { return Ok(None) };

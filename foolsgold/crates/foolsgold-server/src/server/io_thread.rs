@@ -113,7 +113,7 @@ async fn accept(thread: Arc<ThreadContext>, (kind, host): Place, mut stage: watc
     .await;
 }
 
-/// A failed accept. Where descriptors have run out, trying again at once would be a busy loop.
+/// A failed accept. If descriptors have run out, trying again at once would be a busy loop.
 async fn trouble(shared: &Shared, error: &io::Error) {
     let of_client = matches!(
         error.kind(),

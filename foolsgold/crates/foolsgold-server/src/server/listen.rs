@@ -190,7 +190,7 @@ fn remove_stale(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Tells systemd how the service is, where it asked (sd_notify(3)).
+/// Tells systemd how the service is, if it asked (sd_notify(3)).
 pub(super) fn notify(state: &str) {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};

@@ -117,7 +117,7 @@ impl Answer {
 }
 
 impl Source {
-    /// Its length where it is known.
+    /// Its length if it is known.
     fn length(&self) -> Option<u64> {
         match self {
             Source::Empty => Some(0),

@@ -26,7 +26,7 @@ struct Info<'f> {
     reloads: u64,
 }
 
-/// The answer, where the path is one of the pages.
+/// The answer, if the path is one of the pages.
 pub(super) fn answer(shared: &Shared, path: &str) -> Option<Answer> {
     let pages = &shared.config.pages;
     if pages.metrics.as_deref() == Some(path) {

@@ -44,7 +44,7 @@ impl Signalled {
         self.server.places()
     }
 
-    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once. Where nothing can be served
+    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once. If nothing can be served
     /// any more it ends by itself, so that a service manager starts it again.
     #[must_use]
     pub fn until_told(self, patience: Duration) -> Ending {

@@ -77,7 +77,7 @@ struct Head {
 }
 
 /// Something that must not reach the application. `good` bytes before it are in order, and `provoke` after those makes
-/// hyper refuse the message by itself: with 400 where the head is wrong, with an error of the body elsewhere.
+/// hyper refuse the message by itself: with 400 if the head is wrong, with an error of the body elsewhere.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) good: usize,

@@ -2,6 +2,10 @@
 //!
 //! The connection only notes times here. One task for each thread of connections looks through all of them a few times a
 //! second and ends what took too long, so no request arms or disarms a timer.
+//!
+//! All accesses are relaxed. Each value stands for itself (a phase and its beginning share one number, so they cannot be
+//! torn), the sweep comes again, and whatever must reach a connection at once (a cut, a retirement) is stored before its
+//! task is woken, which orders the two.
 
 use crate::config::Limits;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -201,6 +205,7 @@ impl ConnectionTimers {
 
     /// Ends the connection.
     pub(super) fn cut(&self, why: Cut) {
+        // Before the wake-up, so that the task finds it.
         self.cut.store(why as u8, Ordering::Relaxed);
         self.wake();
     }
@@ -303,6 +308,8 @@ impl ConnectionRegistry {
         });
         entries.timers[index] = Some(Arc::clone(&timers));
         drop(entries);
+        // This and the sweep are tasks of one event loop, never at once: a sweep that has found no connection sleeps by now, or
+        // is about to, for which the notification is kept.
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
             self.first.notify_one();
         }

@@ -121,7 +121,7 @@ impl Wire {
         }
     }
 
-    /// Says why, where the client can still be told, and closes.
+    /// Says why, if the client can still be told, and closes.
     pub(super) async fn close(mut self, why: Option<Cut>) {
         let unread = match &self.reading {
             Reading::Http1(strict) => !strict.is_between_messages(),

@@ -26,7 +26,7 @@ pub struct Config {
     pub rackup: Option<PathBuf>,
     /// For development or for production.
     pub environment: Environment,
-    /// How requests share an interpreter where no route says otherwise.
+    /// How requests share an interpreter if no route says otherwise.
     pub mode: Mode,
     /// Modes of some paths. The longest path that is a prefix wins.
     pub routes: Vec<Route>,

@@ -1,6 +1,6 @@
 //! The files of an application's folder, as they will be packed.
 //!
-//! Links stay links where they lead to a file of the folder, so that one file is loaded once by whatever name; a link to a
+//! Links stay links if they lead to a file of the folder, so that one file is loaded once by whatever name; a link to a
 //! folder gives links to its files. Names that begin with a dot stay out, but for `.well-known`: they hold secrets and
 //! histories.
 

@@ -4,7 +4,7 @@
 pub const HEADER: usize = 64;
 
 /// The length of a 64-bit little-endian ELF file whose section headers stand last, as every linker here writes it. None
-/// where it is something else.
+/// if it is something else.
 pub fn end(header: &[u8; HEADER]) -> Option<u64> {
     let number = |at: usize, length: usize| {
         header[at..at + length].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))

@@ -109,7 +109,7 @@ pub enum Kind {
         /// Their number.
         length: u64,
     },
-    /// Bytecode, and behind it the source where that was kept.
+    /// Bytecode, and behind it the source if that was kept.
     Ruby {
         /// Bytes of bytecode.
         bytecode: u64,
@@ -228,7 +228,7 @@ impl Index {
 pub enum Data {
     /// Bytes as they are.
     Plain(Vec<u8>),
-    /// Bytecode, and the source where it is kept.
+    /// Bytecode, and the source if it is kept.
     Ruby(Vec<u8>, Option<Vec<u8>>),
     /// The name of another file of the set that is no link.
     Link(String),

@@ -138,7 +138,7 @@ fn write(output: &Path, executable: &[u8], archive: &[u8]) -> Result<(), PackErr
         fs::rename(&temporary, output).map_err(PackError::system("write", output))
     });
     if result.is_err() {
-        // Where it was never made there is nothing to remove.
+        // If it was never made there is nothing to remove.
         let _ = fs::remove_file(&temporary);
     }
     result

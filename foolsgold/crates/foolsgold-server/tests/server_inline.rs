@@ -13,24 +13,24 @@ use std::time::{Duration, Instant};
 
 const VERSION: &[u8] = b"GET /version HTTP/1.1\r\nHost: test\r\n\r\n";
 
-fn lent(server: &Running) -> f64 {
+fn inline_threads(server: &Running) -> f64 {
     server.metric("foolsgold_lent_connection_threads")
 }
 
 /// A server of `threads` interpreter threads, one of which runs the connections.
-fn start_lent(threads: usize) -> Running {
+fn start_inline(threads: usize) -> Running {
     let server = start(|config| {
         config.threads = threads;
         config.pages = Pages { metrics: Some("/metrics".into()), ..Pages::default() };
     });
-    lend(&server);
+    until_inline(&server);
     server
 }
 
 /// Asks for short answers until somebody runs the connections for it.
-fn lend(server: &Running) {
+fn until_inline(server: &Running) {
     let begun = Instant::now();
-    while lent(server) == 0.0 {
+    while inline_threads(server) == 0.0 {
         assert!(begun.elapsed() < PATIENCE, "nobody runs the connections");
         for _ in 0..20 {
             assert_eq!(status(&server.get("/version")), "200");
@@ -43,13 +43,13 @@ fn held(server: &Running) -> usize {
 }
 
 #[test]
-fn a_request_that_takes_its_time_gives_the_connections_back() {
-    let server = start_lent(1);
+fn a_request_that_takes_its_time_hands_the_connections_back() {
+    let server = start_inline(1);
     std::thread::scope(|scope| {
         let stuck = scope.spawn(|| server.get("/held"));
         server.control.wait_until("the stuck one", |control| control.held.load(Ordering::SeqCst) == 1);
         // Pages of the server need no interpreter, and the only one is stuck.
-        wait_until("the connections", || lent(&server) == 0.0);
+        wait_until("the connections", || inline_threads(&server) == 0.0);
         assert_eq!(server.metric("foolsgold_busy_interpreters"), 1.0);
         let mut next = server.connect();
         next.write_all(VERSION).unwrap();
@@ -58,16 +58,16 @@ fn a_request_that_takes_its_time_gives_the_connections_back() {
         assert_eq!(status(&stuck.join().unwrap()), "200");
         assert!(read_until(&mut next, "one").starts_with("HTTP/1.1 200"));
     });
-    lend(&server);
+    until_inline(&server);
 }
 
 #[test]
 fn others_serve_while_one_is_stuck() {
-    let server = start_lent(2);
+    let server = start_inline(2);
     std::thread::scope(|scope| {
         let stuck = scope.spawn(|| server.get("/held"));
-        wait_until("the connections", || lent(&server) == 0.0);
-        lend(&server);
+        wait_until("the connections", || inline_threads(&server) == 0.0);
+        until_inline(&server);
         server.control.open.store(true, Ordering::SeqCst);
         assert_eq!(status(&stuck.join().unwrap()), "200");
     });
@@ -75,7 +75,7 @@ fn others_serve_while_one_is_stuck() {
 
 #[test]
 fn what_waits_for_the_client_or_is_sent_in_parts_comes_to_its_end() {
-    let server = start_lent(1);
+    let server = start_inline(1);
     for _ in 0..3 {
         assert!(payload(&server.get("/stream")).contains("chunk 2"));
         assert_eq!(payload(&server.get("/large?3000000")).len(), 3_000_000);
@@ -88,31 +88,31 @@ fn what_waits_for_the_client_or_is_sent_in_parts_comes_to_its_end() {
         assert!(answer.contains("body 500000 whole"), "{answer}");
         assert_eq!(status(&server.get("/fail")), "500");
         assert_eq!(status(&server.get("/panic")), "500");
-        lend(&server);
+        until_inline(&server);
     }
 }
 
 #[test]
 fn applications_are_replaced_while_connections_are_lent() {
-    let server = start_lent(2);
+    let server = start_inline(2);
     for version in ["two", "three"] {
         *server.control.version.lock().unwrap() = version.into();
         server.server().reload().unwrap();
         assert_eq!(payload(&server.get("/version")), version);
-        lend(&server);
+        until_inline(&server);
     }
 }
 
 #[test]
 fn the_end_waits_for_requests_and_cuts_off_what_is_stuck() {
-    let mut server = start_lent(1);
+    let mut server = start_inline(1);
     let mut idle = server.connect();
     idle.write_all(VERSION).unwrap();
     read_until(&mut idle, "one");
     assert_eq!(server.take().stop(PATIENCE, || false), Ending::Drained);
     assert_eq!(rest(&mut idle), "");
 
-    let mut server = start_lent(1);
+    let mut server = start_inline(1);
     let mut stuck = server.connect();
     stuck.write_all(b"GET /held HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
     server.control.wait_until("the stuck one", |control| control.held.load(Ordering::SeqCst) == 1);
@@ -130,7 +130,7 @@ fn no_request_is_forgotten_whoever_runs_the_connections() {
             config.pages = Pages { metrics: Some("/metrics".into()), ..Pages::default() };
         });
         server.control.open.store(true, Ordering::SeqCst);
-        let (served, was_lent, over) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicBool::new(false));
+        let (served, was_inline, over) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             for client in 0..CLIENTS {
                 let (server, served) = (&server, &served);
@@ -150,14 +150,14 @@ fn no_request_is_forgotten_whoever_runs_the_connections() {
             }
             let watch = scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    was_lent.fetch_or(lent(&server) > 0.0, Ordering::Relaxed);
+                    was_inline.fetch_or(inline_threads(&server) > 0.0, Ordering::Relaxed);
                     std::thread::sleep(Duration::from_millis(1));
                 }
             });
             wait_until("every answer", || served.load(Ordering::Relaxed) == CLIENTS * ROUNDS || watch.is_finished());
             over.store(true, Ordering::Relaxed);
         });
-        assert!(was_lent.into_inner(), "{threads} {io_threads}");
+        assert!(was_inline.into_inner(), "{threads} {io_threads}");
         assert!(held(&server) > 0);
     }
 }
