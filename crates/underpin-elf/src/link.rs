@@ -3,6 +3,7 @@
 use crate::{Elf, ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Versions of one file, and which of some functions it imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -13,6 +14,9 @@ pub struct LinkFacts {
     pub version_definitions: Vec<VersionDefinition>,
     /// Those of the wanted names that are undefined symbols here.
     pub imports: Vec<BString>,
+    /// What an index of DT_VERSYM means among `version_needs`.
+    #[serde(skip)]
+    pub(crate) need_of: BTreeMap<u16, usize>,
 }
 
 impl LinkFacts {
@@ -28,6 +32,32 @@ impl LinkFacts {
         worth: impl FnOnce(&[VersionNeed]) -> bool,
     ) -> Result<LinkFacts, ElfError> {
         crate::deep::read_link(source, elf, wanted, worth)
+    }
+
+    /// Reads the version tables alone: neither the symbols nor, beyond the names of versions, the strings.
+    ///
+    /// # Errors
+    /// [`ElfError`] where a table that a loader relies on is malformed.
+    pub fn versions<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<LinkFacts, ElfError> {
+        crate::deep::read_link(source, elf, &[], |_| false)
+    }
+
+    /// Whether one of the wanted names is an undefined symbol bound to one of the versions for which `of` holds. The symbols
+    /// of other versions are not read; these facts must be those of the same file.
+    ///
+    /// # Errors
+    /// [`ElfError`] where a table that a loader relies on is malformed.
+    pub fn imports_under<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        elf: &Elf,
+        wanted: &[&[u8]],
+        of: impl Fn(&VersionNeed) -> bool,
+    ) -> Result<bool, ElfError> {
+        let meant = |need: &usize| self.version_needs.get(*need).is_some_and(&of);
+        let indices: Vec<u16> =
+            self.need_of.iter().filter(|(_, need)| meant(need)).map(|(index, _)| *index).collect();
+        crate::deep::imports_under(source, elf, wanted, &indices)
     }
 
     /// Whether the file defines a name in its dynamic symbol table, so that a loader may bind other objects to it.

@@ -6,6 +6,7 @@
 use crate::strings::{Budget, Strings};
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Source};
+use std::borrow::Cow;
 
 /// Bytes of the file from `start`, at most to `limit`.
 pub(crate) struct Region<'w, 's, S: ?Sized> {
@@ -47,6 +48,13 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         let start = usize::try_from(at).unwrap_or(usize::MAX);
         let bytes = self.bytes.get(start..).and_then(|rest| rest.get(..usize::try_from(size).ok()?));
         bytes.ok_or_else(|| self.fault(at))
+    }
+
+    /// `size` bytes at `at` (relative to the region) and nothing before them.
+    pub(crate) fn piece(&self, at: u64, size: u64) -> Result<Cow<'_, [u8]>, ElfError> {
+        let end = at.checked_add(size).filter(|end| *end <= self.size());
+        end.ok_or_else(|| self.fault(at))?;
+        self.window.range(self.start + at, size, self.what)
     }
 
     /// Reads on: to `end`, and at least to twice of what is there, so that growing costs a constant number of reads.

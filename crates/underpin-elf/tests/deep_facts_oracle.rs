@@ -316,3 +316,24 @@ fn the_facts_for_a_closure_are_those_of_the_deep_read() {
     }
     assert!(found > 10, "{found} imports only");
 }
+
+#[test]
+fn imports_under_a_version_are_those_of_the_deep_read() {
+    let wanted: [&[u8]; 3] = [b"dlopen", b"pthread_create", b"stdout"];
+    let of_libc = |need: &VersionNeed| need.file == "libc.so.6" && need.version != "GLIBC_2.4";
+    let mut found = 0;
+    for path in files() {
+        let (source, details) = (common::open(&path), details(&path));
+        let elf = Elf::read(&source).expect("it was read before");
+        let facts = LinkFacts::versions(&source, &elf).expect("it was read before");
+        for name in wanted {
+            let expected = details.imports.iter().any(|import| {
+                import.name == name && import.version.is_some_and(|need| of_libc(&details.version_needs[need]))
+            });
+            found += usize::from(expected);
+            let ours = facts.imports_under(&source, &elf, &[name], of_libc).expect("it was read before");
+            assert_eq!(ours, expected, "{} in {}", String::from_utf8_lossy(name), path.display());
+        }
+    }
+    assert!(found > 10, "{found} imports only");
+}

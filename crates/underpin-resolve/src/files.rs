@@ -34,17 +34,26 @@ pub(crate) struct FileFacts {
 /// Functions whose import means that more may be loaded at run time.
 const DLOPEN: [&[u8]; 2] = [b"dlopen", b"dlmopen"];
 
-/// glibc has dlopen in libdl.so.2, and since 2.34 in libc.so.6 under that version; only what needs neither of them
-/// cannot import it. Without any versions (musl) nothing can be said.
-fn may_import_dlopen(needs: &[VersionNeed]) -> bool {
-    needs.is_empty() || needs.iter().any(|need| need.file.starts_with(b"libdl.so") || need.version == "GLIBC_2.34")
+/// glibc has dlopen in libdl.so.2, and since 2.34 in libc.so.6 under that version: only what is bound to either can import it.
+/// Without any versions (musl) nothing can be said.
+fn has_dlopen(need: &VersionNeed) -> bool {
+    need.file.starts_with(b"libdl.so") || need.version == "GLIBC_2.34"
 }
 
 impl FileFacts {
-    /// Symbol versions and imports of dlopen, read on first use; `None` where they make no sense.
+    /// Symbol versions, read on first use; `None` where they make no sense.
     pub fn link(&self) -> Option<&LinkFacts> {
-        let read = || LinkFacts::read(&*self.source, self.elf.as_ref().ok()?, &DLOPEN, may_import_dlopen).ok();
+        let read = || LinkFacts::versions(&*self.source, self.elf.as_ref().ok()?).ok();
         self.link.get_or_init(read).as_ref()
+    }
+
+    /// Whether dlopen is imported; `false` where that makes no sense either.
+    pub fn imports_dlopen(&self) -> bool {
+        let (Some(link), Ok(elf)) = (self.link(), &self.elf) else { return false };
+        if link.version_needs.is_empty() {
+            return LinkFacts::read(&*self.source, elf, &DLOPEN, |_| true).is_ok_and(|facts| !facts.imports.is_empty());
+        }
+        link.imports_under(&*self.source, elf, &DLOPEN, has_dlopen).unwrap_or(false)
     }
 }
 

@@ -233,11 +233,9 @@ impl Collector<'_> {
 
     /// Imports of dlopen, `.note.dlopen`.
     fn run_time(&mut self) {
-        let facts: Vec<Option<&LinkFacts>> =
-            self.resolution.objects.iter().map(|object| object.facts.as_ref()?.link()).collect();
-        for (index, facts) in facts.iter().enumerate() {
-            let is_libc = self.resolution.objects[index].found == Found::Interpreter;
-            if !is_libc && facts.as_ref().is_some_and(|facts| !facts.imports.is_empty()) {
+        for (index, object) in self.resolution.objects.iter().enumerate() {
+            let is_libc = object.found == Found::Interpreter;
+            if !is_libc && object.facts.as_ref().is_some_and(|facts| facts.imports_dlopen()) {
                 self.add(Severity::Note, Some(ObjectId(index)), FindingKind::ImportsDlopen);
             }
             self.dlopen_notes(ObjectId(index));

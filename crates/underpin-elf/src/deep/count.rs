@@ -22,7 +22,7 @@ pub(crate) fn dynamic_symbols<S: Source + ?Sized>(
     {
         return Ok(count);
     }
-    Ok(from_section(dynamic, layout, sections).or_else(|| from_distance(dynamic, layout)).unwrap_or(0))
+    Ok(from_section(dynamic, layout, sections).or_else(|| between_tables(dynamic, layout)).unwrap_or(0))
 }
 
 /// The region of a table that the dynamic section names, to the end of its PT_LOAD.
@@ -94,10 +94,10 @@ fn from_section(dynamic: &Dynamic, layout: Layout, sections: &[Section]) -> Opti
 
 /// Linkers put another table right behind the symbols: the distance to the nearest is an upper bound that is exact but
 /// for padding, which reads as nameless symbols.
-fn from_distance(dynamic: &Dynamic, layout: Layout) -> Option<u64> {
+pub(crate) fn between_tables(dynamic: &Dynamic, layout: Layout) -> Option<u64> {
     let start = dynamic.symbol_table?;
     let pairs = [dynamic.string_table, dynamic.verneed, dynamic.verdef].map(|pair| pair.map(|(vaddr, _)| vaddr));
-    let singles = [dynamic.versym, dynamic.gnu_hash];
+    let singles = [dynamic.versym, dynamic.gnu_hash, dynamic.hash];
     let behind = pairs.into_iter().chain(singles).flatten().filter(|vaddr| *vaddr > start).min()?;
     Some((behind.0 - start.0) / layout.symbol_size() as u64)
 }

@@ -5,7 +5,7 @@
 use crate::deep::count;
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::Layout;
-use crate::strings::{Budget, Nearby, StringTable};
+use crate::strings::{Budget, Nearby, StringTable, read_strings};
 use crate::window::Window;
 use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, Vaddr, VersionNeed};
 use bstr::{BString, ByteSlice};
@@ -41,6 +41,7 @@ pub(crate) fn read<S: Source + ?Sized>(
     }
     facts.version_needs = tables.needs;
     facts.version_definitions = tables.definitions;
+    facts.need_of = tables.need_of;
     if worth(&facts.version_needs) {
         let mut strings = count::table(&window, elf, at, "the dynamic string table", size)?;
         let held = strings.size().min(size);
@@ -51,6 +52,58 @@ pub(crate) fn read<S: Source + ?Sized>(
     }
     Ok(facts)
 }
+
+/// Whether an undefined symbol bound to one of the versions `indices` bears one of the names.
+///
+/// The entries of DT_VERSYM tell which symbols are bound to these versions: two bytes each, where a symbol with its name takes
+/// forty or more. Only these symbols are read.
+pub(crate) fn imports_under<S: Source + ?Sized>(
+    source: &S,
+    elf: &Elf,
+    wanted: &[&[u8]],
+    indices: &[u16],
+) -> Result<bool, ElfError> {
+    let Some(dynamic) = elf.dynamic.as_ref().filter(|_| !indices.is_empty()) else { return Ok(false) };
+    let (Some(versym), Some(symbols), Some((strings, _))) =
+        (dynamic.versym, dynamic.symbol_table, dynamic.string_table)
+    else {
+        return Ok(false);
+    };
+    let Some(table) = StringTable::new(elf, strings) else { return Ok(false) };
+    let layout = Layout { class: elf.ident.class, endian: elf.ident.endian };
+    let window = Window::around(source, 0, 0, "the symbol versions")?;
+    let count = match count::between_tables(dynamic, layout).filter(|count| *count <= FEW) {
+        Some(count) => count,
+        None => count::dynamic_symbols(&window, layout, elf, dynamic, &[])?,
+    };
+    let mut bound = Vec::new();
+    let mut versions = count::table(&window, elf, versym, "DT_VERSYM", count * 2)?;
+    let held = versions.size().min(count * 2);
+    for (at, bytes) in (0u64..).zip(versions.get(0, held)?.chunks_exact(2)) {
+        // Bit 15 hides a version from the linker.
+        if layout.u16(bytes, 0).is_some_and(|index| indices.contains(&(index & 0x7fff))) {
+            bound.push(at);
+        }
+    }
+    let (Some(first), Some(last)) = (bound.first(), bound.last()) else { return Ok(false) };
+    let entry = layout.symbol_size() as u64;
+    let region = count::table(&window, elf, symbols, "the dynamic symbol table", 0)?;
+    let skip = first * entry;
+    let bytes = region.piece(skip, (last + 1 - first) * entry)?;
+    let names: Vec<u64> = bound
+        .iter()
+        .filter_map(|at| {
+            let at = usize::try_from((at - first) * entry).ok()?;
+            let symbol = layout.symbol(bytes.get(at..)?.get(..layout.symbol_size())?)?;
+            (symbol.section == 0).then_some(u64::from(symbol.name))
+        })
+        .collect();
+    let names = read_strings(&window, table, &names)?;
+    Ok(names.iter().any(|name| wanted.contains(&name.as_slice())))
+}
+
+/// Up to so many symbols their number is taken from the distance between tables, which costs no read and may be too great.
+const FEW: u64 = 1 << 14;
 
 /// Where one read gets everything: linkers put the version tables right behind the strings, and the names of versions
 /// at the end of these. Nothing where the tables lie too far apart.

@@ -18,7 +18,7 @@ use crate::read::read_ident;
 use crate::window::Window;
 use crate::{Details, Elf, ElfError, Notes, Section, Source};
 use identify::Known;
-pub(crate) use link::read as read_link;
+pub(crate) use link::{imports_under, read as read_link};
 use symbols::Reader;
 use traces::Traces;
 

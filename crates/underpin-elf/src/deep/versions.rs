@@ -8,7 +8,7 @@ use crate::region::Region;
 use crate::strings::{Budget, Strings};
 use crate::{ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// VER_FLG_BASE.
 const FLAG_BASE: u16 = 1;
@@ -20,8 +20,8 @@ const FLAG_WEAK: u16 = 2;
 pub(crate) struct Versions {
     pub needs: Vec<VersionNeed>,
     pub definitions: Vec<VersionDefinition>,
-    pub need_of: HashMap<u16, usize>,
-    pub definition_of: HashMap<u16, usize>,
+    pub need_of: BTreeMap<u16, usize>,
+    pub definition_of: BTreeMap<u16, usize>,
 }
 
 /// Where strings and their allowance come from.
