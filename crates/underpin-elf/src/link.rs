@@ -55,8 +55,7 @@ impl LinkFacts {
         of: impl Fn(&VersionNeed) -> bool,
     ) -> Result<bool, ElfError> {
         let meant = |need: &usize| self.version_needs.get(*need).is_some_and(&of);
-        let indices: Vec<u16> =
-            self.need_of.iter().filter(|(_, need)| meant(need)).map(|(index, _)| *index).collect();
+        let indices: Vec<u16> = self.need_of.iter().filter(|(_, need)| meant(need)).map(|(index, _)| *index).collect();
         crate::deep::imports_under(source, elf, wanted, &indices)
     }
 

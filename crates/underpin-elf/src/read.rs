@@ -91,7 +91,9 @@ fn read_segments<S: Source + ?Sized>(
     }
     let size = u64::from(header.phnum) * entry as u64;
     let bytes = window.range(header.phoff, size, "the program headers")?;
-    Ok(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes)).collect())
+    let mut segments = Vec::with_capacity(bytes.len() / entry);
+    segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes)));
+    Ok(segments)
 }
 
 /// PT_INTERP as the kernel reads it: the first one, at most PATH_MAX bytes, NUL at the end (`fs/binfmt_elf.c`). A

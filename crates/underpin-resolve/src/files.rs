@@ -18,6 +18,8 @@ const READ_AHEAD: usize = 1024;
 /// What is kept of it: the ELF header, or the line with the interpreter of a script (the kernel reads as much,
 /// `BINPRM_BUF_SIZE`).
 const KEPT: usize = 256;
+/// An ELF header of either class.
+const KEPT_OF_ELF: usize = 64;
 
 /// One file as a loader meets it.
 pub(crate) struct FileFacts {
@@ -174,11 +176,12 @@ impl<'r> Files<'r> {
         let opened = self.root.open(path)?;
         let source = opened.source;
         let size = if opened.meta.kind == FileKind::Regular { source.len() } else { 0 };
-        let mut head = vec![0; usize::try_from(size).unwrap_or(READ_AHEAD).min(READ_AHEAD)];
-        source.read_exact_at(0, &mut head).map_err(|error| Errno::of(&error))?;
-        let elf = Elf::read(&Buffered { head: &head, rest: &*source });
-        head.truncate(KEPT);
-        head.shrink_to_fit();
+        let mut buffer = [0; READ_AHEAD];
+        let head = &mut buffer[..usize::try_from(size).unwrap_or(READ_AHEAD).min(READ_AHEAD)];
+        source.read_exact_at(0, head).map_err(|error| Errno::of(&error))?;
+        let elf = Elf::read(&Buffered { head, rest: &*source });
+        let kept = if elf.is_ok() { KEPT_OF_ELF } else { KEPT };
+        let head = head[..head.len().min(kept)].to_vec();
         Ok(Arc::new(FileFacts { meta: opened.meta, head, elf, source, link: OnceLock::new() }))
     }
 }

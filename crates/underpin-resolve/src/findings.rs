@@ -4,7 +4,7 @@
 //! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
 //! loader would not have touched, and never change what was resolved.
 
-use crate::closure::{Edge, Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
+use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
 use crate::files::Files;
 use crate::loader::{Loader, LoaderKind};
 use crate::resolver::{Depth, Program, Resolution, SearchDirectory};
@@ -13,6 +13,9 @@ use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
+
+/// From so many findings on, directories are listed where they were asked for single names before.
+const MANY_MISSING: usize = 64;
 
 struct Collector<'a> {
     files: &'a Files<'a>,
@@ -98,7 +101,10 @@ impl Collector<'_> {
             self.configured.get_or_insert_with(|| crate::conf::directories(root, "/etc/ld.so.conf".into()));
         let mut paths =
             directories.iter().map(|directory| BString::from([directory.as_slice(), b"/", name.as_slice()].concat()));
-        if let Some(path) = paths.find(|path| self.files.stat(path.as_ref()).is_ok()) {
+        // One look at a directory for all names is dearer than a few questions and cheaper than many.
+        let many = self.findings.len() > MANY_MISSING;
+        let may_hold = |path: &BString| !many || self.files.names_in(directory_of(path).as_ref()).contains(name);
+        if let Some(path) = paths.find(|path| may_hold(path) && self.files.stat(path.as_ref()).is_ok()) {
             self.add(Severity::Error, from, FindingKind::NotInCache { name: name.clone(), path });
         }
     }
@@ -155,19 +161,33 @@ impl Collector<'_> {
 
     /// Other files of the same name further down the path of the same request.
     fn copies_passed_over(&mut self) {
+        // Most requests were found by the same rule in the same place as the one before.
+        let mut last: Option<(&[SearchDirectory], &Found, BString, Vec<BString>)> = None;
         for edge in &self.resolution.edges {
             let Outcome::Loaded { object, found } = &edge.outcome else { continue };
             if matches!(found, Found::AlreadyLoaded { .. } | Found::Direct | Found::Reserved | Found::Interpreter) {
                 continue;
             }
             let taken = &self.resolution.objects[object.0];
-            let mut seen = BTreeSet::from_iter(taken.facts.as_ref().map(|facts| facts.meta.id));
-            for directory in self.directories_behind(edge, taken.path.as_ref()) {
-                let path: BString = [directory.as_slice(), b"/", edge.name.as_slice()].concat().into();
+            let list = self.resolution.search.get(edge.from.0).map_or(&[][..], Vec::as_slice);
+            let own = directory_of(taken.path.as_ref());
+            let behind = match &last {
+                Some(last) if (last.0, last.1, &last.2) == (list, found, &own) => &last.3,
+                _ => {
+                    let behind = self.directories_behind(list, found, own.as_ref());
+                    &last.insert((list, found, own, behind)).3
+                }
+            };
+            let mut seen = Vec::new();
+            for directory in behind {
                 if !self.files.names_in(directory.as_ref()).contains(&edge.name) {
                     continue;
                 }
-                if self.files.stat(path.as_ref()).is_ok_and(|meta| seen.insert(meta.id)) {
+                let path: BString = [directory.as_slice(), b"/", edge.name.as_slice()].concat().into();
+                let Ok(meta) = self.files.stat(path.as_ref()) else { continue };
+                let is_taken = taken.facts.as_ref().is_some_and(|facts| facts.meta.id == meta.id);
+                if !is_taken && !seen.contains(&meta.id) {
+                    seen.push(meta.id);
                     let (name, taken) = (edge.name.clone(), taken.path.clone());
                     let kind = FindingKind::Shadowed { name, taken, shadowed: path };
                     self.add(Severity::Note, Some(edge.from), kind);
@@ -176,19 +196,16 @@ impl Collector<'_> {
         }
     }
 
-    /// Directories that the search would have come to after the one where it found `path`, by their real names, each
-    /// once and without that one.
-    fn directories_behind(&self, edge: &Edge, path: &BStr) -> Vec<BString> {
-        let Outcome::Loaded { found, .. } = &edge.outcome else { return Vec::new() };
-        let list = self.resolution.search.get(edge.from.0).map_or(&[][..], Vec::as_slice);
-        let own = directory_of(path);
+    /// Directories that a search through `list` would have come to after the one, `own`, where it found what it asked for, by
+    /// their real names, each once and without that one.
+    fn directories_behind(&self, list: &[SearchDirectory], found: &Found, own: &BStr) -> Vec<BString> {
         let trimmed = |directory: &'_ BString| BString::from(directory.trim_end_with(|letter| letter == '/'));
         // What the cache found is not in any directory before it; behind it come the default directories.
         let place = list
             .iter()
             .position(|entry| entry.source == *found && (*found == Found::Cache || trimmed(&entry.directory) == own));
         let Some(place) = place else { return Vec::new() };
-        let real_own = self.files.real_directory(own.as_ref());
+        let real_own = self.files.real_directory(own);
         let mut behind = Unique::default();
         for entry in
             list[place + 1..].iter().filter(|entry| entry.exists != Some(false) && entry.source != Found::Cache)

@@ -29,6 +29,11 @@ impl<T: Eq + Hash> Unique<T> {
         self.list.len() - 1
     }
 
+    /// How many items there are.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// The items, in the order first met.
     pub(crate) fn into_vec(self) -> Vec<T> {
         self.list

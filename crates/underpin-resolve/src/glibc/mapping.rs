@@ -100,8 +100,7 @@ impl Engine<'_> {
 
     /// Relocation, last object first: text made writable and back, RELRO; then the cache is given back.
     pub(super) fn relocate(&mut self) {
-        let order: Vec<MapId> =
-            self.chain.iter().rev().copied().filter(|&map| map != RTLD && !self.maps[map].faked).collect();
+        let order: Vec<MapId> = self.chain.iter().rev().copied().filter(|&map| map != RTLD).collect();
         for map in order {
             self.protect(map);
         }

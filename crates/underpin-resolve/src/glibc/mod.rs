@@ -39,8 +39,6 @@ pub(super) struct Map {
     names: Vec<BString>,
     /// `l_soname_added`.
     soname_added: bool,
-    /// `l_faked`: stands for an object that was not found.
-    faked: bool,
     id: Option<FileId>,
     /// `l_loader`.
     loader: Option<MapId>,
@@ -262,7 +260,7 @@ impl<'a> Engine<'a> {
 
     /// Turns map numbers into object numbers.
     fn finish(mut self, depth: Depth) -> Resolution {
-        let order: Vec<MapId> = self.chain.iter().copied().filter(|&map| !self.maps[map].faked).collect();
+        let order: Vec<MapId> = self.chain.clone();
         let mut number = vec![None; self.maps.len()];
         for (object, &map) in order.iter().enumerate() {
             number[map] = Some(ObjectId(object));
@@ -303,7 +301,6 @@ fn main_map(program: &Program) -> Map {
         path: program.path.clone(),
         names: vec![BString::default()],
         soname_added: false,
-        faked: false,
         id: None,
         loader: None,
         facts: Some(program.facts.clone()),
@@ -325,7 +322,6 @@ fn loader_map(files: &Files, loader: &Loader, ident: &Ident) -> Map {
         path: loader.path.clone(),
         names,
         soname_added: true,
-        faked: false,
         id: None,
         loader: None,
         facts,
@@ -409,9 +405,6 @@ pub(super) fn match_loaded(
     let candidates = bearer.as_slice();
     for &id in if candidates.is_empty() { chain } else { candidates } {
         let map = &mut maps[id];
-        if map.faked {
-            continue;
-        }
         if map.names.iter().any(|known| known.as_bstr() == name) || id != MAIN && map.path.as_bstr() == name {
             return Some((id, Identity::Name));
         }

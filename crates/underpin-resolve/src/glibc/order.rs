@@ -43,7 +43,7 @@ impl Engine<'_> {
                 }
             }
         }
-        Ok(known.into_iter().map(|entry| entry.map).filter(|&map| !self.maps[map].faked).collect())
+        Ok(known.into_iter().map(|entry| entry.map).collect())
     }
 
     /// One dependency; `None` where the loader goes on without it.

@@ -271,7 +271,7 @@ impl Engine<'_> {
             }
         };
         add(&self.library_path, Found::LibraryPath);
-        for &map in self.chain.iter().filter(|&&map| !self.maps[map].faked) {
+        for &map in &self.chain {
             let of = renumber(ObjectId(map));
             add(&self.maps[map].rpath, Found::Rpath { of });
             add(&self.maps[map].runpath, Found::Runpath { of });

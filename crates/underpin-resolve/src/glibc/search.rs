@@ -47,10 +47,8 @@ impl Engine<'_> {
             self.search(requester, name, preload, tries)
         };
         match step {
-            Step::Next => {
-                self.add_fake(requester, name);
-                Answer::Missing
-            }
+            // Under LD_TRACE_LOADED_OBJECTS the loader goes on with a stand-in, which no later request meets.
+            Step::Next => Answer::Missing,
             Step::Fatal(path, reason) => Answer::Fatal(path, reason),
             Step::Taken(candidate) => self.map_candidate(requester, name, candidate),
         }
@@ -289,7 +287,7 @@ impl Engine<'_> {
     fn map_candidate(&mut self, requester: MapId, name: &BStr, candidate: Candidate) -> Answer {
         self.call_fstat(candidate.path.as_ref());
         let id = candidate.facts.meta.id;
-        let known = self.chain.iter().copied().find(|&map| self.maps[map].id == Some(id) && !self.maps[map].faked);
+        let known = self.chain.iter().copied().find(|&map| self.maps[map].id == Some(id));
         if let Some(map) = known {
             self.calls.push(CallName::Close, &candidate.path, false);
             if !self.maps[map].names.iter().any(|known| known.as_bstr() == name) {
@@ -305,7 +303,6 @@ impl Engine<'_> {
             origin: None,
             names: vec![name.into()],
             soname_added: false,
-            faked: false,
             id: Some(id),
             loader: Some(requester),
             rpath: PathList::Unread,
@@ -318,23 +315,6 @@ impl Engine<'_> {
         self.known.learn_map(id, &self.maps[id]);
         self.chain.push(id);
         Answer::Mapped(self.maps.len() - 1, candidate.found)
-    }
-
-    /// The loader's stand-in for a missing object under LD_TRACE_LOADED_OBJECTS.
-    fn add_fake(&mut self, requester: MapId, name: &BStr) {
-        self.maps.push(Map {
-            path: name.into(),
-            names: vec![name.into()],
-            soname_added: true,
-            faked: true,
-            id: None,
-            loader: Some(requester),
-            facts: None,
-            origin: None,
-            rpath: PathList::Nothing,
-            runpath: PathList::Nothing,
-            found: Found::Direct,
-        });
     }
 }
 
