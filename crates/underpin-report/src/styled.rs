@@ -82,7 +82,7 @@ impl Span {
 pub(crate) fn shown(bytes: &BStr) -> Cow<'_, str> {
     let text = visible(bytes);
     match text.chars().next() {
-        Some(first) if first.width() == Some(0) => {
+        Some(first) if !is_simple(first) && first.width() == Some(0) => {
             Cow::Owned(format!("\\u{{{:x}}}{}", u32::from(first), &text[first.len_utf8()..]))
         }
         _ => text,
@@ -101,11 +101,20 @@ fn cluster_width(cluster: &str) -> usize {
     cluster.width().max(parts)
 }
 
+/// A character that stands for itself, in one column: ASCII, and what trees and cut names are drawn with. Most text holds no
+/// other, and then the tables of Unicode need not be asked, nor read in from the disk.
+fn is_simple(character: char) -> bool {
+    matches!(character, ' '..='~' | '\u{2500}'..='\u{257f}' | '…')
+}
+
 /// Columns that a text takes on a terminal once it is in a span.
 #[must_use]
 pub fn width(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.len();
+    }
+    if text.chars().all(is_simple) {
+        return text.chars().count();
     }
     characters(&shown(text.into())).map(|(_, columns)| columns).fold(0, usize::saturating_add)
 }
@@ -238,6 +247,16 @@ mod tests {
     #[test]
     fn width_counts_columns_not_bytes() {
         assert_eq!(Line::new().plain("é日").width(), 3);
+    }
+
+    #[test]
+    fn simple_characters_are_those_of_one_column_by_the_tables() {
+        for character in (0..0x3000).filter_map(char::from_u32).filter(|character| is_simple(*character)) {
+            let text = format!("a{character}b");
+            let columns: Vec<(&str, usize)> = characters(&text).collect();
+            assert_eq!(columns.len(), 3, "{character:?}");
+            assert_eq!(width(&text), columns.iter().map(|(_, columns)| columns).sum::<usize>(), "{character:?}");
+        }
     }
 
     #[test]
