@@ -19,18 +19,19 @@ mod plan;
 mod screen;
 mod trial;
 
-use clap::Parser;
 use cli::{Cli, Verb};
 use exit::Exit;
 use screen::Screen;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let line: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::of(&line) {
         Ok(cli) => cli,
         Err(refusal) => return exit::refuse(&refusal),
     };
-    let mut screen = Screen::new(cli.color);
+    let mut screen = Screen::new(cli.general.color);
     if let Some(error) = cargo::leave() {
         return exit::code(Err(error));
     }

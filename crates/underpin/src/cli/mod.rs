@@ -30,7 +30,8 @@ pub use trace::{Phase, TraceArgs};
 pub use tree::{Cpu, SurroundingsArgs, TreeArgs};
 pub use verify::VerifyArgs;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 
 /// See what a Linux program stands on: its C library, its loader, its libraries, where it will run, and what its
 /// start-up costs.
@@ -49,13 +50,56 @@ use clap::{Parser, Subcommand, ValueEnum};
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub color: Color,
+    /// What goes with every verb.
+    #[command(flatten)]
+    pub general: GeneralArgs,
 
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// Options that go with every verb.
+#[derive(Debug, Args)]
+pub struct GeneralArgs {
+    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+}
+
+impl Cli {
+    /// Takes a command line apart, the program's name first.
+    ///
+    /// Describing the options of all verbs to clap takes longer, and more memory, than `tree` needs for many programs. What is
+    /// a valid command line of `tree` alone is therefore taken as one; everything else, help and errors with it, is left to
+    /// the whole description.
+    ///
+    /// # Errors
+    /// What clap says of a command line that is none of ours, or that asks for help.
+    pub fn of(line: &[OsString]) -> Result<Cli, clap::Error> {
+        if line.get(1).is_some_and(|verb| verb == "tree")
+            && let Ok(Alone { general, verb: VerbAlone::Tree(args) }) = Alone::try_parse_from(line)
+        {
+            return Ok(Cli { general, verb: Verb::Tree(args) });
+        }
+        Cli::try_parse_from(line)
+    }
+}
+
+/// [`Cli`] with the verbs alone that other programs call many times.
+#[derive(Debug, Parser)]
+#[command(name = "underpin", disable_help_subcommand = true)]
+struct Alone {
+    #[command(flatten)]
+    general: GeneralArgs,
+
+    #[command(subcommand)]
+    verb: VerbAlone,
+}
+
+#[derive(Debug, Subcommand)]
+enum VerbAlone {
+    Tree(TreeArgs),
 }
 
 /// When to colour the output.
@@ -101,4 +145,40 @@ pub enum Verb {
     /// Print a man page, shell completions or a JSON Schema
     #[command(hide = true)]
     Generate(GenerateArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What clap makes of a line, or its words of refusal.
+    fn told(line: &[OsString], parse: impl Fn(&[OsString]) -> Result<Cli, clap::Error>) -> Result<String, String> {
+        parse(line).map(|cli| format!("{cli:?}")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_verb_on_its_own_is_parsed_as_among_the_others() {
+        for words in [
+            "tree git",
+            "tree --list --print0 /usr/bin/emacs",
+            "tree --list --json git",
+            "tree -vv --color always --cpu v2 a b c",
+            "tree --check git -- --version",
+            "tree --root / --env A=B --secure x --why libz.so.1",
+            "tree",
+            "tree --help",
+            "tree -h",
+            "tree --version",
+            "tree --lst git",
+            "--color never tree git",
+            "tree --color sometimes git",
+            "check git",
+            "trees git",
+            "",
+        ] {
+            let line: Vec<OsString> =
+                std::iter::once("underpin").chain(words.split_whitespace()).map(Into::into).collect();
+            assert_eq!(told(&line, Cli::of), told(&line, Cli::try_parse_from), "{words}");
+        }
+    }
 }

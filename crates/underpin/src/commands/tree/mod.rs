@@ -21,15 +21,17 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Surroundings { root, environment, .. } = &plan.surroundings;
     let resolver = Resolver::new(root, environment.clone());
-    // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
-    let resolver = ManuallyDrop::new(resolver);
     match &plan.targets {
-        Targets::Many(files) => many::run(&resolver, files, &plan, screen),
-        Targets::One(program) => one(&resolver, program, &plan, screen),
+        // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
+        Targets::Many(files) => many::run(&ManuallyDrop::new(resolver), files, &plan, screen),
+        Targets::One(program) => one(resolver, program, &plan, screen),
     }
 }
 
-fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+/// Requests from which on the memory that a step leaves behind is given back before the next one takes more.
+const MANY_REQUESTS: usize = 10_000;
+
+fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     // The list is what other programs read, thousands of times: it wants no second look, and no document.
     let is_list = matches!(plan.output, Output::List);
     let depth = match plan.output {
@@ -37,17 +39,19 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
         Output::Tree if plan.verbosity < 2 => Depth::Findings,
         Output::Tree | Output::Why(_) | Output::Paths | Output::Json => Depth::Paths,
     };
-    let closure = resolve(resolver, program, depth)?;
-    // As with the resolver; the document below likewise.
-    let closure = ManuallyDrop::new(closure);
+    let closure = resolve(&resolver, program, depth)?;
+    let (requests, mut exit) = (closure.edges.len(), Exit::of(&closure));
+    leave(resolver, requests);
     if is_list {
         list(&closure, plan.null, screen);
-        return Ok(Exit::of(&closure));
+        leave(closure, requests);
+        return Ok(exit);
     }
     let mut document = ManuallyDrop::new(TreeDocument::new(&closure));
-    let mut exit = Exit::of(&closure);
+    let static_program = closure.loader.kind == LoaderKind::None;
+    leave(closure, requests);
     if let Some(arguments) = &plan.check {
-        if closure.loader.kind == LoaderKind::None {
+        if static_program {
             bail!("{} is static: no loader makes any calls for it, so there is nothing to --check", program.display());
         }
         if document.is_broken() {
@@ -63,6 +67,14 @@ fn one(resolver: &Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen
     }
     show(&document, plan, screen)?;
     Ok(exit)
+}
+
+/// Gives back what nobody needs any more if it is much. A process that is about to end gives all of it back at once, and
+/// faster.
+fn leave<T>(done: T, requests: usize) {
+    if requests < MANY_REQUESTS {
+        std::mem::forget(done);
+    }
 }
 
 /// Paths in load order; what the loader would not find or not take goes to standard error, as ldd(1) has it.
