@@ -46,19 +46,26 @@ pub fn head(title: &str, command: &str) -> String {
            bootstrap intervals.\n"
 }
 
+/// What follows a key in the first line of a file that begins with it.
+fn first(path: &str, key: &str) -> String {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(key));
+    line.map_or_else(|| "unknown".to_owned(), |value| value.trim_matches(['\t', ' ', ':', '"']).to_owned())
+}
+
+/// The kind of this machine's processors.
+pub fn processor() -> String {
+    first("/proc/cpuinfo", "model name")
+}
+
 /// Title, machine and date.
 pub fn machine(title: &str, command: &str) -> String {
-    let first = |path: &str, key: &str| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix(key));
-        line.map_or_else(|| "unknown".to_owned(), |value| value.trim_matches(['\t', ' ', ':', '"']).to_owned())
-    };
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map(|output| output.stdout).unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     format!(
         "# {title}\n\nMeasured on {} by `{command}`: {processors} processors ({}), {}, kernel {}.\n",
         String::from_utf8_lossy(&date).trim(),
-        first("/proc/cpuinfo", "model name"),
+        processor(),
         first("/etc/os-release", "PRETTY_NAME="),
         std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim(),
     )
