@@ -178,7 +178,7 @@ mod tests {
         ] {
             let line: Vec<OsString> =
                 std::iter::once("underpin").chain(words.split_whitespace()).map(Into::into).collect();
-            assert_eq!(told(&line, Cli::of), told(&line, Cli::try_parse_from), "{words}");
+            assert_eq!(told(&line, Cli::of), told(&line, |line| Cli::try_parse_from(line)), "{words}");
         }
     }
 }
