@@ -48,7 +48,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         Verb::Check(args) => commands::check::run(plan::CheckPlan::new(args)?, screen),
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
-        Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args)?, screen),
+        Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args, asked_to_run())?, screen),
         Verb::Bundle(args) => commands::bundle::run(&plan::BundleCommand::new(args)?, screen),
         Verb::Bind(args) => commands::bind::run(plan::BindPlan::new(args)?, screen),
         Verb::Unbind(args) => commands::unbind::run(plan::UnbindPlan::new(args)?, screen),

@@ -269,3 +269,31 @@ fn what_is_advised_ends_first_in_the_table_and_costs_what_the_table_says_when_do
         assert_eq!(undone.code, Some(0), "{}", undone.stderr);
     }
 }
+
+#[test]
+fn what_a_run_opens_later_is_counted_where_a_run_was_asked_for() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("g.c", "int g(void){return 0;}");
+    dir.write("m.c", "#include <dlfcn.h>\nint main(void) { return !dlopen(\"libg.so.1\", RTLD_NOW); }");
+    let folders: Vec<String> = (0..20).map(|at| format!("{}/folder{at}", dir.text())).collect();
+    folders.iter().for_each(|folder| fs::create_dir(folder).expect("a folder"));
+    dir.mkdir("last");
+    dir.cc(["-shared", "-fPIC", "-o", "last/libg.so.1", "-Wl,-soname,libg.so.1", "g.c"]);
+    let rpath = format!("-Wl,--disable-new-dtags,-rpath,{}:{}/last", folders.join(":"), dir.text());
+    dir.cc(["-o", "late", "m.c", &rpath, "-ldl"]);
+    let program = path(&dir, "late");
+    let flags = ["storm", "--json", &program, "--fs", "slowfs", "--on", dir.text(), "--after", "none"];
+    let without = json(flags);
+    assert!(without["opened_later"].is_null());
+    assert!(says(["storm", &program]).stdout.contains("not counted"));
+    let document = json([&flags[..], &["--"]].concat());
+    let later = &document["opened_later"];
+    let traced = json(["trace", "--json", "--", &program]);
+    assert_eq!(later["lookups"], traced["lookups"]);
+    // Each folder is asked for the name, after the way to it; nothing of that is remembered.
+    assert!(figure(later, "/first/absent") >= 20.0, "{later}");
+    assert_eq!(figure(later, "/first/opens"), 1.0);
+    assert!(figure(later, "/seconds") > figure(&document, "/cases/0/seconds"));
+    assert_eq!(document["cases"], without["cases"], "the cases are those of the start");
+}

@@ -2,6 +2,7 @@
 
 use super::check::AdviceRecord;
 use super::storm_advice::advice;
+use super::trace::LookupsRecord;
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
@@ -21,6 +22,8 @@ pub struct StormDocument {
     pub file_system: FileSystemRecord,
     /// The program as it is, then what it is compared with.
     pub cases: Vec<StormCase>,
+    /// What a run of the program as it is opened after its start; null where no run was asked for: then no case counts it.
+    pub opened_later: Option<OpenedLater>,
     /// Comparisons that could not be made, a sentence each.
     pub absent: Vec<String>,
     /// What to do about it, the weightiest first.
@@ -161,6 +164,35 @@ pub struct StormCase {
     pub limit: StormLimit,
     /// The same job started once more, while the nodes remember what they learned.
     pub following: FollowingRecord,
+}
+
+/// Libraries that a run opened by dlopen(3), and what the same job costs with them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OpenedLater {
+    /// The lookups that the run made.
+    pub lookups: LookupsRecord,
+    /// Operations of the later ones in the first process of a node.
+    pub first: OperationsRecord,
+    /// In each of the others.
+    pub next: OperationsRecord,
+    /// Until the last process as it is has started and opened them.
+    pub seconds: f64,
+    /// The same job once more, while the nodes remember.
+    pub following_seconds: f64,
+}
+
+impl OpenedLater {
+    /// From what the later lookups ask for alone, and the estimates of start and later together.
+    #[must_use]
+    pub fn new(lookups: LookupsRecord, later: &Demand, all: &Estimate, following: &Estimate) -> OpenedLater {
+        OpenedLater {
+            lookups,
+            first: (&later.first).into(),
+            next: (&later.next).into(),
+            seconds: all.seconds,
+            following_seconds: following.seconds,
+        }
+    }
 }
 
 /// A start of the whole job after another one of the same nodes.
@@ -413,6 +445,14 @@ impl StormDocument {
     ) -> StormDocument {
         let cases: Vec<StormCase> = cases.into_iter().map(StormCase::from).collect();
         let advice = advice(&program, &cases, !absent.is_empty());
-        StormDocument { schema: SchemaTag::new(), program, job: job.into(), file_system, cases, absent, advice }
+        let opened_later = None;
+        let job = job.into();
+        StormDocument { schema: SchemaTag::new(), program, job, file_system, cases, opened_later, absent, advice }
+    }
+
+    /// The same, with what a run of the program as it is opened later.
+    #[must_use]
+    pub fn with_run(self, opened_later: OpenedLater) -> StormDocument {
+        StormDocument { opened_later: Some(opened_later), ..self }
     }
 }

@@ -278,7 +278,7 @@ impl LookupsRecord {
     }
 
     /// The sums of what each library took.
-    pub(super) fn of(libraries: &[LibraryRecord], missing: &[MissingRecord], to_the_end: bool) -> LookupsRecord {
+    pub(crate) fn of(libraries: &[LibraryRecord], missing: &[MissingRecord], to_the_end: bool) -> LookupsRecord {
         let mut lookups = LookupsRecord { to_the_end, ..LookupsRecord::default() };
         let found = libraries.iter().map(|library| (library.phase, library.failed.len(), 1));
         for (phase, failing, found) in found.chain(missing.iter().map(|it| (it.phase, it.failed.len(), 0))) {

@@ -65,7 +65,9 @@ fn times(document: &StormDocument) -> Section {
             Cell::new(Role::Plain, case.limit.words()),
         ]);
     }
-    Section::new("Until the last process has started", vec![super::Block::Table(table)])
+    let later = format!("Opened later: {}", crate::text::opened_later(document));
+    let blocks = vec![super::Block::Table(table), paragraph(Role::Plain, later)];
+    Section::new("Until the last process has started", blocks)
 }
 
 fn operations(document: &StormDocument) -> Section {

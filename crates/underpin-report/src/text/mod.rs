@@ -34,6 +34,7 @@ pub(crate) use bench_words::{
 };
 pub(crate) use check::{answer_role, reason_in_short, symbol_name};
 pub(crate) use load::load_words;
+pub(crate) use storm::opened_later;
 pub(crate) use trace::{by_cost, command_words, doubt_words};
 pub use tree::tree_list;
 

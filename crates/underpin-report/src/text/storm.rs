@@ -45,7 +45,25 @@ fn job(text: &mut Text, document: &StormDocument, view: &View) {
     let at: Vec<String> = document.file_system.mounted_at.iter().map(ToString::to_string).collect();
     row(text, "file system", &format!("{}, at {}", document.file_system.title, at.join(", ")), view);
     let guess = if job.processor_known { "" } else { " (a guess; --cpu-time gives it)" };
+    row(text, "opened later", &opened_later(document), view);
     row(text, "computing", &format!("{} in each process{guess}", time(job.processor_seconds)), view);
+}
+
+/// What a run opened after its start, or that nobody looked.
+pub(crate) fn opened_later(document: &StormDocument) -> String {
+    let Some(later) = &document.opened_later else {
+        return "not counted; a run shows what dlopen looks for (-- ARGS)".to_owned();
+    };
+    if later.lookups.later.calls == 0 {
+        return "nothing, in the run that was asked for".to_owned();
+    }
+    format!(
+        "lookups for libraries in a run: {}; as it is, {} until the last process has opened them too (following starts \
+         {}); the table counts the start",
+        later.lookups.words(),
+        time(later.seconds),
+        time(later.following_seconds),
+    )
 }
 
 fn times(text: &mut Text, document: &StormDocument, view: &View) {

@@ -94,6 +94,13 @@ impl<'a> Node<'a> {
         Some(self.operations)
     }
 
+    /// More calls of the process that was started last: what it opens while it runs.
+    pub fn go_on(&mut self, calls: &[Call]) -> Operations {
+        self.operations = Operations::default();
+        calls.iter().for_each(|call| self.call(call));
+        self.operations
+    }
+
     /// Directories of which the kernel remembers something: each is asked about again when its time is over.
     #[must_use]
     pub fn directories(&self) -> u64 {

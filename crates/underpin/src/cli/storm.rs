@@ -2,6 +2,7 @@
 
 use super::SurroundingsArgs;
 use clap::{ArgAction, Args, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use underpin_resolve::storm::Memory;
@@ -10,7 +11,8 @@ use underpin_resolve::storm::Memory;
 ///
 /// The predicted calls of the loader become operations of a file server, as far as the caches of a node do not answer
 /// them; all processes of the job then queue at that server. The parameters of the file systems have sources and a
-/// doubt, and each has a flag: your own figures are better. The program is not run.
+/// doubt, and each has a flag: your own figures are better. The program is run only on request (`-- ARGS`): what it opens
+/// after its start is counted then, for the program as it is.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     underpin storm emacs --nodes 64 --ppn 32 --fs lustre\n  \
@@ -18,6 +20,7 @@ use underpin_resolve::storm::Memory;
     underpin storm app --nodes 8 --fs nfs --latency 120us --rate 90000\n  \
     underpin storm app --nodes 64 --compare ./app-bound           two programs side by side\n  \
     underpin storm app --nodes 64 --after farm                    what a folder of links would leave\n  \
+    underpin storm app --nodes 64 -- --version                    what a run opens later counted too\n  \
     underpin storm app --nodes 64 --fs-file site.toml --fs scratch\n  \
     underpin storm --json app --nodes 64 | jq '.cases[].seconds'")]
 pub struct StormArgs {
@@ -74,6 +77,10 @@ pub struct StormArgs {
     /// Write a Markdown page
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
+
+    /// Run the program here with these arguments, and count what it opens after its start
+    #[arg(last = true, value_name = "ARGS")]
+    pub arguments: Vec<OsString>,
 }
 
 /// A binding that is foreseen and not carried out.

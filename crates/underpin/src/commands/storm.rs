@@ -12,10 +12,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 use underpin_report::document::storm::FileSystemRecord;
-use underpin_report::{Raw, StormBinding, StormDocument, StormInput, markdown, text, to_json};
+use underpin_report::document::trace::{FailedLookup, PhaseName};
+use underpin_report::{
+    OpenedLater, Raw, StormBinding, StormDocument, StormInput, TraceDocument, markdown, text, to_json,
+};
 use underpin_resolve::storm::{Demand, Job, Node, estimate};
-use underpin_resolve::{Closure, Depth, Resolver, Root, Severity};
+use underpin_resolve::{Call, CallName, Closure, Depth, Resolver, Root, Severity};
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
+use underpin_trace::{Options, Session};
 
 /// Processor time of mapping, relocating and initialising one object, where nobody measured the program: ffmpeg with its
 /// 213 libraries takes some 75 ms here.
@@ -27,8 +31,12 @@ const PER_PROCESS: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Where a program cannot be resolved or does not start, or a result cannot be written.
-pub fn run(plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let document = storm(&plan)?;
+pub fn run(mut plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let options = plan.run.take();
+    let mut document = storm(&plan)?;
+    if let Some(options) = options {
+        document = document.with_run(opened_later(&plan, options)?);
+    }
     for (format, path) in &plan.exports {
         let text = match format {
             Format::Markdown => markdown::storm(&document),
@@ -65,6 +73,49 @@ fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
     let mounted_at = plan.mounted_at.iter().map(Raw::from).collect();
     let record = FileSystemRecord::new(&plan.file_system, &plan.table, mounted_at, &plan.given);
     Ok(StormDocument::new((&first.program).into(), &job, record, cases, absent))
+}
+
+/// Runs the program and puts what it looked for after its start behind its start.
+fn opened_later(plan: &StormPlan, options: Options) -> anyhow::Result<OpenedLater> {
+    let trace = Session::new(options).run()?;
+    let document = TraceDocument::new(&trace);
+    let calls = later_calls(&document);
+    let (root, fs): (&dyn Root, _) = (&plan.surroundings.root, &plan.file_system);
+    let Some(program) = plan.programs.first() else { bail!("no program to look at") };
+    let closure = closure(plan, root, program)?;
+    let mut node = Node::new(root, &fs.client, &plan.scope, fs.touched, fs.server.read_size);
+    let mut process = || {
+        let start = node.start(&closure).unwrap_or_default();
+        let later = node.go_on(&calls);
+        node.end_process();
+        (start, later)
+    };
+    let (first, next) = (process(), process());
+    let directories = node.directories();
+    let later = Demand { first: first.1, next: next.1, directories };
+    let all = Demand { first: first.0 + first.1, next: next.0 + next.1, directories };
+    let job = job(plan, &closure);
+    let [once, again] = [all, all.following()].map(|demand| estimate(&demand, &job, fs));
+    Ok(OpenedLater::new(document.lookups, &later, &once, &again))
+}
+
+/// What was looked for after the start, in the order of the libraries: each failing lookup, then the library itself.
+fn later_calls(trace: &TraceDocument) -> Vec<Call> {
+    let late = |phase: PhaseName| !matches!(phase, PhaseName::Exec | PhaseName::Loader);
+    let call = |name: CallName, path: &Raw, failed: bool| Call { name, path: path.bytes().into(), failed };
+    let look = |tried: &FailedLookup| {
+        let name = if tried.call.starts_with("open") { CallName::Openat } else { CallName::Newfstatat };
+        call(name, &tried.path, true)
+    };
+    let mut calls = Vec::new();
+    for library in trace.libraries.iter().filter(|library| late(library.phase)) {
+        calls.extend(library.failed.iter().map(look));
+        let made = [CallName::Openat, CallName::Newfstatat, CallName::Mmap, CallName::Close];
+        calls.extend(made.map(|name| call(name, &library.path, false)));
+    }
+    let missing = trace.missing.iter().filter(|library| late(library.phase));
+    calls.extend(missing.flat_map(|library| library.failed.iter().map(look)));
+    calls
 }
 
 fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<Closure> {

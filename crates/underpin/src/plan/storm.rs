@@ -1,13 +1,15 @@
 //! The plan of `underpin storm`.
 
-use super::{Format, Surroundings};
-use crate::cli::{Binding, ParameterArgs, StormArgs};
+use super::{Format, Surroundings, survey_options};
+use crate::cli::{Binding, ParameterArgs, Phase, StormArgs};
 use anyhow::{Context, bail};
 use bstr::BString;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_resolve::storm::{FileSystem, FileSystemTable, Scope};
+use underpin_trace::Options;
 
 /// What starts where.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct StormPlan {
     pub programs: Vec<PathBuf>,
     /// Bindings of the first to foresee.
     pub after: Vec<Binding>,
+    /// The run that the user asked for, if any.
+    pub run: Option<Options>,
     /// Under what they are resolved.
     pub surroundings: Surroundings,
     /// Nodes, processes per node, processors per node.
@@ -45,9 +49,11 @@ pub struct StormPlan {
 }
 
 impl StormPlan {
+    /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
+    ///
     /// # Errors
     /// Where a program cannot be read, a file system is not known, or a figure makes no sense.
-    pub fn new(args: StormArgs) -> anyhow::Result<StormPlan> {
+    pub fn new(args: StormArgs, asked_to_run: bool) -> anyhow::Result<StormPlan> {
         let surroundings = Surroundings::new(&args.surroundings)?;
         let mut programs = vec![surroundings.program(&args.program, "storm")?];
         for other in &args.compare {
@@ -66,10 +72,12 @@ impl StormPlan {
         } else {
             (Scope::at(mounted_at.iter().map(|path| path.as_ref())), mounted_at)
         };
+        let run = if asked_to_run { Some(run(&programs, &surroundings, args.arguments)?) } else { None };
         let exports = [(Format::Json, args.export_json), (Format::Markdown, args.export_markdown)];
         Ok(StormPlan {
             programs,
             after: after(args.after),
+            run,
             surroundings,
             nodes: args.nodes,
             per_node: args.ppn,
@@ -88,6 +96,17 @@ impl StormPlan {
 }
 
 /// Two bindings where the user names none.
+/// The first program, watched to its end.
+fn run(programs: &[PathBuf], surroundings: &Surroundings, arguments: Vec<OsString>) -> anyhow::Result<Options> {
+    if surroundings.sysroot.is_some() {
+        bail!("a program of another root is not run: leave out --sysroot or `-- ARGS`");
+    }
+    let program = programs.first().context("no program to run")?;
+    // A bare name would be searched for in PATH; the file here is meant.
+    let program = program.canonicalize().with_context(|| program.display().to_string())?;
+    Ok(survey_options(program.into_os_string(), arguments, Phase::Exit)?)
+}
+
 fn after(named: Vec<Binding>) -> Vec<Binding> {
     let mut after = if named.is_empty() { vec![Binding::Bind, Binding::Flatten] } else { named };
     after.retain(|binding| *binding != Binding::None);
