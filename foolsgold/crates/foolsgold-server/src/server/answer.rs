@@ -3,7 +3,8 @@
 use super::client::Connection;
 use super::exchange::Exchange;
 use super::notifier::Awaited;
-use super::outbound::{Answer, Outgoing};
+use super::outbound::Outgoing;
+use super::reply::Answer;
 use super::{files, forwarded, inbound, mounts, pages};
 use crate::pool;
 use foolsgold_core::work::{BodyError, Job, Request};

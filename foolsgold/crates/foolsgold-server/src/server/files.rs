@@ -3,93 +3,16 @@
 //!
 //! Files are opened and read on threads for what blocks, never on a thread of connections.
 
-use super::outbound::{Answer, Source};
+use super::file_body::{FileBody, PIECE, read_up_to};
+use super::reply::{Answer, Source};
 use bytes::Bytes;
 use foolsgold_core::files::entity_tag;
-use foolsgold_core::work::Aborted;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use std::fs::{File, Metadata};
-use std::future::Future;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::SystemTime;
-use tokio::task::{JoinHandle, spawn_blocking};
-
-/// Bytes that are read at once; a file that is no longer needs one visit to a thread that may block.
-const PIECE: usize = 128 << 10;
-
-/// A file on its way out.
-#[derive(Debug)]
-pub(super) struct FileBody {
-    /// Bytes not yet handed over.
-    left: u64,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Ready(File),
-    Reading(JoinHandle<io::Result<(File, Bytes)>>),
-    Broken,
-}
-
-impl FileBody {
-    pub(super) fn left(&self) -> u64 {
-        self.left
-    }
-
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Aborted>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
-        }
-        let read = match std::mem::replace(&mut self.state, State::Broken) {
-            State::Broken => return Poll::Ready(Some(Err(Aborted))),
-            State::Ready(file) => self.read(file),
-            State::Reading(read) => read,
-        };
-        let mut read = read;
-        match Pin::new(&mut read).poll(cx) {
-            Poll::Pending => {
-                self.state = State::Reading(read);
-                Poll::Pending
-            }
-            // A file that became shorter cannot keep the promise of its length.
-            Poll::Ready(Ok(Ok((file, bytes)))) if !bytes.is_empty() => {
-                self.left -= bytes.len() as u64;
-                if self.left > 0 {
-                    self.state = State::Ready(file);
-                }
-                Poll::Ready(Some(Ok(bytes)))
-            }
-            Poll::Ready(_) => Poll::Ready(Some(Err(Aborted))),
-        }
-    }
-
-    fn read(&self, mut file: File) -> JoinHandle<io::Result<(File, Bytes)>> {
-        let most = self.left.min(PIECE as u64);
-        spawn_blocking(move || {
-            let bytes = read_up_to(&mut file, most)?;
-            Ok((file, bytes))
-        })
-    }
-}
-
-fn read_up_to(file: &mut File, most: u64) -> io::Result<Bytes> {
-    let mut bytes = vec![0; most as usize];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(n) => filled += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes.into())
-}
+use tokio::task::spawn_blocking;
 
 /// The answer of an application that named a file. A length or type that it gave stays.
 pub(super) async fn of_application(answer: Answer, path: PathBuf) -> Result<Answer, Answer> {
@@ -196,7 +119,7 @@ impl Found {
         };
         if length > PIECE as u64 {
             file.seek(SeekFrom::Start(start)).ok()?;
-            return Some(Source::File(Box::new(FileBody { left: length, state: State::Ready(file) })));
+            return Some(Source::File(Box::new(FileBody::new(file, length))));
         }
         let read = spawn_blocking(move || {
             file.seek(SeekFrom::Start(start))?;

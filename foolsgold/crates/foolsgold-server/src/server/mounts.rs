@@ -4,7 +4,7 @@
 //! out of it. A packed application's folders are those in its pack.
 
 use super::files::Found;
-use super::outbound::Answer;
+use super::reply::Answer;
 use crate::config::StaticMount;
 use anyhow::Context;
 use foolsgold_core::files::{Files, VPath};

@@ -1,6 +1,6 @@
 //! Pages that the server answers itself: metrics, what runs here, whether it is ready.
 
-use super::outbound::{Answer, Source};
+use super::reply::{Answer, Source};
 use super::shared::{Facts, Shared};
 use bytes::Bytes;
 use foolsgold_core::metrics;
