@@ -459,3 +459,58 @@ fn with_set_user_id_it_does_not_start() {
         assert!(output.stderr.contains("set-user-ID"), "{form:?} {}", output.stderr);
     });
 }
+
+/// Code and constants of a library that are needed before its initialisers run: a resolver of an indirect function that
+/// calls another library, a constant that the program has a copy of. And an initialiser that reads what a start does not
+/// copy.
+const EARLY: &str = r#"
+#include <stdio.h>
+extern int helper(void);
+static int one(void) { return 1; }
+static int two(void) { return 2; }
+static int (*resolve(void))(void) { return helper() ? two : one; }
+int chosen(void) __attribute__((ifunc("resolve")));
+"#;
+const LARGE: &str = r#"
+#define ROW 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16
+#define BLOCK ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW,ROW
+static const int large[] = {BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK,BLOCK};
+int sum;
+__attribute__((constructor)) static void add(void) { for (unsigned i = 0; i < sizeof large / 4; i++) sum += large[i]; }
+"#;
+
+#[test]
+fn what_is_needed_before_initialisers_run_is_there_in_one_file() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("helper.c", "int helper(void){return 1;}");
+    dir.write("early.c", EARLY);
+    dir.write("large.c", LARGE);
+    dir.write("constant.c", "const int constant[4] = {7, 8, 9, 10};");
+    dir.write(
+        "main.c",
+        "#include <stdio.h>\nextern int chosen(void), sum; extern const int constant[4];\n\
+         int main(void){printf(\"%d %d %d\\n\", chosen(), sum, constant[3]);return 0;}",
+    );
+    let library = |name: &str, more: &[&str]| {
+        let (out, source, soname) = (format!("lib{name}.so"), format!("{name}.c"), format!("-Wl,-soname,lib{name}.so"));
+        dir.cc(["-shared", "-fPIC", "-o", &out, &soname, &source].iter().chain(more));
+    };
+    library("helper", &[]);
+    library("early", &["libhelper.so"]);
+    library("large", &[]);
+    library("constant", &[]);
+    // Bound at the start, so that the resolver runs while the loader relocates; at fixed addresses, so that data is copied.
+    let flags = ["-no-pie", "-fno-pie", "-Wl,-z,now", "-Wl,-rpath,$ORIGIN"];
+    let files = ["-o", "program", "main.c", "libearly.so", "liblarge.so", "libconstant.so", "libhelper.so"];
+    dir.cc(files.iter().chain(&flags));
+    let program = dir.join("program");
+    let expected = ask(&dir, &program, &[]).stdout;
+    assert_eq!(expected, "2 30464 10\n");
+    let entry = Making::new(&program, Form::File, dir.path()).entry();
+    for variables in [&[][..], &[("LD_BIND_NOW", "1")]] {
+        let mut command = dir.command(&entry);
+        let output = Output::of(command.envs(variables.iter().copied()));
+        assert_eq!(output.stdout, expected, "{}", output.stderr);
+    }
+}

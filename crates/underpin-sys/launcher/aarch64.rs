@@ -21,6 +21,7 @@ global_asm!(
     "  mov x0, sp",
     "  adr x1, underpin_launcher_params",
     "  adr x2, underpin_launcher_after",
+    "  adr x3, underpin_launcher_before",
     "  bl {begin}",
     "  mov x16, x0",
     "  mov sp, x19",
@@ -41,12 +42,17 @@ global_asm!(
     "  mov x29, #0",
     "  mov x30, #0",
     "  br x16",
+    "underpin_launcher_before:",
+    "  hint #38",
+    "  adr x0, underpin_launcher_params",
+    "  b {before}",
     ".balign 8",
     "underpin_launcher_params:",
-    "  .ascii \"underpin-bundle1\"",
+    "  .ascii \"underpin-bundle2\"",
     "  .quad 0",
     begin = sym crate::start::begin,
     after = sym crate::start::after,
+    before = sym crate::start::before,
 );
 
 pub mod number {
@@ -56,6 +62,7 @@ pub mod number {
     pub const MUNMAP: usize = 215;
     pub const PREAD64: usize = 67;
     pub const PWRITE64: usize = 68;
+    pub const FTRUNCATE: usize = 46;
     pub const FALLOCATE: usize = 47;
     pub const GETCWD: usize = 17;
     pub const EXIT_GROUP: usize = 94;

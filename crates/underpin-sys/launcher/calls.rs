@@ -62,6 +62,12 @@ pub fn punch(descriptor: Descriptor, offset: usize, size: usize) {
     let _ = unsafe { call6(number::FALLOCATE, args) };
 }
 
+/// Sets a file's size.
+pub fn truncate(descriptor: Descriptor, size: usize) -> Result<(), i32> {
+    // SAFETY: numbers only.
+    outcome(unsafe { call6(number::FTRUNCATE, [descriptor, size, 0, 0, 0, 0]) }).map(|_| ())
+}
+
 /// Closes a descriptor.
 pub fn close(descriptor: Descriptor) {
     // SAFETY: touches no memory.

@@ -46,10 +46,15 @@ pub struct Head {
     /// Offset of the [`Fixup`]s, and how many.
     pub fixups: usize,
     pub fixup_count: usize,
+    /// Offset of the word that DT_PREINIT_ARRAY points to, or 0: with it the loader calls the launcher once more before
+    /// any initialiser runs, and libraries are copied in part only.
+    pub preinit: usize,
     /// Written by the launcher: room used so far.
     pub room_used: usize,
     /// Written by the launcher: length of the top's path, which is the first string in the room.
     pub top_size: usize,
+    /// Written by the launcher: what DT_PREINIT_ARRAY points to.
+    pub preinit_word: usize,
 }
 
 /// [`Head::form`] of a bundle in one file.
@@ -62,10 +67,11 @@ pub struct Object {
     pub slot: usize,
     /// Offset of its path below the top (directory), or of its name (file).
     pub name: usize,
-    /// File: where it stands in the file, how many bytes its segments need, how many it has.
+    /// File: where it stands in the file, how many bytes its segments need, and how many from its start the loader reads
+    /// before any code of it runs, besides what is writable.
     pub place: usize,
     pub needed_size: usize,
-    pub size: usize,
+    pub eager_size: usize,
     /// File: not 0 where relocation writes to its code (DT_TEXTREL).
     pub writes_code: usize,
     /// Written by the launcher: its descriptor, plus one.

@@ -1,14 +1,16 @@
 //! Gives memory back: what the loader mapped from memory files and nobody writes to is mapped from the bundle's own file
 //! instead, so that processes share it with the page cache, and the copies are dropped.
 //!
-//! Runs behind the loader, before the program. The bytes are the same, at the same addresses; where a step fails,
-//! the copy stays.
+//! Runs behind the loader, before any initialiser of the program or of a library (a loader without DT_PREINIT_ARRAY:
+//! before the program). The bytes are the same, at the same addresses; if a step fails, the copy stays, or, if parts of it
+//! were left out, the program does not start.
 
 use crate::arch;
 use crate::calls::{self, Descriptor, Mapping};
 use crate::head::{Bundle, Object};
 use crate::load::{self, Header};
 use crate::maps;
+use crate::say::stop;
 
 /// Shares every library of the bundle that can be shared.
 pub fn all(bundle: Bundle, page: usize) {
@@ -16,7 +18,11 @@ pub fn all(bundle: Bundle, page: usize) {
         return;
     }
     // SAFETY: a terminated literal.
-    let Ok(file) = (unsafe { calls::open(c"/proc/self/exe".as_ptr().cast()) }) else { return };
+    let file = match unsafe { calls::open(c"/proc/self/exe".as_ptr().cast()) } {
+        Ok(file) => file,
+        Err(error) if bundle.head().preinit != 0 => missing(error),
+        Err(_) => return,
+    };
     for loaded in maps::loaded(bundle) {
         let Some(descriptor) = descriptor_in(loaded.name) else { continue };
         let object = (0..bundle.head().object_count).map(|index| bundle.object(index)).find(|object| {
@@ -31,6 +37,11 @@ pub fn all(bundle: Bundle, page: usize) {
         }
     }
     calls::close(file);
+}
+
+/// What was left out of a copy cannot be had.
+fn missing(error: i32) -> ! {
+    stop(b"cannot map libraries of ", b"/proc/self/exe", error, b"memory is short; make it a directory")
 }
 
 /// The number in `/proc/self/fd/7`.
@@ -51,6 +62,7 @@ fn one(object: &Object, base: usize, file: Descriptor, page: usize) {
     if object.writes_code != 0 {
         return;
     }
+    let sparse = object.eager_size < object.needed_size;
     let down = |address: usize| address & !(page - 1);
     let up = |address: usize| down(address + page - 1);
     for load in loads.clone().filter(|load| load.flags & 2 == 0 && load.file_size > 0) {
@@ -60,9 +72,11 @@ fn one(object: &Object, base: usize, file: Descriptor, page: usize) {
         let flags = calls::MAP_PRIVATE | calls::MAP_FIXED;
         let file = Some((file, object.place + offset));
         // SAFETY: the loader mapped the same bytes there, read-only, and keeps none of its own in them.
-        let mapped = unsafe { calls::map(&Mapping { address, size: up(end) - offset, protection, flags, file }) };
-        if mapped.is_ok() {
-            release(memory, (offset, up(end)), loads.clone(), page);
+        match unsafe { calls::map(&Mapping { address, size: up(end) - offset, protection, flags, file }) } {
+            Ok(_) if sparse => {}
+            Ok(_) => release(memory, (offset, up(end)), loads.clone(), page),
+            Err(error) if sparse && end > object.eager_size => missing(error),
+            Err(_) => {}
         }
     }
 }

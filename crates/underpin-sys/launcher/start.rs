@@ -1,7 +1,7 @@
 //! The order of events: find the bundle, name its libraries, map its loader, hand over.
 
 use crate::calls::{self, Descriptor, Mapping};
-use crate::head::{Bundle, FORM_FILE, Fixup};
+use crate::head::{Bundle, FORM_FILE, Fixup, Object};
 use crate::load::{self, Failure};
 use crate::names;
 use crate::place::{self, Path, text_at};
@@ -66,8 +66,8 @@ impl Auxiliary {
 /// Where the entry code jumps next. Called on the stack that the kernel made.
 ///
 /// # Safety
-/// `stack` is the stack pointer at entry, `params` and `after` the places in the entry code.
-pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usize) -> usize {
+/// `stack` is the stack pointer at entry, `params`, `after` and `before` the places in the entry code.
+pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usize, before: usize) -> usize {
     // SAFETY: the caller's promises.
     let (bundle, auxiliary) = unsafe { (Bundle::at(params), Auxiliary::behind(stack)) };
     let differs = |one, other| auxiliary.get(one) != auxiliary.get(other);
@@ -82,13 +82,42 @@ pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usiz
         from_directory(bundle, &auxiliary, page)
     };
     let head = bundle.head();
+    if head.preinit != 0 {
+        // SAFETY: the bundler left this word for it.
+        unsafe { bundle.at_offset(head.preinit).cast::<usize>().write(before) };
+    }
     auxiliary.set(aux::HEADERS, bundle.now(head.headers) as usize);
     auxiliary.set(aux::HEADER_COUNT, head.header_count);
     auxiliary.set(aux::BASE, loaded.base);
-    let comes_back = head.form == FORM_FILE || head.charsets_of != 0;
+    let comes_back = (head.form == FORM_FILE && head.preinit == 0) || head.charsets_of != 0;
     let entry = if comes_back { after } else { bundle.now(head.entry) as usize };
     auxiliary.set(aux::ENTRY, entry);
     loaded.entry
+}
+
+/// The size of a page, where parts of libraries are left out (`arch::SHARES`).
+const PAGE: usize = 4096;
+
+/// Called by the loader as the program's DT_PREINIT_ARRAY: everything is relocated, no initialiser has run. What was
+/// left out of the copies is mapped from the bundle's file.
+///
+/// # Safety
+/// `params` is the place in the entry code; nobody else runs.
+pub unsafe extern "C" fn before(params: *const u8) {
+    // SAFETY: the caller's promise.
+    let bundle = unsafe { Bundle::at(params) };
+    crate::share::all(bundle, PAGE);
+    close_all(bundle);
+}
+
+fn close_all(bundle: Bundle) {
+    for index in 0..bundle.head().object_count {
+        // SAFETY: the bundler made so many records.
+        match unsafe { (*bundle.object(index)).descriptor } {
+            0 => {}
+            descriptor => calls::close(descriptor - 1),
+        }
+    }
 }
 
 /// Where the loader's jump to the program goes first, where there is something to do behind the loader.
@@ -103,13 +132,7 @@ pub unsafe extern "C" fn after(stack: *mut usize, params: *const u8) -> usize {
         // SAFETY: the loader hands the stack on as the kernel made it.
         let page = unsafe { Auxiliary::behind(stack) }.get(aux::PAGE_SIZE).unwrap_or(4096);
         crate::share::all(bundle, page);
-        for index in 0..head.object_count {
-            // SAFETY: the bundler made so many records.
-            match unsafe { (*bundle.object(index)).descriptor } {
-                0 => {}
-                descriptor => calls::close(descriptor - 1),
-            }
-        }
+        close_all(bundle);
     }
     if head.charsets_of != 0 {
         // SAFETY: the loader hands the stack on as the kernel made it.
@@ -243,7 +266,7 @@ fn from_file(bundle: Bundle, page: usize) -> load::Loaded {
 fn provide(bundle: Bundle, file: Descriptor, index: usize) {
     let object = bundle.object(index);
     // SAFETY: the bundler made so many records.
-    let (slot, name, place, size) = unsafe { ((*object).slot, (*object).name, (*object).place, (*object).needed_size) };
+    let (slot, name, place) = unsafe { ((*object).slot, (*object).name, (*object).place) };
     let shown = names::text(bundle, name);
     // SAFETY: the bundler ends its texts with a NUL.
     let memory = match unsafe { calls::memory_file(bundle.at_offset(name)) } {
@@ -260,7 +283,8 @@ fn provide(bundle: Bundle, file: Descriptor, index: usize) {
     };
     // SAFETY: the record is writable.
     unsafe { (*object).descriptor = memory + 1 };
-    if let Err(error) = copy(file, memory, place, size) {
+    // SAFETY: a record of the bundler's.
+    if let Err(error) = fill(file, memory, unsafe { &*object }) {
         stop(b"cannot read ", shown, error, b"the file is damaged or memory is short; bundle anew");
     }
     let mut digits = [0; 10];
@@ -291,8 +315,28 @@ fn fix(bundle: Bundle, index: usize) {
     }
 }
 
-/// Copies a part of the bundle's file. Mapped and written: one pass over the bytes, half the time of sendfile(2).
-fn copy(file: Descriptor, memory: Descriptor, place: usize, size: usize) -> Result<(), i32> {
+/// Copies a library, or what of it the loader needs before `before` is called: its beginning, and what is writable.
+fn fill(file: Descriptor, memory: Descriptor, object: &Object) -> Result<(), i32> {
+    let whole = object.needed_size;
+    if object.eager_size >= whole {
+        return copy(file, memory, object.place, (0, whole));
+    }
+    copy(file, memory, object.place, (0, object.eager_size))?;
+    let mut start = load::Start::empty();
+    let read = calls::read_at(file, &mut start.0, object.place)?;
+    let (_, loads) = load::headers(&start, read).ok_or(calls::INVALID)?;
+    for load in loads.filter(|load| load.flags & 2 != 0 && load.file_size > 0) {
+        let end = (load.offset + load.file_size) as usize;
+        copy(file, memory, object.place, (load.offset as usize & !(PAGE - 1), end.min(whole)))?;
+    }
+    // The file is as long as all of it; what was not written takes no memory.
+    calls::truncate(memory, whole)
+}
+
+/// Copies a part of a library that stands at `place` of the bundle's file, from one offset in it to another. Mapped and
+/// written: one pass over the bytes, half the time of sendfile(2).
+fn copy(file: Descriptor, memory: Descriptor, place: usize, (from, to): (usize, usize)) -> Result<(), i32> {
+    let (size, place, mut at) = (to - from, place + from, from);
     if size == 0 {
         return Ok(());
     }
@@ -303,9 +347,12 @@ fn copy(file: Descriptor, memory: Descriptor, place: usize, size: usize) -> Resu
     // SAFETY: mapped above. A file that is cut while it runs would end the process; so would one that is executed.
     let mut rest = unsafe { core::slice::from_raw_parts(start as *const u8, size) };
     let result = loop {
-        match calls::write(memory, rest) {
+        match calls::write_at(memory, rest, at) {
             Ok(0) => break Err(5),
-            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Ok(written) => {
+                at += written;
+                rest = rest.get(written..).unwrap_or_default();
+            }
             Err(error) => break Err(error),
         }
         if rest.is_empty() {

@@ -20,6 +20,7 @@ global_asm!(
     "  mov rdi, rsp",
     "  lea rsi, [rip + underpin_launcher_params]",
     "  lea rdx, [rip + underpin_launcher_after]",
+    "  lea rcx, [rip + underpin_launcher_before]",
     "  and rsp, -16",
     "  call {begin}",
     "  mov rsp, rbx",
@@ -36,12 +37,17 @@ global_asm!(
     "  mov rdx, r12",
     "  mov rsp, rbx",
     "  jmp rax",
+    "underpin_launcher_before:",
+    "  endbr64",
+    "  lea rdi, [rip + underpin_launcher_params]",
+    "  jmp {before}",
     ".balign 8",
     "underpin_launcher_params:",
-    "  .ascii \"underpin-bundle1\"",
+    "  .ascii \"underpin-bundle2\"",
     "  .quad 0",
     begin = sym crate::start::begin,
     after = sym crate::start::after,
+    before = sym crate::start::before,
 );
 
 pub mod number {
@@ -51,6 +57,7 @@ pub mod number {
     pub const MUNMAP: usize = 11;
     pub const PREAD64: usize = 17;
     pub const PWRITE64: usize = 18;
+    pub const FTRUNCATE: usize = 77;
     pub const FALLOCATE: usize = 285;
     pub const GETCWD: usize = 79;
     pub const EXIT_GROUP: usize = 231;

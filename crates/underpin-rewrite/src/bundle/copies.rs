@@ -2,7 +2,7 @@
 
 use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
 use super::plan::{BundlePlan, Form, Item, Reason, file_name, read_error};
-use super::{BundleError, scan};
+use super::{BundleError, eager, scan};
 use crate::bytes::{Edits, Rename, RewriteOptions, SearchPathEdit, rewrite};
 use bstr::{BString, ByteSlice};
 use underpin_elf::{Elf, Machine};
@@ -75,10 +75,13 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     }
     let fixups = by_path(plan, &mut parts)?;
     let align = alignment(plan.launcher.machine());
+    // Names that the launcher writes into a library must not be in what it maps from the file.
+    let partial = plan.loader == LoaderKind::Glibc && fixups.iter().all(Vec::is_empty);
+    let eager = if partial { eager::sizes(&own, parts.get(1..).unwrap_or_default()) } else { None };
     // A first pass finds out how large the program gets with its launcher: that does not depend on the places.
-    let stored = places(&parts, 0, plan.launcher.machine());
+    let stored = places(&parts, eager.as_deref(), 0, plan.launcher.machine());
     let size = place_all(plan, &own, &parts, (&stored, &fixups))?.len() as u64;
-    let stored = places(&parts, size.next_multiple_of(align), plan.launcher.machine());
+    let stored = places(&parts, eager.as_deref(), size.next_multiple_of(align), plan.launcher.machine());
     let mut whole = place_all(plan, &own, &parts, (&stored, &fixups))?;
     for ((_, part), stored) in parts.iter().zip(&stored) {
         whole.resize(super::head::as_usize(stored.offset), 0);
@@ -121,16 +124,19 @@ fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixu
     Ok(all)
 }
 
-fn places(parts: &[(&Item, Vec<u8>)], start: u64, machine: Machine) -> Vec<Stored> {
+/// Where everything stands; the loader is first, and the sizes to copy are those of the libraries behind it.
+fn places(parts: &[(&Item, Vec<u8>)], eager: Option<&[u64]>, start: u64, machine: Machine) -> Vec<Stored> {
     let mut offset = start;
     let mut places = Vec::new();
-    for (_, bytes) in parts {
+    for (index, (_, bytes)) in parts.iter().enumerate() {
         let size = bytes.len() as u64;
         let elf = Elf::read(&bytes[..]).ok();
         let needed_size = elf.as_ref().map_or(size, |elf| loaded_size(elf).min(size));
         let dynamic = elf.as_ref().and_then(|elf| elf.dynamic.as_ref());
         let writes_code = dynamic.is_none_or(|dynamic| dynamic.text_relocations);
-        places.push(Stored { offset, needed_size, size, writes_code });
+        let eager = index.checked_sub(1).and_then(|index| eager?.get(index).copied());
+        let eager_size = eager.map_or(needed_size, |eager| eager.min(needed_size));
+        places.push(Stored { offset, needed_size, eager_size, writes_code });
         offset = (offset + size).next_multiple_of(alignment(machine));
     }
     places

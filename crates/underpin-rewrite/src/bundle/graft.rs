@@ -18,6 +18,8 @@ mod tag {
     pub const STRSZ: u64 = 10;
     pub const RPATH: u64 = 15;
     pub const RUNPATH: u64 = 29;
+    pub const PREINIT_ARRAY: u64 = 32;
+    pub const PREINIT_SIZE: u64 = 33;
 }
 
 const PT_LOAD: u32 = 1;
@@ -54,8 +56,8 @@ pub(super) struct Stored {
     pub offset: u64,
     /// Up to the end of its last segment.
     pub needed_size: u64,
-    /// The whole file.
-    pub size: u64,
+    /// From its start, up to where the loader reads before any code of it runs; all that it needs if it is copied whole.
+    pub eager_size: u64,
     /// Whether relocation writes to its code (DT_TEXTREL).
     pub writes_code: bool,
 }
@@ -207,6 +209,7 @@ impl Graft<'_> {
         for entry in &mut entries {
             match entry.0 {
                 tag::STRTAB => entry.1 = head.strings,
+                tag::PREINIT_ARRAY if self.is_partial() => entry.1 = address(Head::PREINIT),
                 tag::STRSZ => entry.1 = strings.0.len() as u64,
                 _ => {}
             }
@@ -218,6 +221,7 @@ impl Graft<'_> {
         data.align();
         self.fill(&mut head, &mut data, &slots);
         let search = entries.iter().position(|entry| entry.0 == tag::RPATH);
+        head.preinit = if self.is_partial() { Head::PREINIT } else { 0 };
         head.search_slot = search.map_or(0, |index| index as u64 + 1);
         data.align();
         head.interpreter = data.0.len() as u64;
@@ -232,6 +236,11 @@ impl Graft<'_> {
     fn room(&self) -> u64 {
         let texts: u64 = self.named.iter().map(|named| named.place.len() as u64 + 1).sum();
         (self.named.len() as u64 + 4) * PATH_MAX + texts
+    }
+
+    /// Whether the launcher copies libraries in part, and maps the rest before the first initialiser.
+    fn is_partial(&self) -> bool {
+        self.named.iter().any(|named| named.stored.eager_size < named.stored.needed_size)
     }
 
     /// The program's string table, to be continued, and its size.
@@ -291,6 +300,9 @@ impl Graft<'_> {
         if matches!(self.source, Source::Directory { .. }) {
             entries.push((tag::RPATH, search));
         }
+        if self.is_partial() {
+            entries.extend([(tag::PREINIT_ARRAY, 0), (tag::PREINIT_SIZE, 8)]);
+        }
         entries.push((tag::NULL, 0));
         Ok((entries, slots))
     }
@@ -318,9 +330,9 @@ impl Graft<'_> {
         let mut text = head.objects + head.object_count * RECORD;
         for (named, slot) in &records {
             let stored = named.stored;
-            let sizes = [stored.offset, stored.needed_size, stored.size, u64::from(stored.writes_code)];
-            let [offset, needed, size, writes_code] = sizes;
-            let record = [*slot, text, offset, needed, size, writes_code, 0, 0];
+            let sizes = [stored.offset, stored.needed_size, stored.eager_size, u64::from(stored.writes_code)];
+            let [offset, needed, eager, writes_code] = sizes;
+            let record = [*slot, text, offset, needed, eager, writes_code, 0, 0];
             data.put(&record.map(u64::to_le_bytes).concat());
             text += named.place.len() as u64 + 1;
         }
@@ -345,7 +357,7 @@ impl Graft<'_> {
             Source::File { loader, stored } => {
                 head.form = 1;
                 head.loader = stored.offset;
-                head.loader_size = stored.size;
+                head.loader_size = stored.needed_size;
                 head.search = data.text(loader);
             }
         }

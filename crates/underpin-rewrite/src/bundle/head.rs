@@ -5,7 +5,7 @@ use super::BundleError;
 use underpin_elf::{Elf, Machine, SegmentKind};
 
 /// The text before the distance from the entry code to the head; its last letter is the version of this layout.
-const PARAMS: &[u8; 16] = b"underpin-bundle1";
+const PARAMS: &[u8; 16] = b"underpin-bundle2";
 
 /// A launcher's image, as it will stand in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,11 +105,14 @@ pub(super) struct Head {
     pub functions: [u64; 4],
     pub fixups: u64,
     pub fixup_count: u64,
+    pub preinit: u64,
 }
 
 impl Head {
-    /// Its size in bytes: the fields, and two words that the launcher writes.
-    pub const SIZE: u64 = 27 * 8;
+    /// Its size in bytes: the fields, and three words that the launcher writes.
+    pub const SIZE: u64 = 29 * 8;
+    /// The last of those words, which DT_PREINIT_ARRAY points to.
+    pub const PREINIT: u64 = Head::SIZE - 8;
 
     /// The bytes, in the byte order of both machines that have a launcher.
     pub fn bytes(&self) -> Vec<u8> {
@@ -134,8 +137,8 @@ impl Head {
             self.charsets_of,
             self.charsets,
         ];
-        let written_by_the_launcher = [0, 0];
-        let last = [self.fixups, self.fixup_count];
+        let written_by_the_launcher = [0, 0, 0];
+        let last = [self.fixups, self.fixup_count, self.preinit];
         fields
             .into_iter()
             .chain(self.functions)

@@ -15,6 +15,7 @@
 //! paths) is told as a [`Notice`], never passed over in silence.
 
 mod copies;
+mod eager;
 mod error;
 mod graft;
 mod head;

@@ -150,7 +150,7 @@ impl fmt::Display for Notice {
             Notice::Memory { size, given_back } => {
                 let kilobytes = size.div_ceil(1024);
                 let rest = if *given_back { ", and gives back what is only read" } else { ", per process" };
-                write!(f, "each start copies {kilobytes} kB of libraries into memory{rest}; a directory needs no copy")
+                write!(f, "each start copies up to {kilobytes} kB of libraries into memory{rest}; a directory needs no copy")
             }
         }
     }

@@ -53,7 +53,7 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
 
 fn is_bundle(target: &Path, plan: &BundlePlan) -> bool {
     if copies::is_file(plan) {
-        fs::read(target).is_ok_and(|bytes| bytes.contains_str("underpin-bundle1"))
+        fs::read(target).is_ok_and(|bytes| bytes.contains_str("underpin-bundle"))
     } else {
         target.join(MANIFEST).is_file()
     }
