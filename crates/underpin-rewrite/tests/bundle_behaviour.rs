@@ -501,7 +501,7 @@ fn what_is_needed_before_initialisers_run_is_there_in_one_file() {
     library("large", &[]);
     library("constant", &[]);
     // Bound at the start, so that the resolver runs while the loader relocates; at fixed addresses, so that data is copied.
-    let flags = ["-no-pie", "-fno-pie", "-Wl,-z,now", "-Wl,-rpath,$ORIGIN"];
+    let flags = ["-no-pie", "-fno-pie", "-Wl,-z,now", "-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN"];
     let files = ["-o", "program", "main.c", "libearly.so", "liblarge.so", "libconstant.so", "libhelper.so"];
     dir.cc(files.iter().chain(&flags));
     let program = dir.join("program");
