@@ -92,7 +92,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -h -V --variant --malloc --bind --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-html --save --debug-mode --color --help --version"
+            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -u -h -V --variant --malloc --bind --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -286,6 +286,14 @@ _underpin() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --ignore-failure)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --shell)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -324,6 +332,22 @@ _underpin() {
                     ;;
                 --export-markdown)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-asciidoc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-orgmode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-unit)
+                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 --export-html)
@@ -558,7 +582,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__report)
-            opts="-v -h -V --list --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-html --color --help --version"
+            opts="-v -u -h -V --list --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -586,6 +610,22 @@ _underpin() {
                     ;;
                 --export-markdown)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-asciidoc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --export-orgmode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-unit)
+                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    return 0
+                    ;;
+                -u)
+                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 --export-html)

@@ -244,6 +244,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s C -l conclude -d 'After each run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Once before everything' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Once after everything, also where something failed' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too; with codes, only those that exit with one of them' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -d 'Run the commands by this shell; its own start is then in the figures' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands; empty, unless given' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, pipe (read and thrown away), inherit, or a file' -r
@@ -253,13 +254,16 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Wh
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s u -l time-unit -d 'The unit of the times in hyperfine\'s tables; that of the first command\'s mean, unless given' -r -f -a "millisecond\t'Thousandths of a second'
+second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Keep this run under a name' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference beside itself too: the noise floor'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted for those who are used to it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'
@@ -274,6 +278,10 @@ complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'W
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s u -l time-unit -d 'The unit of the times in hyperfine\'s tables; that of the first command\'s mean, unless given' -r -f -a "millisecond\t'Thousandths of a second'
+second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'

@@ -254,7 +254,7 @@ impl Session<'_> {
                 let seconds = self.timeout().unwrap_or(LONGEST).as_secs_f64();
                 Err(BenchError::TimedOut { name, seconds })
             }
-            outcome if outcome.succeeded() || self.rules().ignore_failure => Ok(()),
+            outcome if self.rules().counts(outcome) => Ok(()),
             outcome => Err(BenchError::Failed { name, outcome }),
         }
     }

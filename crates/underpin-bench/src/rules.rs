@@ -1,6 +1,7 @@
 //! The rules of an experiment: how many runs, for how long, until when.
 
 use crate::metric::Metric;
+use crate::record::RunOutcome;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -32,6 +33,9 @@ pub struct Rules {
     pub timeout_ns: Option<Nanos>,
     /// Runs that fail count too.
     pub ignore_failure: bool,
+    /// Only those that exit with one of these statuses do; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored_codes: Vec<i32>,
     /// Decides the random orders.
     pub seed: u64,
 }
@@ -51,8 +55,21 @@ impl Default for Rules {
             settle_ns: Nanos(200_000_000),
             timeout_ns: None,
             ignore_failure: false,
+            ignored_codes: Vec::new(),
             seed: 1,
         }
+    }
+}
+
+impl Rules {
+    /// Whether a run counts that ended so.
+    #[must_use]
+    pub fn counts(&self, outcome: RunOutcome) -> bool {
+        let wanted = match outcome {
+            RunOutcome::Exited(code) => self.ignored_codes.contains(&code),
+            _ => false,
+        };
+        outcome.succeeded() || self.ignore_failure && (wanted || self.ignored_codes.is_empty())
     }
 }
 

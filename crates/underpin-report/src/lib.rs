@@ -9,6 +9,7 @@ pub mod bytes;
 pub mod csv;
 pub mod document;
 pub mod html;
+pub mod hyperfine;
 pub mod layout;
 pub mod markdown;
 mod page;

@@ -449,3 +449,39 @@ fn a_variable_before_a_command_is_pointed_to_its_option() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("--env") && output.stderr.contains("-S"), "{}", output.stderr);
 }
+
+/// The same columns and, but for the figures, the same characters as hyperfine itself.
+#[test]
+fn tables_are_those_of_hyperfine() {
+    need!("hyperfine");
+    let dir = Fixture::new();
+    let exports = ["--export-asciidoc", "x.adoc", "--export-orgmode", "x.org"];
+    let ours = bench(&dir, &[&["-r", "2", "-u", "millisecond"][..], &exports, &["true", "sleep 0.01"]].concat());
+    assert_eq!(ours.code, Some(0), "{}", ours.stderr);
+    let form = |text: String| -> Vec<String> {
+        // A figure is a figure, the deviation of the fastest too; which one is fastest is no matter of form.
+        let blank =
+            |line: &str| line.replace(|digit: char| digit.is_ascii_digit(), "").replace("±", "").replace('.', "");
+        text.lines().map(|line| blank(line).split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let read = |name: &str| form(std::fs::read_to_string(dir.join(name)).expect("an export"));
+    let mine = [read("x.adoc"), read("x.org")];
+    let mut command = std::process::Command::new("hyperfine");
+    command.args(["-N", "-r", "2", "-u", "millisecond"]).args(exports).args(["true", "sleep 0.01"]);
+    assert_eq!(Output::of(command.current_dir(dir.path())).code, Some(0));
+    assert_eq!(mine, [read("x.adoc"), read("x.org")]);
+    let titles = std::fs::read_to_string(dir.join("x.org")).expect("an export");
+    assert!(titles.starts_with("| Command  |  Mean [ms] |"), "{titles}");
+}
+
+#[test]
+fn failures_with_one_of_some_codes_are_measured_and_no_others() {
+    let dir = Fixture::new();
+    let run = |option: &str, code: &str| {
+        bench(&dir, &["-r", "2", "--memory-runs", "0", option, "--", "sh", "-c", &format!("exit {code}")]).code
+    };
+    assert_eq!(run("-i=2,3", "3"), Some(0));
+    assert_eq!(run("--ignore-failure=2,3", "4"), Some(2));
+    assert_eq!((run("-i", "4"), run("-i=all-non-zero", "5")), (Some(0), Some(0)));
+    assert_eq!(run("-i=x", "0"), Some(2), "no code");
+}

@@ -190,9 +190,12 @@ pub struct AroundArgs {
     #[arg(short, long, value_name = "CMD")]
     pub cleanup: Option<String>,
 
-    /// Measure commands that fail too
-    #[arg(short, long)]
-    pub ignore_failure: bool,
+    /// Measure commands that fail too; with codes, only those that exit with one of them
+    #[arg(
+        short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, value_delimiter = ',',
+        default_missing_value = "all-non-zero", value_parser = exit_code
+    )]
+    pub ignore_failure: Option<Vec<Failure>>,
 
     /// Run the commands by this shell; its own start is then in the figures
     #[arg(short = 'S', long, value_name = "SHELL")]
@@ -255,6 +258,18 @@ pub struct ResultArgs {
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
 
+    /// Write hyperfine's table (mean, least and greatest time of each command) in AsciiDoc
+    #[arg(long, value_name = "FILE")]
+    pub export_asciidoc: Option<PathBuf>,
+
+    /// Write hyperfine's table for Emacs' org-mode
+    #[arg(long, value_name = "FILE")]
+    pub export_orgmode: Option<PathBuf>,
+
+    /// The unit of the times in hyperfine's tables; that of the first command's mean, unless given
+    #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
+    pub time_unit: Option<TimeUnit>,
+
     /// Write a page with tables, pictures and every run: one file, dark and light, readable without a network
     #[arg(long, value_name = "FILE")]
     pub export_html: Option<PathBuf>,
@@ -279,6 +294,33 @@ pub struct ReportArgs {
 
     #[command(flatten)]
     pub results: ResultArgs,
+}
+
+/// Failures that count too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Any.
+    All,
+    /// An exit with this status.
+    Code(i32),
+}
+
+/// `all-non-zero`, as hyperfine has it, or a status.
+fn exit_code(text: &str) -> Result<Failure, String> {
+    match text.parse::<u8>() {
+        _ if text == "all-non-zero" => Ok(Failure::All),
+        Ok(code @ 1..) => Ok(Failure::Code(code.into())),
+        _ => Err("expected exit codes from 1 to 255 with commas between them, or all-non-zero".to_owned()),
+    }
+}
+
+/// The unit of times in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeUnit {
+    /// Thousandths of a second.
+    Millisecond,
+    /// Seconds.
+    Second,
 }
 
 /// A time on the command line.

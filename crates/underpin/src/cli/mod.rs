@@ -16,7 +16,7 @@ mod trace;
 mod tree;
 mod verify;
 
-pub use bench::{AroundArgs, BenchArgs, BindState, ReportArgs, ResultArgs, RuleArgs};
+pub use bench::{AroundArgs, BenchArgs, BindState, Failure, ReportArgs, ResultArgs, RuleArgs, TimeUnit};
 pub use bind::{BindArgs, Place, UnbindArgs};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;

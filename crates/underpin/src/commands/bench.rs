@@ -14,7 +14,7 @@ use underpin_bench::{
     Sample, Stopped, analyse, measure,
 };
 use underpin_report::document::bench::GateOutcomeRecord;
-use underpin_report::{BenchDocument, csv, html, markdown, text, to_json};
+use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
 /// Status of a command that was ended by a signal, as shells have it: this and the signal's number.
@@ -184,6 +184,8 @@ fn present(
             Form::Json => to_json(&document)? + "\n",
             Form::Csv => csv::bench(&document),
             Form::Markdown => markdown::bench(&document),
+            Form::Asciidoc(unit) => hyperfine::asciidoc(&document, *unit),
+            Form::Orgmode(unit) => hyperfine::orgmode(&document, *unit),
             Form::Html => html::bench(&document)?,
         };
         if path.as_os_str() == "-" {

@@ -3,7 +3,7 @@
 use super::parameters::{ParameterSet, fill, fill_word, parameters};
 use super::serve::Servers;
 use super::variants::Dimensions;
-use crate::cli::{AroundArgs, BenchArgs, ReportArgs, ResultArgs, RuleArgs};
+use crate::cli::{self, AroundArgs, BenchArgs, Failure, ReportArgs, ResultArgs, RuleArgs};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use underpin_bench::{
     Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
     least_memory_runs, stats::Random,
 };
+use underpin_report::hyperfine::TimeUnit;
 use underpin_sys::{HardwareCounter, LaunchError, find_program};
 
 /// What to measure, how to run it, what becomes of it.
@@ -59,6 +60,10 @@ pub enum Form {
     Csv,
     /// Tables for a code host.
     Markdown,
+    /// Hyperfine's table in AsciiDoc.
+    Asciidoc(Option<TimeUnit>),
+    /// The same for org-mode.
+    Orgmode(Option<TimeUnit>),
     /// A page for a browser.
     Html,
 }
@@ -83,10 +88,16 @@ impl ReportPlan {
 
 impl ResultPlan {
     fn new(args: ResultArgs) -> ResultPlan {
+        let unit = args.time_unit.map(|unit| match unit {
+            cli::TimeUnit::Millisecond => TimeUnit::Millisecond,
+            cli::TimeUnit::Second => TimeUnit::Second,
+        });
         let exports = [
             (Form::Json, args.export_json),
             (Form::Csv, args.export_csv),
             (Form::Markdown, args.export_markdown),
+            (Form::Asciidoc(unit), args.export_asciidoc),
+            (Form::Orgmode(unit), args.export_orgmode),
             (Form::Html, args.export_html),
         ];
         ResultPlan {
@@ -153,7 +164,7 @@ impl BenchPlan {
         }
         let compared = contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         let seed = args.rules.seed.unwrap_or_else(|| if args.debug_mode { 1 } else { fresh_seed() });
-        let mut rules = rules(&args.rules, args.around.ignore_failure, compared, seed);
+        let mut rules = rules(&args.rules, args.around.ignore_failure.as_deref(), compared, seed);
         if is_served {
             for_servers(&mut rules, &args.rules);
         }
@@ -191,11 +202,17 @@ fn fresh_seed() -> u64 {
     Random::new(u64::from(now.subsec_nanos()) ^ now.as_secs() << 30).bits() >> 40
 }
 
-fn rules(args: &RuleArgs, ignore_failure: bool, compared: usize, seed: u64) -> Rules {
+fn rules(args: &RuleArgs, ignored: Option<&[Failure]>, compared: usize, seed: u64) -> Rules {
     let default = Rules::default();
     let most = args.runs.or(args.max_runs).unwrap_or(u32::MAX);
     // A rule that may never be met needs an end.
     let budget = args.budget.or(args.until.map(|_| Duration::from_secs(60)));
+    let code = |failure: &Failure| match failure {
+        Failure::All => None,
+        Failure::Code(code) => Some(*code),
+    };
+    // One "all" among codes is all.
+    let ignored_codes = ignored.and_then(|all| all.iter().map(code).collect::<Option<Vec<i32>>>());
     Rules {
         warmup: args.warmup,
         runs: args.runs,
@@ -206,7 +223,8 @@ fn rules(args: &RuleArgs, ignore_failure: bool, compared: usize, seed: u64) -> R
         memory_runs: args.memory_runs.unwrap_or(least_memory_runs(compared).min(most)),
         settle_ns: args.settle.into(),
         timeout_ns: args.timeout.map(Nanos::from),
-        ignore_failure,
+        ignore_failure: ignored.is_some(),
+        ignored_codes: ignored_codes.unwrap_or_default(),
         seed,
         ..default
     }

@@ -1,0 +1,112 @@
+//! The tables that hyperfine writes, for those who put them into a document: AsciiDoc and org-mode, with its columns.
+//!
+//! They hold means of times, as hyperfine's do; the figures that claims rest on are in the other exports.
+
+use crate::document::bench::{BenchDocument, BenchVariant};
+
+/// The unit of the times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Thousandths of a second, with one decimal.
+    Millisecond,
+    /// Seconds, with three.
+    Second,
+}
+
+impl TimeUnit {
+    /// As hyperfine takes it: that of the first mean.
+    fn of(seconds: f64) -> TimeUnit {
+        if seconds < 1.0 { TimeUnit::Millisecond } else { TimeUnit::Second }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Millisecond => "ms",
+            TimeUnit::Second => "s",
+        }
+    }
+
+    fn words(self, seconds: f64) -> String {
+        match self {
+            TimeUnit::Millisecond => format!("{:.1}", seconds * 1e3),
+            TimeUnit::Second => format!("{seconds:.3}"),
+        }
+    }
+}
+
+/// A table in AsciiDoc.
+#[must_use]
+pub fn asciidoc(document: &BenchDocument, unit: Option<TimeUnit>) -> String {
+    let (head, rows) = cells(document, unit);
+    let row = |cells: &[String]| cells.iter().map(|cell| format!("| {cell} \n")).collect::<String>();
+    let mut out = format!("[cols=\"<,>,>,>,>\"]\n|===\n{}", row(&head));
+    for [command, rest @ ..] in &rows {
+        let command = format!("`{}`", command.replace('|', "\\|"));
+        out.push('\n');
+        out.push_str(&row(&[&[command][..], rest].concat()));
+    }
+    out + "|===\n"
+}
+
+/// A table of org-mode.
+#[must_use]
+pub fn orgmode(document: &BenchDocument, unit: Option<TimeUnit>) -> String {
+    let (head, rows) = cells(document, unit);
+    let row = |cells: &[String]| format!("| {} |\n", cells.join("  |  "));
+    let mut out = row(&head) + "|--+--+--+--+--|\n";
+    for [command, rest @ ..] in &rows {
+        let command = format!("={}=", command.replace('|', "\\vert{}"));
+        out.push_str(&row(&[&[command][..], rest].concat()));
+    }
+    out
+}
+
+/// Times of one variant: the mean, its standard deviation, the least and the greatest.
+struct Times {
+    mean: f64,
+    deviation: f64,
+    least: f64,
+    most: f64,
+}
+
+fn times(variant: &BenchVariant) -> Option<Times> {
+    let all: Vec<f64> = variant.runs.iter().filter_map(|run| run.figures.get("wall").copied()).collect();
+    let count = all.len() as f64;
+    let mean = all.iter().sum::<f64>() / count;
+    let squares: f64 = all.iter().map(|one| (one - mean).powi(2)).sum();
+    let deviation = if all.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(0.0, f64::max);
+    (!all.is_empty()).then_some(Times { mean, deviation, least, most })
+}
+
+/// The head and the rows.
+fn cells(document: &BenchDocument, unit: Option<TimeUnit>) -> ([String; 5], Vec<[String; 5]>) {
+    let all: Vec<(&BenchVariant, Times)> =
+        document.variants.iter().filter_map(|one| Some((one, times(one)?))).collect();
+    let unit = unit.unwrap_or_else(|| TimeUnit::of(all.first().map_or(0.0, |(_, times)| times.mean)));
+    let fastest = all.iter().map(|(_, times)| times).min_by(|a, b| a.mean.total_cmp(&b.mean));
+    let title = |name: &str| format!("{name} [{}]", unit.name());
+    let head = ["Command".to_owned(), title("Mean"), title("Min"), title("Max"), "Relative".to_owned()];
+    let rows = all.iter().map(|(variant, times)| {
+        let mean = format!("{} ± {}", unit.words(times.mean), unit.words(times.deviation));
+        let relative = fastest.map_or_else(String::new, |fastest| relative(times, fastest));
+        [one_line(&variant.name), mean, unit.words(times.least), unit.words(times.most), relative]
+    });
+    (head, rows.collect())
+}
+
+/// How many times the fastest, with the deviation of a ratio of two means.
+fn relative(times: &Times, fastest: &Times) -> String {
+    if std::ptr::eq(times, fastest) || fastest.mean <= 0.0 {
+        return "1.00".to_owned();
+    }
+    let ratio = times.mean / fastest.mean;
+    let share = |one: &Times| (one.deviation / one.mean).powi(2);
+    format!("{ratio:.2} ± {:.2}", ratio * (share(times) + share(fastest)).sqrt())
+}
+
+/// A name without line breaks and other controls, which would end its row.
+fn one_line(name: &str) -> String {
+    crate::bytes::visible(name.into()).into_owned()
+}
