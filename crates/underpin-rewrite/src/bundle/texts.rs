@@ -211,10 +211,8 @@ fn is_own(path: &BString) -> bool {
     let first = parts.next().unwrap_or_default();
     // Directories such as sysusers.d are the system manager's.
     let of_system = first == b"systemd" || first.ends_with(b".d");
-    !path.contains_str("/../")
-        && !of_system
-        && !SHARED.contains(&first)
-        && !(parts.next().is_none() && first.contains_str("-linux-"))
+    let of_machine = parts.next().is_none() && first.contains_str("-linux-");
+    !(path.contains_str("/../") || of_system || of_machine || SHARED.contains(&first))
 }
 
 /// What lies at and below a path.
