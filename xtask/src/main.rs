@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore does")]
 
 mod bench;
+mod dist;
 mod docs;
 #[cfg(test)]
 mod layers;
@@ -64,6 +65,23 @@ enum Chore {
         #[arg(long, value_enum)]
         target: Vec<statics::Processor>,
     },
+    /// Build both products as tarballs, Debian packages and wheels into target/dist, and try each in a root of its own
+    Dist {
+        /// Only for this one; may be repeated
+        #[arg(long, value_enum)]
+        target: Vec<statics::Processor>,
+        /// Build a second time, from a copy of the sources in another folder, and compare every byte
+        #[arg(long)]
+        twice: bool,
+    },
+    /// The second build of `dist --twice`
+    #[command(hide = true)]
+    DistAt {
+        sources: std::path::PathBuf,
+        build: std::path::PathBuf,
+        #[arg(long, value_enum)]
+        target: Vec<statics::Processor>,
+    },
     /// Read from Debian's packages which versions the libraries of each release define, for `underpin check`
     Systems,
     /// Compare the tags of `underpin check` with auditwheel's over wheels of the package index and write docs/wheels.md
@@ -99,6 +117,8 @@ fn main() -> anyhow::Result<()> {
         Chore::Sanitize { dry } => sanitize::run(dry),
         Chore::Numbers { values, dry } => numbers::run(values, dry),
         Chore::Static { target } => statics::all(&target),
+        Chore::Dist { target, twice } => dist::run(&target, twice),
+        Chore::DistAt { sources, build, target } => dist::at(&sources, &build, &target),
         Chore::Systems => systems::generate(),
         Chore::Wheels { dry } => wheels::run(dry),
         Chore::Picture => picture::run(),

@@ -181,6 +181,41 @@ pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathB
     Ok(file)
 }
 
+/// Builds a product as it is released: static for a processor, without a path of this machine in it. `sources` is the
+/// workspace, `target` where cargo builds.
+///
+/// # Errors
+/// As [`all`].
+pub fn program(sources: &Path, target: &Path, package: &str, processor: Processor) -> anyhow::Result<PathBuf> {
+    let triple = processor.triple();
+    let home = std::env::var_os("CARGO_HOME")
+        .map_or_else(|| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
+    // The longest first: cargo may build below the sources.
+    let places = [(target, "/target"), (sources, "/src"), (home.as_path(), "/cargo")];
+    let flags = |option: &str| places.map(|(from, to)| format!("{option}={}={to}", from.display()));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
+    command.args(["--target", triple, "--target-dir"]).arg(target).current_dir(sources);
+    // The last flag that fits wins, so that the longest comes last (rustc's --remap-path-prefix, gcc's -ffile-prefix-map).
+    let mut rust = flags("--remap-path-prefix");
+    rust.reverse();
+    let mut c = flags("-ffile-prefix-map");
+    c.reverse();
+    command.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"));
+    command.env(format!("CFLAGS_{}", triple.replace('-', "_")), c.join(" "));
+    if processor == Processor::Aarch64 {
+        with_zig(&mut command)?;
+    }
+    println!("+ {command:?}");
+    let status = command.status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("{package} does not build ({status})");
+    }
+    let file = target.join(triple).join("release").join(package);
+    is_static(&file)?;
+    Ok(file)
+}
+
 impl Linkage {
     fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,215 @@
+//! Releases: both products as static files for both processors, as tarballs, Debian packages and wheels, with checksums and
+//! SPDX lists. The same sources give the same bytes; each package is tried in a root that holds nothing else.
+
+mod archive;
+mod spdx;
+mod tried;
+mod wheel;
+
+use crate::statics::{self, Processor};
+use crate::{run, setup};
+use anyhow::{Context, bail};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One version for everything: the workspace's.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What is shipped under a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Its name: package, program and file.
+    name: &'static str,
+    /// One line for package lists.
+    summary: &'static str,
+    /// Where its README and CHANGELOG are, below the workspace.
+    folder: &'static str,
+    /// Where its man pages and completions are.
+    documents: &'static str,
+}
+
+/// Both products.
+const PRODUCTS: [Product; 2] = [
+    Product {
+        name: "underpin",
+        summary: "explain, measure, change and prove what a Linux binary depends on",
+        folder: ".",
+        documents: "docs",
+    },
+    Product {
+        name: "foolsgold",
+        summary: "Rack server with an embedded Ruby, as one static file",
+        folder: "foolsgold",
+        documents: "foolsgold/docs",
+    },
+];
+
+/// A program that was built, and all that its packages hold beside it.
+struct Release<'a> {
+    product: Product,
+    processor: Processor,
+    program: &'a Path,
+    /// Seconds since 1970: the date of every file in a package.
+    date: u64,
+}
+
+/// Builds everything into `target/dist` and tries it. `twice`: builds again from a copy of the sources in another folder and
+/// compares every byte.
+///
+/// # Errors
+/// If a build, a package or a trial fails, or the second build differs.
+pub fn run(processors: &[Processor], twice: bool) -> anyhow::Result<()> {
+    let folder = run::target().join("dist");
+    let packages = build(&run::workspace(), &run::target(), &folder, processors)?;
+    for package in &packages {
+        tried::package(package)?;
+    }
+    if twice {
+        again(&folder, &packages, processors)?;
+    }
+    packages.iter().for_each(|package| println!("{}", package.path.display()));
+    Ok(())
+}
+
+/// A finished package.
+#[derive(Debug)]
+struct Package {
+    path: PathBuf,
+    product: Product,
+    processor: Processor,
+    kind: Kind,
+}
+
+/// Kinds of packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tarball,
+    Debian,
+    Wheel,
+}
+
+fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor]) -> anyhow::Result<Vec<Package>> {
+    let every = [Processor::X86_64, Processor::Aarch64];
+    let processors = if processors.is_empty() { &every } else { processors };
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let date = date(sources)?;
+    let mut packages = Vec::new();
+    for &processor in processors {
+        if !setup::add_target(processor.triple(), "no release for it") {
+            bail!("rustup cannot fetch {}: name another processor with --target", processor.triple());
+        }
+        for product in PRODUCTS {
+            let program = statics::program(sources, target, product.name, processor)?;
+            let release = Release { product, processor, program: &program, date };
+            for (kind, path) in release.packages(sources, folder)? {
+                packages.push(Package { path, product, processor, kind });
+            }
+        }
+    }
+    sums(folder, &packages)?;
+    Ok(packages)
+}
+
+impl Release<'_> {
+    fn packages(&self, sources: &Path, folder: &Path) -> anyhow::Result<Vec<(Kind, PathBuf)>> {
+        let list = spdx::list(sources, self)?;
+        Ok(vec![
+            (Kind::Tarball, archive::tarball(sources, self, &list, folder)?),
+            (Kind::Debian, archive::debian(sources, self, &list, folder)?),
+            (Kind::Wheel, wheel::write(sources, self, &list, folder)?),
+        ])
+    }
+}
+
+impl Processor {
+    /// As Debian names it.
+    fn of_debian(self) -> &'static str {
+        match self {
+            Processor::X86_64 => "amd64",
+            Processor::Aarch64 => "arm64",
+        }
+    }
+
+    /// As the kernel and wheels name it.
+    fn of_kernel(self) -> &'static str {
+        match self {
+            Processor::X86_64 => "x86_64",
+            Processor::Aarch64 => "aarch64",
+        }
+    }
+}
+
+/// The date of the sources: SOURCE_DATE_EPOCH (reproducible-builds.org), else that of the last commit.
+fn date(sources: &Path) -> anyhow::Result<u64> {
+    let text = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => {
+            let output = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(sources).output()?;
+            String::from_utf8(output.stdout)?
+        }
+    };
+    text.trim().parse().context("no date of the sources: set SOURCE_DATE_EPOCH")
+}
+
+/// SHA-256 in hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// `SHA256SUMS`, as sha256sum(1) reads it.
+fn sums(folder: &Path, packages: &[Package]) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for package in packages {
+        let name = package.path.file_name().unwrap_or_default().to_string_lossy();
+        writeln!(text, "{}  {name}", sha256(&fs::read(&package.path)?))?;
+    }
+    Ok(fs::write(folder.join("SHA256SUMS"), text)?)
+}
+
+/// Builds everything again, in a folder of another name and depth, and compares.
+fn again(folder: &Path, packages: &[Package], processors: &[Processor]) -> anyhow::Result<()> {
+    let scratch = run::scratch("dist-again")?;
+    let copy = scratch.join("some/other-place");
+    fs::create_dir_all(&copy)?;
+    let archive = Command::new("git").args(["archive", "--format=tar", "HEAD"]).output()?;
+    let tar = scratch.join("sources.tar");
+    fs::write(&tar, archive.stdout)?;
+    run::must("tar", &["-xf", &tar.display().to_string(), "-C", &copy.display().to_string()])?;
+    let date = date(&run::workspace())?.to_string();
+    // The copy has no history to take the date from.
+    let status = Command::new(std::env::current_exe()?)
+        .args(["dist-at", &copy.display().to_string(), &scratch.join("target").display().to_string()])
+        .args(processors.iter().flat_map(|processor| ["--target", processor.of_kernel()]))
+        .env("SOURCE_DATE_EPOCH", date)
+        .status()?;
+    if !status.success() {
+        bail!("the second build failed: {status}");
+    }
+    for package in packages {
+        let name = package.path.file_name().unwrap_or_default();
+        if fs::read(&package.path)? != fs::read(scratch.join("target/dist").join(name))? {
+            bail!("{}: the second build has other bytes, see {}", name.to_string_lossy(), scratch.display());
+        }
+    }
+    println!("{} packages in {}: the second build has the same bytes", packages.len(), folder.display());
+    Ok(fs::remove_dir_all(&scratch)?)
+}
+
+/// The second build, of a copy of the sources: no trial.
+///
+/// # Errors
+/// As [`run`].
+pub fn at(sources: &Path, target: &Path, processors: &[Processor]) -> anyhow::Result<()> {
+    std::env::set_current_dir(sources)?;
+    build(sources, target, &target.join("dist"), processors).map(|_| ())
+}
