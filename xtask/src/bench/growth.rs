@@ -176,11 +176,18 @@ fn goals(files: &[File], before: u64, grown: u64) -> anyhow::Result<String> {
             over.push(file.path.display().to_string());
         }
     }
+    let beaten = |file: &&File| file.patched.iter().flatten().any(|patched| *patched <= file.bound);
     let larger: Vec<String> = files
         .iter()
-        .filter(|file| file.patched.iter().flatten().any(|patched| *patched <= file.bound))
+        .filter(beaten)
         .map(|file| file.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
         .collect();
+    // What the record for `unbind` costs where patchelf, which keeps none, finds room without growing the file.
+    let most = files
+        .iter()
+        .filter(beaten)
+        .map(|file| file.bound - file.patched.iter().flatten().min().copied().unwrap_or(file.bound).min(file.bound));
+    let most = most.max().unwrap_or(0);
     let verdict =
         |list: &[String]| if list.is_empty() { "met".to_owned() } else { format!("**missed** by {}", list.join(", ")) };
     let share = if grown * 100 <= before { "met" } else { "**missed**" };
@@ -188,9 +195,10 @@ fn goals(files: &[File], before: u64, grown: u64) -> anyhow::Result<String> {
         "\n## Goals\n\n\
          - The prefix grows by at most 1 %: {share}.\n\
          - No file grows by more than its own string table and 64 kB: {}.\n\
-         - Every file grows less than with any patchelf: {}.\n",
+         - Every file grows less than with any patchelf: {}{}.\n",
         verdict(&over),
-        verdict(&larger)
+        verdict(&larger),
+        if larger.is_empty() { String::new() } else { format!(" (each by {most} bytes at most)") }
     ))
 }
 
