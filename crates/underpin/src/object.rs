@@ -39,6 +39,14 @@ impl Object {
     }
 }
 
+/// Whether a file belongs to the distribution: links resolved, it is below `/usr` and not below `/usr/local`, which is the
+/// administrator's (Filesystem Hierarchy Standard 3.0, 4.1 and 4.9).
+#[must_use]
+pub fn is_of_distribution(path: &Path) -> bool {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real.starts_with("/usr") && !real.starts_with("/usr/local") && !real.starts_with("/usr/src")
+}
+
 /// The shared libraries in and below a folder, by path: what travels with a program. Other files are passed over.
 ///
 /// # Errors

@@ -363,3 +363,17 @@ fn malloc_is_that_of_the_first_object_in_load_order() {
         assert_eq!(allocator["origin"], origin, "{program}: {allocator}");
     }
 }
+
+#[test]
+fn whoever_runs_a_program_of_the_distribution_is_not_told_to_rebuild_it() {
+    need!("git");
+    let dir = Fixture::new();
+    let own = dir.join("git");
+    std::fs::copy("/usr/bin/git", &own).unwrap();
+    for (path, rebuild) in [("/usr/bin/git", false), (own.to_str().unwrap(), true)] {
+        let output = says(["check", "--on", "rhel8", path]);
+        assert_eq!(output.code, Some(1), "{}", output.stderr);
+        assert_eq!(output.stdout.contains("zig cc"), rebuild, "{}", output.stdout);
+        assert_eq!(output.stdout.contains("underpin bundle /usr/bin/git -o git-bundle"), !rebuild, "{}", output.stdout);
+    }
+}

@@ -37,6 +37,8 @@ pub struct CheckInput<'a> {
     pub systems_chosen: bool,
     /// Whether only a plain yes passes.
     pub strict: bool,
+    /// Whether the program is a file of the distribution: then nobody here builds it.
+    pub of_distribution: bool,
 }
 
 impl CheckDocument {
@@ -52,7 +54,10 @@ impl CheckDocument {
             (true, false) => compat.passes(),
             (true, true) => compat.passes_strictly(),
         };
-        let mut advice = advice(&compat.advice, compat);
+        let mut advice = match input.of_distribution {
+            true => of_distribution(&compat.advice, input.program),
+            false => advice(&compat.advice, compat),
+        };
         advice.extend(missing_facts(compat, input.program).filter(|_| input.systems_chosen));
         CheckDocument {
             schema: SchemaTag::new(),
@@ -376,6 +381,19 @@ fn note_words(note: &Note) -> String {
             format!("it has {instead} in place of {}; a symbolic link may do, at your own risk", shown(soname))
         }
     }
+}
+
+/// For whoever runs a program that the distribution built: another system has its own, or takes this one along.
+fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
+    if advice.lower.is_empty() {
+        return Vec::new();
+    }
+    let message = "It is the distribution's own build: where it does not run, install that system's package of it, or \
+                   ship this one with its libraries and loader:";
+    let folder = Raw::from(Raw::from(program).file_name()).to_string() + "-bundle";
+    let words = crate::advice::quoted(&Raw::from(program)).zip(crate::advice::quoted(&folder.as_str().into()));
+    let command = words.map(|(program, folder)| format!("underpin bundle {program} -o {folder}"));
+    vec![AdviceRecord { rule: "distribution".to_owned(), message: message.to_owned(), command }]
 }
 
 /// The ways down, then the nearest system, then what weak symbols cost.

@@ -155,6 +155,7 @@ fn a_check_of_a_real_program_validates_and_says_what_forces_its_floor() {
         systems_date: &table.date,
         systems_chosen: false,
         strict: false,
+        of_distribution: false,
     });
     assert_valid(&document);
     assert_eq!(document.systems.len(), table.systems.len());

@@ -1,6 +1,7 @@
 //! `underpin check`: judges a program by systems and limits, without running it.
 
 use crate::exit::Exit;
+use crate::object;
 use crate::plan::CheckPlan;
 use crate::screen::Screen;
 use bstr::BString;
@@ -42,5 +43,6 @@ pub fn document(plan: &CheckPlan) -> CheckDocument {
         systems_date: &plan.table.date,
         systems_chosen: plan.chosen,
         strict: plan.strict,
+        of_distribution: object::is_of_distribution(&plan.path),
     })
 }
