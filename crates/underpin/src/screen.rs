@@ -51,13 +51,10 @@ impl Screen {
         self.terminal
     }
 
-    /// Columns of the terminal, or a readable width where there is none.
+    /// Columns that the user names (environ(7)), else those of the terminal, else a readable width.
     fn width(&self) -> usize {
-        if !self.terminal {
-            return DEFAULT_WIDTH;
-        }
-        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        columns.or_else(terminal_columns).unwrap_or(DEFAULT_WIDTH)
+        let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        named.or_else(|| terminal_columns().filter(|_| self.terminal)).unwrap_or(DEFAULT_WIDTH)
     }
 
     /// Adds text.
