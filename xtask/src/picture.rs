@@ -7,9 +7,8 @@ use std::fs;
 use std::process::Command;
 
 /// What the README shows, a command of the released binary: a service's allocation pattern on four allocators.
-const SHOWN: [&str; 10] = [
+const SHOWN: [&str; 9] = [
     "bench",
-    "--debug-mode",
     "--color",
     "always",
     "--malloc",
@@ -73,7 +72,7 @@ pub fn run() -> anyhow::Result<()> {
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr));
     }
-    let shown = SHOWN.iter().filter(|word| !["--debug-mode", "--color", "always"].contains(word));
+    let shown = SHOWN.iter().filter(|word| !["--color", "always"].contains(word));
     let quoted = |word: &&str| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() };
     let words: Vec<String> = shown.map(quoted).collect();
     let lines = screen(&words, &String::from_utf8(output.stdout)?);
