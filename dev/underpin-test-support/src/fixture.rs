@@ -2,9 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 /// A folder of its own for one test, gone when it is dropped.
 #[derive(Debug)]
@@ -153,6 +156,22 @@ impl Fixture {
     }
 }
 
+/// How often a program that is still open for writing is tried again, and after what time.
+const TRIES: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A program that this process has just written is busy (ETXTBSY) while the child of another test's thread is between fork
+/// and exec: it holds a copy of the descriptor until then.
+fn started(command: &mut Command) -> io::Result<std::process::Output> {
+    for _ in 1..TRIES {
+        match command.output() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    command.output()
+}
+
 impl Output {
     /// Runs a command to its end.
     ///
@@ -160,7 +179,7 @@ impl Output {
     /// Where it cannot be started.
     #[must_use]
     pub fn of(command: &mut Command) -> Output {
-        let output = command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let output = started(command).unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
