@@ -136,23 +136,29 @@ fn svg(lines: &[Vec<Piece>], theme: &Theme) -> String {
          height=\"{height:.0}\" role=\"img\" aria-label=\"A terminal: four allocators compared on one program\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{}\"/>\n\
          <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" \
-         font-size=\"13\" fill=\"{}\" xml:space=\"preserve\">\n",
+         font-size=\"13\" fill=\"{}\">\n",
         theme.page, theme.text
     );
     for (number, line) in lines.iter().enumerate() {
         let y = MARGIN + CELL.1 * (number as f64 + 0.75);
         let mut column = 0;
         for piece in line {
-            // Each piece has its place, so that a font of another width keeps the columns.
-            let x = MARGIN + CELL.0 * column as f64;
-            let length = CELL.0 * piece.text.chars().count() as f64;
+            // Each piece has its place, so that a font of another width keeps the columns. Blanks at its ends would be
+            // left out and the rest be drawn out to the whole length.
+            let (words, all) = (piece.text.trim(), piece.text.chars().count());
+            let before = all - piece.text.trim_start().chars().count();
+            let x = MARGIN + CELL.0 * (column + before) as f64;
+            let length = CELL.0 * words.chars().count() as f64;
+            column += all;
+            if words.is_empty() {
+                continue;
+            }
             let _ = writeln!(
                 text,
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\" lengthAdjust=\"spacingAndGlyphs\"{}>{}</text>",
                 look(piece, theme),
-                escaped(&piece.text)
+                escaped(words)
             );
-            column += piece.text.chars().count();
         }
     }
     text + "</g>\n</svg>\n"
@@ -165,8 +171,9 @@ fn look(piece: &Piece, theme: &Theme) -> String {
     fill.unwrap_or_default() + weight
 }
 
+/// As SVG has it: several blanks stay several only if they do not break.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}")
 }
 
 #[cfg(test)]
@@ -192,6 +199,6 @@ mod tests {
 
     #[test]
     fn what_would_be_markup_is_escaped() {
-        assert_eq!(escaped("a<b> & c"), "a&lt;b&gt; &amp; c");
+        assert_eq!(escaped("a<b> & c"), "a&lt;b&gt;\u{a0}&amp;\u{a0}c");
     }
 }
