@@ -45,7 +45,7 @@ pub fn generate(check: bool) -> anyhow::Result<()> {
 
 /// The man pages and completions of foolsgold, below its own folder; a test of its package checks them.
 fn foolsgold(check: bool) -> anyhow::Result<()> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = run::cargo();
     let of_package: &[&str] = if check {
         &["test", "--quiet", "--package", "foolsgold", "--test", "manual"]
     } else {

@@ -16,7 +16,7 @@ fn built_with(package: &str) -> BTreeSet<String> {
 }
 
 fn tree(package: &str, arguments: &[&str]) -> String {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = run::cargo();
     let mut command = Command::new(cargo);
     command.args(["tree", "--offline", "--locked", "--edges", "normal,build", "--package", package]).args(arguments);
     let output = command.current_dir(run::workspace()).output().expect("cargo");

@@ -22,7 +22,7 @@ mod tests {
             .map(|line| line.trim().trim_matches([',', '"']).to_owned())
             .filter(|line| !line.is_empty())
             .collect();
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let cargo = crate::run::cargo();
         let metadata = ["metadata", "--format-version", "1", "--all-features", "--locked", "--offline"];
         let output = Command::new(cargo).args(metadata).current_dir(&folder).output().expect("cargo metadata");
         let document: Value = serde_json::from_slice(&output.stdout).expect("a document");

@@ -13,7 +13,7 @@ const ROW: &str = "numbers: ";
 /// # Errors
 /// Where it cannot be built, CRuby is missing, or something differs.
 pub fn run(values: usize, dry: bool) -> anyhow::Result<()> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = crate::run::cargo();
     let mut command = Command::new(cargo);
     command.args(["test", "--package", "foolsgold-ruby", "--lib", "random_numbers_and_formats", "--", "--nocapture"]);
     command.env("FOOLSGOLD_NUMBERS", values.to_string()).env("UNDERPIN_REQUIRE_ALL", "1");

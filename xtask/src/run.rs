@@ -54,8 +54,13 @@ pub fn debug_tool(package: &str) -> anyhow::Result<PathBuf> {
     build(package, &[], "debug")
 }
 
+/// The cargo that runs this chore, else the one in PATH.
+pub fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
 fn build(package: &str, profile: &[&str], folder: &str) -> anyhow::Result<PathBuf> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = cargo();
     must(&cargo, &[&["build", "--quiet", "--package", package, "--bin", package], profile].concat())?;
     Ok(target().join(folder).join(package))
 }

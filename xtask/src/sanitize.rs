@@ -90,7 +90,7 @@ fn one(name: &str, runtime: &str) -> anyhow::Result<Outcome> {
 
 /// Builds and runs one test program under the sanitizers; whether it went well and what was said.
 fn test(arguments: &[&str], runtime: &str) -> anyhow::Result<(bool, String)> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = run::cargo();
     println!("+ cargo test -p mruby --test {}", arguments.join(" "));
     let mut command = Command::new(cargo);
     command.args(["test", "--package", "mruby", "--test"]).args(arguments).env("MRUBY_SANITIZE", "address");

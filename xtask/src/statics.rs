@@ -140,7 +140,7 @@ fn serves(processor: Processor, file: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// As [`all`].
 pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathBuf> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(run::cargo());
     command.args([
         "build",
         "--quiet",
@@ -160,15 +160,9 @@ pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathB
         let triple = processor.triple();
         command.args(["--target", triple]);
         folder.push(triple);
-        if processor == Processor::Aarch64 {
-            with_zig(&mut command)?;
-        }
+        with_c_compiler(&mut command, processor)?;
     }
-    println!("+ {command:?}");
-    let status = command.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("foolsgold does not build ({status})");
-    }
+    finish(command, "foolsgold")?;
     // The next build of another kind would replace it.
     let place = target.join("foolsgold").join(linkage.name()).join(allocator.name());
     fs::create_dir_all(&place)?;
@@ -193,7 +187,7 @@ pub fn program(sources: &Path, target: &Path, package: &str, processor: Processo
     // The longest first: cargo may build below the sources.
     let places = [(target, "/target"), (sources, "/src"), (home.as_path(), "/cargo")];
     let flags = |option: &str| places.map(|(from, to)| format!("{option}={}={to}", from.display()));
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(run::cargo());
     command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
     command.args(["--target", triple, "--target-dir"]).arg(target).current_dir(sources);
     // The last flag that fits wins, so that the longest comes last (rustc's --remap-path-prefix, gcc's -ffile-prefix-map).
@@ -203,14 +197,8 @@ pub fn program(sources: &Path, target: &Path, package: &str, processor: Processo
     c.reverse();
     command.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"));
     command.env(format!("CFLAGS_{}", triple.replace('-', "_")), c.join(" "));
-    if processor == Processor::Aarch64 {
-        with_zig(&mut command)?;
-    }
-    println!("+ {command:?}");
-    let status = command.status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("{package} does not build ({status})");
-    }
+    with_c_compiler(&mut command, processor)?;
+    finish(command, package)?;
     let file = target.join(triple).join("release").join(package);
     is_static(&file)?;
     Ok(file)
@@ -232,6 +220,21 @@ impl Processor {
             Processor::X86_64 => "x86_64-unknown-linux-musl",
             Processor::Aarch64 => "aarch64-unknown-linux-musl",
         }
+    }
+}
+
+/// Shows a build and runs it to its end.
+fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
+    println!("+ {command:?}");
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("{package} does not build ({status})") }
+}
+
+/// The C compiler of a static build: musl-gcc is found by its name, zig is brought.
+fn with_c_compiler(command: &mut Command, processor: Processor) -> anyhow::Result<()> {
+    match processor {
+        Processor::X86_64 => Ok(()),
+        Processor::Aarch64 => with_zig(command),
     }
 }
 

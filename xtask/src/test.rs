@@ -25,7 +25,7 @@ struct Tally {
 /// Where a test fails or none ran.
 pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
     [std::env::temp_dir(), run::target()].iter().try_for_each(|folder| has_room(folder))?;
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let cargo = run::cargo();
     let mut command = Command::new(cargo);
     command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null()).stdout(Stdio::piped());
     if let Some(installed) = installed {

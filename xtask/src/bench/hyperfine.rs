@@ -60,7 +60,7 @@ impl Hyperfine {
         let root = std::env::temp_dir().join(format!("underpin-hyperfine-{release}"));
         let program = root.join("bin/hyperfine");
         if !program.exists() {
-            let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+            let cargo = run::cargo();
             let root = root.to_str().context("a temporary folder that is not UTF-8")?;
             // Its own statement of the compiler it needs is later than what its code needs.
             let args = ["install", "hyperfine", "--quiet", "--locked", "--ignore-rust-version", "--root", root];

@@ -29,6 +29,11 @@ impl Stage {
         self.put(to, &fs::read(from).with_context(|| format!("cannot read {}", from.display()))?, mode)
     }
 
+    /// Replaces a file by `FILE.gz`.
+    fn compress(&self, file: &str) -> anyhow::Result<()> {
+        run::must("gzip", &["--no-name", "--best", &self.0.join(file).display().to_string()])
+    }
+
     /// Folders as everybody may read them, whatever the umask.
     fn open_folders(&self) -> anyhow::Result<()> {
         run::must("find", &[&self.0.display().to_string(), "-type", "d", "-exec", "chmod", "755", "{}", "+"])
@@ -88,8 +93,9 @@ pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) 
     let stage = Stage::new("dist-deb")?;
     stage.copy(release.program, &format!("usr/bin/{}", product.name), 0o755)?;
     for page in documents(sources, product, "man")? {
-        let compressed = gzip(&fs::read(&page)?)?;
-        stage.put(&format!("usr/share/man/man1/{}.gz", file_name(&page)), &compressed, 0o644)?;
+        let place = format!("usr/share/man/man1/{}", file_name(&page));
+        stage.copy(&page, &place, 0o644)?;
+        stage.compress(&place)?;
     }
     for file in documents(sources, product, "completions")? {
         if let Some(place) = completion(&file_name(&file), product.name) {
@@ -97,8 +103,9 @@ pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) 
         }
     }
     let papers = format!("usr/share/doc/{}", product.name);
-    let changes = fs::read(sources.join(product.folder).join("CHANGELOG.md"))?;
-    stage.put(&format!("{papers}/changelog.gz"), &gzip(&changes)?, 0o644)?;
+    let changes = format!("{papers}/changelog");
+    stage.copy(&sources.join(product.folder).join("CHANGELOG.md"), &changes, 0o644)?;
+    stage.compress(&changes)?;
     stage.put(&format!("{papers}/{}.spdx.json", product.name), list.as_bytes(), 0o644)?;
     let licence = format!(
         "{} is yours under the MIT licence or version 2.0 of the Apache licence, as you like.\n\n{}\nThe Apache licence is \
@@ -139,12 +146,4 @@ fn completion(file: &str, program: &str) -> Option<String> {
         None => Some(format!("usr/share/zsh/vendor-completions/{file}")),
         _ => None,
     }
-}
-
-fn gzip(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let stage = Stage::new("dist-gzip")?;
-    stage.put("file", bytes, 0o644)?;
-    let file = stage.0.join("file").display().to_string();
-    let output = Command::new("gzip").args(["--no-name", "--best", "--stdout", &file]).output()?;
-    Ok(output.stdout)
 }

@@ -136,7 +136,15 @@ impl Processor {
         }
     }
 
-    /// As the kernel and wheels name it.
+    /// The oldest tag of each C library that it has: a static program asks nothing of the system.
+    fn of_wheels(self) -> [&'static str; 3] {
+        match self {
+            Processor::X86_64 => ["manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"],
+            Processor::Aarch64 => ["manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"],
+        }
+    }
+
+    /// As the kernel names it.
     fn of_kernel(self) -> &'static str {
         match self {
             Processor::X86_64 => "x86_64",

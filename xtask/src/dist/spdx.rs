@@ -1,6 +1,7 @@
 //! The list of what is inside a program: SPDX 2.3 as JSON, one package for each crate that is linked.
 
 use super::{Release, VERSION, sha256};
+use crate::run;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -84,8 +85,7 @@ fn plain(text: &str) -> String {
 
 /// The crates that are linked, by cargo's own account: without build scripts' and tests'.
 fn crates(sources: &Path, release: &Release<'_>) -> anyhow::Result<Vec<Crate>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(run::cargo());
     command.args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none"]);
     command.args(["--format", "{p}|{l}", "--package", release.product.name, "--target", release.processor.triple()]);
     let output = command.current_dir(sources).output()?;

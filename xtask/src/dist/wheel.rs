@@ -10,16 +10,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 
-/// A static program asks nothing of the system: the oldest tag of each C library that its processor has.
-const TAGS: [(&str, &[&str]); 2] = [
-    ("x86_64", &["manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"]),
-    ("aarch64", &["manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"]),
-];
-
 /// `NAME-VERSION-py3-none-TAGS.whl`.
 pub fn write(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let product = release.product;
-    let tags = TAGS.iter().find(|(name, _)| *name == release.processor.of_kernel()).map_or(&[][..], |(_, tags)| tags);
+    let tags = release.processor.of_wheels();
     let (data, info) = (format!("{}-{VERSION}.data", product.name), format!("{}-{VERSION}.dist-info", product.name));
     let readme = fs::read_to_string(sources.join(product.folder).join("README.md"))?;
     let metadata = format!(

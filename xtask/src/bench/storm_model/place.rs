@@ -25,7 +25,7 @@ impl Binaries {
     pub fn build() -> anyhow::Result<Binaries> {
         let underpin = run::release_binary()?;
         let folder = underpin.parent().context("a folder of binaries")?.to_owned();
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let cargo = run::cargo();
         run::must(&cargo, &["build", "--quiet", "--release", "-p", "underpin-slowfs", "-p", "underpin-spacktree"])?;
         Ok(Binaries { slowfs: folder.join("underpin-slowfs"), spacktree: folder.join("underpin-spacktree"), underpin })
     }
