@@ -54,15 +54,25 @@ pub fn is_of_distribution(path: &Path) -> bool {
 /// nothing is known of it.
 pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
     let mut found = Vec::new();
+    for path in elf_files_below(folder)? {
+        let name = path.file_name().unwrap_or_default().as_bytes().as_bstr();
+        // An object file or a core dump beside the libraries is no reason to refuse them.
+        if let Ok(object) = Object::read(&path, name) {
+            found.push(object.facts);
+        }
+    }
+    Ok(found)
+}
+
+/// The ELF files in and below a folder, by path; other files are passed over.
+///
+/// # Errors
+/// If the folder cannot be listed, or a file in it may not be read: nobody knows then what it is.
+pub fn elf_files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
     for path in files_below(folder)? {
         match input::require_elf(&path, "check") {
-            Ok(()) => {
-                let name = path.file_name().unwrap_or_default().as_bytes().as_bstr();
-                // An object file or a core dump beside the libraries is no reason to refuse them.
-                if let Ok(object) = Object::read(&path, name) {
-                    found.push(object.facts);
-                }
-            }
+            Ok(()) => found.push(path),
             Err(InputError::Denied(path)) => return Err(InputError::Denied(path).into()),
             Err(_) => {}
         }

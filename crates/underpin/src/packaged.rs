@@ -122,13 +122,10 @@ fn write_entry(entry: &mut impl Read, to: &Path, left: u64) -> anyhow::Result<u6
 
 fn objects(folder: &Path) -> anyhow::Result<Vec<Packaged>> {
     let mut found: Vec<(PathBuf, ObjectFacts)> = Vec::new();
-    for path in object::files_below(folder)? {
-        if crate::input::require_elf(&path, "check").is_err() {
-            continue;
-        }
+    for path in object::elf_files_below(folder)? {
         let relative = path.strip_prefix(folder).unwrap_or(&path).as_os_str().as_bytes();
         match Object::read(&path, relative) {
-            Ok(object) => found.push((path.clone(), object.facts)),
+            Ok(object) => found.push((path, object.facts)),
             // Object files and detached debug symbols: nothing loads them.
             Err(error) if error.is::<NotAProgram>() => {}
             Err(error) => return Err(error),

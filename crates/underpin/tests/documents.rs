@@ -150,7 +150,7 @@ fn a_path_that_is_not_utf_8_can_be_opened_from_every_document() {
         assert!(!found.is_empty(), "{verb}: {text}");
         for (shown, path) in &found {
             assert_eq!(path.to_string_lossy(), *shown, "{verb}: one name, twice");
-            // A pattern such as a search path of several folders, or what is yet to be made, is no file.
+            // A pattern such as a search path of several folders, or a file yet to be made, does not exist.
             if path.is_absolute() && !path.ends_with("out") {
                 assert!(path.to_string_lossy().contains("odd"), "{verb}: {path:?}");
             }

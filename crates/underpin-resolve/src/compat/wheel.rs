@@ -198,23 +198,19 @@ pub fn platform_tag(objects: &[Packaged]) -> Result<TagVerdict, NoTag> {
         Some(LibcFamily::Musl) => vec![musl_promise()],
         _ => promises(platform),
     };
-    let obstacles = |promise: &Promise<'_>| {
-        let mut found: Vec<Obstacle> = objects.iter().flat_map(|object| obstacles_of(object, promise)).collect();
+    let (mut tag, mut ruled_out) = (None, None);
+    for promise in promises {
+        let mut found: Vec<Obstacle> = objects.iter().flat_map(|object| obstacles_of(object, &promise)).collect();
+        if found.is_empty() {
+            tag = Some(promise.tag);
+            break;
+        }
         found.sort();
         found.dedup();
-        found
-    };
-    let mut ruled_out = None;
-    for promise in promises {
-        let found = obstacles(&promise);
-        if found.is_empty() {
-            let (older, obstacles) = ruled_out.map_or((None, Vec::new()), |(tag, found)| (Some(tag), found));
-            return Ok(TagVerdict { libc, platform, tag: Some(promise.tag), ruled_out: older, obstacles });
-        }
         ruled_out = Some((promise.tag, found));
     }
-    let (newest, obstacles) = ruled_out.map_or((None, Vec::new()), |(tag, found)| (Some(tag), found));
-    Ok(TagVerdict { libc, platform, tag: None, ruled_out: newest, obstacles })
+    let (ruled_out, obstacles) = ruled_out.unzip();
+    Ok(TagVerdict { libc, platform, tag, ruled_out, obstacles: obstacles.unwrap_or_default() })
 }
 
 /// Whether a set that meets `met` may bear the tag `claimed` (without processor; old names count): it is the same or newer.

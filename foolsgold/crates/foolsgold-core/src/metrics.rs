@@ -167,7 +167,7 @@ impl Registry {
     /// The counter of that name, made if there is none.
     ///
     /// # Errors
-    /// If the name is no name, belongs to another kind of metric, or there are too many.
+    /// If the name is invalid, belongs to another kind of metric, or there are too many.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Result<Arc<Counter>, MetricError> {
         self.series(name, help, labels, |found| match found {
             None => Some(Metric::Counter(Arc::default())),

@@ -83,13 +83,13 @@ pub fn entity_tag(hash: &[u8; 32]) -> String {
 
 /// A set of files. What it answers for a path may change only if it is the disk.
 pub trait Files: Debug + Send + Sync {
-    /// The file at a path; none if there is no file, or a folder.
+    /// The file at a path; `None` if nothing is there, or a folder is.
     ///
     /// # Errors
     /// If it is there and cannot be read.
     fn read(&self, path: &VPath) -> Result<Option<Content>, FileError>;
 
-    /// The path under which the file is known once links are followed; none if there is no file. Two names of one
+    /// The path under which the file is known once links are followed; `None` if nothing is there. Two names of one
     /// file have the same, so that it is loaded once.
     fn identity(&self, path: &VPath) -> Option<VPath>;
 
