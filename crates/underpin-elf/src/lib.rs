@@ -9,6 +9,7 @@
 //! It does not search for libraries: that is `underpin-resolve`.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod deep;
 mod details;
 mod dynamic;

@@ -3,7 +3,7 @@
 //! Tables of the dynamic section state no size, or one that no loader checks: they end where the PT_LOAD that holds
 //! them ends. A region starts with a guess and grows to that limit, at most.
 
-use crate::strings::{Budget, Strings};
+use crate::budget::{Budget, Strings};
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Source};
 use std::borrow::Cow;

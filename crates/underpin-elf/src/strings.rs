@@ -5,6 +5,7 @@
 //! table, and ends where that PT_LOAD ends in the file, at the latest.
 //! The sum of all strings is bounded by a small multiple of the file's size, since entries may share bytes.
 
+use crate::budget::{Budget, Strings};
 use crate::region::Region;
 use crate::window::Window;
 use crate::{Class, Elf, ElfError, Fault, FileOffset, Source, Vaddr};
@@ -51,23 +52,6 @@ impl<'e> StringTable<'e> {
             let fault = Fault::BadTable { what: "a string offset of the dynamic section" };
             ElfError { fault, offset: FileOffset(table.0.saturating_add(offset)) }
         })
-    }
-}
-
-/// What is left of the memory that strings may take; entries that share bytes cannot multiply them without end.
-pub(crate) struct Budget(u64);
-
-impl Budget {
-    /// For a file of `len` bytes.
-    pub(crate) fn of(len: u64) -> Budget {
-        Budget(len.saturating_mul(4).saturating_add(4096))
-    }
-
-    /// Takes `bytes`, or fails at `offset`.
-    pub(crate) fn take(&mut self, bytes: usize, what: &'static str, offset: u64) -> Result<(), ElfError> {
-        let left = self.0.checked_sub(bytes as u64);
-        self.0 = left.ok_or(ElfError { fault: Fault::BadTable { what }, offset: FileOffset(offset) })?;
-        Ok(())
     }
 }
 
@@ -121,12 +105,6 @@ fn group_len(rest: &[usize], offsets: &[u64], first: u64) -> usize {
         })
         .count()
         .max(1)
-}
-
-/// Something that gives the strings of a table one by one.
-pub(crate) trait Strings {
-    /// The NUL-terminated string at `at`, without its NUL; its length counts against the budget.
-    fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError>;
 }
 
 /// Strings that lie near to each other, as those of version tables do: a piece of the table is kept at hand.

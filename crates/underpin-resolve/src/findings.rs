@@ -4,10 +4,10 @@
 //! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
 //! loader would not have touched, and never change what was resolved.
 
-use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, Severity, TryResult};
+use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, SearchDirectory, Severity, TryResult};
 use crate::files::Files;
 use crate::loader::{Loader, LoaderKind};
-use crate::resolver::{Depth, Program, Resolution, SearchDirectory};
+use crate::resolution::{Depth, Program, Resolution};
 use crate::tokens::directory_of;
 use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};

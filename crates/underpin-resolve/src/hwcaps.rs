@@ -3,7 +3,7 @@
 //! glibc >= 2.33 has `glibc-hwcaps/NAME`; up to 2.36 the older power set of `tls`, the platform and the important
 //! capabilities comes after them (glibc elf/dl-hwcaps.c); 2.37 dropped it.
 
-use crate::loader::LibcVersion;
+use crate::libc_version::LibcVersion;
 use bstr::BString;
 use std::str::FromStr;
 use underpin_elf::IsaLevel;

@@ -6,7 +6,8 @@
 //! has a constructor at all is not asked here.
 
 use crate::closure::{Closure, EdgeKind, Found, ObjectId, Outcome};
-use crate::loader::{LibcVersion, LoaderKind};
+use crate::libc_version::LibcVersion;
+use crate::loader::LoaderKind;
 
 /// How a loader sorts initialisers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

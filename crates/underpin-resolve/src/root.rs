@@ -6,10 +6,12 @@
 mod host;
 mod memory;
 mod overlay;
+mod path;
 
 pub use host::HostRoot;
 pub use memory::MemoryRoot;
 pub use overlay::{Bytes, OverlayRoot, PatchedSource};
+pub use path::lexical;
 
 use bstr::BStr;
 use bstr::BString;

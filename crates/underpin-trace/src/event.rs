@@ -105,6 +105,14 @@ impl Event {
         self.start + self.duration
     }
 
+    /// The call looked for a path and did not find it (`ENOENT`, `ENOTDIR`).
+    #[must_use]
+    pub fn failed_lookup(&self) -> bool {
+        const ENOTDIR: i32 = 20;
+        let not_there = matches!(self.outcome, Outcome::Failed(errno) if errno.0 == ENOTDIR || errno == Errno::NOENT);
+        not_there && !self.by_descriptor && self.path.as_ref().is_some_and(|path| !path.bytes().is_empty())
+    }
+
     /// The arguments of an `mmap`, `None` for other calls.
     #[must_use]
     pub fn mapping(&self) -> Option<Mapping> {

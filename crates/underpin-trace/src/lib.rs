@@ -23,6 +23,7 @@ mod shapes;
 mod start;
 mod summary;
 mod symbols;
+mod task;
 mod tracer;
 mod units;
 

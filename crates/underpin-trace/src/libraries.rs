@@ -3,7 +3,6 @@
 //! A library is a file that the watched process itself opened and mapped, at least once executable. What the kernel
 //! mapped at exec (the program, its loader) is none.
 
-use crate::summary::failed_lookup;
 use crate::{Event, LibraryLoad, MissingLibrary, Nanos, Outcome, PathText, PhaseKind, Try};
 use bstr::ByteSlice;
 use std::ops::Range;
@@ -55,7 +54,7 @@ pub(crate) fn find(events: &[Event], leader: RawPid, program: &Range<u64>) -> Lo
 impl<'a> Finder<'a> {
     fn take(&mut self, event: &'a Event) {
         match event.name() {
-            _ if failed_lookup(event) => self.unclaimed.push(event),
+            _ if event.failed_lookup() => self.unclaimed.push(event),
             "open" | "openat" | "openat2" if !event.failed() => self.opened(event),
             "mmap" if !event.failed() => self.mapped(event),
             "mprotect" if !event.failed() => self.protected(event),
@@ -162,7 +161,7 @@ impl<'a> Finder<'a> {
 }
 
 fn path_of(event: &Event) -> &PathText {
-    // Failed lookups have a path; see `failed_lookup`.
+    // Failed lookups have a path; see `Event::failed_lookup`.
     static EMPTY: std::sync::LazyLock<PathText> = std::sync::LazyLock::new(|| PathText::new(b""));
     event.path.as_ref().unwrap_or(&EMPTY)
 }

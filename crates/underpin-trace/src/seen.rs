@@ -2,6 +2,7 @@
 
 use crate::recorder::outcome;
 use crate::shapes::{Effect, Shape};
+use crate::task::InCall;
 use crate::tracer::Tracer;
 use crate::{Call, Event, Nanos, Outcome, PathText, PhaseKind, Pid};
 use underpin_sys::{RawPid, read_string};
@@ -10,34 +11,6 @@ const AT_FDCWD: i32 = -100;
 const O_CLOEXEC: u64 = 0o2_000_000;
 const F_DUPFD: u64 = 0;
 const F_DUPFD_CLOEXEC: u64 = 1030;
-
-/// A call that has begun.
-#[derive(Debug)]
-pub(crate) struct InCall {
-    call: Call,
-    args: [u64; 6],
-    path: Option<PathText>,
-    recorded: bool,
-    event: Option<usize>,
-    phase: PhaseKind,
-    /// When it was let go on.
-    start: Option<Nanos>,
-    /// When it was done, where that is known better than by its return (exec).
-    done: Option<Nanos>,
-}
-
-impl InCall {
-    /// The task goes on into the call. Only the first time counts: events in the middle stop it again.
-    pub(crate) fn let_go(&mut self, at: Nanos) {
-        self.start.get_or_insert(at);
-    }
-
-    /// The exec inside it succeeded; the path that it was given.
-    pub(crate) fn executed(&mut self, at: Nanos) -> Option<PathText> {
-        self.done = Some(at);
-        self.path.clone()
-    }
-}
 
 impl Tracer {
     pub(crate) fn call_begins(&mut self, tid: RawPid, call: Call, args: [u64; 6], arrived: Nanos) {

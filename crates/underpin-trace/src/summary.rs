@@ -72,7 +72,7 @@ fn phases(recorder: &Recorder, end: Nanos, per_stop: Nanos) -> Vec<Phase> {
 
 fn directories(events: &[Event]) -> Vec<DirectoryCost> {
     let mut costs: HashMap<&[u8], (u64, Nanos)> = HashMap::new();
-    for event in events.iter().filter(|event| failed_lookup(event)) {
+    for event in events.iter().filter(|event| event.failed_lookup()) {
         let Some(path) = &event.path else { continue };
         let cost = costs.entry(path.directory()).or_default();
         cost.0 += 1;
@@ -84,14 +84,6 @@ fn directories(events: &[Event]) -> Vec<DirectoryCost> {
         .collect();
     sorted.sort_by(|a, b| b.failed.cmp(&a.failed).then(b.time.cmp(&a.time)).then(a.directory.cmp(&b.directory)));
     sorted
-}
-
-/// A call that looked for a path and did not find it (`ENOENT`, `ENOTDIR`).
-pub(crate) fn failed_lookup(event: &Event) -> bool {
-    const ENOTDIR: i32 = 20;
-    let not_there =
-        matches!(event.outcome, Outcome::Failed(errno) if errno.0 == ENOTDIR || errno == crate::Errno::NOENT);
-    not_there && !event.by_descriptor && event.path.as_ref().is_some_and(|path| !path.bytes().is_empty())
 }
 
 fn doubt(recorder: &Recorder, events: &[Event]) -> Doubt {

@@ -8,8 +8,8 @@ use crate::files::Files;
 use crate::image::Image;
 use crate::landmarks::Landmarks;
 use crate::recorder::{Clock, Recorder};
-use crate::seen::InCall;
 use crate::shapes::Shapes;
+use crate::task::TaskState;
 use crate::{Call, End, Instants, Nanos, Note, Pid, Program, Task, TaskKind, Until};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use underpin_sys::{
@@ -19,16 +19,6 @@ use underpin_sys::{
 /// Calls looked at in search of the first output where it cannot be watched from outside (a socket). Each is one or
 /// two stops more than the filter asks for, so this bounds the search to a few milliseconds.
 pub(crate) const OUTPUT_SEARCH: u64 = 200;
-
-/// A live task.
-#[derive(Debug)]
-pub(crate) struct TaskState {
-    pub(crate) pid: RawPid,
-    /// Its place in the list of tasks.
-    pub(crate) record: usize,
-    pub(crate) files: Files,
-    pub(crate) in_call: Option<InCall>,
-}
 
 /// What follows from a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

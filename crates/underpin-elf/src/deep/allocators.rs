@@ -3,7 +3,7 @@
 //! A definition proves one. In a file that was stripped of its symbols two traces that do not depend on each other do. All
 //! else is a hint: help texts, log filters and embedded data mention allocators that serve nobody.
 
-use crate::deep::identify::Known;
+use crate::deep::known::Known;
 use crate::deep::symbols::Reader;
 use crate::deep::traces::{Finding, LibcTag, MallocAlias, Subject, Traces};
 use crate::{Allocator, AllocatorKind, AllocatorNames, Class, Evidence, LanguageTrace, Machine, Source};

@@ -1,22 +1,13 @@
 //! Puts traces, notes and dependencies together into what a file is.
 
 use crate::deep::allocators;
+use crate::deep::known::Known;
 use crate::deep::linkage;
-use crate::deep::symbols::{Reader, Symbols};
+use crate::deep::symbols::Reader;
 use crate::deep::traces::{Finding, LibcTag, Subject, Traces, version_prefix};
-use crate::{AllocatorKind, Elf, ElfError, Evidence, Identity, Language, LanguageTrace, Libc};
-use crate::{LibcKind, LibcPlacement, Linkage, Notes, Section, Source, SymbolSource};
+use crate::{AllocatorKind, ElfError, Evidence, Identity, Language, LanguageTrace, Libc};
+use crate::{LibcKind, LibcPlacement, Linkage, Section, Source, SymbolSource};
 use bstr::{BString, ByteSlice};
-
-/// All that identification rests on.
-pub(crate) struct Known<'a> {
-    pub elf: &'a Elf,
-    pub sections: &'a [Section],
-    pub symbols: &'a Symbols,
-    pub notes: &'a Notes,
-    pub has_symtab: bool,
-    pub scan_incomplete: bool,
-}
 
 /// Says what the file is.
 pub(crate) fn run<S: Source + ?Sized>(

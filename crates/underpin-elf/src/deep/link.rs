@@ -2,10 +2,11 @@
 //! defined, and whether certain functions are imported. A few small reads; the symbols and their names are read only
 //! where the versions leave the question open.
 
+use crate::budget::Budget;
 use crate::deep::count;
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::Layout;
-use crate::strings::{Budget, Nearby, StringTable, read_strings};
+use crate::strings::{Nearby, StringTable, read_strings};
 use crate::window::Window;
 use crate::{Dynamic, Elf, ElfError, LinkFacts, Source, Vaddr, VersionNeed};
 use bstr::{BString, ByteSlice};

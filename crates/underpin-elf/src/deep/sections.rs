@@ -1,8 +1,8 @@
 //! Reads the section table.
 
+use crate::budget::{Budget, Strings};
 use crate::raw::{Layout, RawSection};
 use crate::region::Region;
-use crate::strings::{Budget, Strings};
 use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Section, SectionKind, Source, Vaddr};
 use bstr::BString;

@@ -1,11 +1,12 @@
 //! Reads the symbol tables: the dynamic one as a loader sees it, `.symtab` for what only debuggers see.
 
+use crate::budget::{Budget, Strings};
 use crate::deep::count;
 use crate::deep::traces::{Seen, Traces};
 use crate::deep::versions::{self, Names, Versions};
 use crate::raw::{Layout, RawSymbol};
 use crate::region::Region;
-use crate::strings::{Budget, Nearby, Reaching, StringTable, Strings};
+use crate::strings::{Nearby, Reaching, StringTable};
 use crate::window::Window;
 use crate::{Binding, Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, Section, SectionKind, Source};
 use crate::{SymbolKind, SymbolSource, Vaddr, VersionedSymbol};

@@ -3,9 +3,9 @@
 //! Both are linked lists of lists inside one table. Links only lead forward and the number of entries is bounded by
 //! what fits into the table, so a hostile one ends in an error, soon.
 
+use crate::budget::{Budget, Strings};
 use crate::raw::Layout;
 use crate::region::Region;
-use crate::strings::{Budget, Strings};
 use crate::{ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
 use std::collections::BTreeMap;

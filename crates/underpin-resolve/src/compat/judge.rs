@@ -4,7 +4,7 @@
 //! version name that is not marked weak (`elf/dl-version.c`); musl's looks at no version. Whether the program then does
 //! its work is not asked. Where the table lacks a fact that the loader would need, the verdict is unknown, never a yes.
 
-use super::definitions::Defined;
+use super::defined::Defined;
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};
 use super::musl;
 use super::platform::{Arch, LibcFamily};

@@ -6,6 +6,7 @@
 
 mod advice;
 mod allocator;
+mod defined;
 mod definitions;
 mod expect;
 mod floor;
@@ -24,7 +25,8 @@ mod wheel;
 
 pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
-pub use definitions::{Defined, Definitions};
+pub use defined::Defined;
+pub use definitions::Definitions;
 pub use expect::{ExpectError, Expectation, Expectations, Judged, Outcome};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,

@@ -236,7 +236,10 @@ impl SystemTable {
             .map_err(|line| TableError::Syntax(format!("a line of the definitions is not of the format: {line}")))?;
         let from_raw = |system| System::from_raw(system, &raw.sources);
         let mut systems = raw.system.into_iter().map(from_raw).collect::<Result<Vec<_>, _>>()?;
-        systems.iter_mut().for_each(|system| facts.complete(system));
+        for system in &mut systems {
+            system.definitions = facts.take(&system.id);
+            system.names = facts.names();
+        }
         Ok(SystemTable { date: raw.date, sources: raw.sources, systems })
     }
 }

@@ -16,7 +16,7 @@ use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::{Loader, usual_loader};
-use crate::resolver::{Depth, Mapped, Program, Resolution};
+use crate::resolution::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use paths::{Directories, PathList};

@@ -2,8 +2,8 @@
 
 use super::{CacheState, Engine, MAIN, MapId};
 use crate::calls::CallName;
-use crate::closure::{Found, ObjectId};
-use crate::resolver::{DeadDirectory, SearchDirectory};
+use crate::closure::{Found, ObjectId, SearchDirectory};
+use crate::resolution::DeadDirectory;
 use crate::tokens::{TokenValues, contains_token, directory_of, substitute};
 use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};

@@ -1,8 +1,9 @@
 //! What is compiled into glibc's ld.so: directories, `$LIB`, capabilities, the path of the cache.
 
-use super::{LibcVersion, Loader, LoaderKind, strings};
+use super::{Loader, LoaderKind, strings};
 use crate::environment::Environment;
 use crate::hwcaps;
+use crate::libc_version::LibcVersion;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Class, Ident, Machine};
 

@@ -1,6 +1,7 @@
 //! What is compiled into musl's loader (musl ldso/dynlink.c).
 
-use super::{LibcVersion, Loader, LoaderKind, strings};
+use super::{Loader, LoaderKind, strings};
+use crate::libc_version::LibcVersion;
 use bstr::{BStr, BString, ByteSlice};
 
 const DEFAULT_PATH: &[u8] = b"/lib:/usr/local/lib:/usr/lib";

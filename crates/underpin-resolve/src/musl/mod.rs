@@ -11,7 +11,7 @@ use crate::closure::{Edge, EdgeKind, FatalReason, Found, Identity, ObjectId, Out
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::Loader;
-use crate::resolver::{Depth, Mapped, Program, Resolution};
+use crate::resolution::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::{APP, DsoId, Engine, LDSO, Step};
 use crate::calls::CallName;
-use crate::closure::{FatalReason, Found, ObjectId, Try, TryResult};
-use crate::resolver::{DeadDirectory, SearchDirectory};
+use crate::closure::{FatalReason, Found, ObjectId, SearchDirectory, Try, TryResult};
+use crate::resolution::DeadDirectory;
 use crate::root::{Errno, FileKind};
 use bstr::{BStr, BString, ByteSlice};
 

@@ -1,5 +1,6 @@
 //! A tree in memory: files by path, symbolic links, nothing else.
 
+use super::path::lexical;
 use super::{Errno, FileId, FileKind, Meta, Opened, Root};
 use bstr::{BStr, BString};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,10 +33,10 @@ impl MemoryRoot {
     }
 
     fn follow(&self, path: &BStr) -> Result<BString, Errno> {
-        let mut path = normal(path);
+        let mut path = lexical(path);
         for _ in 0..40 {
             match self.links.get(&path) {
-                Some(target) => path = normal(target.as_ref()),
+                Some(target) => path = lexical(target.as_ref()),
                 None => return Ok(path),
             }
         }
@@ -53,22 +54,6 @@ impl MemoryRoot {
     fn inode(&self, path: &BString) -> u64 {
         self.files.keys().position(|file| file == path).map_or(0, |index| index as u64 + 1)
     }
-}
-
-fn normal(path: &BStr) -> BString {
-    let mut parts: Vec<&[u8]> = Vec::new();
-    for part in path.split(|&byte| byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    let mut whole = BString::from("/");
-    whole.extend_from_slice(&parts.join(&b'/'));
-    whole
 }
 
 impl Root for MemoryRoot {
@@ -95,11 +80,11 @@ impl Root for MemoryRoot {
     }
 
     fn read_link(&self, path: &BStr) -> Option<BString> {
-        self.links.get(&normal(path)).cloned()
+        self.links.get(&lexical(path)).cloned()
     }
 
     fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
-        let mut prefix = normal(directory);
+        let mut prefix = lexical(directory);
         if prefix != "/" {
             prefix.push(b'/');
         }

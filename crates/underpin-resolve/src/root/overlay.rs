@@ -1,5 +1,6 @@
 //! A root with some files' bytes replaced and some links added: what a change would do, before it is made.
 
+use super::path::lexical;
 use super::{Errno, FileId, FileKind, Meta, Opened, Root};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -227,21 +228,6 @@ fn climbed(directory: &BString, target: &BStr) -> BString {
         (directory, rest) = (split(directory).0, next.as_bstr());
     }
     join(directory, rest)
-}
-
-/// A path without `.`, `..` and double slashes, as text.
-fn lexical(path: &BStr) -> BString {
-    let mut parts: Vec<&[u8]> = Vec::new();
-    for part in path.split(|&byte| byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    [b"/", parts.join(&b'/').as_slice()].concat().into()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{DependencyTag, Details, Dynamic, Elf, FileType, LinkFacts, Notes};
-use underpin_resolve::root::Bytes;
+use underpin_resolve::root::{Bytes, lexical};
 use underpin_resolve::{FileId, LibcVersion, Root};
 
 /// Functions whose import means that the file's own search path may be asked for at run time; what dlsym(3) hands out
@@ -188,21 +188,6 @@ pub(super) fn directory_of(path: &BStr) -> &BStr {
 /// The file name of a path.
 pub(super) fn file_name(path: &BStr) -> &BStr {
     path.rfind_byte(b'/').map_or(path, |slash| path[slash + 1..].as_bstr())
-}
-
-/// An absolute path without `.`, `..` and double slashes, as text.
-pub(super) fn lexical(path: &BStr) -> BString {
-    let mut parts: Vec<&[u8]> = Vec::new();
-    for part in path.split(|&byte| byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    [b"/", parts.join(&b'/').as_slice()].concat().into()
 }
 
 /// Whether glibc before 2.37 looks into a directory of this name before the one that holds it: AT_PLATFORM, the bits of

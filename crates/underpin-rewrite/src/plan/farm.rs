@@ -4,7 +4,7 @@
 //! whole tree may be moved; `$ORIGIN` in DT_NEEDED itself would abort (`vn_file` is compared unexpanded).
 
 use super::ballot::Bindable;
-use super::facts::{Facts, directory_of, lexical};
+use super::facts::{Facts, directory_of};
 use super::links::{Farm, FarmLink};
 use super::model::{ProgramNote, RefusedBecause};
 use super::search::Narrow;
@@ -13,6 +13,7 @@ use super::whole::Maker;
 use crate::SearchPathEdit;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::Root;
+use underpin_resolve::root::lexical;
 
 /// Where one program's farm stands.
 pub(super) struct Site {

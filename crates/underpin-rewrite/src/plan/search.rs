@@ -11,7 +11,7 @@
 //! also in programs that are not known here.
 
 use super::exclusions::covering;
-use super::facts::{Facts, directory_of, is_searched_by, lexical};
+use super::facts::{Facts, directory_of, is_searched_by};
 use super::links::{FARMS, Farm, FarmLink};
 use super::planner::{Ground, Target};
 use super::policy::Policy;
@@ -22,6 +22,7 @@ use bstr::{BStr, BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use underpin_elf::{Class, Endian, Machine};
+use underpin_resolve::root::lexical;
 use underpin_resolve::{FileId, LoaderKind};
 
 /// A list that answers as an older one did.
