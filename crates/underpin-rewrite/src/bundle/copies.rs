@@ -1,7 +1,7 @@
 //! The bytes of each file of a bundle: as they are, or with the few strings changed that would lead out of it.
 
 use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
-use super::plan::{BundlePlan, Form, Item, Reason, file_name, read_error};
+use super::model::{BundlePlan, Form, Item, Reason, file_name, read_error};
 use super::{BundleError, eager, scan};
 use crate::bytes::{Edits, Rename, RewriteOptions, SearchPathEdit, rewrite};
 use bstr::{BString, ByteSlice};

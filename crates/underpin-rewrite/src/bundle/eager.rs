@@ -8,7 +8,7 @@
 
 use super::graft::loaded_size;
 use super::head::as_usize;
-use super::plan::Item;
+use super::model::Item;
 use bstr::{BString, ByteSlice};
 use std::collections::BTreeSet;
 use underpin_elf::{Elf, Machine, SegmentKind, Vaddr};

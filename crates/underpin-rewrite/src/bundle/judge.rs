@@ -4,7 +4,7 @@
 //! it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
 
 use super::BundleError;
-use super::plan::{BundlePlan, Form, Reason};
+use super::model::{BundlePlan, Form, Reason};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
 use std::io;

@@ -3,10 +3,11 @@
 //! They stand in `lib/locale`, beside a library of underpin's that leads glibc there if the machine has no locale of the
 //! name asked for (`underpin-sys`, `locales/main.rs`).
 
+use super::model::{Form, Item, Reason, Wish, read_error};
 use super::notice::{NoLocale, Notice};
-use super::plan::{Item, Reason, Taken, Wish, read_error};
-use super::plugins::is_libc;
-use super::{BundleError, Form, locale_archive, scan};
+use super::scan::{self, is_libc};
+use super::taken::Taken;
+use super::{BundleError, locale_archive};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Elf, Machine};
 use underpin_resolve::root::FileKind;

@@ -14,6 +14,7 @@
 //! loader is asked to list what it maps ([`judge`]). What a bundle cannot carry (drivers, data found by compiled-in
 //! paths) is told as a [`Notice`], never passed over in silence.
 
+mod collect;
 mod copies;
 mod eager;
 mod error;
@@ -22,10 +23,12 @@ mod head;
 mod judge;
 mod locale_archive;
 mod locales;
+mod model;
 mod notice;
 mod plan;
 mod plugins;
 mod scan;
+mod taken;
 mod texts;
 mod tree;
 mod wrapper;
@@ -34,6 +37,7 @@ mod write;
 pub use error::BundleError;
 pub use head::Launcher;
 pub use judge::{Judged, judge};
+pub use model::{BundlePlan, Form, Item, Reason, Wish};
 pub use notice::{NoLocale, Notice};
-pub use plan::{BundlePlan, Form, Item, Reason, Wish, plan};
+pub use plan::plan;
 pub use write::{Written, write};

@@ -1,8 +1,10 @@
 //! What the C library and the objects of a closure open later, as far as files say: name services, libraries declared
 //! in `.note.dlopen`, charset modules.
 
-use super::plan::{Item, Reason, Taken, Wish};
-use super::{BundleError, Form, scan};
+use super::model::{Form, Item, Reason, Wish, file_name};
+use super::scan::{self, is_libc};
+use super::taken::Taken;
+use super::{BundleError, locales};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::root::FileKind;
 use underpin_resolve::{Closure, FindingKind, LibcVersion, LoaderKind, Resolver, Root};
@@ -111,11 +113,6 @@ fn name_services(
     Ok(())
 }
 
-/// The C library defines and uses these functions itself; that says nothing about the program.
-pub(super) fn is_libc(object: &underpin_resolve::Object) -> bool {
-    object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"))
-}
-
 /// Services in the order in which they are first named; `files dns` where nothing says (glibc `nss/nsswitch.c`).
 fn services(text: &[u8]) -> Vec<BString> {
     let mut services: Vec<BString> = Vec::new();
@@ -148,7 +145,7 @@ fn declared(
     for finding in &closure.findings {
         let FindingKind::DlopenNote { feature, sonames, .. } = &finding.kind else { continue };
         let by = finding.object.and_then(|id| closure.objects.get(id.0));
-        let by = by.map_or_else(BString::default, |object| super::plan::file_name(object.path.as_ref()).into());
+        let by = by.map_or_else(BString::default, |object| file_name(object.path.as_ref()).into());
         // Any of the names serves; the first that is there is what the program would take.
         let found = sonames.iter().find_map(|name| locate(root, directories, name.as_str().into()));
         if let Some(path) = found {
@@ -166,7 +163,7 @@ const CHARSETS: &str = "gconv";
 /// they stand in `gconv` beside the C library, `gconv-modules` and `gconv-modules.d/*.conf` list them).
 fn charsets(taken: &mut Taken, root: &dyn Root, closure: &Closure, wish: &Wish<'_>) {
     // A locale of another charset converts by them too.
-    let other_charset = wish.locales.iter().any(|name| !super::locales::is_utf8(name));
+    let other_charset = wish.locales.iter().any(|name| !locales::is_utf8(name));
     let uses = |path: &BString| other_charset || !scan::imports(root, path.as_ref(), &[b"iconv_open"]).is_empty();
     let excluded = wish.exclude.iter().any(|pattern| pattern.covers(CHARSETS.into(), None, CHARSETS.into()));
     if excluded || !closure.objects.iter().any(|object| !is_libc(object) && uses(&object.path)) {

@@ -30,3 +30,8 @@ pub(super) fn functions<const N: usize>(source: &[u8], elf: &Elf, names: [&str; 
     }
     Some(addresses)
 }
+
+/// The C library defines and uses these functions itself; that says nothing about the program.
+pub(super) fn is_libc(object: &underpin_resolve::Object) -> bool {
+    object.soname.as_ref().is_some_and(|soname| soname.starts_with(b"libc.so"))
+}

@@ -3,8 +3,8 @@
 //! A text is evidence that an object may look there, not proof that it does. So nothing is taken because of one: what is
 //! there on this machine is told, with its size and the option that includes it.
 
-use super::plan::{Item, Reason, file_name};
-use super::plugins;
+use super::model::{Item, Reason, file_name};
+use super::{plugins, scan};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::BTreeMap;
 use underpin_elf::Elf;
@@ -140,7 +140,7 @@ impl Texts {
 /// The objects of a bundle whose texts count, with their texts: not the C library and its loader, which name the
 /// machine's own places, and nothing of underpin's.
 pub(super) fn of_items(root: &dyn Root, closure: &Closure, items: &[Item]) -> Vec<(BString, Texts)> {
-    let libc = closure.objects.iter().find(|object| plugins::is_libc(object)).map(|object| &object.path);
+    let libc = closure.objects.iter().find(|object| scan::is_libc(object)).map(|object| &object.path);
     let counts = |item: &&Item| match item.reason {
         Reason::Loader | Reason::Charset | Reason::Locale { .. } | Reason::LocaleLibrary => false,
         Reason::Included { .. } => item.name.is_some() || item.source.ends_with(b".so"),

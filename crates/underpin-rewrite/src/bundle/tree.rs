@@ -3,8 +3,9 @@
 //! A file keeps its place relative to the program's prefix, since that is how programs that may be moved find their
 //! data: what is in `/usr/share/app` for `/usr/bin/app` goes to `share/app` of the bundle.
 
-use super::plan::{Item, Reason, Taken, Wish, file_name, read_error};
-use super::{BundleError, Form, plugins};
+use super::model::{Form, Item, Reason, Wish, file_name, read_error};
+use super::taken::Taken;
+use super::{BundleError, plugins};
 use crate::plan::Pattern;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Elf, FileType};

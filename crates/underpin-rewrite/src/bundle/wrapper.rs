@@ -1,6 +1,6 @@
 //! Scripts that start a program and set variables for it: what `R` is to `/usr/lib/R/bin/exec/R`.
 
-use super::plan::file_name;
+use super::model::file_name;
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::BTreeMap;
 use underpin_resolve::Root;

@@ -1,6 +1,6 @@
 //! Writes a bundle beside its place, has it judged, and puts it there in one step: a bundle that is there is complete.
 
-use super::plan::{BundlePlan, Reason};
+use super::model::{BundlePlan, Reason};
 use super::{BundleError, Judged, copies, judge};
 use bstr::ByteSlice;
 use std::fs::{self, File, Permissions};

@@ -7,7 +7,8 @@
 use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
 use super::layout::{Entry, Section, Segment};
-use super::record::{self, Inverse, Span};
+use super::note;
+use super::record::{Inverse, Record, Span};
 use super::sections::Sections;
 use super::wanted::{Value, Wanted};
 use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOptions, Strategy, tags};
@@ -339,17 +340,17 @@ impl<'i, 'a> Draft<'i, 'a> {
     fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
         let layout = self.image.layout;
         let original_size = self.image.bytes.len() as u64;
-        let mut record = record::Record::new(original_size, digest, options.bound.clone());
+        let mut record = Record::new(original_size, digest, options.bound.clone());
         record.kept = self.cut.kept;
         record.inverse = self.inverse();
         record.spans = std::mem::take(&mut self.spans);
         if let Some(place) = self.record {
-            let note = record::encode(&record, layout, Some(place.size))?;
+            let note = note::encode(&record, layout, Some(place.size))?;
             self.write(place.offset, note);
             return Some(place.size);
         }
         self.pad_to(self.end().next_multiple_of(4));
-        let (offset, note) = (self.end(), record::encode(&record, layout, None)?);
+        let (offset, note) = (self.end(), note::encode(&record, layout, None)?);
         let size = note.len() as u64;
         if let Some(at) = header_at {
             let word = layout.word_size() as u64;

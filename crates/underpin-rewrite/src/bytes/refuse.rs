@@ -1,7 +1,7 @@
 //! Files that are left as they are, found before anything is planned.
 
 use super::image::Image;
-use super::{RecordError, Refusal, record, tags};
+use super::{RecordError, Refusal, note, tags};
 use underpin_elf::{FileOffset, FileType, Machine};
 
 const MIPS: Machine = Machine(8);
@@ -33,8 +33,8 @@ pub(super) fn refuse(image: &Image<'_>) -> Result<(), Refusal> {
         return Err(Refusal::Prelinked);
     }
     refuse_signed(image)?;
-    match record::record(image.bytes) {
-        Ok(Some(_)) if record::undo(image.bytes).is_ok() => return Err(Refusal::AlreadyBound),
+    match note::record(image.bytes) {
+        Ok(Some(_)) if note::undo(image.bytes).is_ok() => return Err(Refusal::AlreadyBound),
         Err(error @ RecordError::Schema { .. }) => return Err(Refusal::Record(error)),
         // Changed since it was bound: what it is now is the original of the next binding.
         _ => {}

@@ -2,7 +2,7 @@
 
 use super::image::SectionTable;
 use super::layout::{Header, Layout, Section};
-use super::{record, tags};
+use super::{note, tags};
 
 /// Counts from here on stand in the first section (`elf(5)`, SHN_LORESERVE).
 const LORESERVE: usize = 0xff00;
@@ -37,7 +37,7 @@ impl<'a> Sections<'a> {
             names: Vec::new(),
             old_names: (table.names, table.name_bytes),
             shares_names: table.shares_names(),
-            record: table.entries.iter().rposition(|(name, _)| *name == record::SECTION),
+            record: table.entries.iter().rposition(|(name, _)| *name == note::SECTION),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Sections<'a> {
     }
 
     fn set_record(&mut self, section: Section) -> usize {
-        let Some(index) = self.record else { return self.add(record::SECTION, section) };
+        let Some(index) = self.record else { return self.add(note::SECTION, section) };
         if let Some(old) = self.headers.get_mut(index) {
             *old = Section { name: old.name, ..section };
         }

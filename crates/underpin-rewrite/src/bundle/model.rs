@@ -1,0 +1,178 @@
+//! What a bundle is: what is asked for, and the plan of it as data.
+
+use super::notice::Notice;
+use super::{BundleError, Launcher};
+use crate::plan::Pattern;
+use bstr::{BStr, BString, ByteSlice};
+use serde::Serialize;
+use underpin_elf::Machine;
+use underpin_resolve::LoaderKind;
+
+/// In which form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A directory with `bin/` and `lib/`.
+    Directory,
+    /// One file.
+    File,
+}
+
+/// What is asked for.
+pub struct Wish<'a> {
+    /// The program's path below the root.
+    pub program: BString,
+    /// The name that it gets.
+    pub name: BString,
+    /// The form.
+    pub form: Form,
+    /// Paths (files or directories) and library names to take along besides.
+    pub include: Vec<BString>,
+    /// What is not taken: plugins, charset modules, included files. The closure itself cannot be left out.
+    pub exclude: Vec<Pattern>,
+    /// Names of locales to include besides `C.UTF-8`.
+    pub locales: Vec<BString>,
+    /// The launcher for a machine, where there is one.
+    pub launcher: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
+    /// The library by which programs of a machine find locales in a bundle, if there is one.
+    pub locale_library: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
+}
+
+/// Why something is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum Reason {
+    /// The program.
+    Program,
+    /// Its PT_INTERP.
+    Loader,
+    /// In the closure of the program; asked for by this object first.
+    Needed {
+        /// By which name.
+        by: BString,
+    },
+    /// A name service (nsswitch.conf(5)).
+    NameService {
+        /// The service's name.
+        service: BString,
+    },
+    /// An object declares that it may open it (`.note.dlopen`).
+    Declared {
+        /// Which object.
+        by: BString,
+        /// What for.
+        feature: Option<String>,
+    },
+    /// iconv(3) opens it for a charset that is not built in.
+    Charset,
+    /// A file of a locale that setlocale(3) finds.
+    Locale {
+        /// The locale's name.
+        name: BString,
+    },
+    /// Underpin's own library, by which setlocale(3) finds the locales of the bundle.
+    LocaleLibrary,
+    /// The user asked for it.
+    Included {
+        /// By which argument.
+        by: BString,
+    },
+    /// Needed by something that is not in the closure of the program, but taken along.
+    NeededByTaken {
+        /// By what.
+        by: BString,
+    },
+}
+
+/// One file of a bundle.
+#[derive(Clone, Debug, Serialize)]
+pub struct Item {
+    /// Where it is now, below the root.
+    pub source: BString,
+    /// Where it goes, below the top of the bundle.
+    pub place: BString,
+    /// Why.
+    #[serde(flatten)]
+    pub reason: Reason,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The name by which it is asked for, where it is an object.
+    #[serde(skip)]
+    pub(super) name: Option<BString>,
+    /// Whether that name is its soname, by which loaders recognise it among the loaded objects.
+    #[serde(skip)]
+    pub(super) is_soname: bool,
+    /// Names that it uses and what they become.
+    #[serde(skip)]
+    pub(super) renames: Vec<(BString, BString)>,
+    /// Its bytes, if they are not those of the source.
+    #[serde(skip)]
+    pub(super) content: Option<Vec<u8>>,
+}
+
+/// What goes into a bundle.
+#[derive(Clone, Debug, Serialize)]
+pub struct BundlePlan {
+    /// The program as it was named.
+    pub program: BString,
+    /// The name that it gets.
+    pub name: BString,
+    /// The form.
+    pub form: Form,
+    /// Whose rules the loader follows.
+    pub loader: LoaderKind,
+    /// Every file: the program, its loader, the closure in load order, then what is opened later.
+    pub items: Vec<Item>,
+    /// Symbolic links: where below the top, and what they hold.
+    pub links: Vec<(BString, BString)>,
+    /// What a person should know.
+    pub notices: Vec<Notice>,
+    /// The launcher.
+    #[serde(skip)]
+    pub(super) launcher: Launcher,
+    /// Entries of the program's search path that count from its own place.
+    #[serde(skip)]
+    pub(super) search: BString,
+}
+
+impl Item {
+    /// A file that is copied as it is.
+    pub(super) fn file(source: BString, place: BString, reason: Reason, size: u64) -> Item {
+        Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new(), content: None }
+    }
+}
+
+impl BundlePlan {
+    /// The sum of all sizes, in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.items.iter().map(|item| item.size).sum()
+    }
+
+    /// Objects that the loader maps at start, in its order, the program and the loader itself left out.
+    pub fn closure(&self) -> impl Iterator<Item = &Item> {
+        let at_start = |reason: &Reason| matches!(reason, Reason::Needed { .. } | Reason::LocaleLibrary);
+        self.items.iter().filter(move |item| at_start(&item.reason) || self.form == Form::File && self.preloads(item))
+    }
+
+    /// Whether the file form maps something at start that a directory opens later: there is no directory to find it in.
+    pub(super) fn preloads(&self, item: &Item) -> bool {
+        item.name.is_some()
+            && !matches!(item.reason, Reason::Program | Reason::Loader | Reason::Needed { .. } | Reason::LocaleLibrary)
+    }
+
+    /// Whether charset modules are taken along.
+    #[must_use]
+    pub fn has_charsets(&self) -> bool {
+        self.items.iter().any(|item| item.reason == Reason::Charset)
+    }
+}
+
+/// The last component of a path.
+pub(super) fn file_name(path: &BStr) -> &BStr {
+    path.rsplit_str("/").next().unwrap_or(path).as_bstr()
+}
+
+pub(super) fn read_error(path: &BStr, error: impl ToString) -> BundleError {
+    BundleError::Read { path: path.into(), error: error.to_string() }
+}
