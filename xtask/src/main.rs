@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore does")]
 
 mod bench;
+mod build;
 mod dist;
 mod docs;
 #[cfg(test)]
@@ -63,13 +64,13 @@ enum Chore {
     Static {
         /// Only for this one; may be repeated
         #[arg(long, value_enum)]
-        target: Vec<statics::Processor>,
+        target: Vec<build::Processor>,
     },
     /// Build both products as tarballs, Debian packages and wheels into target/dist, and try each in a root of its own
     Dist {
         /// Only for this one; may be repeated
         #[arg(long, value_enum)]
-        target: Vec<statics::Processor>,
+        target: Vec<build::Processor>,
         /// Build a second time, from a copy of the sources in another folder, and compare every byte
         #[arg(long)]
         twice: bool,
@@ -80,7 +81,7 @@ enum Chore {
         sources: std::path::PathBuf,
         build: std::path::PathBuf,
         #[arg(long, value_enum)]
-        target: Vec<statics::Processor>,
+        target: Vec<build::Processor>,
     },
     /// Read from Debian's packages which versions the libraries of each release define, for `underpin check`
     Systems,

@@ -4,6 +4,7 @@
 //! the C sources only. What it compiles is linked by the linker that comes with Rust.
 
 use crate::bench::{Running, free_port, get};
+use crate::build::{Allocator, Linkage, Processor};
 use crate::{run, setup};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
@@ -14,47 +15,6 @@ use std::process::Command;
 
 /// The release of zig that was tried.
 const ZIG: &str = "0.15.2";
-
-/// A processor that foolsgold is built for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Processor {
-    /// Intel and AMD, 64 bits
-    #[value(name = "x86_64")]
-    X86_64,
-    /// 64-bit ARM
-    Aarch64,
-}
-
-/// What serves memory to everything but the interpreters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocator {
-    /// The C library's.
-    System,
-    /// jemalloc.
-    Jemalloc,
-    /// mimalloc.
-    Mimalloc,
-}
-
-impl Allocator {
-    /// Its name, which is its feature's too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Allocator::System => "system",
-            Allocator::Jemalloc => "jemalloc",
-            Allocator::Mimalloc => "mimalloc",
-        }
-    }
-}
-
-/// The C library of a build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Linkage {
-    /// This machine's, shared.
-    Glibc,
-    /// musl, linked in.
-    Musl(Processor),
-}
 
 /// Builds the static files, proves that they are static and serve, and says where they are. Without a processor named,
 /// one whose core library rustup cannot fetch is left out, with a sentence.
@@ -202,25 +162,6 @@ pub fn program(sources: &Path, target: &Path, package: &str, processor: Processo
     let file = target.join(triple).join("release").join(package);
     is_static(&file)?;
     Ok(file)
-}
-
-impl Linkage {
-    fn name(self) -> &'static str {
-        match self {
-            Linkage::Glibc => "glibc",
-            Linkage::Musl(processor) => processor.triple(),
-        }
-    }
-}
-
-impl Processor {
-    /// Rust's name of the static target.
-    pub fn triple(self) -> &'static str {
-        match self {
-            Processor::X86_64 => "x86_64-unknown-linux-musl",
-            Processor::Aarch64 => "aarch64-unknown-linux-musl",
-        }
-    }
 }
 
 /// Shows a build and runs it to its end.

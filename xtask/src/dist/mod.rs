@@ -6,8 +6,8 @@ mod spdx;
 mod tried;
 mod wheel;
 
-use crate::statics::{self, Processor};
-use crate::{run, setup};
+use crate::build::Processor;
+use crate::{run, setup, statics};
 use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -124,32 +124,6 @@ impl Release<'_> {
             (Kind::Debian, archive::debian(sources, self, &list, folder)?),
             (Kind::Wheel, wheel::write(sources, self, &list, folder)?),
         ])
-    }
-}
-
-impl Processor {
-    /// As Debian names it.
-    fn of_debian(self) -> &'static str {
-        match self {
-            Processor::X86_64 => "amd64",
-            Processor::Aarch64 => "arm64",
-        }
-    }
-
-    /// The oldest tag of each C library that it has: a static program asks nothing of the system.
-    fn of_wheels(self) -> [&'static str; 3] {
-        match self {
-            Processor::X86_64 => ["manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"],
-            Processor::Aarch64 => ["manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"],
-        }
-    }
-
-    /// As the kernel names it.
-    fn of_kernel(self) -> &'static str {
-        match self {
-            Processor::X86_64 => "x86_64",
-            Processor::Aarch64 => "aarch64",
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Each package is installed where nothing else is, and its program used as its owner would.
 
 use super::{Kind, Package, Product, VERSION};
+use crate::build::Processor;
 use crate::run;
-use crate::statics::Processor;
 use anyhow::{Context, bail};
 use std::fs;
 use std::path::Path;

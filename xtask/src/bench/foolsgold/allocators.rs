@@ -6,8 +6,8 @@ use super::super::table;
 use super::contender::{Contender, Page, Server};
 use super::page::interval;
 use super::{CONNECTIONS, Series, Up, loaded, port, programs, url};
+use crate::build::{Allocator, Linkage, Processor};
 use crate::run;
-use crate::statics::{Allocator, Linkage, Processor};
 use std::fmt::Write;
 
 use super::server::Running;

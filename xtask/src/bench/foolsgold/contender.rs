@@ -1,6 +1,6 @@
 //! Who is compared: each server with its command line and the page that it is asked for.
 
-use crate::statics::{Allocator, Linkage, Processor};
+use crate::build::{Allocator, Linkage, Processor};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
