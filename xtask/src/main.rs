@@ -6,6 +6,8 @@
 
 mod bench;
 mod build;
+#[cfg(test)]
+mod dependencies;
 mod dist;
 mod docs;
 #[cfg(test)]
