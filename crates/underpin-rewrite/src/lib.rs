@@ -11,10 +11,10 @@
 
 pub mod bundle;
 pub mod bytes;
+mod edits;
 pub mod files;
 pub mod plan;
 
-pub use bytes::{
-    BoundObject, Caution, Edits, LoadCost, Patch, PlacedString, Record, Refusal, Rename, Rewrite, SearchPathEdit,
-};
-pub use bytes::{Names, RecordError, RewriteOptions, Strategy, UndoError, record, record_of, rewrite, undo};
+pub use bytes::{Caution, LoadCost, Patch, PlacedString, Record, Refusal, Rewrite};
+pub use bytes::{Names, RecordError, UndoError, record, record_of, rewrite, undo};
+pub use edits::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit, Strategy};

@@ -1,5 +1,6 @@
 //! The record that a rewritten file carries: what it was bound to, and how to restore every byte.
 
+use crate::edits::BoundObject;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -7,22 +8,6 @@ use std::fmt::Write;
 pub(super) const SCHEMA: &str = "underpin.binding/2";
 /// Changed bytes that are no further apart are put back as one piece.
 const NEAR: usize = 6;
-
-/// What a bound name stands for, as it was when it was bound. Paths that are not UTF-8 are never bound.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BoundObject {
-    /// The name as the file had it.
-    pub name: String,
-    /// The path that it became.
-    pub path: String,
-    /// The object's build-id in hexadecimal, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub build_id: Option<String>,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its modification time in nanoseconds since 1970.
-    pub modified: i64,
-}
 
 /// Bytes to put back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

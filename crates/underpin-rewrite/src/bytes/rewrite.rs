@@ -1,22 +1,9 @@
 //! A rewrite as data: patches inside the file, bytes behind its end, where each string stands, what it costs at load.
 
+use crate::edits::Strategy;
 use bstr::BString;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use underpin_elf::FileOffset;
-
-/// Where the new strings of a file are put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Strategy {
-    /// Bytes of `.dynstr` that nothing refers to any more.
-    DeadStrings,
-    /// The padding up to the next page behind a segment that is not writable.
-    PagePadding,
-    /// Behind the last writable segment, whose zeros (bss) then stand in the file.
-    DataTail,
-    /// A new read-only segment at the end of the file, with a program header table of its own.
-    NewSegment,
-}
 
 /// Bytes of the file that become others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,20 +38,6 @@ pub struct LoadCost {
     pub mmap_calls: i32,
     /// pread64 calls more, for a program header table outside the first 832 bytes.
     pub read_calls: u32,
-}
-
-/// How to rewrite.
-#[derive(Clone, Debug, Default)]
-pub struct RewriteOptions {
-    /// Only this strategy, or a refusal; `None` takes the cheapest.
-    pub only: Option<Strategy>,
-    /// The objects that names were bound to, for the record.
-    pub bound: Vec<super::BoundObject>,
-    /// Whether the names are registered as a section, so that strip and objcopy keep them. On unless a test wants to
-    /// see what happens without.
-    pub without_sections: bool,
-    /// Whether the record is left out: the file then does not look bound and cannot be restored (trees for tests).
-    pub without_record: bool,
 }
 
 /// What a rewritten file is worse at than the original.

@@ -3,8 +3,9 @@
 //! Numbers are LEB128. Paths are written as their difference from the path before, and without the name of the library
 //! if they end with it. JSON, which the first schema was, took four times the room.
 
-use super::record::{BoundObject, Inverse, Record, Span};
+use super::record::{Inverse, Record, Span};
 use super::record::{hex, unhex};
+use crate::edits::BoundObject;
 
 /// The path ends with the name that was bound.
 const ENDS_WITH_NAME: u8 = 1;

@@ -1,45 +1,29 @@
 //! Which strings: from closures and a [`Policy`] to a [`BindPlan`], pure data, before a byte is changed.
 //!
-//! What always holds: a name is bound to the object that served it in the closure of each program (the global winner),
+//! `model` is the plan as data. `decide` says which name becomes which path, from facts and closures; it knows nothing
+//! of bytes. `preview` reads bound files as their originals, asks `bytes` what each file would become, and resolves every
+//! closure again on that. The planner repeats both until no closure would change.
+//!
+//! What always holds: a name is bound to the object that served it in the closure of every program that loads the file,
 //! never to what one search alone would find; one file has one spelling in a whole plan; the loader itself is never
 //! bound; `vn_file` of needed versions follows DT_NEEDED. What is left alone is in the plan, with the reason.
 //! Nothing here writes a file or runs a program.
 
-mod after;
-mod ballot;
 mod decide;
-mod decision;
-mod edits;
-mod exclusions;
-mod facts;
-mod farm;
-mod late;
-mod links;
 mod model;
-mod originals;
-mod outline;
 mod planner;
 mod policy;
-mod reserve;
+mod preview;
 mod scope;
-mod search;
-mod shelves;
-mod stale;
-mod unbound;
-mod view;
-mod whole;
 
-pub use decision::{Choice, Decision, Exclusion, LeftAlone, Origin};
-pub use late::{Late, LeftName};
-pub use links::{FARMS, Farm, FarmLink};
+pub use decide::signature::equal;
 pub use model::{
-    BindPlan, CallSum, Difference, EdgeNote, EdgePlan, ObjectPlan, ProgramNote, ProgramPlan, RefusedBecause,
-    RefusedObject, Reserve,
+    BindPlan, CallSum, Choice, Decision, Difference, EdgeNote, EdgePlan, Exclusion, FARMS, Farm, FarmLink, Late,
+    LeftAlone, LeftName, ObjectPlan, Origin, ProgramNote, ProgramPlan, RefusedBecause, RefusedObject, Reserve,
 };
-pub use outline::equal;
 pub use planner::Planner;
 pub use policy::{BuiltIn, Pattern, Policy, PolicyError, Shape};
-pub use reserve::reserve;
+pub use preview::reserve::reserve;
+pub use preview::stale::stale_search;
+pub use preview::unbound::UnboundRoot;
 pub use scope::{Scope, ScopeFile, Skipped, SkippedBecause};
-pub use stale::stale_search;
-pub use unbound::UnboundRoot;

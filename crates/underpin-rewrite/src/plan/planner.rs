@@ -1,21 +1,23 @@
-//! From a scope to a plan: originals, closures, votes, verdicts, edits, and a second look at every closure.
+//! From a scope to a plan: originals, closures, candidates, resolutions, edits, and a second look at every closure.
 
-use super::after::{After, carried_out, look_again, rewrite_all, withdraw};
-use super::ballot::Ballot;
-use super::decide::{Verdicts, decide, leave_to_strangers};
-use super::decision::{Decision, LeftAlone, Origin};
-use super::edits::{names_of, object_plan};
-use super::facts::{Catalogue, Facts, is_searched_by};
-use super::late::{Late, late};
-use super::links::{self, Farm};
-use super::model::{BindPlan, EdgePlan, ObjectPlan, ProgramPlan, RefusedBecause, RefusedObject};
-use super::originals::Originals;
+use super::decide::candidates::Candidates;
+use super::decide::facts::{Catalogue, Facts, is_searched_by};
+use super::decide::ground::{Ground, Target};
+use super::decide::late::late;
+use super::decide::object::{names_of, object_plan};
+use super::decide::resolutions::{Resolutions, decide, leave_to_strangers};
+use super::decide::search::Narrower;
+use super::decide::view::View;
+use super::decide::whole::{Maker, Whole, site};
+use super::model::{
+    BindPlan, Decision, EdgePlan, Farm, Late, LeftAlone, ObjectPlan, Origin, ProgramPlan, RefusedBecause,
+    RefusedObject, add_farm,
+};
 use super::policy::{Policy, Shape};
+use super::preview::after::{After, carried_out, look_again, rewrite_all, withdraw};
+use super::preview::originals::Originals;
 use super::scope::{Scope, ScopeFile};
-use super::search::Narrower;
-use super::view::View;
-use super::whole::{Maker, Whole, site};
-use crate::SearchPathEdit;
+use crate::edits::SearchPathEdit;
 use bstr::{BStr, BString};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -30,27 +32,6 @@ pub struct Planner<'r> {
     root: &'r dyn Root,
     environment: Environment,
     policy: Policy,
-}
-
-/// A file of the scope and what is known of it.
-pub(super) struct Target<'s> {
-    pub file: &'s ScopeFile,
-    pub facts: Arc<Facts>,
-}
-
-/// What all shapes of a plan start from.
-pub(super) struct Ground<'a> {
-    /// The root with nothing of the scope bound.
-    pub root: &'a dyn Root,
-    pub catalogue: Catalogue<'a>,
-    pub targets: Vec<Target<'a>>,
-    pub views: Vec<View>,
-    /// Files of the scope.
-    pub ids: HashSet<FileId>,
-    /// Those that are bound on the disk.
-    pub bound: HashSet<FileId>,
-    /// What was named, by real path.
-    pub tops: &'a [BString],
 }
 
 impl<'r> Planner<'r> {
@@ -154,7 +135,7 @@ impl<'r> Planner<'r> {
         let mut views = Vec::new();
         let programs: Vec<&Target> = targets.iter().filter(|target| target.facts.is_program).collect();
         take(&programs, true, &mut views);
-        let loaded = Ballot::loaded_by_programs(&views);
+        let loaded = Candidates::loaded_by_programs(&views);
         let plugin = |target: &&Target| !target.facts.is_program && !loaded.contains(&target.file.id);
         let plugins: Vec<&Target> = targets.iter().filter(plugin).collect();
         take(&plugins, false, &mut views);
@@ -164,22 +145,25 @@ impl<'r> Planner<'r> {
     /// Every object names its own dependencies by path. Made again with less in it until no closure differs.
     fn per_object(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
         let narrower = Narrower::new(ground, &self.policy);
-        let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
+        let candidates = Candidates::of(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
         let names: Vec<(FileId, BString)> = ground
             .targets
             .iter()
             .flat_map(|target| names_of(&target.facts).into_iter().map(|(name, _)| (target.file.id, name)))
             .collect();
-        let mut verdicts = decide(&ballot, &names, &ground.views, &ground.catalogue);
+        let mut resolutions = decide(&candidates, &names, &ground.views, &ground.catalogue);
         let mut out: HashSet<FileId> =
             ground.views.iter().filter(|view| view.refused.is_some()).map(|view| view.id).collect();
         let mut earlier: HashMap<FileId, ObjectPlan> = HashMap::new();
         let mut round = 0;
+        // Rounds only take away: a file that is out stays out, and a name that is left alone is never bound again. So
+        // the loop ends, and what an earlier round rewrote with the same edits can be kept.
         loop {
             round += 1;
-            verdicts.retain(|(file, _), _| !out.contains(file));
-            leave_to_strangers(&mut verdicts, &ground.views, &ground.catalogue);
-            let mut objects = self.objects(ground, &verdicts, &ballot, &out, &narrower);
+            resolutions.retain(|(file, _), _| !out.contains(file));
+            // A file that is out asks by its old names from now on: who answers to those may not be bound by path.
+            leave_to_strangers(&mut resolutions, &ground.views, &ground.catalogue);
+            let mut objects = self.objects(ground, &resolutions, &candidates, &out, &narrower);
             let failed = rewrite_all(ground.root, &mut objects, &earlier);
             if !failed.is_empty() && round < ROUNDS {
                 for (id, because) in failed {
@@ -189,9 +173,10 @@ impl<'r> Planner<'r> {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
+            // The last look is at the objects as they are returned: no edit may follow it.
             let farms = farms(&narrower, ground, &objects);
             let after = look_again(&carried_out(ground.root, &objects, &farms), &self.environment, &ground.views);
-            if round < ROUNDS && withdraw(&mut verdicts, &ground.views, &after, &ground.catalogue) {
+            if round < ROUNDS && withdraw(&mut resolutions, &ground.views, &after, &ground.catalogue) {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
@@ -202,8 +187,8 @@ impl<'r> Planner<'r> {
     fn objects(
         &self,
         ground: &Ground,
-        verdicts: &Verdicts,
-        ballot: &Ballot,
+        resolutions: &Resolutions,
+        candidates: &Candidates,
         out: &HashSet<FileId>,
         narrower: &Narrower,
     ) -> Vec<ObjectPlan> {
@@ -218,7 +203,8 @@ impl<'r> Planner<'r> {
             .par_iter()
             .map(|target| {
                 let glibc_only = musl.get(&target.file.id) == Some(&false);
-                let mut object = object_plan(target.file, &target.facts, verdicts, ballot, &self.policy, glibc_only);
+                let mut object =
+                    object_plan(target.file, &target.facts, resolutions, candidates, &self.policy, glibc_only);
                 if object.edits.search_path == SearchPathEdit::Keep && is_searched(target, &object, glibc_only) {
                     object.edits.search_path = narrower.edit(target).map_or(SearchPathEdit::Keep, |(edit, _)| edit);
                 }
@@ -246,9 +232,9 @@ impl<'r> Planner<'r> {
 
     /// Every program names its whole closure; libraries stay as they are.
     fn whole(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
-        let ballot = Ballot::count(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
+        let candidates = Candidates::of(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
         let narrower = Narrower::new(ground, &self.policy);
-        let maker = Maker { ground, ballot: &ballot, policy: &self.policy, narrower: &narrower };
+        let maker = Maker { ground, candidates: &candidates, policy: &self.policy, narrower: &narrower };
         let targets: HashMap<FileId, &Target> = ground.targets.iter().map(|target| (target.file.id, target)).collect();
         let mut made: Vec<(&View, Whole)> = Vec::new();
         for view in ground.views.iter().filter(|view| view.is_program && view.refused.is_none()) {
@@ -277,7 +263,7 @@ impl<'r> Planner<'r> {
                 let late = late(&narrower, view, &HashMap::from([(object.id, &object)]));
                 plan.programs.push(ProgramPlan { notes: whole.notes, ..program(view, after, late) });
                 plan.objects.push(object);
-                whole.farm.into_iter().for_each(|farm| links::add(&mut plan.farms, farm));
+                whole.farm.into_iter().for_each(|farm| add_farm(&mut plan.farms, farm));
             }
         }
         plan
@@ -322,7 +308,7 @@ fn farms(narrower: &Narrower, ground: &Ground, objects: &[ObjectPlan]) -> Vec<Fa
     let mut all = Vec::new();
     for object in objects.iter().filter(changed) {
         let edit = targets.get(&object.id).and_then(|target| narrower.edit(target));
-        edit.and_then(|(_, farm)| farm).into_iter().for_each(|farm| links::add(&mut all, farm));
+        edit.and_then(|(_, farm)| farm).into_iter().for_each(|farm| add_farm(&mut all, farm));
     }
     all
 }

@@ -1,6 +1,6 @@
 //! What may be bound, and in which shape: a policy file and its defaults.
 
-use crate::Strategy;
+use crate::edits::Strategy;
 use bstr::BStr;
 use serde::{Deserialize, Serialize};
 

@@ -11,13 +11,13 @@
 //! also in programs that are not known here.
 
 use super::exclusions::covering;
-use super::facts::{Facts, directory_of, is_searched_by};
-use super::links::{FARMS, Farm, FarmLink};
-use super::planner::{Ground, Target};
-use super::policy::Policy;
+use super::facts::{Facts, directory_of, is_below, is_searched_by};
+use super::ground::{Ground, Target};
 use super::shelves::{Held, Shelves, join};
 use super::view::{Served, View};
-use crate::SearchPathEdit;
+use crate::edits::SearchPathEdit;
+use crate::plan::model::{FARMS, Farm, FarmLink};
+use crate::plan::policy::Policy;
 use bstr::{BStr, BString, ByteSlice};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -27,7 +27,7 @@ use underpin_resolve::{FileId, LoaderKind};
 
 /// A list that answers as an older one did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Narrow {
+pub(in crate::plan) struct Narrow {
     /// What a folder of links would hold; empty where none is needed.
     pub links: Vec<(String, BString)>,
     /// Entries that stay, as the file has them, in their order.
@@ -35,7 +35,7 @@ pub(super) struct Narrow {
 }
 
 /// One entry of a list.
-pub(super) struct Entry {
+pub(in crate::plan) struct Entry {
     /// As the file has it.
     pub text: BString,
     /// The directory, absolute.
@@ -43,7 +43,7 @@ pub(super) struct Entry {
 }
 
 /// Makes lists narrow.
-pub(super) struct Narrower<'a> {
+pub(in crate::plan) struct Narrower<'a> {
     ground: &'a Ground<'a>,
     policy: &'a Policy,
     shelves: Shelves<'a>,
@@ -225,7 +225,7 @@ impl<'a> Narrower<'a> {
 
     /// The folder that was named and holds a file; where the file itself was named, its folder.
     fn top<'p>(&'p self, path: &'p BStr) -> &'p BStr {
-        let holds = |top: &&BString| top.as_bstr() != path && super::farm::is_below(path, top.as_bstr());
+        let holds = |top: &&BString| top.as_bstr() != path && is_below(path, top.as_bstr());
         let tops = self.ground.tops.iter().filter(holds);
         let own = path.rfind_byte(b'/').map_or(path, |slash| path[..slash.max(1)].as_bstr());
         tops.max_by_key(|top| top.len()).map_or(BStr::new(own), |top| top.as_bstr())
@@ -288,7 +288,7 @@ impl<'a> Narrower<'a> {
 }
 
 /// A search path as far as its price is concerned.
-pub(super) struct List {
+pub(in crate::plan) struct List {
     directories: BTreeSet<BString>,
     /// DT_RPATH: those that the object brings search it too.
     inherited: bool,
@@ -347,7 +347,7 @@ fn census(shelves: &Shelves, entries: &[Entry], machine: (Machine, Class, Endian
 }
 
 /// The entries of a list as absolute directories; `None` where one of them is no such directory for everybody.
-pub(super) fn expand(list: &BStr, origin: &BStr, lib: Option<&BStr>) -> Option<Vec<Entry>> {
+pub(in crate::plan) fn expand(list: &BStr, origin: &BStr, lib: Option<&BStr>) -> Option<Vec<Entry>> {
     let entry = |text: &[u8]| {
         let mut directory = BString::from(text.replace("${ORIGIN}", "$ORIGIN"));
         if directory.starts_with(b"$ORIGIN") && matches!(directory.get(7), None | Some(b'/')) {

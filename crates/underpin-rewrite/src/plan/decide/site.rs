@@ -3,20 +3,19 @@
 //! A relative farm holds links that climb out of the farm instead of absolute ones, and is named by `$ORIGIN`, so the
 //! whole tree may be moved; `$ORIGIN` in DT_NEEDED itself would abort (`vn_file` is compared unexpanded).
 
-use super::ballot::Bindable;
-use super::facts::{Facts, directory_of};
-use super::links::{Farm, FarmLink};
-use super::model::{ProgramNote, RefusedBecause};
+use super::candidates::Bindable;
+use super::facts::{Facts, directory_of, is_below};
+use super::ground::Ground;
 use super::search::Narrow;
 use super::view::{Member, View};
-use super::whole::Maker;
-use crate::SearchPathEdit;
+use crate::edits::SearchPathEdit;
+use crate::plan::model::{Farm, FarmLink, ProgramNote, RefusedBecause};
 use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::Root;
 use underpin_resolve::root::lexical;
 
 /// Where one program's farm stands.
-pub(super) struct Site {
+pub(in crate::plan) struct Site {
     pub directory: String,
     /// The program's real path.
     pub program: BString,
@@ -37,21 +36,21 @@ impl Site {
     /// The links, and what a person should know of them.
     pub fn farm(
         &self,
-        maker: &Maker,
+        ground: &Ground,
         view: &View,
         linked: &[(&Member, &Bindable)],
     ) -> Result<(Farm, Vec<ProgramNote>), RefusedBecause> {
         let mut notes = Vec::new();
         let mut links: Vec<FarmLink> = Vec::new();
         for (member, bindable) in linked {
-            let target = self.target(maker, view, bindable, &mut notes)?;
+            let target = self.target(ground, view, bindable, &mut notes)?;
             for name in member.names.iter().filter(|name| !name.contains(&b'/')) {
                 let name = name.to_string();
                 if !links.iter().any(|link| link.name == name) {
                     links.push(FarmLink { name, target: target.clone() });
                 }
             }
-            self.fixed_search_path(maker, member, &mut notes);
+            self.fixed_search_path(ground, member, &mut notes);
         }
         links.sort_by(|one, other| one.name.cmp(&other.name));
         let user = match &self.tree {
@@ -64,14 +63,14 @@ impl Site {
 
     fn target(
         &self,
-        maker: &Maker,
+        ground: &Ground,
         view: &View,
         bindable: &Bindable,
         notes: &mut Vec<ProgramNote>,
     ) -> Result<String, RefusedBecause> {
         let Some(tree) = &self.tree else { return Ok(bindable.path.to_string()) };
         // Links on the way may be absolute, and would lead back to the old place.
-        let real = maker.ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
+        let real = ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
         if is_below(real.as_ref(), tree.as_ref()) {
             return Ok(climb(self.directory.as_str().into(), real.as_ref()).to_string());
         }
@@ -83,8 +82,8 @@ impl Site {
     }
 
     /// How the record names an object: from the program where the tree may be moved.
-    pub fn recorded(&self, maker: &Maker, bindable: &Bindable) -> String {
-        let real = maker.ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
+    pub fn recorded(&self, ground: &Ground, bindable: &Bindable) -> String {
+        let real = ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
         match &self.tree {
             Some(tree) if is_below(real.as_ref(), tree.as_ref()) => {
                 from_origin(&self.program, real.as_ref()).to_string()
@@ -93,9 +92,9 @@ impl Site {
         }
     }
 
-    fn fixed_search_path(&self, maker: &Maker, member: &Member, notes: &mut Vec<ProgramNote>) {
+    fn fixed_search_path(&self, ground: &Ground, member: &Member, notes: &mut Vec<ProgramNote>) {
         let Some(tree) = &self.tree else { return };
-        let Some(facts) = maker.ground.catalogue.of(member.id, member.path.as_ref()) else { return };
+        let Some(facts) = ground.catalogue.of(member.id, member.path.as_ref()) else { return };
         let paths = [&facts.dynamic.rpath, &facts.dynamic.runpath];
         let mut entries = paths.into_iter().flatten().flat_map(|path| path.split(|&byte| byte == b':'));
         if entries.any(|entry| is_below(entry.as_bstr(), tree.as_ref())) && facts.searches_at_run_time() {
@@ -104,9 +103,9 @@ impl Site {
     }
 
     /// Adds the links by which the farm answers for the program's own list as well.
-    pub fn widen(&self, maker: &Maker, farm: &mut Farm, narrow: &Narrow) {
+    pub fn widen(&self, ground: &Ground, farm: &mut Farm, narrow: &Narrow) {
         for (name, path) in &narrow.links {
-            let real = maker.ground.root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
+            let real = ground.root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
             let target = match &self.tree {
                 Some(tree) if is_below(real.as_ref(), tree.as_ref()) => {
                     climb(self.directory.as_str().into(), real.as_ref())
@@ -140,13 +139,12 @@ impl Site {
 
 /// The directory that is taken to be moved as a whole: the scope's directory that holds the program, or what the
 /// program and its own libraries have in common.
-pub(super) fn tree_of(maker: &Maker, view: &View, program: &BStr) -> BString {
-    let tops = maker.ground.tops.iter().filter(|top| top.as_bstr() != program && is_below(program, top.as_bstr()));
+pub(in crate::plan) fn tree_of(ground: &Ground, view: &View, program: &BStr) -> BString {
+    let tops = ground.tops.iter().filter(|top| top.as_bstr() != program && is_below(program, top.as_bstr()));
     if let Some(top) = tops.max_by_key(|top| top.len()) {
         return top.clone();
     }
-    let real =
-        |member: &Member| maker.ground.root.real_path(member.path.as_ref()).unwrap_or_else(|_| member.path.clone());
+    let real = |member: &Member| ground.root.real_path(member.path.as_ref()).unwrap_or_else(|_| member.path.clone());
     let own = view.members[1..].iter().map(|member| (member, real(member)));
     let own = own.filter(|(member, real)| !is_of_the_system(view, member.path.as_ref(), real.as_ref()));
     own.fold(directory_of(program).into(), |tree: BString, (_, real)| {
@@ -156,12 +154,6 @@ pub(super) fn tree_of(maker: &Maker, view: &View, program: &BStr) -> BString {
         }
         tree
     })
-}
-
-/// Whether a path stands below a directory, as text.
-pub(super) fn is_below(path: &BStr, directory: &BStr) -> bool {
-    let directory = directory.trim_end_with(|letter| letter == '/');
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 fn is_of_the_system(view: &View, path: &BStr, real: &BStr) -> bool {
@@ -207,11 +199,5 @@ mod tests {
         }
         assert_eq!(from_origin(&"/t/bin/p".into(), "/t/bin/p.farm".into()), "$ORIGIN/p.farm");
         assert_eq!(from_origin(&"/t/bin/p".into(), "/t/bin".into()), "$ORIGIN");
-    }
-
-    #[test]
-    fn below_is_by_whole_names() {
-        assert!(is_below("/a/b".into(), "/a".into()) && is_below("/a".into(), "/a/".into()));
-        assert!(is_below("/a".into(), "/".into()) && !is_below("/ab".into(), "/a".into()));
     }
 }

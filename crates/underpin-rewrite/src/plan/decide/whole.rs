@@ -5,23 +5,23 @@
 //! of their own, and the farm may be named by DT_RUNPATH, which lets LD_LIBRARY_PATH come first as before. Names that
 //! are not bound keep their place in the order.
 
-use super::ballot::{Ballot, Bindable, winner};
-use super::decision::{Decision, Exclusion, LeftAlone, Origin};
+use super::candidates::{Bindable, Candidates, key_of};
 use super::exclusions;
-use super::facts::{Facts, directory_of, file_name};
-use super::farm::{Site, tree_of};
-use super::links::Farm;
-use super::model::{EdgeNote, EdgePlan, ObjectPlan, ProgramNote, RefusedBecause};
-use super::planner::{Ground, Target};
-use super::policy::{Policy, Shape};
+use super::facts::{Facts, directory_of, file_name, is_below};
+use super::ground::{Ground, Target};
 use super::search::Narrower;
+use super::site::{Site, tree_of};
 use super::view::{Member, View};
-use crate::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit};
+use crate::edits::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit};
+use crate::plan::model::{
+    Decision, EdgeNote, EdgePlan, Exclusion, Farm, LeftAlone, ObjectPlan, Origin, ProgramNote, RefusedBecause,
+};
+use crate::plan::policy::{Policy, Shape};
 use bstr::{BStr, BString};
 use underpin_resolve::LoaderKind;
 
 /// One program's part of the plan.
-pub(super) struct Whole {
+pub(in crate::plan) struct Whole {
     pub object: ObjectPlan,
     pub farm: Option<Farm>,
     pub notes: Vec<ProgramNote>,
@@ -39,9 +39,9 @@ struct Entry<'a> {
     linked: bool,
 }
 
-pub(super) struct Maker<'a> {
+pub(in crate::plan) struct Maker<'a> {
     pub ground: &'a Ground<'a>,
-    pub ballot: &'a Ballot<'a>,
+    pub candidates: &'a Candidates<'a>,
     pub policy: &'a Policy,
     pub narrower: &'a Narrower<'a>,
 }
@@ -64,14 +64,15 @@ impl Maker<'_> {
             .iter()
             .filter_map(|member| self.entry(view, member).transpose())
             .collect::<Result<_, _>>()?;
-        let farm = site.map(|site| site.farm(self, view, &entries.iter().filter_map(Entry::link).collect::<Vec<_>>()));
+        let farm =
+            site.map(|site| site.farm(self.ground, view, &entries.iter().filter_map(Entry::link).collect::<Vec<_>>()));
         let (mut farm, notes) = farm.transpose()?.unzip();
         let search_path = match (site, &mut farm) {
             (Some(site), Some(farm)) => {
                 let taken = farm.links.iter().map(|link| link.name.as_str().into()).collect();
                 let narrow = self.narrower.narrow(target, &taken);
                 if let Some(narrow) = &narrow {
-                    site.widen(self, farm, narrow);
+                    site.widen(self.ground, farm, narrow);
                 }
                 site.search_path(&target.facts, view, narrow.as_ref())
             }
@@ -92,8 +93,8 @@ impl Maker<'_> {
         }
         let short: Vec<&BString> = member.names.iter().filter(|name| !name.contains(&b'/')).collect();
         let asked = short.first().copied().or(member.names.first()).unwrap_or(&member.path);
-        let found = winner(&self.ground.catalogue, member.id, member.path.as_ref());
-        let bindable = self.ballot.winners.get(&found);
+        let found = key_of(&self.ground.catalogue, member.id, member.path.as_ref());
+        let bindable = self.candidates.objects.get(&found);
         let left = member.left.clone().or_else(|| self.left(asked.as_ref(), member, bindable));
         let flatten = self.policy.shape == Shape::Flatten;
         let facts = self.ground.catalogue.of(member.id, member.path.as_ref());
@@ -165,7 +166,7 @@ impl Maker<'_> {
             let name = entry.member.names.first().unwrap_or(&entry.text).to_string();
             bound.push(BoundObject {
                 name,
-                path: site.map_or_else(|| bindable.path.to_string(), |site| site.recorded(self, bindable)),
+                path: site.map_or_else(|| bindable.path.to_string(), |site| site.recorded(self.ground, bindable)),
                 build_id: bindable.build_id.clone(),
                 size: bindable.size,
                 modified: bindable.modified,
@@ -215,7 +216,7 @@ impl Entry<'_> {
 }
 
 /// Where a farm for this program would stand.
-pub(super) fn site(maker: &Maker, view: &View, target: &Target) -> Result<Option<Site>, RefusedBecause> {
+pub(in crate::plan) fn site(maker: &Maker, view: &View, target: &Target) -> Result<Option<Site>, RefusedBecause> {
     let relative = match maker.policy.shape {
         Shape::PerObject | Shape::Flatten => return Ok(None),
         Shape::Farm => false,
@@ -231,13 +232,13 @@ pub(super) fn site(maker: &Maker, view: &View, target: &Target) -> Result<Option
     let directory = [above.as_slice(), b"/", file_name(path), b".underpin-farm"].concat();
     let directory = String::from_utf8(directory)
         .map_err(|_| RefusedBecause::Unreadable { error: "its path is not UTF-8".to_owned() })?;
-    let tree = relative.then(|| tree_of(maker, view, path));
+    let tree = relative.then(|| tree_of(maker.ground, view, path));
     let site = Site { directory, program: path.into(), tree };
     if site.is_in_the_way(maker.ground.root) {
         return Err(RefusedBecause::FarmInTheWay { directory: site.directory.into() });
     }
     if let Some(tree) = &site.tree
-        && super::farm::is_below(view.loader.path.as_ref(), tree.as_ref())
+        && is_below(view.loader.path.as_ref(), tree.as_ref())
     {
         return Err(RefusedBecause::LoaderInTree { loader: view.loader.path.clone() });
     }

@@ -4,11 +4,11 @@
 //! (`--spare-dynamic-tags`) and pads segments to pages; lld and mold leave neither. A search path that nothing is
 //! searched by holds bytes in every linker's string table, and its entry goes when they are taken.
 
-use super::facts::{Catalogue, Facts};
-use super::model::{BindPlan, ObjectPlan, Reserve};
 use super::originals::Originals;
-use super::scope::{Scope, ScopeFile};
-use crate::SearchPathEdit;
+use crate::edits::SearchPathEdit;
+use crate::plan::decide::facts::{Catalogue, Facts};
+use crate::plan::model::{BindPlan, ObjectPlan, Reserve};
+use crate::plan::scope::{Scope, ScopeFile};
 use bstr::BString;
 use rayon::prelude::*;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Files as they were before they were bound: a plan starts from these, so that binding twice gives the same plan.
 
-use super::model::{RefusedBecause, RefusedObject};
-use super::scope::Scope;
 use crate::bytes::{record_of, undo};
+use crate::plan::model::{RefusedBecause, RefusedObject};
+use crate::plan::scope::Scope;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use underpin_elf::Source;
 use underpin_resolve::{Errno, FileId, OverlayRoot, Root};
 
 /// A file larger than this is not read whole.
-pub(super) const LIMIT: u64 = 4 << 30;
+pub(in crate::plan) const LIMIT: u64 = 4 << 30;
 /// `EFBIG` of Linux, on every machine.
 const EFBIG: i32 = 27;
 
 /// A root on which nothing of the scope is bound.
-pub(super) struct Originals<'r> {
+pub(in crate::plan) struct Originals<'r> {
     pub root: OverlayRoot<'r>,
     /// Files that are bound on the disk.
     pub bound: HashSet<FileId>,
@@ -58,7 +58,7 @@ fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String
 }
 
 /// The original of what a source holds; `None` where that is not bound, the reason where it cannot be worked out.
-pub(super) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
+pub(in crate::plan) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
     match record_of(source) {
         Ok(None) => None,
         Ok(Some(_)) => Some(whole(source).and_then(|bytes| undo(&bytes).map_err(|error| error.to_string()))),

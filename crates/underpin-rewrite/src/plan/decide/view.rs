@@ -3,11 +3,10 @@
 //! Reduced from the resolver's closure at once, so that a thousand programs need little memory. A file of the scope
 //! that no program loads (a plugin) has a view of its own, as if the loader were given it.
 
-use super::decision::{Exclusion, LeftAlone};
 use super::exclusions::is_loader_name;
 use super::facts::{Catalogue, directory_of, file_name};
-use super::model::{CallSum, RefusedBecause};
-use super::outline::Outline;
+use super::signature::Outline;
+use crate::plan::model::{CallSum, Exclusion, LeftAlone, RefusedBecause};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{HashMap, HashSet};
 use underpin_elf::{Class, Endian, Machine};
@@ -15,7 +14,7 @@ use underpin_resolve::{Closure, EdgeKind, FileId, Found, Loader, LoaderKind, Obj
 
 /// What serves a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Served {
+pub(in crate::plan) enum Served {
     /// An object that could be bound.
     Object(usize),
     /// Nothing that could, for this reason.
@@ -24,7 +23,7 @@ pub(super) enum Served {
 
 /// One request.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(in crate::plan) struct Request {
     /// Index of the file that asks.
     pub asker: usize,
     pub name: BString,
@@ -35,7 +34,7 @@ pub(super) struct Request {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestKind {
+pub(in crate::plan) enum RequestKind {
     Needed,
     /// A filter, or a name of `vn_file` alone: the loader does not ask for it.
     Version,
@@ -44,7 +43,7 @@ pub(super) enum RequestKind {
 
 /// One object of a closure.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(in crate::plan) struct Member {
     pub id: FileId,
     /// `l_name`.
     pub path: BString,
@@ -58,10 +57,10 @@ pub(super) struct Member {
 }
 
 /// What can be in one process together.
-pub(super) type Abi = (Machine, Class, Endian);
+pub(in crate::plan) type Abi = (Machine, Class, Endian);
 
 /// One closure.
-pub(super) struct View {
+pub(in crate::plan) struct View {
     pub path: BString,
     pub id: FileId,
     pub is_program: bool,
@@ -129,15 +128,15 @@ impl View {
     /// Marks what only LD_LIBRARY_PATH provides: requests that another view, made without it, answers differently.
     pub fn without_library_path(&mut self, plain: &View) {
         let key = |view: &View, request: &Request| (view.members[request.asker].id, request.name.clone());
-        let winner = |view: &View, request: &Request| match &request.served {
-            Served::Object(object) => Some(view.members[*object].id),
+        let object = |view: &View, request: &Request| match &request.served {
+            Served::Object(index) => Some(view.members[*index].id),
             Served::Not(_) => None,
         };
         let plainly: HashMap<(FileId, BString), Option<FileId>> =
-            plain.requests.iter().map(|request| (key(plain, request), winner(plain, request))).collect();
+            plain.requests.iter().map(|request| (key(plain, request), object(plain, request))).collect();
         for index in 0..self.requests.len() {
             let request = &self.requests[index];
-            let Some(own) = winner(self, request) else { continue };
+            let Some(own) = object(self, request) else { continue };
             if plainly.get(&key(self, request)) != Some(&Some(own)) {
                 let reason = LeftAlone::Excluded { by: Exclusion::LibraryPath };
                 if let Served::Object(object) = self.requests[index].served {

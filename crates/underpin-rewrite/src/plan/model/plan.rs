@@ -1,10 +1,11 @@
 //! The plan itself: objects with their names and edits, what is refused, what each program's start will be.
 
 use super::decision::{Decision, Origin};
-use super::late::{Late, LeftName};
-use super::links::Farm;
-use super::policy::Shape;
-use crate::{BoundObject, Edits, LoadCost, PlacedString, Refusal, Rewrite, RewriteOptions};
+use super::difference::Difference;
+use super::farm::Farm;
+use crate::bytes::{LoadCost, PlacedString, Refusal, Rewrite};
+use crate::edits::{BoundObject, Edits, RewriteOptions};
+use crate::plan::policy::Shape;
 use bstr::BString;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -238,84 +239,25 @@ pub struct Reserve {
     pub flags: Vec<String>,
 }
 
-/// One difference between two closures of one program.
+/// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv), where no directory of the
+/// search path holds it: the dearest of all objects that may ask.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Late {
+    /// Objects of the closure that import dlopen, the program first; the C library itself is not among them.
+    pub opened_by: Vec<BString>,
+    /// Directories of DT_RPATH and DT_RUNPATH that are gone through now.
+    pub before: usize,
+    /// Those after the binding.
+    pub after: usize,
+}
+
+/// A name that is left alone, and what that costs one start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "difference")]
-#[non_exhaustive]
-pub enum Difference {
-    /// An object is no longer loaded.
-    Gone {
-        /// Its path.
-        path: BString,
-    },
-    /// An object is loaded that was not.
-    Added {
-        /// Its path.
-        path: BString,
-    },
-    /// One file is loaded where another was.
-    Replaced {
-        /// The path before.
-        before: BString,
-        /// The path after.
-        after: BString,
-    },
-    /// The load order differs from this place on.
-    LoadOrder {
-        /// Position in the list.
-        position: usize,
-        /// What stood there.
-        before: BString,
-        /// What stands there.
-        after: BString,
-    },
-    /// Constructors run in another order from this place on.
-    InitialiserOrder {
-        /// Position in the order.
-        position: usize,
-        /// What ran there.
-        before: BString,
-        /// What runs there.
-        after: BString,
-    },
-    /// A name is not found any more.
-    NowMissing {
-        /// The name.
-        name: BString,
-        /// Who asks for it.
-        asker: BString,
-    },
-    /// A name is found that was not.
-    NowFound {
-        /// The name.
-        name: BString,
-    },
-    /// The loader would abort: a version is needed of a file that no loaded object is known as.
-    VersionFile {
-        /// `vn_file`.
-        file: BString,
-        /// Who needs it.
-        asker: BString,
-    },
-    /// A version is not defined by the object that is found any more.
-    Version {
-        /// The version.
-        version: BString,
-        /// Who needs it.
-        asker: BString,
-    },
-    /// Another loader.
-    Loader {
-        /// Before.
-        before: BString,
-        /// After.
-        after: BString,
-    },
-    /// It cannot be resolved any more.
-    Unresolvable {
-        /// Why.
-        error: String,
-    },
+pub struct LeftName {
+    /// As it is asked for.
+    pub name: BString,
+    /// Lookups that fail: each name has its share of those of a whole start, by the paths tried for it.
+    pub lookups: u64,
 }
 
 impl CallSum {
@@ -330,7 +272,7 @@ impl CallSum {
 
 impl BindPlan {
     /// Nothing yet.
-    pub(super) fn new(shape: Shape) -> BindPlan {
+    pub(in crate::plan) fn new(shape: Shape) -> BindPlan {
         BindPlan { shape, objects: Vec::new(), refused: Vec::new(), programs: Vec::new(), farms: Vec::new() }
     }
 
@@ -448,32 +390,6 @@ impl fmt::Display for EdgeNote {
             }
             EdgeNote::Linked => f.write_str("the name stays, and a link of the farm leads there"),
             EdgeNote::Respelled => f.write_str("the same file under the one spelling that the plan uses"),
-        }
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Difference::Gone { path } => write!(f, "{path} is no longer loaded"),
-            Difference::Added { path } => write!(f, "{path} is loaded too"),
-            Difference::Replaced { before, after } => write!(f, "{after} is loaded where {before} was"),
-            Difference::LoadOrder { position, before, after } => {
-                write!(f, "object {position} in load order is {after}, and was {before}")
-            }
-            Difference::InitialiserOrder { position, before, after } => {
-                write!(f, "constructor {position} in order is that of {after}, and was that of {before}")
-            }
-            Difference::NowMissing { name, asker } => write!(f, "{name}, which {asker} needs, is not found any more"),
-            Difference::NowFound { name } => write!(f, "{name} is found now"),
-            Difference::VersionFile { file, asker } => {
-                write!(f, "the loader aborts: {asker} needs versions of {file}, and no loaded object is known as that")
-            }
-            Difference::Version { version, asker } => {
-                write!(f, "the loader stops: {asker} needs the version {version}, which is not defined any more")
-            }
-            Difference::Loader { before, after } => write!(f, "the loader is {after}, and was {before}"),
-            Difference::Unresolvable { error } => write!(f, "it cannot be resolved any more: {error}"),
         }
     }
 }

@@ -7,8 +7,8 @@
 //! and what container run times bring in from the host with them (Sarus, Shifter: PMI, libfabric).
 //! glibc: the libraries that its `make install` puts beside libc.so.6.
 
-use super::decision::Exclusion;
-use super::policy::{Pattern, Policy};
+use crate::plan::model::Exclusion;
+use crate::plan::policy::{Pattern, Policy};
 use bstr::{BStr, ByteSlice};
 
 const GRAPHICS: [&str; 16] = [
@@ -94,18 +94,18 @@ const GLIBC: [&str; 17] = [
 ];
 
 /// Whether a soname or requested name is of glibc itself, the loader left out.
-pub(super) fn is_glibc(name: &BStr) -> bool {
+pub(in crate::plan) fn is_glibc(name: &BStr) -> bool {
     listed(&GLIBC, name, None, name)
 }
 
 /// Whether a file name is that of a glibc or musl loader.
-pub(super) fn is_loader_name(name: &BStr) -> bool {
+pub(in crate::plan) fn is_loader_name(name: &BStr) -> bool {
     let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     [&b"ld-linux"[..], b"ld64.so.", b"ld.so.", b"ld-musl-", b"ld-2."].iter().any(|start| file.starts_with(start))
 }
 
 /// The list of the policy that covers a library asked for as `name`, found at `path`, that calls itself `soname`.
-pub(super) fn covering(policy: &Policy, name: &BStr, soname: Option<&BStr>, path: &BStr) -> Option<Exclusion> {
+pub(in crate::plan) fn covering(policy: &Policy, name: &BStr, soname: Option<&BStr>, path: &BStr) -> Option<Exclusion> {
     let user = policy.exclude.iter().find(|pattern| pattern.covers(name, soname, path));
     if let Some(Pattern(pattern)) = user {
         return Some(Exclusion::Pattern { pattern: pattern.clone() });
@@ -129,7 +129,7 @@ pub(super) fn covering(policy: &Policy, name: &BStr, soname: Option<&BStr>, path
 }
 
 fn listed(list: &[&str], name: &BStr, soname: Option<&BStr>, path: &BStr) -> bool {
-    list.iter().any(|pattern| super::policy::covers(pattern.as_bytes(), name, soname, path))
+    list.iter().any(|pattern| crate::plan::policy::covers(pattern.as_bytes(), name, soname, path))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Search paths of bound files against those of their originals: a library that came into a directory of the old list,
 //! or left it, makes the new one answer differently.
 
-use super::facts::directory_of;
 use super::originals::undone;
-use super::search::expand;
-use super::shelves::{Held, Shelves};
 use crate::bytes::record_of;
+use crate::plan::decide::facts::directory_of;
+use crate::plan::decide::search::expand;
+use crate::plan::decide::shelves::{Held, Shelves};
 use bstr::{BStr, BString};
 use std::collections::BTreeMap;
 use underpin_elf::{Class, Dynamic, Elf, Endian, Machine};

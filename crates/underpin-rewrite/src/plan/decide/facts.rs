@@ -12,7 +12,7 @@ use underpin_resolve::{FileId, LibcVersion, Root};
 const RUN_TIME_SEARCH: [&[u8]; 5] = [b"dlopen", b"dlmopen", b"dlsym", b"dlvsym", b"__libc_dlopen_mode"];
 
 /// One file.
-pub(super) struct Facts {
+pub(in crate::plan) struct Facts {
     pub size: u64,
     pub modified: i64,
     pub build_id: Option<String>,
@@ -113,7 +113,7 @@ impl Facts {
 
 /// What tells whether a C library and a loader belong together.
 #[derive(Default)]
-pub(super) struct Libc {
+pub(in crate::plan) struct Libc {
     pub version: Option<LibcVersion>,
     /// Functions of the loader that it imports under GLIBC_PRIVATE.
     pub wants: Vec<BString>,
@@ -122,7 +122,7 @@ pub(super) struct Libc {
 }
 
 /// Facts of files, by inode.
-pub(super) struct Catalogue<'r> {
+pub(in crate::plan) struct Catalogue<'r> {
     root: &'r dyn Root,
     known: Mutex<HashMap<FileId, Option<Arc<Facts>>>>,
     libcs: Mutex<HashMap<FileId, Arc<Libc>>>,
@@ -172,12 +172,12 @@ impl<'r> Catalogue<'r> {
 }
 
 /// Whether a file has a list of its own, and whether that is inherited (DT_RPATH without a DT_RUNPATH).
-pub(super) fn is_searched_by(dynamic: &Dynamic) -> Option<bool> {
+pub(in crate::plan) fn is_searched_by(dynamic: &Dynamic) -> Option<bool> {
     (dynamic.rpath.is_some() || dynamic.runpath.is_some()).then_some(dynamic.runpath.is_none())
 }
 
 /// The directory of a path, without its last slash.
-pub(super) fn directory_of(path: &BStr) -> &BStr {
+pub(in crate::plan) fn directory_of(path: &BStr) -> &BStr {
     match path.rfind_byte(b'/') {
         Some(0) => b"/".as_bstr(),
         Some(slash) => path[..slash].as_bstr(),
@@ -186,13 +186,19 @@ pub(super) fn directory_of(path: &BStr) -> &BStr {
 }
 
 /// The file name of a path.
-pub(super) fn file_name(path: &BStr) -> &BStr {
+pub(in crate::plan) fn file_name(path: &BStr) -> &BStr {
     path.rfind_byte(b'/').map_or(path, |slash| path[slash + 1..].as_bstr())
+}
+
+/// Whether a path stands below a directory, as text.
+pub(in crate::plan) fn is_below(path: &BStr, directory: &BStr) -> bool {
+    let directory = directory.trim_end_with(|letter| letter == '/');
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// Whether glibc before 2.37 looks into a directory of this name before the one that holds it: AT_PLATFORM, the bits of
 /// AT_HWCAP that have names, and `tls` (sysdeps of each machine, `dl-procinfo.c`).
-pub(super) fn is_legacy_capability(name: &BStr) -> bool {
+pub(in crate::plan) fn is_legacy_capability(name: &BStr) -> bool {
     const NAMES: [&str; 26] = [
         "tls", "x86_64", "haswell", "xeon_phi", "avx512_1", "sse2", "i386", "i486", "i586", "i686", "aarch64",
         "atomics", "v6l", "v7l", "v8l", "neon", "vfp", "vfpv3", "ppc970", "esan3", "zarch", "stfle", "msa", "ldisp",
@@ -202,4 +208,15 @@ pub(super) fn is_legacy_capability(name: &BStr) -> bool {
         name.strip_prefix(start.as_bytes()).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
     };
     NAMES.iter().any(|known| name == *known) || ["power", "z", "ultra", "v9v", "mips"].iter().any(|start| starts(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_is_by_whole_names() {
+        assert!(is_below("/a/b".into(), "/a".into()) && is_below("/a".into(), "/a/".into()));
+        assert!(is_below("/a".into(), "/".into()) && !is_below("/ab".into(), "/a".into()));
+    }
 }

@@ -37,7 +37,7 @@ impl Farm {
 }
 
 /// Adds a farm to others; files with the same list share one.
-pub(super) fn add(farms: &mut Vec<Farm>, farm: Farm) {
+pub(in crate::plan) fn add(farms: &mut Vec<Farm>, farm: Farm) {
     match farms.iter_mut().find(|known| known.directory == farm.directory) {
         Some(known) => {
             let new: Vec<String> = farm.users.into_iter().filter(|user| !known.users.contains(user)).collect();

@@ -1,18 +1,17 @@
-//! From verdicts to what is to be different in one file.
+//! From resolutions to what is to be different in one file.
 
-use super::ballot::Ballot;
-use super::decide::Verdicts;
-use super::decision::{Decision, LeftAlone, Origin};
+use super::candidates::Candidates;
 use super::facts::Facts;
-use super::model::{EdgePlan, ObjectPlan};
-use super::policy::Policy;
-use super::scope::ScopeFile;
-use crate::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit};
+use super::resolutions::Resolutions;
+use crate::edits::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit};
+use crate::plan::model::{Decision, EdgePlan, LeftAlone, ObjectPlan, Origin};
+use crate::plan::policy::Policy;
+use crate::plan::scope::ScopeFile;
 use bstr::BString;
 use underpin_elf::DependencyTag;
 
 /// The names of a file, in file order, each once: dependencies, then what only versions name.
-pub(super) fn names_of(facts: &Facts) -> Vec<(BString, Origin)> {
+pub(in crate::plan) fn names_of(facts: &Facts) -> Vec<(BString, Origin)> {
     let mut names: Vec<(BString, Origin)> = Vec::new();
     let dependencies = facts.dynamic.dependencies.iter().map(|(tag, name)| {
         let origin = match tag {
@@ -32,23 +31,23 @@ pub(super) fn names_of(facts: &Facts) -> Vec<(BString, Origin)> {
 }
 
 /// One file's part of the plan, without its bytes.
-pub(super) fn object_plan(
+pub(in crate::plan) fn object_plan(
     file: &ScopeFile,
     facts: &Facts,
-    verdicts: &Verdicts,
-    ballot: &Ballot,
+    resolutions: &Resolutions,
+    candidates: &Candidates,
     policy: &Policy,
     glibc_only: bool,
 ) -> ObjectPlan {
     let edges: Vec<EdgePlan> =
-        names_of(facts).into_iter().map(|(name, origin)| edge(file, facts, verdicts, name, origin)).collect();
+        names_of(facts).into_iter().map(|(name, origin)| edge(file, facts, resolutions, name, origin)).collect();
     let mut bound: Vec<BoundObject> = Vec::new();
     let mut renames = Vec::new();
     for edge in &edges {
         let Decision::Becomes { path, build_id, .. } = &edge.decision else { continue };
         renames.push(Rename { from: edge.name.clone(), to: path.as_str().into() });
-        let verdict = verdicts.get(&(file.id, edge.name.clone()));
-        let object = verdict.and_then(|verdict| ballot.winners.get(verdict.winner.as_ref()?));
+        let resolution = resolutions.get(&(file.id, edge.name.clone()));
+        let object = resolution.and_then(|resolution| candidates.objects.get(resolution.key.as_ref()?));
         bound.push(BoundObject {
             name: edge.name.to_string(),
             path: path.clone(),
@@ -72,13 +71,13 @@ pub(super) fn object_plan(
     }
 }
 
-fn edge(file: &ScopeFile, facts: &Facts, verdicts: &Verdicts, name: BString, origin: Origin) -> EdgePlan {
+fn edge(file: &ScopeFile, facts: &Facts, resolutions: &Resolutions, name: BString, origin: Origin) -> EdgePlan {
     let has_versions = facts.version_files.contains(&name);
     let filter = matches!(origin, Origin::Filter | Origin::Auxiliary);
-    let verdict = verdicts.get(&(file.id, name.clone())).filter(|_| !filter);
+    let resolution = resolutions.get(&(file.id, name.clone())).filter(|_| !filter);
     let reason = if filter { LeftAlone::Filter } else { LeftAlone::Missing };
-    let (decision, notes, programs) = match verdict {
-        Some(verdict) => (verdict.decision.clone(), verdict.notes.clone(), verdict.programs),
+    let (decision, notes, programs) = match resolution {
+        Some(resolution) => (resolution.decision.clone(), resolution.notes.clone(), resolution.programs),
         None => (Decision::LeftAlone { reason }, Vec::new(), 0),
     };
     EdgePlan { name, origin, has_versions, decision, programs, notes }

@@ -1,6 +1,6 @@
 //! What two closures of one program are compared by: objects, load order, order of constructors, misses.
 
-use super::model::Difference;
+use crate::plan::model::Difference;
 use bstr::BString;
 use std::collections::{BTreeMap, BTreeSet};
 use underpin_resolve::{Closure, FileId, FindingKind, LoaderKind, Outcome};
@@ -14,7 +14,7 @@ enum Key {
 
 /// One closure, as far as it is compared.
 #[derive(Clone, Debug)]
-pub(super) struct Outline {
+pub(in crate::plan) struct Outline {
     loader: BString,
     /// In load order.
     objects: Vec<(Key, BString)>,

@@ -1,40 +1,45 @@
-//! Verdicts for all names of the scope, and the rule that no request may lose the object it is served by.
+//! Resolutions for all names of the scope, and the rule that no request may lose the object it is served by.
 //!
 //! glibc recognises an object that was opened by path under its soname only (`_dl_map_object`, elf/dl-load.c). Where
 //! somebody who is not bound asks by another name, binding the others would have it loaded again.
 
-use super::ballot::{Ballot, Name, Verdict, Winner, left, winner};
-use super::decision::{Decision, LeftAlone};
+use super::candidates::{Candidates, Name, ObjectKey, Resolution, key_of, left};
 use super::facts::Catalogue;
 use super::view::{RequestKind, Served, View};
+use crate::plan::model::{Decision, LeftAlone};
 use bstr::BString;
 use std::collections::{HashMap, HashSet};
 use underpin_resolve::FileId;
 
-/// Verdicts by file and name.
-pub(super) type Verdicts = HashMap<Name, Verdict>;
+/// Resolutions by file and name.
+pub(in crate::plan) type Resolutions = HashMap<Name, Resolution>;
 
-/// Judges every name that files of the scope have.
-pub(super) fn decide(ballot: &Ballot, names: &[Name], views: &[View], catalogue: &Catalogue) -> Verdicts {
-    let judge = |name: &Name| (name.clone(), ballot.verdict(name.0, name.1.as_ref()));
-    let mut verdicts: Verdicts = names.iter().map(judge).collect();
-    leave_to_strangers(&mut verdicts, views, catalogue);
-    verdicts
+/// Resolves every name that files of the scope have.
+pub(in crate::plan) fn decide(
+    candidates: &Candidates,
+    names: &[Name],
+    views: &[View],
+    catalogue: &Catalogue,
+) -> Resolutions {
+    let resolve = |name: &Name| (name.clone(), candidates.resolve(name.0, name.1.as_ref()));
+    let mut resolutions: Resolutions = names.iter().map(resolve).collect();
+    leave_to_strangers(&mut resolutions, views, catalogue);
+    resolutions
 }
 
 /// Leaves alone what somebody who is not bound asks for by another name than its soname.
-pub(super) fn leave_to_strangers(verdicts: &mut Verdicts, views: &[View], catalogue: &Catalogue) {
-    for (winner, reason) in strangers(verdicts, views, catalogue) {
-        for verdict in verdicts.values_mut().filter(|verdict| verdict.winner == Some(winner)) {
-            if matches!(verdict.decision, Decision::Becomes { .. }) {
-                *verdict = left(reason.clone(), verdict.programs);
+pub(in crate::plan) fn leave_to_strangers(resolutions: &mut Resolutions, views: &[View], catalogue: &Catalogue) {
+    for (key, reason) in strangers(resolutions, views, catalogue) {
+        for resolution in resolutions.values_mut().filter(|resolution| resolution.key == Some(key)) {
+            if matches!(resolution.decision, Decision::Becomes { .. }) {
+                *resolution = left(reason.clone(), resolution.programs);
             }
         }
     }
 }
 
 /// Objects that somebody who is not bound asks for by a name that is not their soname.
-fn strangers(verdicts: &Verdicts, views: &[View], catalogue: &Catalogue) -> HashMap<Winner, LeftAlone> {
+fn strangers(resolutions: &Resolutions, views: &[View], catalogue: &Catalogue) -> HashMap<ObjectKey, LeftAlone> {
     let mut found = HashMap::new();
     for view in views.iter().filter(|view| !view.is_musl()) {
         let mut bound: HashSet<usize> = HashSet::new();
@@ -42,8 +47,8 @@ fn strangers(verdicts: &Verdicts, views: &[View], catalogue: &Catalogue) -> Hash
         for request in view.requests.iter().filter(|request| request.kind != RequestKind::Version) {
             let Served::Object(object) = request.served else { continue };
             let asker = view.members[request.asker].id;
-            let verdict = verdicts.get(&(asker, request.name.clone()));
-            match verdict.map(|verdict| &verdict.decision) {
+            let resolution = resolutions.get(&(asker, request.name.clone()));
+            match resolution.map(|resolution| &resolution.decision) {
                 Some(Decision::Becomes { .. }) => {
                     bound.insert(object);
                 }
@@ -60,7 +65,7 @@ fn strangers(verdicts: &Verdicts, views: &[View], catalogue: &Catalogue) -> Hash
             let asker = view.members.iter().find(|member| member.id == asker);
             let asker = asker.map(|asker| asker.path.clone()).unwrap_or_default();
             let reason = LeftAlone::OtherName { soname: member.soname.clone(), asker };
-            found.entry(winner(catalogue, member.id, member.path.as_ref())).or_insert(reason);
+            found.entry(key_of(catalogue, member.id, member.path.as_ref())).or_insert(reason);
         }
     }
     found

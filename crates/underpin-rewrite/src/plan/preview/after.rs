@@ -1,16 +1,16 @@
 //! What programs would load after the binding, found out before a byte is written; what would differ is left alone.
 
-use super::ballot::left;
-use super::decide::{Verdicts, leave_to_strangers};
-use super::decision::{Decision, LeftAlone};
-use super::facts::{Catalogue, file_name};
-use super::late::{LeftName, left as left_names};
-use super::links::Farm;
-use super::model::{BindPlan, CallSum, Difference, ObjectPlan, RefusedBecause, RefusedObject};
 use super::originals::LIMIT;
-use super::outline::Outline;
-use super::view::View;
 use crate::bytes::{Rewrite, rewrite};
+use crate::plan::decide::candidates::left;
+use crate::plan::decide::facts::{Catalogue, file_name};
+use crate::plan::decide::late::left as left_names;
+use crate::plan::decide::resolutions::{Resolutions, leave_to_strangers};
+use crate::plan::decide::signature::Outline;
+use crate::plan::decide::view::View;
+use crate::plan::model::{
+    BindPlan, CallSum, Decision, Difference, Farm, LeftAlone, LeftName, ObjectPlan, RefusedBecause, RefusedObject,
+};
 use bstr::{BStr, BString};
 use rayon::prelude::*;
 use std::borrow::Borrow;
@@ -20,7 +20,7 @@ use underpin_resolve::root::PatchedSource;
 use underpin_resolve::{Depth, Environment, FileId, OverlayRoot, Resolver, Root};
 
 /// What a view is after the binding.
-pub(super) struct After {
+pub(in crate::plan) struct After {
     pub calls: CallSum,
     pub differences: Vec<Difference>,
     pub left: Vec<LeftName>,
@@ -28,7 +28,7 @@ pub(super) struct After {
 
 /// Fills in the bytes of every object that changes; those that cannot be rewritten come back. What an earlier round
 /// made is taken over where the edits are the same.
-pub(super) fn rewrite_all(
+pub(in crate::plan) fn rewrite_all(
     root: &dyn Root,
     objects: &mut [ObjectPlan],
     earlier: &HashMap<FileId, ObjectPlan>,
@@ -58,7 +58,7 @@ pub(super) fn rewrite_all(
 }
 
 /// A root on which the plan is carried out.
-pub(super) fn carried_out<'r, 'f>(
+pub(in crate::plan) fn carried_out<'r, 'f>(
     root: &'r dyn Root,
     objects: &[ObjectPlan],
     farms: impl IntoIterator<Item = &'f Farm>,
@@ -94,7 +94,7 @@ fn patched(base: underpin_resolve::root::Bytes, made: &Rewrite) -> PatchedSource
 }
 
 /// Resolves every view again.
-pub(super) fn look_again<V: Borrow<View> + Sync>(
+pub(in crate::plan) fn look_again<V: Borrow<View> + Sync>(
     root: &dyn Root,
     environment: &Environment,
     views: &[V],
@@ -118,7 +118,12 @@ pub(super) fn look_again<V: Borrow<View> + Sync>(
 
 /// Unbinds what leads to differences: first the names that they speak of, and where that changed nothing, all names of
 /// the view's files. Says whether anything was unbound.
-pub(super) fn withdraw(verdicts: &mut Verdicts, views: &[View], after: &[After], catalogue: &Catalogue) -> bool {
+pub(in crate::plan) fn withdraw(
+    resolutions: &mut Resolutions,
+    views: &[View],
+    after: &[After],
+    catalogue: &Catalogue,
+) -> bool {
     let mut withdrawn = false;
     for (view, after) in views.iter().zip(after).filter(|(_, after)| !after.differences.is_empty()) {
         let spoken: HashSet<BString> = after.differences.iter().flat_map(Difference::names).collect();
@@ -132,11 +137,11 @@ pub(super) fn withdraw(verdicts: &mut Verdicts, views: &[View], after: &[After],
         };
         let mut unbind = |only_spoken: bool| {
             let mut count = 0;
-            for ((file, name), verdict) in verdicts.iter_mut().filter(|((file, _), _)| members.contains(file)) {
-                let Decision::Becomes { path, soname, .. } = &verdict.decision else { continue };
+            for ((file, name), resolution) in resolutions.iter_mut().filter(|((file, _), _)| members.contains(file)) {
+                let Decision::Becomes { path, soname, .. } = &resolution.decision else { continue };
                 if !only_spoken || is_spoken(name.as_ref(), path, soname.as_ref()) {
                     debug_assert!(members.contains(file));
-                    *verdict = left(reason(), verdict.programs);
+                    *resolution = left(reason(), resolution.programs);
                     count += 1;
                 }
             }
@@ -144,7 +149,7 @@ pub(super) fn withdraw(verdicts: &mut Verdicts, views: &[View], after: &[After],
         };
         withdrawn |= unbind(true) || unbind(false);
     }
-    leave_to_strangers(verdicts, views, catalogue);
+    leave_to_strangers(resolutions, views, catalogue);
     withdrawn
 }
 

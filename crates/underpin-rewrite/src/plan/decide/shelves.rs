@@ -15,7 +15,7 @@ const CAPABILITY_DEPTH: usize = 4;
 
 /// A file that would be found by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(in crate::plan) enum Held {
     /// An ELF file of this kind: a loader of another kind passes it over (glibc) or stops (musl).
     Elf(Machine, Class, Endian),
     /// A file that is no ELF file: the loader stops there, wherever it stands.
@@ -26,7 +26,7 @@ pub(super) enum Held {
 
 /// One directory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shelf {
+pub(in crate::plan) struct Shelf {
     /// Files by name, with device and inode.
     pub files: BTreeMap<BString, (Held, Option<FileId>)>,
     /// Names of which a capability subdirectory holds a file: which one is taken depends on the processor.
@@ -36,7 +36,7 @@ pub(super) struct Shelf {
 }
 
 /// Directories, each read once.
-pub(super) struct Shelves<'r> {
+pub(in crate::plan) struct Shelves<'r> {
     root: &'r dyn Root,
     known: Mutex<HashMap<BString, Arc<Shelf>>>,
 }
@@ -116,7 +116,7 @@ impl<'r> Shelves<'r> {
     }
 }
 
-pub(super) fn join(directory: &BStr, name: &BStr) -> BString {
+pub(in crate::plan) fn join(directory: &BStr, name: &BStr) -> BString {
     [directory.trim_end_with(|letter| letter == '/'), b"/", name.as_bytes()].concat().into()
 }
 

@@ -1,0 +1,17 @@
+//! Which name becomes which path: decided from facts about files and from closures, before anything is rewritten.
+//!
+//! Nothing here knows how a file is rewritten: what comes out are edits in words ([`crate::edits`]).
+
+pub(super) mod candidates;
+pub(super) mod exclusions;
+pub(super) mod facts;
+pub(super) mod ground;
+pub(super) mod late;
+pub(super) mod object;
+pub(super) mod resolutions;
+pub(super) mod search;
+pub(super) mod shelves;
+pub(super) mod signature;
+pub(super) mod site;
+pub(super) mod view;
+pub(super) mod whole;
