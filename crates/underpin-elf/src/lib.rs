@@ -20,7 +20,7 @@ mod ident;
 mod identity;
 mod link;
 mod note;
-mod raw;
+pub mod raw;
 mod read;
 mod region;
 mod section;

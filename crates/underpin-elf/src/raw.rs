@@ -1,7 +1,10 @@
-//! The ELF structures of both classes and byte orders, flattened to 64-bit values.
+//! The ELF structures of both classes and byte orders, flattened to 64-bit values, read and written.
 //!
-//! The only module that knows field widths. Every function takes bytes that were already read and returns `None` (or
-//! fewer entries) where they are too short; it never allocates more entries than the bytes hold.
+//! The only module of the workspace that knows field widths. Reading takes bytes that were already read and returns
+//! `None` (or fewer entries) where they are too short; it never allocates more entries than the bytes hold. Writing gives
+//! bytes back.
+
+mod write;
 
 use crate::{Class, Endian, Segment, SegmentFlags, SegmentKind};
 use crate::{FileOffset, Vaddr};
@@ -9,9 +12,9 @@ use object::elf::{FileHeader32, FileHeader64};
 use object::pod;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
 
-/// Class and byte order: all that is needed to read a structure.
+/// Class and byte order: all that is needed to read and write a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Width of addresses.
     pub class: Class,
     /// Byte order.
@@ -19,20 +22,88 @@ pub(crate) struct Layout {
 }
 
 /// The fields of the file header behind `e_ident`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawHeader {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawHeader {
+    /// `e_type`.
     pub kind: u16,
+    /// `e_machine`.
     pub machine: u16,
+    /// `e_version`.
     pub version: u32,
+    /// `e_entry`.
     pub entry: u64,
+    /// `e_phoff`.
     pub phoff: u64,
+    /// `e_shoff`.
     pub shoff: u64,
+    /// `e_flags`.
     pub flags: u32,
+    /// `e_phentsize`.
     pub phentsize: u16,
+    /// `e_phnum`.
     pub phnum: u16,
+    /// `e_shentsize`.
     pub shentsize: u16,
+    /// `e_shnum`.
     pub shnum: u16,
+    /// `e_shstrndx`.
     pub shstrndx: u16,
+}
+
+/// A program header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawSegment {
+    /// `p_type`.
+    pub kind: u32,
+    /// `p_flags`.
+    pub flags: u32,
+    /// `p_offset`.
+    pub offset: u64,
+    /// `p_vaddr`.
+    pub vaddr: u64,
+    /// `p_paddr`.
+    pub paddr: u64,
+    /// `p_filesz`.
+    pub file_size: u64,
+    /// `p_memsz`.
+    pub memory_size: u64,
+    /// `p_align`.
+    pub align: u64,
+}
+
+/// A section header, its name still an offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RawSection {
+    /// `sh_name`.
+    pub name: u32,
+    /// `sh_type`.
+    pub kind: u32,
+    /// `sh_flags`.
+    pub flags: u64,
+    /// `sh_addr`.
+    pub addr: u64,
+    /// `sh_offset`.
+    pub offset: u64,
+    /// `sh_size`.
+    pub size: u64,
+    /// `sh_link`.
+    pub link: u32,
+    /// `sh_info`.
+    pub info: u32,
+    /// `sh_addralign`.
+    pub align: u64,
+    /// `sh_entsize`.
+    pub entry_size: u64,
+}
+
+/// An entry of the dynamic section. The tag of a 32-bit file is widened without its sign: tags are compared as `u32`
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawEntry {
+    /// `d_tag`.
+    pub tag: u64,
+    /// `d_val` or `d_ptr`.
+    pub value: u64,
 }
 
 /// A symbol table entry.
@@ -47,19 +118,19 @@ pub(crate) struct RawSymbol {
     pub size: u64,
 }
 
-/// A section header.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawSection {
-    pub name: u32,
-    pub kind: u32,
-    pub flags: u64,
-    pub addr: u64,
-    pub offset: u64,
-    pub size: u64,
-    pub link: u32,
-    pub info: u32,
-    pub align: u64,
-    pub entry_size: u64,
+impl From<RawSegment> for Segment {
+    fn from(raw: RawSegment) -> Segment {
+        let RawSegment { flags, file_size, memory_size, align, .. } = raw;
+        Segment {
+            kind: SegmentKind::from_raw(raw.kind),
+            flags: SegmentFlags { read: flags & 4 != 0, write: flags & 2 != 0, execute: flags & 1 != 0 },
+            offset: FileOffset(raw.offset),
+            vaddr: Vaddr(raw.vaddr),
+            file_size,
+            memory_size,
+            align,
+        }
+    }
 }
 
 /// Calls a generic function with the header type of the class.
@@ -80,66 +151,82 @@ impl Layout {
         }
     }
 
+    /// Size of the file header.
+    #[must_use]
+    pub fn header_size(self) -> usize {
+        self.pick(52, 64)
+    }
+
     /// Size of a program header.
-    pub(crate) fn segment_size(self) -> usize {
-        match self.class {
-            Class::Elf32 => 32,
-            Class::Elf64 => 56,
-        }
+    #[must_use]
+    pub fn segment_size(self) -> usize {
+        self.pick(32, 56)
     }
 
     /// Size of an entry of the dynamic section.
-    pub(crate) fn dynamic_size(self) -> usize {
-        match self.class {
-            Class::Elf32 => 8,
-            Class::Elf64 => 16,
-        }
+    #[must_use]
+    pub fn entry_size(self) -> usize {
+        self.pick(8, 16)
     }
 
     /// Size of a symbol.
-    pub(crate) fn symbol_size(self) -> usize {
-        match self.class {
-            Class::Elf32 => 16,
-            Class::Elf64 => 24,
-        }
+    #[must_use]
+    pub fn symbol_size(self) -> usize {
+        self.pick(16, 24)
     }
 
     /// Size of a section header.
-    pub(crate) fn section_size(self) -> usize {
-        match self.class {
-            Class::Elf32 => 40,
-            Class::Elf64 => 64,
-        }
+    #[must_use]
+    pub fn section_size(self) -> usize {
+        self.pick(40, 64)
     }
 
     /// Size of an address.
-    pub(crate) fn word_size(self) -> usize {
+    #[must_use]
+    pub fn word_size(self) -> usize {
+        self.pick(4, 8)
+    }
+
+    /// The highest address of the class.
+    #[must_use]
+    pub fn highest(self) -> u64 {
         match self.class {
-            Class::Elf32 => 4,
-            Class::Elf64 => 8,
+            Class::Elf32 => u64::from(u32::MAX),
+            Class::Elf64 => u64::MAX,
+        }
+    }
+
+    fn pick(self, narrow: usize, wide: usize) -> usize {
+        match self.class {
+            Class::Elf32 => narrow,
+            Class::Elf64 => wide,
         }
     }
 
     /// Two bytes at `at`.
-    pub(crate) fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
+    #[must_use]
+    pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let raw: [u8; 2] = bytes.get(at..)?.first_chunk().copied()?;
         Some(if self.endian == Endian::Little { u16::from_le_bytes(raw) } else { u16::from_be_bytes(raw) })
     }
 
     /// Four bytes at `at`.
-    pub(crate) fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
+    #[must_use]
+    pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let raw: [u8; 4] = bytes.get(at..)?.first_chunk().copied()?;
         Some(if self.endian == Endian::Little { u32::from_le_bytes(raw) } else { u32::from_be_bytes(raw) })
     }
 
     /// Eight bytes at `at`.
-    pub(crate) fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
+    #[must_use]
+    pub fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
         let raw: [u8; 8] = bytes.get(at..)?.first_chunk().copied()?;
         Some(if self.endian == Endian::Little { u64::from_le_bytes(raw) } else { u64::from_be_bytes(raw) })
     }
 
     /// An address at `at`.
-    pub(crate) fn word(self, bytes: &[u8], at: usize) -> Option<u64> {
+    #[must_use]
+    pub fn word(self, bytes: &[u8], at: usize) -> Option<u64> {
         match self.class {
             Class::Elf32 => self.u32(bytes, at).map(u64::from),
             Class::Elf64 => self.u64(bytes, at),
@@ -152,18 +239,27 @@ impl Layout {
     }
 
     /// The section header at the start of `bytes`.
-    pub(crate) fn section(self, bytes: &[u8]) -> Option<RawSection> {
+    #[must_use]
+    pub fn section(self, bytes: &[u8]) -> Option<RawSection> {
         by_class!(self, section(self.order(), bytes))
     }
 
     /// The file header, `None` if `bytes` is shorter than it.
-    pub(crate) fn header(self, bytes: &[u8]) -> Option<RawHeader> {
+    #[must_use]
+    pub fn header(self, bytes: &[u8]) -> Option<RawHeader> {
         by_class!(self, header(self.order(), bytes))
     }
 
     /// The program header at the start of `bytes`.
-    pub(crate) fn segment(self, bytes: &[u8]) -> Option<Segment> {
+    #[must_use]
+    pub fn segment(self, bytes: &[u8]) -> Option<RawSegment> {
         by_class!(self, segment(self.order(), bytes))
+    }
+
+    /// The entry of the dynamic section at the start of `bytes`.
+    #[must_use]
+    pub fn entry(self, bytes: &[u8]) -> Option<RawEntry> {
+        Some(RawEntry { tag: self.word(bytes, 0)?, value: self.word(bytes, self.word_size())? })
     }
 
     /// `(d_tag, d_val)` of the entries before the first DT_NULL, and whether there was one.
@@ -190,14 +286,14 @@ fn header<H: FileHeader<Endian = object::Endianness>>(order: object::Endianness,
     })
 }
 
-fn segment<H: FileHeader<Endian = object::Endianness>>(order: object::Endianness, bytes: &[u8]) -> Option<Segment> {
+fn segment<H: FileHeader<Endian = object::Endianness>>(order: object::Endianness, bytes: &[u8]) -> Option<RawSegment> {
     let (raw, _) = pod::from_bytes::<H::ProgramHeader>(bytes).ok()?;
-    let flags = raw.p_flags(order).0;
-    Some(Segment {
-        kind: SegmentKind::from_raw(raw.p_type(order).0),
-        flags: SegmentFlags { read: flags & 4 != 0, write: flags & 2 != 0, execute: flags & 1 != 0 },
-        offset: FileOffset(raw.p_offset(order).into()),
-        vaddr: Vaddr(raw.p_vaddr(order).into()),
+    Some(RawSegment {
+        kind: raw.p_type(order).0,
+        flags: raw.p_flags(order).0,
+        offset: raw.p_offset(order).into(),
+        vaddr: raw.p_vaddr(order).into(),
+        paddr: raw.p_paddr(order).into(),
         file_size: raw.p_filesz(order).into(),
         memory_size: raw.p_memsz(order).into(),
         align: raw.p_align(order).into(),

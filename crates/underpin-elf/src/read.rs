@@ -92,7 +92,7 @@ fn read_segments<S: Source + ?Sized>(
     let size = u64::from(header.phnum) * entry as u64;
     let bytes = window.range(header.phoff, size, "the program headers")?;
     let mut segments = Vec::with_capacity(bytes.len() / entry);
-    segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes)));
+    segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes).map(Segment::from)));
     Ok(segments)
 }
 
@@ -158,7 +158,7 @@ fn read_past_end<S: Source + ?Sized>(
     let bytes = window.up_to(offset, u64::MAX, limit, "the dynamic section")?;
     let (entries, ended) = layout.dynamic(&bytes);
     let zeros = load.memory_size.saturating_sub(load.file_size);
-    if ended || zeros >= layout.dynamic_size() as u64 { Ok(entries) } else { Err(unended) }
+    if ended || zeros >= layout.entry_size() as u64 { Ok(entries) } else { Err(unended) }
 }
 
 fn string_table<'e>(elf: &'e Elf, dynamic: &Dynamic, dynamic_offset: u64) -> Result<StringTable<'e>, ElfError> {

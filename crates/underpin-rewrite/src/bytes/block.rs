@@ -6,11 +6,11 @@
 
 use super::draft::{Draft, Moved, Place};
 use super::image::Image;
-use super::layout::Segment;
 use super::{PlacedString, Strategy, tags};
 use bstr::BString;
 use std::ops::Range;
 use underpin_elf::FileOffset;
+use underpin_elf::raw::RawSegment;
 
 /// The start of a block with anything but strings in it is aligned to this.
 pub(super) const ALIGN: u64 = 16;
@@ -110,7 +110,7 @@ pub(super) fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64
     draft.write(offset, draft.image.bytes_at(range.start)?.get(..size)?.to_vec());
     let image = draft.image;
     let inside = |start: u64, size: u64| start >= range.start && start.saturating_add(size) <= range.end && size > 0;
-    let stays = |one: &Segment| image.segments.iter().any(|was| (was.kind, was.vaddr) == (one.kind, one.vaddr));
+    let stays = |one: &RawSegment| image.segments.iter().any(|was| (was.kind, was.vaddr) == (one.kind, one.vaddr));
     for segment in draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD) {
         if inside(segment.vaddr, segment.memory_size) && stays(segment) {
             let within = segment.vaddr - range.start;
@@ -135,7 +135,7 @@ fn move_dynamic(draft: &mut Draft<'_, '_>, entries: usize, vaddr: u64, offset: u
     let size = (entries * draft.image.layout.entry_size()) as u64;
     let old = draft.dynamic.0;
     for segment in draft.segments.iter_mut().filter(|segment| segment.kind == tags::PT_DYNAMIC) {
-        *segment = Segment { offset, vaddr, paddr: vaddr, file_size: size, memory_size: size, ..*segment };
+        *segment = RawSegment { offset, vaddr, paddr: vaddr, file_size: size, memory_size: size, ..*segment };
     }
     for section in draft.section_headers() {
         if section.kind == tags::SHT_DYNAMIC && section.addr == old {

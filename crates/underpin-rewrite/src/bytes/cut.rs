@@ -5,8 +5,8 @@
 //! information): they make way where the last segment grows.
 
 use super::image::Image;
-use super::layout::Section;
 use super::tags;
+use underpin_elf::raw::RawSection;
 
 /// Most bytes of sections that make way: beyond, whatever needs them to has another place.
 const LIMIT: u64 = 4 << 20;
@@ -82,7 +82,7 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
     (small && is_all(image, kept, behind)).then_some(Cut { kept, pieces })
 }
 
-fn has_bytes(section: &Section) -> bool {
+fn has_bytes(section: &RawSection) -> bool {
     section.kind != tags::SHT_NULL && section.kind != tags::SHT_NOBITS && section.size > 0
 }
 

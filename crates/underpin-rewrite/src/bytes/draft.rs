@@ -6,7 +6,6 @@
 
 use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
-use super::layout::{Entry, Section, Segment};
 use super::note;
 use super::record::{Inverse, Record, Span};
 use super::sections::Sections;
@@ -15,6 +14,7 @@ use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOpt
 use bstr::BString;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use underpin_elf::raw::{RawEntry, RawSection, RawSegment};
 use underpin_elf::{Fault, FileOffset};
 
 /// Addresses whose content stands somewhere else now.
@@ -35,7 +35,7 @@ pub(super) struct Place {
 /// A rewrite in the making.
 pub(super) struct Draft<'i, 'a> {
     pub image: &'i Image<'a>,
-    pub segments: Vec<Segment>,
+    pub segments: Vec<RawSegment>,
     /// `None` where the file has no section table, or none is wished for.
     pub sections: Option<Sections<'a>>,
     /// Where the program headers stand.
@@ -229,13 +229,14 @@ impl<'i, 'a> Draft<'i, 'a> {
             if value > self.image.layout.highest() {
                 return Err(Refusal::TooFar);
             }
-            entries.push(Entry { tag: *tag, value });
+            entries.push(RawEntry { tag: *tag, value });
         }
         if entries.len() >= capacity {
             return Err(Refusal::DynamicFull { missing: entries.len() + 1 - capacity });
         }
         // Entries that are no more become DT_NULL.
-        entries.resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), Entry { tag: 0, value: 0 });
+        entries
+            .resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), RawEntry { tag: 0, value: 0 });
         let bytes = entries.into_iter().flat_map(|entry| self.image.layout.entry_bytes(entry)).collect();
         let offset = self.offset_of(vaddr).ok_or(Refusal::TooFar)?;
         self.write(offset, bytes);
@@ -278,7 +279,7 @@ impl<'i, 'a> Draft<'i, 'a> {
     }
 
     /// The headers of all sections.
-    pub fn section_headers(&mut self) -> impl Iterator<Item = &mut Section> {
+    pub fn section_headers(&mut self) -> impl Iterator<Item = &mut RawSection> {
         self.sections.iter_mut().flat_map(|sections| &mut sections.headers)
     }
 
@@ -324,10 +325,10 @@ impl<'i, 'a> Draft<'i, 'a> {
     }
 
     /// Its place is not known yet if that is the end of the file: then it is one that no section ever has.
-    fn record_section(&self) -> Section {
-        let section = Section { kind: tags::SHT_NOTE, align: 4, ..Section::default() };
+    fn record_section(&self) -> RawSection {
+        let section = RawSection { kind: tags::SHT_NOTE, align: 4, ..RawSection::default() };
         let unknown = self.image.layout.highest();
-        self.record.map_or(Section { offset: unknown, size: unknown, ..section }, |place| Section {
+        self.record.map_or(RawSection { offset: unknown, size: unknown, ..section }, |place| RawSection {
             flags: tags::SHF_ALLOC,
             addr: place.vaddr,
             offset: place.offset,

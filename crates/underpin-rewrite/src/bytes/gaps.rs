@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::image::{Image, SectionTable};
-use super::layout::Segment;
 use super::{room, tags};
+use underpin_elf::raw::RawSegment;
 
 /// The unit in which memory is mapped, as far as the cost is concerned.
 const PAGE: u64 = 4096;
@@ -63,7 +63,7 @@ pub(super) fn grow(draft: &mut Draft<'_, '_>, gap: &Gap, size: u64) -> Option<()
 
 /// The usable gaps: holes first, then those of read-only segments before those of executable ones.
 pub(super) fn gaps(image: &Image<'_>) -> Vec<Gap> {
-    let fixed = |segment: &&Segment| segment.kind == tags::PT_LOAD && segment.flags & tags::PF_W == 0;
+    let fixed = |segment: &&RawSegment| segment.kind == tags::PT_LOAD && segment.flags & tags::PF_W == 0;
     let all = image.segments.iter().enumerate();
     let mut gaps: Vec<Gap> = all
         .clone()
@@ -90,7 +90,7 @@ pub(super) fn left(draft: &Draft<'_, '_>, align: u64) -> Vec<Gap> {
     gaps(draft.image).into_iter().filter_map(rest).collect()
 }
 
-fn padding(image: &Image<'_>, index: usize, segment: &Segment) -> Option<Gap> {
+fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap> {
     let offset = segment.offset.checked_add(segment.file_size)?;
     let vaddr = segment.vaddr.checked_add(segment.memory_size)?;
     let room = room::zero_room(image, offset).min(memory_room(image, segment, vaddr)?);
@@ -103,7 +103,7 @@ fn padding(image: &Image<'_>, index: usize, segment: &Segment) -> Option<Gap> {
 
 /// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of the own page
 /// where there is none.
-fn memory_room(image: &Image<'_>, segment: &Segment, vaddr: u64) -> Option<u64> {
+fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u64> {
     let page = image.page();
     let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.layout.highest());
     let others = image.loads().filter(|load| **load != *segment);
@@ -116,7 +116,7 @@ fn memory_room(image: &Image<'_>, segment: &Segment, vaddr: u64) -> Option<u64> 
 
 /// What patchelf has left of sections that it moved away. No section covers it, nothing refers to it, and it is filled
 /// with one letter.
-fn holes(image: &Image<'_>, index: usize, load: &Segment) -> Vec<Gap> {
+fn holes(image: &Image<'_>, index: usize, load: &RawSegment) -> Vec<Gap> {
     let few = |table: &&SectionTable<'_>| table.entries.len() <= SECTIONS_MAX;
     let Some(table) = image.sections.as_ref().filter(few) else { return Vec::new() };
     let end = load.offset.saturating_add(load.file_size).min(image.bytes.len() as u64);

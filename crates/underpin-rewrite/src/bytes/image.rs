@@ -4,8 +4,8 @@
 //! sound. Nothing here changes a byte.
 
 use super::Refusal;
-use super::layout::{Entry, Header, Layout, Section, Segment};
 use super::tags;
+use underpin_elf::raw::{Layout, RawEntry, RawHeader, RawSection, RawSegment};
 use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, FileType, Machine};
 
 /// The kernel refuses larger program header tables (`fs/binfmt_elf.c`, `load_elf_phdrs`).
@@ -23,8 +23,8 @@ pub(super) struct Image<'a> {
     pub layout: Layout,
     /// The loader's view, strings resolved.
     pub elf: Elf,
-    pub header: Header,
-    pub segments: Vec<Segment>,
+    pub header: RawHeader,
+    pub segments: Vec<RawSegment>,
     /// `None` where there is no section table, or one that cannot be true.
     pub sections: Option<SectionTable<'a>>,
     pub dynamic: DynamicTable,
@@ -36,7 +36,7 @@ pub(super) struct Image<'a> {
 
 /// The section table with its names.
 pub(super) struct SectionTable<'a> {
-    pub entries: Vec<(&'a [u8], Section)>,
+    pub entries: Vec<(&'a [u8], RawSection)>,
     /// Index of the section name table.
     pub names: usize,
     /// Its bytes.
@@ -46,7 +46,7 @@ pub(super) struct SectionTable<'a> {
 impl SectionTable<'_> {
     /// Whether symbols take their names from the table of section names.
     pub fn shares_names(&self) -> bool {
-        let linked = |section: &Section| section.link as usize == self.names && section.kind != tags::SHT_NULL;
+        let linked = |section: &RawSection| section.link as usize == self.names && section.kind != tags::SHT_NULL;
         self.names == 0 || self.entries.iter().any(|(_, section)| linked(section))
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct DynamicTable {
     /// How many entries fit, DT_NULL included.
     pub capacity: usize,
     /// Those before DT_NULL.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<RawEntry>,
 }
 
 /// DT_STRTAB.
@@ -149,7 +149,7 @@ impl<'a> Image<'a> {
         reach(&self.segments, vaddr, self.bytes.len()).map(|(start, _)| start as u64)
     }
 
-    pub fn loads(&self) -> impl Iterator<Item = &Segment> {
+    pub fn loads(&self) -> impl Iterator<Item = &RawSegment> {
         self.segments.iter().filter(|segment| segment.kind == tags::PT_LOAD)
     }
 
@@ -161,7 +161,7 @@ impl<'a> Image<'a> {
     /// The index of the section that is DT_STRTAB: the one that the dynamic section names, where it does.
     pub fn string_section(&self) -> Option<usize> {
         let table = self.sections.as_ref()?;
-        let fits = |section: &Section| {
+        let fits = |section: &RawSection| {
             section.kind == tags::SHT_STRTAB
                 && section.flags & tags::SHF_ALLOC != 0
                 && section.addr == self.strings.vaddr
@@ -252,7 +252,7 @@ impl<'a> Image<'a> {
 }
 
 /// Start of an address in the file and end of its segment there.
-pub(super) fn reach(segments: &[Segment], vaddr: u64, len: usize) -> Option<(usize, usize)> {
+pub(super) fn reach(segments: &[RawSegment], vaddr: u64, len: usize) -> Option<(usize, usize)> {
     segments.iter().filter(|segment| segment.kind == tags::PT_LOAD).find_map(|load| {
         let within = vaddr.checked_sub(load.vaddr).filter(|within| *within < load.file_size)?;
         let start = usize::try_from(load.offset.checked_add(within)?).ok()?;
@@ -261,7 +261,7 @@ pub(super) fn reach(segments: &[Segment], vaddr: u64, len: usize) -> Option<(usi
     })
 }
 
-fn read_segments(bytes: &[u8], layout: Layout, header: &Header) -> Result<Vec<Segment>, Refusal> {
+fn read_segments(bytes: &[u8], layout: Layout, header: &RawHeader) -> Result<Vec<RawSegment>, Refusal> {
     let bad = || fault(Fault::BadTable { what: "the program headers" }, header.phoff);
     // A larger entry is legal by the letter, but no loader takes it (`glibc elf/dl-load.c`, `open_verify`).
     if usize::from(header.phentsize) != layout.segment_size() || header.phnum == u16::MAX {
@@ -275,8 +275,8 @@ fn read_segments(bytes: &[u8], layout: Layout, header: &Header) -> Result<Vec<Se
     Ok(table.chunks_exact(layout.segment_size()).filter_map(|entry| layout.segment(entry)).collect())
 }
 
-fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[Segment], elf: &Elf) -> Result<DynamicTable, Refusal> {
-    let wanted = |segment: &&Segment| segment.kind == tags::PT_DYNAMIC && segment.file_size > 0;
+fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[RawSegment], elf: &Elf) -> Result<DynamicTable, Refusal> {
+    let wanted = |segment: &&RawSegment| segment.kind == tags::PT_DYNAMIC && segment.file_size > 0;
     let (Some(segment), true) = (segments.iter().rfind(wanted), elf.dynamic.is_some()) else {
         return Err(Refusal::Static);
     };
@@ -284,7 +284,7 @@ fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[Segment], elf: &Elf) -
     let (start, end) = reach(segments, segment.vaddr, bytes.len()).ok_or_else(bad)?;
     let size = usize::try_from(segment.file_size).map_err(|_| bad())?.min(end - start);
     let table = bytes.get(start..start + size).ok_or_else(bad)?;
-    let entries: Vec<Entry> = table
+    let entries: Vec<RawEntry> = table
         .chunks_exact(layout.entry_size())
         .filter_map(|entry| layout.entry(entry))
         .take_while(|entry| entry.tag != tags::DT_NULL)
@@ -297,7 +297,11 @@ fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[Segment], elf: &Elf) -
     Ok(DynamicTable { vaddr: segment.vaddr, capacity, entries })
 }
 
-fn read_strings<'a>(bytes: &'a [u8], segments: &[Segment], dynamic: &DynamicTable) -> Result<StringTable<'a>, Refusal> {
+fn read_strings<'a>(
+    bytes: &'a [u8],
+    segments: &[RawSegment],
+    dynamic: &DynamicTable,
+) -> Result<StringTable<'a>, Refusal> {
     let vaddr = dynamic.value(tags::DT_STRTAB).ok_or(Refusal::NoStrings)?;
     let (start, mut end) = reach(segments, vaddr, bytes.len()).ok_or(Refusal::NoStrings)?;
     // patchelf puts the table of an ET_EXEC in front of it, over the border of two segments that follow each other both
@@ -315,7 +319,7 @@ fn read_strings<'a>(bytes: &'a [u8], segments: &[Segment], dynamic: &DynamicTabl
 }
 
 /// The section table, where all of it lies in the file.
-fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &Header) -> Option<SectionTable<'a>> {
+fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &RawHeader) -> Option<SectionTable<'a>> {
     if header.shoff == 0 || usize::from(header.shentsize) != layout.section_size() {
         return None;
     }
@@ -323,7 +327,7 @@ fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &Header) -> Option
     let first = layout.section(rest)?;
     let count = if header.shnum == 0 { usize::try_from(first.size).ok()? } else { usize::from(header.shnum) };
     let table = rest.get(..count.checked_mul(layout.section_size())?)?;
-    let sections: Vec<Section> =
+    let sections: Vec<RawSection> =
         table.chunks_exact(layout.section_size()).filter_map(|entry| layout.section(entry)).collect();
     let names = if header.shstrndx == u16::MAX { first.link as usize } else { usize::from(header.shstrndx) };
     let strings = sections.get(names).filter(|section| section.kind == tags::SHT_STRTAB)?;
@@ -342,7 +346,7 @@ fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &Header) -> Option
     Some(SectionTable { entries, names, name_bytes: strings })
 }
 
-fn file_bytes<'a>(bytes: &'a [u8], section: &Section) -> Option<&'a [u8]> {
+fn file_bytes<'a>(bytes: &'a [u8], section: &RawSection) -> Option<&'a [u8]> {
     let start = usize::try_from(section.offset).ok()?;
     bytes.get(start..)?.get(..usize::try_from(section.size).ok()?)
 }

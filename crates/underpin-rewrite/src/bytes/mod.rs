@@ -10,7 +10,6 @@ mod dead;
 mod draft;
 mod gaps;
 mod image;
-mod layout;
 mod names;
 mod note;
 mod padding;

@@ -8,11 +8,11 @@
 //! Files that an earlier version has bound carry JSON in a section of that name (`underpin.binding/1`): they are read as
 //! ever.
 
-use super::layout::Layout;
 use super::record::{Record, RecordError, SCHEMA, UndoError, hex};
 use super::wire;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use underpin_elf::raw::Layout;
 use underpin_elf::{Class, Endian, Source};
 
 /// Name of the section that holds the record.

@@ -7,9 +7,9 @@
 use super::block::{ALIGN, Block, displace};
 use super::draft::{Draft, Place};
 use super::gaps::{self, gaps, grow};
-use super::layout::Section;
 use super::{Strategy, shift, tags, view};
 use bstr::BString;
+use underpin_elf::raw::RawSection;
 
 /// Moves the whole string table into one gap, or says that there is no room.
 pub(super) fn place_table(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
@@ -67,14 +67,14 @@ pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
     }
     for (gap, (used, named)) in gaps.iter().zip(used).filter(|(_, (used, _))| *used > 0) {
         grow(draft, gap, used)?;
-        let registered = Section {
+        let registered = RawSection {
             kind: tags::SHT_PROGBITS,
             flags: tags::SHF_ALLOC,
             addr: gap.vaddr,
             offset: gap.offset,
             size: named,
             align: 1,
-            ..Section::default()
+            ..RawSection::default()
         };
         if let Some(sections) = draft.sections.as_mut().filter(|_| named > 0) {
             sections.add(view::NAMES, registered);

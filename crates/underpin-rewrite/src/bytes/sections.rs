@@ -1,15 +1,15 @@
 //! The section table of a rewritten file: the old one with sections added at its end, so that no index changes.
 
 use super::image::SectionTable;
-use super::layout::{Header, Layout, Section};
 use super::{note, tags};
+use underpin_elf::raw::{Layout, RawHeader, RawSection};
 
 /// Counts from here on stand in the first section (`elf(5)`, SHN_LORESERVE).
 const LORESERVE: usize = 0xff00;
 
 /// The headers as they will be written, and the names that are new.
 pub(super) struct Sections<'a> {
-    pub headers: Vec<Section>,
+    pub headers: Vec<RawSection>,
     /// New names by index.
     names: Vec<(usize, &'static [u8])>,
     /// Index and bytes of the old table of names.
@@ -42,7 +42,7 @@ impl<'a> Sections<'a> {
     }
 
     /// Adds a section at the end and says its index.
-    pub fn add(&mut self, name: &'static [u8], header: Section) -> usize {
+    pub fn add(&mut self, name: &'static [u8], header: RawSection) -> usize {
         self.headers.push(header);
         self.rename(self.headers.len() - 1, name);
         self.headers.len() - 1
@@ -55,7 +55,7 @@ impl<'a> Sections<'a> {
 
     /// The names and the headers as bytes for the end of the file, and the file header that leads to them. `record` is
     /// the section of the record, as far as it is known.
-    pub fn encode(mut self, layout: Layout, at: u64, header: &mut Header, record: Option<Section>) -> Encoded {
+    pub fn encode(mut self, layout: Layout, at: u64, header: &mut RawHeader, record: Option<RawSection>) -> Encoded {
         let record = record.map(|section| self.set_record(section));
         let name_section = self.name_section();
         // Old names keep their offsets, so their number times their length never counts.
@@ -81,10 +81,10 @@ impl<'a> Sections<'a> {
         Encoded { bytes, offset: at, record_at, headers_at }
     }
 
-    fn set_record(&mut self, section: Section) -> usize {
+    fn set_record(&mut self, section: RawSection) -> usize {
         let Some(index) = self.record else { return self.add(note::SECTION, section) };
         if let Some(old) = self.headers.get_mut(index) {
-            *old = Section { name: old.name, ..section };
+            *old = RawSection { name: old.name, ..section };
         }
         index
     }
@@ -95,10 +95,10 @@ impl<'a> Sections<'a> {
         if !self.shares_names {
             return old;
         }
-        self.add(b".shstrtab", Section { kind: tags::SHT_STRTAB, align: 1, ..Section::default() })
+        self.add(b".shstrtab", RawSection { kind: tags::SHT_STRTAB, align: 1, ..RawSection::default() })
     }
 
-    fn set_counts(&mut self, header: &mut Header, names: usize) {
+    fn set_counts(&mut self, header: &mut RawHeader, names: usize) {
         let count = self.headers.len();
         if let Some(first) = self.headers.first_mut() {
             first.size = if count >= LORESERVE { count as u64 } else { 0 };

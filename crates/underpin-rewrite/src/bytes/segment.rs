@@ -4,10 +4,10 @@
 
 use super::block::{ALIGN, Block};
 use super::draft::Draft;
-use super::layout::Segment;
 use super::table::{self, Room};
 use super::{Caution, Strategy, tags};
 use std::ops::Range;
+use underpin_elf::raw::RawSegment;
 
 /// What glibc reads at first of a file (`glibc elf/dl-load.h`, `struct filebuf`): a program header table that ends
 /// behind it costs a pread64 at each of the two places that look at it.
@@ -39,7 +39,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<(
     draft.pad_to(offset + size);
     let flags = if block.entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
     let (file_size, memory_size, paddr) = (size, size, vaddr);
-    let load = Segment { kind: tags::PT_LOAD, flags, offset, vaddr, paddr, file_size, memory_size, align: page };
+    let load = RawSegment { kind: tags::PT_LOAD, flags, offset, vaddr, paddr, file_size, memory_size, align: page };
     if let Some(unused) = unused {
         draft.segments.remove(unused);
     }

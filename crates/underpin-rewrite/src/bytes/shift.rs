@@ -10,11 +10,11 @@ use super::block::displace;
 use super::draft::Draft;
 use super::gaps::{Gap, gaps, grow};
 use super::image::Image;
-use super::layout::Section;
 use super::{PlacedString, Strategy, table, tags};
 use bstr::BString;
 use std::ops::Range;
 use underpin_elf::FileOffset;
+use underpin_elf::raw::RawSection;
 
 /// Most bytes that slide.
 const LIMIT: u64 = 64 << 20;
@@ -44,7 +44,7 @@ pub(super) struct Way {
 struct Behind<'i> {
     /// The end of the table.
     start: u64,
-    sections: Vec<&'i Section>,
+    sections: Vec<&'i RawSection>,
     /// Where the first thing stands that cannot be moved; `None` where nothing follows in the segment.
     stop: Option<u64>,
 }
@@ -59,7 +59,7 @@ impl Behind<'_> {
         }
         let start = strings.addr.checked_add(strings.size)?;
         let load = image.loads().find(|load| load.vaddr <= strings.addr && start <= load.vaddr + load.file_size)?;
-        let mut behind: Vec<&Section> = entries
+        let mut behind: Vec<&RawSection> = entries
             .iter()
             .map(|(_, section)| section)
             .filter(|section| section.addr >= start && section.addr < load.vaddr + load.file_size)
@@ -93,7 +93,7 @@ impl Behind<'_> {
 }
 
 /// Whether it is the dynamic section, which may slide, but not leave its segment for one that is not writable.
-fn is_dynamic(image: &Image<'_>, section: &Section) -> bool {
+fn is_dynamic(image: &Image<'_>, section: &RawSection) -> bool {
     section.kind == tags::SHT_DYNAMIC && section.addr == image.dynamic.vaddr
 }
 

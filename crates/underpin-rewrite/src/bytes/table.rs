@@ -7,10 +7,10 @@
 //! another says too. A file that has room in none of these ways gets no segment.
 
 use super::image::Image;
-use super::layout::{Section, Segment};
 use super::{gaps, room, tags};
 use std::ops::Range;
 use underpin_elf::FileType;
+use underpin_elf::raw::{RawSection, RawSegment};
 
 /// Where the table with one more entry goes.
 pub(super) enum Room {
@@ -63,7 +63,7 @@ fn redundant(image: &Image<'_>) -> Option<usize> {
 }
 
 /// Whether a segment is one note with properties and nothing else.
-fn is_property(image: &Image<'_>, segment: &Segment) -> bool {
+fn is_property(image: &Image<'_>, segment: &RawSegment) -> bool {
     let layout = image.layout;
     let bytes = usize::try_from(segment.offset).ok().and_then(|start| image.bytes.get(start..));
     let field = |at| bytes.and_then(|bytes| layout.u32(bytes, at));
@@ -81,7 +81,7 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
         .loads()
         .find(|load| load.offset <= image.header.phoff && start + size <= load.offset.saturating_add(load.file_size))?;
     let sections = || table.entries.iter().map(|(_, section)| section).filter(|section| section.size > 0);
-    let in_file = |section: &&Section| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
+    let in_file = |section: &&RawSection| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
     let (mut first, mut end) = (start + size, start + size);
     // Grows until nothing is cut in two: a note may lie in a segment with others.
     loop {
@@ -127,7 +127,7 @@ pub(super) fn pins_strings(image: &Image<'_>) -> bool {
     if image.elf.ident.file_type != FileType::Executable || !first_is_fixed {
         return false;
     }
-    let stops = |name: &[u8], section: &Section| section.kind == tags::SHT_PROGBITS && name != b".interp";
+    let stops = |name: &[u8], section: &RawSection| section.kind == tags::SHT_PROGBITS && name != b".interp";
     let allocated = || sections.entries.iter().filter(|(_, section)| is_allocated(section));
     let reserved = allocated().filter(|(name, section)| stops(name, section)).map(|(_, section)| section.offset).min();
     let needed = allocated()
@@ -137,7 +137,7 @@ pub(super) fn pins_strings(image: &Image<'_>) -> bool {
 }
 
 /// Whether a section takes memory that the file fills.
-pub(super) fn is_allocated(section: &Section) -> bool {
+pub(super) fn is_allocated(section: &RawSection) -> bool {
     let filled = section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
     section.flags & tags::SHF_ALLOC != 0 && filled && section.size > 0
 }
@@ -155,7 +155,7 @@ pub(super) fn cuts(image: &Image<'_>, range: &Range<u64>) -> bool {
 }
 
 /// Whether a section is only ever found by a program header or a tag that this crate knows how to change.
-pub(super) fn is_movable(image: &Image<'_>, section: &Section) -> bool {
+pub(super) fn is_movable(image: &Image<'_>, section: &RawSection) -> bool {
     let by_tag = |tag| image.dynamic.value(tag) == Some(section.addr);
     if section.flags & tags::SHF_ALLOC == 0 || section.flags & tags::SHF_WRITE != 0 {
         return false;

@@ -6,8 +6,8 @@
 
 use super::block::{ALIGN, Block};
 use super::draft::Draft;
-use super::layout::{Section, Segment};
 use super::{Strategy, cut, tags};
+use underpin_elf::raw::{RawSection, RawSegment};
 
 /// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil,
 /// unless the file is so large that they are little.
@@ -35,7 +35,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> 
         return None;
     }
     draft.pad_to(offset + size);
-    let new = Segment { offset, file_size: size, memory_size: size, ..old };
+    let new = RawSegment { offset, file_size: size, memory_size: size, ..old };
     *draft.segments.get_mut(index)? = new;
     repoint(draft, &old, &new);
     block.write(draft, new.vaddr + at, new.offset + at, Strategy::DataTail)?;
@@ -48,7 +48,7 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> 
 }
 
 /// Sees to it that the content of the segment is the last thing in the file, and says where it begins.
-fn content(draft: &mut Draft<'_, '_>, old: &Segment) -> Option<u64> {
+fn content(draft: &mut Draft<'_, '_>, old: &RawSegment) -> Option<u64> {
     let image = draft.image;
     let behind = old.offset.checked_add(old.file_size)?;
     if let Some(cut) = draft.sections.as_ref().and_then(|_| cut::at(image, behind)) {
@@ -83,7 +83,7 @@ fn last_writable(draft: &Draft<'_, '_>) -> Option<usize> {
 
 /// Points segments and sections inside of the moved one to where their bytes are now. Loaders go by addresses, tools
 /// by offsets. Zeros that are now in the file are no longer SHT_NOBITS, or strip would drop them and what follows.
-fn repoint(draft: &mut Draft<'_, '_>, old: &Segment, new: &Segment) {
+fn repoint(draft: &mut Draft<'_, '_>, old: &RawSegment, new: &RawSegment) {
     let end = old.vaddr.saturating_add(old.memory_size);
     let inside = |vaddr: u64| vaddr >= old.vaddr && vaddr < end;
     let moved = |vaddr: u64| new.offset + (vaddr - old.vaddr);
@@ -95,7 +95,7 @@ fn repoint(draft: &mut Draft<'_, '_>, old: &Segment, new: &Segment) {
             segment.file_size = segment.memory_size;
         }
     }
-    let allocated = |section: &&mut Section| section.flags & tags::SHF_ALLOC != 0;
+    let allocated = |section: &&mut RawSection| section.flags & tags::SHF_ALLOC != 0;
     for section in draft.section_headers().filter(allocated) {
         let at_end = section.addr == end && section.size == 0;
         if !(inside(section.addr) || at_end) {

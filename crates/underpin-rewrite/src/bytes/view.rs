@@ -13,8 +13,8 @@
 //!   binutils warns that it is not in a segment; eu-elflint reports the same.
 
 use super::draft::Draft;
-use super::layout::Section;
 use super::tags;
+use underpin_elf::raw::RawSection;
 
 /// The sections over names in padding: without them strip and objcopy fill the place with zeros.
 pub(super) const NAMES: &[u8] = b".underpin.names";
@@ -55,7 +55,7 @@ pub(super) fn register(draft: &mut Draft<'_, '_>) -> Option<()> {
         return Some(());
     }
     let flags = tags::SHF_ALLOC;
-    let view = Section { kind: tags::SHT_STRTAB, flags, addr, offset, size, align: 1, ..Section::default() };
+    let view = RawSection { kind: tags::SHT_STRTAB, flags, addr, offset, size, align: 1, ..RawSection::default() };
     sections.rename(index, ORIGINAL);
     let at = u32::try_from(sections.add(b".dynstr", view)).ok()?;
     for section in sections.headers.iter_mut().filter(|section| section.link as usize == index) {

@@ -68,7 +68,7 @@ impl Wanted {
 
     /// Whether the file already is as wished for.
     pub fn is_met(&self, image: &Image<'_>) -> bool {
-        let same = |(tag, value): &(u64, Value), entry: &super::layout::Entry| {
+        let same = |(tag, value): &(u64, Value), entry: &underpin_elf::raw::RawEntry| {
             *tag == entry.tag
                 && match value {
                     Value::Number(number) => *number == entry.value,
@@ -104,7 +104,7 @@ fn set_search_path(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, edit: &Se
         SearchPathEdit::Rpath(text) => (tags::DT_RPATH, text),
     };
     let at = entries.iter().position(|(tag, _)| is_path(*tag)).unwrap_or(entries.len());
-    let same = |entry: &super::layout::Entry| is_path(entry.tag) && image.strings.is(entry.value, text);
+    let same = |entry: &underpin_elf::raw::RawEntry| is_path(entry.tag) && image.strings.is(entry.value, text);
     let kept = image.dynamic.entries.iter().find(|entry| same(entry)).map(|entry| Value::Number(entry.value));
     entries.retain(|(tag, _)| !is_path(*tag));
     entries.insert(at, (tag, kept.unwrap_or_else(|| Value::Text(text.clone()))));

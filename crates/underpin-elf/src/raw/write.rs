@@ -1,0 +1,116 @@
+//! Structures as bytes. A value that does not fit the class is cut off, so callers check addresses of 32-bit files before.
+
+use super::{Layout, RawEntry, RawHeader, RawSection, RawSegment};
+use crate::{Class, Endian};
+
+impl Layout {
+    /// Two bytes.
+    #[must_use]
+    pub fn u16_bytes(self, value: u16) -> [u8; 2] {
+        if self.endian == Endian::Little { value.to_le_bytes() } else { value.to_be_bytes() }
+    }
+
+    /// Four bytes.
+    #[must_use]
+    pub fn u32_bytes(self, value: u32) -> [u8; 4] {
+        if self.endian == Endian::Little { value.to_le_bytes() } else { value.to_be_bytes() }
+    }
+
+    /// An address.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, reason = "callers keep 32-bit files below 4 GiB")]
+    pub fn word_bytes(self, value: u64) -> Vec<u8> {
+        match (self.class, self.endian) {
+            (Class::Elf32, _) => self.u32_bytes(value as u32).to_vec(),
+            (Class::Elf64, Endian::Little) => value.to_le_bytes().to_vec(),
+            (Class::Elf64, Endian::Big) => value.to_be_bytes().to_vec(),
+        }
+    }
+
+    /// The fields of the header that a rewrite changes, with their offsets.
+    #[must_use]
+    pub fn header_writes(self, header: &RawHeader) -> Vec<(u64, Vec<u8>)> {
+        let word = self.word_size() as u64;
+        let counts = 24 + 3 * word + 6;
+        vec![
+            (24 + word, self.word_bytes(header.phoff)),
+            (24 + 2 * word, self.word_bytes(header.shoff)),
+            (counts + 2, self.u16_bytes(header.phnum).to_vec()),
+            (counts + 4, self.u16_bytes(header.shentsize).to_vec()),
+            (counts + 6, self.u16_bytes(header.shnum).to_vec()),
+            (counts + 8, self.u16_bytes(header.shstrndx).to_vec()),
+        ]
+    }
+
+    /// A program header.
+    #[must_use]
+    pub fn segment_bytes(self, segment: &RawSegment) -> Vec<u8> {
+        let words = |values: &[u64]| values.iter().flat_map(|value| self.word_bytes(*value)).collect::<Vec<u8>>();
+        let places = words(&[segment.offset, segment.vaddr, segment.paddr, segment.file_size, segment.memory_size]);
+        let (kind, flags) = (self.u32_bytes(segment.kind), self.u32_bytes(segment.flags));
+        let align = self.word_bytes(segment.align);
+        match self.class {
+            Class::Elf32 => [&kind[..], &places, &flags, &align].concat(),
+            Class::Elf64 => [&kind[..], &flags, &places, &align].concat(),
+        }
+    }
+
+    /// A section header.
+    #[must_use]
+    pub fn section_bytes(self, section: &RawSection) -> Vec<u8> {
+        let mut bytes = [self.u32_bytes(section.name), self.u32_bytes(section.kind)].concat();
+        for value in [section.flags, section.addr, section.offset, section.size] {
+            bytes.extend(self.word_bytes(value));
+        }
+        bytes.extend([self.u32_bytes(section.link), self.u32_bytes(section.info)].concat());
+        bytes.extend([self.word_bytes(section.align), self.word_bytes(section.entry_size)].concat());
+        bytes
+    }
+
+    /// An entry of the dynamic section.
+    #[must_use]
+    pub fn entry_bytes(self, entry: RawEntry) -> Vec<u8> {
+        [self.word_bytes(entry.tag), self.word_bytes(entry.value)].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reading is the `object` crate's, so it is the oracle of what is written.
+    #[test]
+    fn what_is_written_is_read_back_in_both_classes_and_orders() {
+        for (class, endian) in [
+            (Class::Elf32, Endian::Little),
+            (Class::Elf32, Endian::Big),
+            (Class::Elf64, Endian::Little),
+            (Class::Elf64, Endian::Big),
+        ] {
+            let layout = Layout { class, endian };
+            let (kind, flags, offset, vaddr) = (1, 5, 0x1000, 0x40_1000);
+            let segment =
+                RawSegment { kind, flags, offset, vaddr, paddr: 7, file_size: 8, memory_size: 9, align: 0x20_0000 };
+            let bytes = layout.segment_bytes(&segment);
+            assert_eq!((bytes.len(), layout.segment(&bytes)), (layout.segment_size(), Some(segment)));
+            let (addr, size, link, info) = (0x40_0200, 0x33, 4, 5);
+            let section =
+                RawSection { name: 1, kind: 2, flags: 3, addr, offset, size, link, info, align: 16, entry_size: 24 };
+            let bytes = layout.section_bytes(&section);
+            assert_eq!((bytes.len(), layout.section(&bytes)), (layout.section_size(), Some(section)));
+            let entry = RawEntry { tag: 0x6fff_fffe, value: 0x1234_5678 };
+            let bytes = layout.entry_bytes(entry);
+            assert_eq!((bytes.len(), layout.entry(&bytes)), (layout.entry_size(), Some(entry)));
+            assert_eq!(layout.dynamic(&bytes), (vec![(0x6fff_fffe, 0x1234_5678)], false));
+            let mut bytes = vec![0; layout.header_size()];
+            let mut header = layout.header(&bytes).expect("zeros are a header");
+            (header.phoff, header.shoff, header.phnum) = (64, 0x8000, 13);
+            (header.shentsize, header.shnum, header.shstrndx) = (40, 30, 29);
+            for (at, field) in layout.header_writes(&header) {
+                let at = usize::try_from(at).expect("a header is small");
+                bytes[at..][..field.len()].copy_from_slice(&field);
+            }
+            assert_eq!(layout.header(&bytes), Some(header));
+        }
+    }
+}
