@@ -26,6 +26,8 @@ pub struct Command {
     words: Vec<OsString>,
     /// As a person would type it.
     shown: String,
+    /// Where it runs; `None`: where we do.
+    directory: Option<PathBuf>,
 }
 
 impl Command {
@@ -38,7 +40,7 @@ impl Command {
             return Err(BenchError::Nothing);
         }
         let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        Ok(Command { words, shown })
+        Ok(Command { words, shown, directory: None })
     }
 
     /// A command in one string.
@@ -56,10 +58,31 @@ impl Command {
         Ok(Command { shown: text.trim().to_owned(), ..Command::of_words(words)? })
     }
 
+    /// The same command in another directory.
+    #[must_use]
+    pub fn in_directory(self, directory: Option<&Path>) -> Command {
+        Command { directory: directory.map(Path::to_owned), ..self }
+    }
+
     /// Program and arguments.
     #[must_use]
     pub fn words(&self) -> &[OsString] {
         &self.words
+    }
+
+    /// Where it runs, if not where we do.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// A program's name as we have to look for it: a relative path is one from the command's own directory.
+    #[must_use]
+    pub fn from_here(&self, program: &OsStr) -> OsString {
+        match &self.directory {
+            Some(directory) if program.as_bytes().contains(&b'/') => directory.join(program).into_os_string(),
+            _ => program.to_owned(),
+        }
     }
 }
 

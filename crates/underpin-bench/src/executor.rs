@@ -217,7 +217,9 @@ impl RealExecutor {
             let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
             let (program, environment) = locate(contestant).map_err(launch)?;
             let streams = self.streams.open()?;
-            let spawn = Spawn::new(program, &contestant.words(), &environment, streams).map_err(launch)?;
+            let spawn = Spawn::new(program, &contestant.words(), &environment, streams)
+                .and_then(|spawn| spawn.in_directory(contestant.command.directory()))
+                .map_err(launch)?;
             self.prepared.insert(contestant.name.clone(), spawn);
         }
         Ok(&self.prepared[&contestant.name])
@@ -233,7 +235,9 @@ pub(crate) fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), 
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let words = contestant.words();
     let named = words.first().ok_or(LaunchError::Empty)?;
-    let program = contestant.file().map_or_else(|| find_program(named, path), |file| Ok(file.to_owned()))?;
+    let program = contestant
+        .file()
+        .map_or_else(|| find_program(&contestant.command.from_here(named), path), |file| Ok(file.to_owned()))?;
     Ok((program, environment))
 }
 
@@ -338,9 +342,11 @@ impl Executor for RealExecutor {
         let launch = |source| BenchError::Launch { name: format!("the {hook} command"), source };
         let path = std::env::var_os("PATH");
         let program = command.words().first().ok_or(BenchError::Nothing)?;
-        let program = find_program(program, path.as_deref()).map_err(launch)?;
+        let program = find_program(&command.from_here(program), path.as_deref()).map_err(launch)?;
         let environment: Environment = std::env::vars_os().collect();
-        let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?).map_err(launch)?;
+        let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?)
+            .and_then(|spawn| spawn.in_directory(command.directory()))
+            .map_err(launch)?;
         // What cleans up is stopped only by those who insist.
         let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
         let limits = Limits { timeout: Some(LONGEST), requests };

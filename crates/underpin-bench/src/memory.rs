@@ -13,7 +13,7 @@ use crate::series::{Series, point, process_peak};
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -185,6 +185,7 @@ impl MemoryWatch<'_> {
             environment: self.environment,
             input: self.streams.input,
             output: self.streams.output,
+            directory: self.contestant.command.directory().map(Path::to_owned),
             filter: None,
         };
         let suspended = launch.start_beside().map_err(failed)?;

@@ -36,7 +36,9 @@ struct Outside<'a> {
 pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>, BenchError> {
     let MemoryWatch { program, words, environment, streams, timeout, settle, contestant } = watch;
     let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
-    let spawn = Spawn::new(program, &words, &environment, streams).map_err(launch)?;
+    let spawn = Spawn::new(program, &words, &environment, streams)
+        .and_then(|spawn| spawn.in_directory(contestant.command.directory()))
+        .map_err(launch)?;
     let started = spawn.start(None, true).map_err(launch)?;
     let unproven = contestant.variant.proof.as_ref().map(|_| "it ended before it could be looked at".to_owned());
     let mut outside = Outside {

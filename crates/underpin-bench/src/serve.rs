@@ -131,7 +131,8 @@ impl Service<'_> {
         let background = if traced {
             self.trace(&program, words, environment, streams)?
         } else {
-            Background::start(&program, &words, &environment, streams).map_err(launch)?
+            Background::start(&program, &words, &environment, self.contestant.command.directory(), streams)
+                .map_err(launch)?
         };
         let mut running = Running { name, background: Some(background), request, output };
         running.await_answer(begun, self.load.ready)?;
@@ -157,6 +158,7 @@ impl Service<'_> {
             environment,
             input: streams.input,
             output: streams.output,
+            directory: self.contestant.command.directory().map(Path::to_owned),
             filter: None,
         };
         let suspended = launch.start_beside().map_err(|source| BenchError::Launch { name: name(), source })?;

@@ -25,7 +25,8 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts a command: the file, its arguments (the first is its name) and its whole environment.
+    /// Starts a command: the file, its arguments (the first is its name), its whole environment, and the directory that it
+    /// runs in, if not ours.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -33,6 +34,7 @@ impl Background {
         program: &Path,
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
+        directory: Option<&Path>,
         streams: Streams,
     ) -> Result<Background, LaunchError> {
         let (name, rest) = arguments.split_first().ok_or(LaunchError::Empty)?;
@@ -41,6 +43,7 @@ impl Background {
         command.arg0(name).args(rest).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdin(stdio(streams.input)).stdout(stdio(streams.output)).stderr(stdio(streams.error));
         command.process_group(0);
+        directory.map(|directory| command.current_dir(directory));
         // SAFETY: one system call on integers between fork and exec.
         unsafe {
             command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
@@ -143,7 +146,7 @@ mod tests {
     fn shell(script: &str) -> Background {
         let arguments = ["sh", "-c", script].map(OsString::from);
         let environment: Vec<_> = std::env::vars_os().collect();
-        Background::start(Path::new("/bin/sh"), &arguments, &environment, Streams::default()).unwrap()
+        Background::start(Path::new("/bin/sh"), &arguments, &environment, None, Streams::default()).unwrap()
     }
 
     fn await_end(background: &mut Background) -> RunEnd {
@@ -175,6 +178,7 @@ mod tests {
             environment: std::env::vars_os().collect(),
             input: None,
             output: None,
+            directory: None,
             filter: None,
         };
         let suspended = match launch.start_beside() {
@@ -250,7 +254,7 @@ mod tests {
     #[test]
     fn what_cannot_be_executed_says_so() {
         let missing = Path::new("/no/such/program");
-        let error = Background::start(missing, &["x".into()], &[], Streams::default()).unwrap_err();
+        let error = Background::start(missing, &["x".into()], &[], None, Streams::default()).unwrap_err();
         assert!(matches!(error, LaunchError::NotExecutable { errno: libc::ENOENT, .. }), "{error:?}");
     }
 }

@@ -27,6 +27,8 @@ pub struct Launch {
     pub input: Option<OwnedFd>,
     /// Where standard output and error go, if not where ours go.
     pub output: Option<OwnedFd>,
+    /// The directory that it runs in, if not ours.
+    pub directory: Option<PathBuf>,
     /// Calls to stop at.
     pub filter: Option<CallFilter>,
 }
@@ -43,6 +45,7 @@ pub struct Suspended {
 const STEP_EXEC: u8 = 0;
 const STEP_FILTER: u8 = 1;
 const STEP_STREAMS: u8 = 2;
+const STEP_DIRECTORY: u8 = 3;
 
 impl Launch {
     /// Forks, seizes and leaves the child stopped. Resume it to let it execute. Every task that it makes is traced too,
@@ -75,12 +78,14 @@ impl Launch {
         let program = c_string(self.program.as_os_str())?;
         let arguments = self.arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<_>, _>>()?;
         let environment = self.environment.iter().map(variable).collect::<Result<Vec<_>, _>>()?;
+        let directory = self.directory.as_ref().map(|directory| c_string(directory.as_os_str())).transpose()?;
         let plan = ChildPlan {
             program: &program,
             arguments: &null_terminated(&arguments),
             environment: &null_terminated(&environment),
             input: self.input.as_ref().map(AsRawFd::as_raw_fd),
             output: self.output.as_ref().map(AsRawFd::as_raw_fd),
+            directory: directory.as_ref(),
             filter: self.filter.as_ref().map(CallFilter::program),
             beside,
         };
@@ -124,6 +129,7 @@ impl Suspended {
         match step {
             STEP_EXEC => LaunchError::NotExecutable { program: program.as_os_str().to_owned(), errno },
             STEP_FILTER => SysError { what: "installing the seccomp filter", errno }.into(),
+            STEP_DIRECTORY => SysError { what: "changing to the command's directory", errno }.into(),
             _ => SysError { what: "redirecting the command's streams", errno }.into(),
         }
     }
@@ -136,6 +142,7 @@ struct ChildPlan<'a> {
     environment: &'a [*const libc::c_char],
     input: Option<i32>,
     output: Option<i32>,
+    directory: Option<&'a CString>,
     filter: Option<Vec<libc::sock_filter>>,
     beside: bool,
 }
@@ -163,6 +170,11 @@ impl ChildPlan<'_> {
                 && (libc::dup2(output, 1) == -1 || libc::dup2(output, 2) == -1)
             {
                 fail(failure, STEP_STREAMS);
+            }
+            if let Some(directory) = self.directory
+                && libc::chdir(directory.as_ptr()) == -1
+            {
+                fail(failure, STEP_DIRECTORY);
             }
             libc::kill(libc::getpid(), libc::SIGSTOP);
             if let Some(filter) = &self.filter

@@ -99,6 +99,7 @@ fn trace_a_shell() -> Result<StopCost, LaunchError> {
         environment: Vec::new(),
         input: None,
         output: None,
+        directory: None,
         filter: None,
     };
     let task = launch.start()?.task;

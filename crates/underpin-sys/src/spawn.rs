@@ -13,7 +13,7 @@ use crate::{LaunchError, RawPid};
 use std::ffi::{CString, OsString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A command that is run over and over.
@@ -23,6 +23,7 @@ pub struct Spawn {
     program: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
+    directory: Option<CString>,
     streams: Streams,
     /// Signals that this process handles; what it ignores, the command ignores too, but for `SIGPIPE`.
     handled: Vec<c_int>,
@@ -96,9 +97,19 @@ impl Spawn {
             path: program,
             arguments: arguments.iter().map(|text| c_string(text)).collect::<Result<_, _>>()?,
             environment: environment.iter().map(variable).collect::<Result<_, _>>()?,
+            directory: None,
             streams,
             handled: handled_signals(),
         })
+    }
+
+    /// The same in another directory; `None`: in ours.
+    ///
+    /// # Errors
+    /// [`LaunchError::Nul`].
+    pub fn in_directory(self, directory: Option<&Path>) -> Result<Spawn, LaunchError> {
+        let directory = directory.map(|directory| c_string(directory.as_os_str())).transpose()?;
+        Ok(Spawn { directory, ..self })
     }
 
     /// Runs it once, in a process group of its own. `padding` is one more variable of the environment, to shift the
@@ -125,6 +136,7 @@ impl Spawn {
             program: self.program.as_ptr(),
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
+            directory: self.directory.as_ref().map_or(std::ptr::null(), |directory| directory.as_ptr()),
             streams: self.streams.descriptors(),
             handled: &self.handled,
             own_group,
@@ -234,6 +246,8 @@ struct Child<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
     environment: *const *const c_char,
+    /// Where it changes to before its exec; null: nowhere.
+    directory: *const c_char,
     streams: [RawFd; 3],
     handled: &'a [c_int],
     own_group: bool,
@@ -256,7 +270,8 @@ extern "C" fn start_child(data: *mut c_void) -> c_int {
         for &signal in child.handled {
             libc::signal(signal, libc::SIG_DFL);
         }
-        if redirect(&child.streams) {
+        let is_there = child.directory.is_null() || libc::chdir(child.directory) == 0;
+        if is_there && redirect(&child.streams) {
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
             libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
@@ -378,6 +393,18 @@ mod tests {
         while !(state().is_empty() || state().contains(") Z ")) {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_command_runs_in_the_directory_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        let script = format!("test \"$(pwd -P)\" = '{}'", real.display());
+        assert_eq!(shell(&script).run(None, Limits::NONE).unwrap().end, RunEnd::Exited(1));
+        let inside = shell(&script).in_directory(Some(&real)).unwrap();
+        assert_eq!(inside.run(None, Limits::NONE).unwrap().end, RunEnd::Exited(0));
+        let missing = shell(&script).in_directory(Some(&real.join("missing"))).unwrap();
+        assert!(missing.run(None, Limits::NONE).is_err());
     }
 
     #[test]

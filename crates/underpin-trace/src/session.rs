@@ -61,6 +61,7 @@ fn watch(options: Options) -> Result<Trace, TraceError> {
         environment,
         input: None,
         output,
+        directory: None,
         filter,
     };
     let suspended = launch.start()?;

@@ -26,7 +26,15 @@ fn launch(dir: &Fixture, prepared: &Prepared, preloaded: Option<&str>) -> Result
     let mark = dir.join("it-ran").into_os_string();
     let arguments = vec!["touch".into(), mark];
     let program = PathBuf::from("/bin/touch");
-    prepared.watch().confirm(Launch { program, arguments, environment, input: None, output: None, filter: None })
+    prepared.watch().confirm(Launch {
+        program,
+        arguments,
+        environment,
+        input: None,
+        output: None,
+        directory: None,
+        filter: None,
+    })
 }
 
 #[test]
