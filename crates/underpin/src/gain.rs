@@ -1,8 +1,8 @@
 //! What binding would save one program: predicted from a plan that is never carried out, and, where the user asked for
 //! it, measured with a bound copy.
 
-use crate::foundation::{Binding, bound_copy};
 use crate::screen;
+use crate::variants::{Binding, bound_copy};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;

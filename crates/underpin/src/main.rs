@@ -9,15 +9,16 @@ mod commands;
 mod doctor;
 mod exit;
 mod export;
-mod foundation;
 mod gain;
 mod input;
 mod mallocs;
 mod object;
 mod packaged;
 mod plan;
+mod progress;
 mod screen;
 mod trial;
+mod variants;
 
 use cli::{Cli, Verb};
 use exit::Exit;

@@ -5,9 +5,7 @@ use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use underpin_report::{Document, Line, Role, Text, View, to_json_line};
-use underpin_rewrite::files;
 
 /// What a verb prints to.
 #[derive(Debug)]
@@ -172,82 +170,6 @@ fn in_one_line(error: &anyhow::Error) -> String {
 pub fn note(line: &dyn Display) {
     // Where standard error is closed there is nobody to tell.
     let _ = writeln!(anstream::stderr().lock(), "underpin: {line}");
-}
-
-/// A bar on standard error while something takes long; nothing at all where that is no terminal.
-#[derive(Debug)]
-pub struct Progress(Option<indicatif::ProgressBar>);
-
-impl Progress {
-    /// A bar for so many steps.
-    pub fn new(steps: usize) -> Progress {
-        // With the text going to the same terminal a bar would tear it apart.
-        if !io::stderr().is_terminal() || io::stdout().is_terminal() {
-            return Progress(None);
-        }
-        Progress(Some(indicatif::ProgressBar::new(steps as u64)))
-    }
-
-    /// So many steps are done.
-    pub fn advance(&self, steps: usize) {
-        if let Some(bar) = &self.0 {
-            bar.inc(steps as u64);
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// A bar for each part of a long work on files; nothing where standard error is no terminal.
-#[derive(Debug)]
-pub struct Bar(Option<indicatif::ProgressBar>);
-
-impl Bar {
-    /// Nothing to see yet.
-    pub fn new() -> Bar {
-        let style = indicatif::ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len} {elapsed}");
-        let bar = || {
-            indicatif::ProgressBar::hidden()
-                .with_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()))
-        };
-        Bar(io::stderr().is_terminal().then(bar))
-    }
-}
-
-impl files::Progress for Bar {
-    fn begin(&self, step: files::Step, items: usize) {
-        if let Some(bar) = &self.0 {
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-            bar.set_length(items as u64);
-            bar.set_position(0);
-            bar.set_message(match step {
-                files::Step::Asking => "asking",
-                files::Step::Replacing => "files",
-                files::Step::Verifying => "verifying",
-                files::Step::RollingBack => "taking back",
-            });
-        }
-    }
-
-    fn done(&self, _: &Path) {
-        if let Some(bar) = &self.0 {
-            bar.inc(1);
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! It runs only where the user asked for a run, where that run ended by itself and well, and where the trial fits into
 //! its time; otherwise the survey says why not.
 
-use crate::foundation::on_allocator;
+use crate::variants::on_allocator;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

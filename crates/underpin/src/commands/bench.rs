@@ -4,11 +4,9 @@ use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::export;
 use crate::plan::{BenchPlan, Form, ReportPlan, ResultPlan};
+use crate::progress::RunProgress;
 use crate::screen::{self, Screen};
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, IsTerminal};
-use std::time::{Duration, Instant};
 use underpin_bench::{
     BenchError, End, Executor, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile,
     Sample, Stopped, analyse, measure,
@@ -54,7 +52,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let names = experiment.contestants.iter().filter(|one| !one.is_copy).map(|one| one.name.as_str()).collect();
     check_gate(&plan.results, baseline.as_ref(), &experiment.machine, names)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
-    let mut keeper = Keeper { file, progress: Progress::new("") };
+    let mut keeper = Keeper { file, progress: RunProgress::new("") };
     let seed = plan.experiment.rules.seed;
     let mut executor: Box<dyn Executor> = if plan.mock {
         Box::new(MockExecutor::new(seed))
@@ -62,7 +60,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         Box::new(RealExecutor::new(plan.streams.clone(), &plan.counters, seed))
     };
     let measured = measure(&plan.experiment, executor.as_mut(), &mut keeper);
-    keeper.progress.bar.finish_and_clear();
+    keeper.progress.clear();
     let record = match (measured, end_signal()) {
         (Err(BenchError::Interrupted), Some(signal)) => {
             keeper.file.discard();
@@ -201,81 +199,10 @@ fn present(
     })
 }
 
-/// Shows how far things are, and keeps nothing.
-pub(super) struct Progress {
-    what: &'static str,
-    bar: ProgressBar,
-    drawn: Instant,
-    names: Vec<String>,
-    runs: usize,
-}
-
 /// Keeps every run as it ends, and shows how far things are.
 struct Keeper {
     file: RunFile,
-    progress: Progress,
-}
-
-/// Drawing is work beside the next run, so it is rare.
-const DRAW_EVERY: Duration = Duration::from_millis(200);
-
-/// One line on standard error, where that is a terminal.
-fn bar() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner();
-    ProgressStyle::with_template("{spinner} {msg}")
-        .map_or_else(|_| ProgressBar::hidden(), |style| bar.with_style(style))
-}
-
-impl Progress {
-    pub(super) fn new(what: &'static str) -> Progress {
-        Progress { what, bar: bar(), drawn: Instant::now(), names: Vec::new(), runs: 0 }
-    }
-
-    fn draw(&mut self, words: impl FnOnce(&Progress) -> String) {
-        if self.drawn.elapsed() >= DRAW_EVERY {
-            let words = words(self);
-            let between = if self.what.is_empty() { "" } else { ", " };
-            self.bar.set_message(format!("{}{between}{words}", self.what));
-            self.bar.tick();
-            self.drawn = Instant::now();
-        }
-    }
-
-    fn name(&self, variant: usize) -> &str {
-        self.names.get(variant).map_or("", String::as_str)
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Observer for Progress {
-    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
-        self.names = header.variants.iter().map(|variant| variant.name.clone()).collect();
-        Ok(())
-    }
-
-    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
-        self.runs += 1;
-        self.draw(|it| format!("run {}: {}, {:.3} s", it.runs, it.name(sample.variant), sample.wall_ns.seconds()));
-        Ok(())
-    }
-
-    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
-        self.draw(|it| format!("memory: {}, {} MiB", it.name(run.variant), run.peak_rss.0 >> 20));
-        Ok(())
-    }
-
-    fn end(&mut self, _: &End) -> Result<(), BenchError> {
-        self.bar.finish_and_clear();
-        Ok(())
-    }
+    progress: RunProgress,
 }
 
 impl Keeper {

@@ -2,7 +2,8 @@
 
 use crate::exit::Exit;
 use crate::plan::{Action, BindPlan};
-use crate::screen::{self, Bar, Screen};
+use crate::progress::Progress;
+use crate::screen::{self, Screen};
 use anyhow::bail;
 use bstr::BString;
 use rayon::prelude::*;
@@ -88,7 +89,7 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
         keep: plan.keep.clone(),
         ..Jobs::new(jobs, plan.environment.clone())
     };
-    let mut summary = files::run_all(&jobs, &Bar::new());
+    let mut summary = files::run_all(&jobs, &Progress::parts());
     summary.results.extend(hopeless.into_iter().map(|job| {
         let reason = lost.get(&job.path).cloned().unwrap_or_default();
         let refused = Outcome::Refused(ReplaceError::Farm { path: job.path.clone(), reason });

@@ -1,11 +1,11 @@
 //! `underpin survey`: check, tree and, where the user asked for a run, trace of one program, on one page.
 
-use super::bench::Progress;
 use super::{check, trace};
 use crate::exit::Exit;
 use crate::export;
 use crate::gain::Gain;
 use crate::plan::{Format, SurveyPlan};
+use crate::progress::RunProgress;
 use crate::screen::{self, Screen};
 use crate::trial;
 use std::os::unix::ffi::OsStrExt;
@@ -29,7 +29,7 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
     let trial = match &start_up {
         StartUp::Traced(trace) => {
-            let mut progress = Progress::new("allocators on trial");
+            let mut progress = RunProgress::new("allocators on trial");
             Some(trial::allocators(&plan.path, &plan.arguments, trace, plan.trial, &mut progress))
         }
         StartUp::Absent(_) => None,

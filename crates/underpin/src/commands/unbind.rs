@@ -3,7 +3,8 @@
 use super::bind::{every_name, exit, path, scope};
 use crate::exit::Exit;
 use crate::plan::UnbindPlan;
-use crate::screen::{self, Bar, Screen};
+use crate::progress::Progress;
+use crate::screen::{self, Screen};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use underpin_report::units::count;
@@ -30,7 +31,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         let jobs = bound.into_iter().map(Job::unbind).collect();
         let scope = every_name(&scope);
         let jobs = Jobs { scope, keep: plan.keep, ..Jobs::new(jobs, Environment::inherited()) };
-        let summary = files::run_all(&jobs, &Bar::new());
+        let summary = files::run_all(&jobs, &Progress::parts());
         files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
         (UnbindDocument::new(&summary, &hopeless, keeps_times), Some(summary))
     };

@@ -4,7 +4,8 @@ use super::bind::{path, scope};
 use super::tree::check;
 use crate::exit::Exit;
 use crate::plan::VerifyPlan;
-use crate::screen::{Bar, Screen};
+use crate::progress::Progress;
+use crate::screen::Screen;
 use bstr::{BString, ByteSlice};
 use rayon::prelude::*;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +14,7 @@ use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile, VerifyState};
 use underpin_report::{VerifyDocument, text};
 use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
-use underpin_rewrite::files::{self, Judge, Judgement, NotAsked, Opinion, Progress, Status, Step, Target};
+use underpin_rewrite::files::{self, Judge, Judgement, NotAsked, Opinion, Progress as _, Status, Step, Target};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
 use underpin_rewrite::{Record, undo};
 
@@ -32,7 +33,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         judge: Judge::new(plan.environment.clone()),
         bindings: plan.bindings,
     };
-    let bar = Bar::new();
+    let bar = Progress::parts();
     bar.begin(Step::Verifying, scope.files.len());
     let files = scope.files.par_iter().map(|file| {
         let verified = verifier.verify(file);

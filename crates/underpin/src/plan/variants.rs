@@ -2,7 +2,7 @@
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
-use crate::foundation::{self, Binding, ProgramCopy};
+use crate::variants::{self, Binding, ProgramCopy};
 use anyhow::bail;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -108,7 +108,7 @@ impl Dimensions {
     ) -> anyhow::Result<Variant> {
         let mut variant = named.clone();
         if let Some(allocator) = allocator {
-            variant = foundation::on_allocator(allocator, command, &variant)?;
+            variant = variants::on_allocator(allocator, command, &variant)?;
         }
         if let Some(copy) = &state.copy {
             variant.program = Some(copy.path().to_owned());

@@ -19,7 +19,7 @@ pub fn on_allocator(
     let environment = under.environment(std::env::vars_os());
     let variable = |name: &OsStr| environment.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
     let word = under.wrapper.first().or(command.words().first()).map(OsString::as_os_str).unwrap_or_default();
-    let program = Program::find(word, variable(OsStr::new("PATH")).as_deref())?;
+    let program = Program::find(&command.from_here(word), variable(OsStr::new("PATH")).as_deref())?;
     let prepared = prepare(allocator, &program, &Store::usual_places(), |name| variable(OsStr::new(name)))?;
     for remainder in prepared.remainders() {
         crate::screen::note(&format!("{}: {remainder}", allocator.label));

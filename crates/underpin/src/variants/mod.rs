@@ -1,6 +1,6 @@
-//! Foundations as variants of a benchmark: an allocator beneath a command, a program bound to its libraries.
+//! Variants of a benchmark: a command on another allocator, a program bound to its libraries.
 //!
-//! Each comes with its proof, taken from the process itself. Nothing here runs a command.
+//! What a variant changes comes with its proof, taken from the process itself. Nothing here runs a benchmarked command.
 
 mod allocator;
 mod binding;

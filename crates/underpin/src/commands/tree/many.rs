@@ -5,7 +5,8 @@ use crate::exit::Exit;
 use crate::input;
 use crate::object::files_below;
 use crate::plan::{Output, TreePlan};
-use crate::screen::{self, Progress, Screen};
+use crate::progress::Progress;
+use crate::screen::{self, Screen};
 use anyhow::bail;
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ enum Answer {
 /// Where a folder cannot be read or standard output fails; files that cannot be resolved are told on standard error.
 pub fn run(resolver: &Resolver, names: &[PathBuf], plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let files = candidates(names)?;
-    let progress = Progress::new(files.len());
+    let progress = Progress::steps(files.len());
     let mut worst = Exit::Fine;
     let mut looked_at = false;
     for batch in files.chunks(BATCH) {
