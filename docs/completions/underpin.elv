@@ -211,6 +211,8 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --variant 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)'
             cand --malloc 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)'
             cand --bind 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards'
+            cand --commits 'Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash'
+            cand --build 'How to build each commit, once in its worktree, by /bin/sh: ''make'', ''cargo build --release'''
             cand --env 'A variable for every command (may be repeated)'
             cand -L 'Run every command once for each value, in place of {VAR} (may be repeated)'
             cand --parameter-list 'Run every command once for each value, in place of {VAR} (may be repeated)'

@@ -212,6 +212,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l variant -d '
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l malloc -d 'Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object, each with settings after a colon. One alone stands beside the command as it is (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after), from a copy that is gone afterwards' -r -f -a "before\t'With nothing of it bound'
 after\t'Bound to its libraries'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l commits -d 'Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l build -d 'How to build each commit, once in its worktree, by /bin/sh: \'make\', \'cargo build --release\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A variable for every command (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s P -l parameter-scan -d 'Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)' -r

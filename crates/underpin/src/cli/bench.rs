@@ -22,6 +22,8 @@ use underpin_variant::VariantList;
     underpin bench --bind before,after -- emacs --version\n  \
     underpin bench --variant 'sorted=LC_ALL=C' -- ls -l\n  \
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
+    underpin bench --commits main,HEAD --build 'make' -- ./app
+  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
     underpin bench --until 'ratio ±2%' --budget 60s ./old ./new\n  \
     underpin bench --malloc system,jemalloc --serve 'puma -b tcp://127.0.0.1:{PORT}' --load 'GET http://127.0.0.1:{PORT}/'\n  \
@@ -29,13 +31,15 @@ use underpin_variant::VariantList;
     underpin bench --aa -- ./app                            the noise floor of this machine\n  \
     underpin bench --save main -- ./app\n  \
     underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n  \
-    git bisect run sh -c 'make || exit 125; underpin bench --baseline good --gate \"wall<+3%\" -- ./app'\n\
+    git bisect run underpin bench --commits v1.0,HEAD --build make --gate 'wall<+10%' -- ./app\n\
     \n\
     Each run finds UNDERPIN_PADDING in its environment, of another length each time: where the stack begins can change\n\
     times by several per cent, and this way favours nobody. What prints or hashes its environment sees it.\n\
     \n\
-    Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125 the runs do not decide it, which\n\
-    `git bisect run` takes for \"skip\"; 2 a command failed, or wrong use, a gate with nothing to compare among it.")]
+    Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125 the runs do not decide it, or a\n\
+    commit of --commits with --gate cannot be built or run: `git bisect run` takes that for \"skip\"; 2 a command\n\
+    failed, or wrong use, such as a gate with nothing to compare. git bisect takes 2 for \"bad\": try the line by hand\n\
+    first.")]
 pub struct BenchArgs {
     /// Commands to compare, one string each; the first is the reference
     #[arg(value_name = "COMMAND")]
@@ -59,6 +63,15 @@ pub struct BenchArgs {
     /// from a copy that is gone afterwards
     #[arg(long, value_enum, value_delimiter = ',', value_name = "before,after", help_heading = "What to compare")]
     pub bind: Vec<BindState>,
+
+    /// Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where
+    /// --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash
+    #[arg(long, value_name = "REV,REV,...", value_delimiter = ',', help_heading = "What to compare")]
+    pub commits: Vec<String>,
+
+    /// How to build each commit, once in its worktree, by /bin/sh: 'make', 'cargo build --release'
+    #[arg(long, value_name = "CMD", requires = "commits", help_heading = "What to compare")]
+    pub build: Option<String>,
 
     /// A variable for every command (may be repeated)
     #[arg(long, value_name = "VAR=VALUE", help_heading = "What to compare")]

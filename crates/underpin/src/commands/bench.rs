@@ -6,6 +6,7 @@ use crate::export;
 use crate::plan::{BenchPlan, Form, ReportPlan, ResultPlan};
 use crate::progress::RunProgress;
 use crate::screen::{self, Screen};
+use crate::variants::CommitError;
 use anyhow::{Context, bail};
 use underpin_bench::{
     BenchError, End, Executor, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile,
@@ -25,7 +26,11 @@ const BY_SIGNAL: i32 = 128;
 pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     // Before anything is planned: copies of programs in temporary folders belong to one process.
     match supervise()? {
-        Supervised::Worker => run(BenchPlan::new(args)?, screen),
+        Supervised::Worker => {
+            let decides = !args.commits.is_empty() && args.results.gate.is_some();
+            let result = BenchPlan::new(args).and_then(|plan| run(plan, screen));
+            result.or_else(|error| ended(error, decides))
+        }
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(end) => {
             let signal = if let RunEnd::Signalled(signal) = end { signal } else { 0 };
@@ -35,6 +40,20 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             Ok(by_signal(signal))
         }
     }
+}
+
+/// What an error of the worker means. Of two commits and a gate, one that cannot be built or run decides nothing:
+/// `git bisect run` is to skip it.
+fn ended(error: anyhow::Error, decides: bool) -> anyhow::Result<Exit> {
+    if let (Some(BenchError::Interrupted), Some(signal)) = (error.downcast_ref(), end_signal()) {
+        screen::note(&"stopped before the first run: there is nothing to show");
+        return Ok(by_signal(signal));
+    }
+    if decides && (error.is::<CommitError>() || error.is::<BenchError>()) {
+        screen::complain(&error);
+        return Ok(Exit::NotDecided);
+    }
+    Err(error)
 }
 
 fn by_signal(signal: i32) -> Exit {

@@ -4,6 +4,7 @@ use super::parameters::{ParameterSet, fill, fill_word, parameters};
 use super::serve::Servers;
 use super::variants::Dimensions;
 use crate::cli::{self, AroundArgs, BenchArgs, Failure, ReportArgs, ResultArgs, RuleArgs};
+use crate::variants::{Commit, Commits};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub struct BenchPlan {
     pub save: Option<String>,
     /// What becomes of the figures.
     pub results: ResultPlan,
+    /// Where the commands run, if not here; gone with the plan.
+    _commits: Option<Commits>,
 }
 
 /// What becomes of the figures.
@@ -145,14 +148,16 @@ impl BenchPlan {
     /// # Errors
     /// Where a command, a variant or a rule cannot be read, or a program is not there.
     pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
-        let mut contestants = contestants(&args)?;
+        let counted = counters(&args.rules.counters)?;
+        let commits = commits(&args)?;
+        let mut contestants = contestants(&args, commits.as_ref())?;
         let is_served = contestants.iter().any(|contestant| contestant.load.is_some());
         if !args.debug_mode {
-            contestants.iter().try_for_each(find)?;
+            contestants.iter().try_for_each(|one| find(one, commits.as_ref()))?;
         }
         let reference = match &args.reference {
             None => 0,
-            Some(name) => contestants.iter().position(|one| one.name == *name).with_context(|| {
+            Some(name) => position(&contestants, name, commits.as_ref()).with_context(|| {
                 let names: Vec<&str> = contestants.iter().map(|one| one.name.as_str()).collect();
                 format!("--reference {name}: no variant has that name; there are {}", names.join(", "))
             })?,
@@ -182,10 +187,11 @@ impl BenchPlan {
             experiment,
             streams: streams(&args.around),
             // They count what this process starts and waits for.
-            counters: if is_served { Vec::new() } else { counters(&args.rules.counters)? },
+            counters: if is_served { Vec::new() } else { counted },
             mock: args.debug_mode,
             save: args.save,
             results: ResultPlan::new(args.results),
+            _commits: commits,
         })
     }
 }
@@ -266,8 +272,33 @@ fn counter(name: &str) -> anyhow::Result<HardwareCounter> {
     })
 }
 
-/// Every command under every variant, with every value of every parameter.
-fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
+/// The commits of `--commits`, checked out and built.
+fn commits(args: &BenchArgs) -> anyhow::Result<Option<Commits>> {
+    if args.commits.is_empty() {
+        return Ok(None);
+    }
+    if !args.serve.load.is_empty() && args.serve.serve.is_empty() {
+        bail!("--load alone starts nothing that could be built at a commit; give the server with --serve");
+    }
+    let commits = Commits::check_out(&args.commits, args.build.as_deref())?;
+    if let Some(command) = &args.build {
+        commits.build(command, &args.results.store)?;
+    }
+    Ok(Some(commits))
+}
+
+/// The contestant that `--reference` names: by its whole name, or by the revision alone.
+fn position(contestants: &[Contestant], name: &str, commits: Option<&Commits>) -> Option<usize> {
+    let commit = commits.and_then(|commits| commits.all.iter().find(|commit| commit.revision == name));
+    let by_name = contestants.iter().position(|one| one.name == name);
+    let of_commit = |commit: &Commit| {
+        contestants.iter().position(|one| one.command.directory() == Some(commit.directory.as_path()))
+    };
+    by_name.or_else(|| commit.and_then(of_commit))
+}
+
+/// Every command at every commit under every variant, with every value of every parameter.
+fn contestants(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec<Contestant>> {
     let shell = shell(args.around.shell.as_deref())?;
     let servers = Servers::new(args)?;
     let commands = args.commands.len() + usize::from(!args.words.is_empty());
@@ -275,30 +306,101 @@ fn contestants(args: &BenchArgs) -> anyhow::Result<Vec<Contestant>> {
     if count == 0 {
         bail!("no command to measure; `underpin bench -- CMD`, or each command as one string");
     }
-    let sets = parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)?;
+    let places: Vec<Option<&Commit>> =
+        commits.map_or_else(|| vec![None], |commits| commits.all.iter().map(Some).collect());
     let mut all = Vec::new();
     for index in 0..count {
-        for set in &sets {
-            let dimensions = Dimensions::new(args, set)?;
-            let (command, load) = match &servers {
-                Some(servers) => servers.one(index, set, &shell).map(|(command, load)| (command, Some(load)))?,
-                None => (command(args, index, set, &shell)?, None),
-            };
-            let hooks = hooks(&args.around, index, count, set)?;
-            for variant in dimensions.of(&command)? {
-                all.push(Contestant {
-                    name: name(args, (index, count), &command, &variant, set),
-                    command: command.clone(),
-                    load: load.clone(),
-                    variant,
-                    hooks: hooks.clone(),
-                    is_copy: false,
-                });
+        for set in &parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)? {
+            for &commit in &places {
+                let case = Case { args, index, count, set, commit, shell: &shell };
+                all.extend(case.contestants(servers.as_ref())?);
             }
         }
     }
     make_unique(&mut all);
     Ok(all)
+}
+
+/// One command with one value of each parameter, at one commit.
+struct Case<'a> {
+    args: &'a BenchArgs,
+    /// Which command, and how many there are.
+    index: usize,
+    count: usize,
+    set: &'a ParameterSet,
+    commit: Option<&'a Commit>,
+    shell: &'a Shell,
+}
+
+impl Case<'_> {
+    /// It under every variant.
+    fn contestants(&self, servers: Option<&Servers<'_>>) -> anyhow::Result<Vec<Contestant>> {
+        let values = match self.commit {
+            Some(commit) => [self.set.as_slice(), &[commit.parameter()]].concat(),
+            None => self.set.clone(),
+        };
+        let (command, load) = match servers {
+            Some(servers) => {
+                servers.one(self.index, &values, self.shell).map(|(command, load)| (command, Some(load)))?
+            }
+            None => (command(self.args, self.index, &values, self.shell)?, None),
+        };
+        let command = command.in_directory(self.commit.map(|commit| commit.directory.as_path()));
+        let hooks = self.hooks(&values)?;
+        let dimensions = Dimensions::new(self.args, &values, self.commit)?;
+        let contestant = |variant: Variant| Contestant {
+            name: self.name(&command, &variant),
+            command: command.clone(),
+            load: load.clone(),
+            variant,
+            hooks: hooks.clone(),
+            is_copy: false,
+        };
+        Ok(dimensions.of(&command)?.into_iter().map(contestant).collect())
+    }
+
+    fn hooks(&self, values: &ParameterSet) -> anyhow::Result<Hooks> {
+        let shell = Shell::Program(vec!["/bin/sh".into()]);
+        let args = &self.args.around;
+        let one = |text: &String| {
+            let text = fill(text, values);
+            Command::parse(&self.commit.map_or(text.clone(), |commit| commit.script(&text)), &shell)
+                .map(|command| command.in_directory(self.commit.map(|commit| commit.directory.as_path())))
+        };
+        let of = |flag: &str, texts: &[String]| -> anyhow::Result<Option<Command>> {
+            let text = match texts.len() {
+                0 => None,
+                1 => texts.first(),
+                given if given == self.count => texts.get(self.index),
+                given => {
+                    bail!("{flag} is given {given} times for {} commands; give it once, or once for each", self.count)
+                }
+            };
+            Ok(text.map(one).transpose()?)
+        };
+        Ok(Hooks {
+            setup: args.setup.as_ref().map(one).transpose()?,
+            prepare: of("--prepare", &args.prepare)?,
+            conclude: of("--conclude", &args.conclude)?,
+            cleanup: args.cleanup.as_ref().map(one).transpose()?,
+        })
+    }
+
+    /// What a variant of a command is called: by what tells it from the others.
+    fn name(&self, command: &Command, variant: &Variant) -> String {
+        let given = self.args.command_name.get(self.index).map(|name| fill(name, self.set));
+        let values = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+        let is_told_apart = !variant.name.is_empty() || self.commit.is_some();
+        let work = match given {
+            Some(given) => given,
+            None if self.count == 1 && !self.set.is_empty() => values,
+            None if self.count == 1 && is_told_apart => String::new(),
+            None => command.to_string(),
+        };
+        let is_alone = work.is_empty() && variant.name.is_empty();
+        let at = self.commit.map(|commit| commit.label(is_alone)).unwrap_or_default();
+        [work, at, variant.name.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 fn shell(shell: Option<&str>) -> anyhow::Result<Shell> {
@@ -316,49 +418,6 @@ fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) ->
     })
 }
 
-fn hooks(args: &AroundArgs, index: usize, count: usize, set: &ParameterSet) -> anyhow::Result<Hooks> {
-    let shell = Shell::Program(vec!["/bin/sh".into()]);
-    let one = |text: &String| Command::parse(&fill(text, set), &shell);
-    let of = |flag: &str, texts: &[String]| -> anyhow::Result<Option<Command>> {
-        let text = match texts.len() {
-            0 => None,
-            1 => texts.first(),
-            given if given == count => texts.get(index),
-            given => bail!("{flag} is given {given} times for {count} commands; give it once, or once for each"),
-        };
-        Ok(text.map(one).transpose()?)
-    };
-    Ok(Hooks {
-        setup: args.setup.as_ref().map(one).transpose()?,
-        prepare: of("--prepare", &args.prepare)?,
-        conclude: of("--conclude", &args.conclude)?,
-        cleanup: args.cleanup.as_ref().map(one).transpose()?,
-    })
-}
-
-/// What a variant of a command is called: by what tells it from the others.
-fn name(
-    args: &BenchArgs,
-    (index, count): (usize, usize),
-    command: &Command,
-    variant: &Variant,
-    set: &ParameterSet,
-) -> String {
-    let given = args.command_name.get(index).map(|name| fill(name, set));
-    let values = || set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-    let work = match given {
-        Some(given) => given,
-        None if count == 1 && !set.is_empty() => values(),
-        None if count == 1 && !variant.name.is_empty() => String::new(),
-        None => command.to_string(),
-    };
-    match (work.as_str(), variant.name.as_str()) {
-        (work, "") => work.to_owned(),
-        ("", under) => under.to_owned(),
-        (work, under) => format!("{work}, {under}"),
-    }
-}
-
 fn make_unique(contestants: &mut [Contestant]) {
     for index in 1..contestants.len() {
         let (before, rest) = contestants.split_at_mut(index);
@@ -373,13 +432,16 @@ fn make_unique(contestants: &mut [Contestant]) {
 }
 
 /// Makes sure that the program of a contestant is there, before anything runs.
-fn find(contestant: &Contestant) -> anyhow::Result<()> {
+fn find(contestant: &Contestant, commits: Option<&Commits>) -> anyhow::Result<()> {
     if !contestant.is_started() {
         return Ok(());
     }
     let path = std::env::var_os("PATH");
     let Some(program) = contestant.words().into_iter().next() else { return Ok(()) };
-    match find_program(&program, path.as_deref()) {
+    let directory = contestant.command.directory();
+    let commit = commits.and_then(|all| all.all.iter().find(|one| Some(one.directory.as_path()) == directory));
+    match find_program(&contestant.command.from_here(&program), path.as_deref()) {
+        Err(_) if let Some(commit) = commit => Err(commit.missing(&program).into()),
         Err(LaunchError::NotFound { .. }) if is_assignment(&program) => bail!(
             "{}: not found in PATH; no shell reads the command, so a variable is set with --env, or -S lets a shell read it",
             program.display()

@@ -2,7 +2,7 @@
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
-use crate::variants::{self, Binding, ProgramCopy};
+use crate::variants::{self, Binding, Commit, ProgramCopy};
 use anyhow::bail;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -27,12 +27,13 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// For one value of each parameter.
+    /// For one value of each parameter, at one commit.
     ///
     /// # Errors
     /// Where a variant cannot be read.
-    pub fn new(args: &BenchArgs, set: &ParameterSet) -> anyhow::Result<Dimensions> {
-        let plain = plain(&args.env, set)?;
+    pub fn new(args: &BenchArgs, set: &ParameterSet, commit: Option<&Commit>) -> anyhow::Result<Dimensions> {
+        let mut plain = plain(&args.env, set)?;
+        plain.changes.extend(commit.into_iter().flat_map(|commit| commit.changes.clone()));
         let mut named = vec![plain.clone()];
         for text in &args.variant {
             named.push(from_text(&fill(text, set), &plain)?);
@@ -76,7 +77,7 @@ impl Dimensions {
         }
         let path = std::env::var_os("PATH");
         let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
-        let program = find_program(word, path.as_deref())?;
+        let program = find_program(&command.from_here(word), path.as_deref())?;
         let binding = Binding::of(&program, &Environment::inherited());
         let state = |state: &BindState| {
             let (word, copy) = match state {
