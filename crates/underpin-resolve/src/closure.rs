@@ -236,7 +236,7 @@ pub enum Found {
     /// An object loaded earlier bears this name (path, alias or soname).
     AlreadyLoaded {
         /// How the names met.
-        identity: Identity,
+        identity: RecognisedBy,
     },
     /// musl: a name that is the loader itself.
     Reserved,
@@ -245,7 +245,7 @@ pub enum Found {
 /// How a request met an object that was already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Identity {
+pub enum RecognisedBy {
     /// The same string was asked for before, or is its path.
     Name,
     /// Its DT_SONAME.
@@ -268,10 +268,10 @@ impl fmt::Display for Found {
             Found::Cache => "ld.so.cache",
             Found::DefaultDirectory => "default directory",
             Found::PathFile => "musl path file",
-            Found::AlreadyLoaded { identity: Identity::Name } => "already loaded",
-            Found::AlreadyLoaded { identity: Identity::Soname } => "already loaded, by soname",
-            Found::AlreadyLoaded { identity: Identity::Inode } => "already loaded, same inode",
-            Found::AlreadyLoaded { identity: Identity::Libc } => "the loader's own libc",
+            Found::AlreadyLoaded { identity: RecognisedBy::Name } => "already loaded",
+            Found::AlreadyLoaded { identity: RecognisedBy::Soname } => "already loaded, by soname",
+            Found::AlreadyLoaded { identity: RecognisedBy::Inode } => "already loaded, same inode",
+            Found::AlreadyLoaded { identity: RecognisedBy::Libc } => "the loader's own libc",
             Found::Reserved => "the loader itself",
         })
     }

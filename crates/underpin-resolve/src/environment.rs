@@ -1,9 +1,9 @@
-//! What surrounds the program: the variables that loaders read, the processor, secure-execution mode.
+//! The target of a resolution: the variables that loaders read, the processor, secure-execution mode.
 
 use crate::hwcaps::Processor;
 use bstr::BString;
 
-/// The surroundings under which a program is resolved.
+/// The target that a program is resolved for.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// LD_LIBRARY_PATH.

@@ -4,7 +4,9 @@
 //! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
 //! loader would not have touched, and never change what was resolved.
 
-use crate::closure::{Finding, FindingKind, Found, Identity, ObjectId, Outcome, SearchDirectory, Severity, TryResult};
+use crate::closure::{
+    Finding, FindingKind, Found, ObjectId, Outcome, RecognisedBy, SearchDirectory, Severity, TryResult,
+};
 use crate::files::Files;
 use crate::loader::{Loader, LoaderKind};
 use crate::resolution::{Depth, Program, Resolution};
@@ -222,7 +224,7 @@ impl Collector<'_> {
     fn accidents(&mut self) {
         for edge in &self.resolution.edges {
             let Outcome::Loaded { object, found: Found::AlreadyLoaded { identity } } = &edge.outcome else { continue };
-            let by_name = matches!(identity, Identity::Name | Identity::Soname);
+            let by_name = matches!(identity, RecognisedBy::Name | RecognisedBy::Soname);
             let loaded = &self.resolution.objects[object.0];
             if !by_name || edge.name.contains(&b'/') || loaded.found == Found::Interpreter || object.0 == 0 {
                 continue;

@@ -21,7 +21,7 @@ use std::io;
 use std::sync::Arc;
 use underpin_elf::Source;
 
-/// Identity of a file: what glibc and musl compare to recognise an object that is already loaded.
+/// RecognisedBy of a file: what glibc and musl compare to recognise an object that is already loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct FileId {
     /// `st_dev`.

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_resolve::compat::{
-    Floors, Lack, Method, Note, Number, Reason, StaticHazard, Subject, SystemTable, SystemVerdict, Verdict, check,
-    floors,
+    Floors, Method, Number, RuledOutBecause, StaticHazard, Subject, SystemNote, SystemTable, SystemVerdict,
+    UnknownBecause, Verdict, check, floors,
 };
 use underpin_test_support::{Fixture, Output, need};
 
@@ -29,7 +29,7 @@ fn check_on(program: &Path, id: &str) -> SystemVerdict {
 fn missing_by_us(verdict: &SystemVerdict) -> BTreeSet<(String, String)> {
     let Verdict::RefusesToStart { reasons } = &verdict.verdict else { return BTreeSet::new() };
     let missing = reasons.iter().filter_map(|reason| match reason {
-        Reason::VersionMissing { version, file, .. } => Some((file.to_string(), version.to_string())),
+        RuledOutBecause::VersionMissing { version, file, .. } => Some((file.to_string(), version.to_string())),
         _ => None,
     });
     missing.collect()
@@ -100,7 +100,7 @@ fn a_rust_program_built_here_is_refused_on_rhel_8_with_the_symbols_that_forbid_i
     let symbols: BTreeSet<_> = reasons
         .iter()
         .filter_map(|reason| match reason {
-            Reason::VersionMissing { version, demands, .. } => Some((version, demands)),
+            RuledOutBecause::VersionMissing { version, demands, .. } => Some((version, demands)),
             _ => None,
         })
         .flat_map(|(version, demands)| {
@@ -177,7 +177,7 @@ fn a_version_of_weak_symbols_only_refuses_unless_the_need_itself_is_marked_weak(
     let verdict = check_on(&dir.join("prog"), "debian11");
     assert_eq!(missing_by_us(&verdict), expected);
     assert!(matches!(&verdict.verdict, Verdict::RefusesToStart { reasons }
-        if matches!(&reasons[..], [Reason::VersionMissing { weak_only: true, .. }])));
+        if matches!(&reasons[..], [RuledOutBecause::VersionMissing { weak_only: true, .. }])));
 
     compat::programs::mark_needs_weak(&dir, "prog", "GLIBC_2.35");
     assert_eq!(old.run(&dir, &dir.join("prog")).stdout, "less\n");
@@ -199,7 +199,7 @@ fn relr_without_its_marker_is_refused_by_this_machines_loader_too() {
     assert_eq!(refused_here, !marked, "{}", run.stderr);
     let verdict = check_on(&program, "debian12");
     let refused = matches!(&verdict.verdict, Verdict::RefusesToStart { reasons }
-        if reasons.iter().any(|reason| matches!(reason, Reason::RelrUnsupported { .. })));
+        if reasons.iter().any(|reason| matches!(reason, RuledOutBecause::RelrUnsupported { .. })));
     assert_eq!(refused, refused_here, "{:?}", verdict.verdict);
 }
 
@@ -212,7 +212,7 @@ fn a_musl_program_is_refused_by_glibc_systems_and_runs_on_alpine() {
     let program = dir.join("prog");
     let refused = check_on(&program, "rhel9");
     assert!(matches!(&refused.verdict, Verdict::RefusesToStart { reasons }
-        if matches!(&reasons[..], [Reason::InterpreterMissing { .. }])));
+        if matches!(&reasons[..], [RuledOutBecause::InterpreterMissing { .. }])));
     let alpine = check_on(&program, "alpine3.21");
     assert_eq!((alpine.verdict, alpine.doubts), (Verdict::Runs, vec![]));
 }
@@ -234,7 +234,7 @@ fn a_function_that_this_machines_musl_lacks_is_refused_by_its_loader_and_by_us()
     assert!(run.stderr.contains("posix_getdents: symbol not found"), "{}", run.stderr);
     let verdict = check_on(&dir.join("prog"), "alpine3.21");
     assert!(matches!(&verdict.verdict, Verdict::RefusesToStart { reasons }
-        if matches!(&reasons[..], [Reason::SymbolMissing { symbol, .. }] if symbol == "posix_getdents")));
+        if matches!(&reasons[..], [RuledOutBecause::SymbolMissing { symbol, .. }] if symbol == "posix_getdents")));
     assert_eq!(check_on(&dir.join("prog"), "alpine3.24").verdict, Verdict::Runs);
 }
 
@@ -254,7 +254,7 @@ fn a_static_glibc_program_runs_and_says_what_reaches_outside_it() {
         dir.cc(["-static", "-w", "-o", "prog", "a.c"]);
         let verdict = check_on(&dir.join("prog"), "alpine3.21");
         assert_eq!(verdict.verdict, Verdict::Runs);
-        let expected = (!hazards.is_empty()).then_some(Note::StaticGlibc { hazards });
+        let expected = (!hazards.is_empty()).then_some(SystemNote::StaticGlibc { hazards });
         assert_eq!(verdict.notes, Vec::from_iter(expected), "{source}");
     }
 }
@@ -290,7 +290,9 @@ fn no_program_of_a_debian_12_machine_is_refused_for_debian_12() {
             Verdict::RefusesToStart { reasons } => panic!("{}: {reasons:?}", path.display()),
             // A private library, one of another archive, or a symbol of the very glibc: the reason names it.
             Verdict::Unknown { lacks, .. } => {
-                let named = |lack: &Lack| matches!(lack, Lack::Libraries { .. } | Lack::PrivateSymbols { .. });
+                let named = |lack: &UnknownBecause| {
+                    matches!(lack, UnknownBecause::Libraries { .. } | UnknownBecause::PrivateSymbols { .. })
+                };
                 assert!(lacks.iter().all(named), "{}: {lacks:?}", path.display());
                 open.push((path, lacks));
             }

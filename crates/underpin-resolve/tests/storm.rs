@@ -9,7 +9,7 @@ mod common;
 use common::{modelled, spack};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use underpin_resolve::storm::{Client, FileSystemTable, Memory, Node, Operations, Scope};
+use underpin_resolve::storm::{Client, FileSystemTable, Memory, Mountpoints, Node, Operations};
 use underpin_resolve::{Closure, Environment, HostRoot};
 use underpin_slowfs::{Counts, Mounted, Options, SlowFs};
 use underpin_test_support::{Fixture, Output, need};
@@ -49,7 +49,7 @@ impl Slow {
     /// What the model says of the first and the second start.
     fn predicted(&self, client: &Client) -> [Operations; 2] {
         let (root, closure) = (HostRoot::new(), self.closure());
-        let scope = Scope::at([self.at.to_str().expect("a path").into()]);
+        let scope = Mountpoints::at([self.at.to_str().expect("a path").into()]);
         let mut node = Node::new(&root, client, &scope, 1.0, 128 << 10);
         [(); 2].map(|()| node.start(&closure).expect("a sequence of calls"))
     }
@@ -161,7 +161,7 @@ fn names_outside_the_mount_cost_nothing() {
     need!("/bin/true");
     let closure = modelled(Path::new("/bin/true"), Environment::empty()).expect("a closure");
     let (root, client) = (HostRoot::new(), fuse());
-    let scope = Scope::at(["/nowhere/at/all".into()]);
+    let scope = Mountpoints::at(["/nowhere/at/all".into()]);
     let mut node = Node::new(&root, &client, &scope, 1.0, 4096);
     assert_eq!(node.start(&closure), Some(Operations::default()));
 }

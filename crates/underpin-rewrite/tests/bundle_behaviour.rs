@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use underpin_rewrite::bundle::{Form, Judged, Notice, Reason};
+use underpin_rewrite::bundle::{BundleCheck, Form, IncludedBecause, Notice};
 use underpin_test_support::{Fixture, Output, need};
 
 /// A program that answers questions about its own start.
@@ -241,7 +241,7 @@ fn the_load_order_is_that_of_the_original() {
     // Emacs sets a locale: underpin's library stands before those of the original.
     assert_eq!(bundled.remove(0), "libunderpin-locale.so");
     assert!(original.len() > 50 && original == bundled, "{original:?}\n{bundled:?}");
-    assert_eq!(written.judged, Judged::Agrees { objects: bundled.len() + 2 });
+    assert_eq!(written.check, BundleCheck::Agrees { objects: bundled.len() + 2 });
 }
 
 /// Initialisers run in the same order as in the original: LD_DEBUG of the loader says.
@@ -306,8 +306,10 @@ fn a_plugin_that_is_opened_by_name_comes_from_the_bundle() {
         let plan = making.plan().expect("a plan");
         let reason =
             |name: &str| plan.items.iter().find(|item| item.source.ends_with(name.as_bytes())).map(|item| &item.reason);
-        assert!(matches!(reason("libplugin.so.1"), Some(Reason::Included { .. })), "{:?}", plan.items);
-        assert!(matches!(reason("libhelper.so"), Some(Reason::NeededByTaken { by }) if by == "libplugin.so.1"));
+        assert!(matches!(reason("libplugin.so.1"), Some(IncludedBecause::Included { .. })), "{:?}", plan.items);
+        assert!(
+            matches!(reason("libhelper.so"), Some(IncludedBecause::NeededByTaken { by }) if by == "libplugin.so.1")
+        );
         let entry = making.entry();
         std::fs::rename(dir.join("built"), dir.join("gone")).unwrap();
         assert_eq!(ask(&dir, &entry, &[]).stdout, "plugged 7\n", "{form:?}");
@@ -379,8 +381,8 @@ fn musl_programs_are_bundled_too() {
         making.library_path = Some(dir.join("built"));
         let written = making.write().unwrap_or_else(|error| panic!("{error}"));
         match form {
-            Form::Directory => assert_eq!(written.judged, Judged::Agrees { objects: 3 }),
-            Form::File => assert!(matches!(written.judged, Judged::NotAsked { .. })),
+            Form::Directory => assert_eq!(written.check, BundleCheck::Agrees { objects: 3 }),
+            Form::File => assert!(matches!(written.check, BundleCheck::NotAsked { .. })),
         }
         std::fs::rename(dir.join("built"), dir.join("gone")).unwrap();
         let output = ask(&dir, &written.entry, &["last"]);
@@ -409,7 +411,7 @@ fn aarch64_programs_are_bundled_too() {
         let mut making = Making::new(Path::new("/prog"), form, dir.path());
         making.sysroot = Some(dir.join("sysroot"));
         let written = making.write().unwrap_or_else(|error| panic!("{error}"));
-        assert!(matches!(written.judged, Judged::NotAsked { .. }) || cfg!(target_arch = "aarch64"));
+        assert!(matches!(written.check, BundleCheck::NotAsked { .. }) || cfg!(target_arch = "aarch64"));
         let output = Output::of(dir.command("qemu-aarch64").arg(&written.entry).arg("more"));
         assert_eq!(output.stdout, format!("1.414 {}\n", written.entry.display()), "{form:?} {flag} {}", output.stderr);
         assert_eq!(output.code, Some(9));

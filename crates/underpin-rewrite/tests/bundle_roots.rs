@@ -10,7 +10,7 @@ use bstr::ByteSlice;
 use bundle_release::release;
 use bundle_support::{FORMS, Making, Root, can_enter};
 use std::path::Path;
-use underpin_rewrite::bundle::{BundleError, Form, Item, NoLocale, Notice, Reason};
+use underpin_rewrite::bundle::{BundleError, Form, IncludedBecause, Item, NoLocale, Notice};
 use underpin_test_support::{Fixture, Output, need};
 
 const NAME_SERVICE: &str = r#"
@@ -142,7 +142,11 @@ fn charset_modules_come_from_the_bundle() {
     for root in roots() {
         let making = Making::new(&program, Form::Directory, &root.place());
         let plan = making.plan().expect("a plan");
-        assert!(plan.items.iter().any(|item| item.reason == Reason::Charset && item.place == "lib/gconv/UTF-16.so"));
+        assert!(
+            plan.items
+                .iter()
+                .any(|item| item.reason == IncludedBecause::Charset && item.place == "lib/gconv/UTF-16.so")
+        );
         let entry = root.inside(&making.entry());
         assert_eq!(root.run(false, &[&entry, "UTF-16BE"]).stdout, "00e9 unset\n", "{}", root.name);
         // A variable of the user's own is the user's.
@@ -231,7 +235,7 @@ fn a_locale_that_is_named_is_taken_from_an_archive_or_a_directory() {
         // This machine's C library in a folder that stands for `/`, with locales of its own.
         let system = dir.mkdir("system");
         let plain = Making::new(&dir.join("program"), Form::Directory, &root.place()).plan().expect("a plan");
-        let object = |item: &&Item| matches!(item.reason, Reason::Needed { .. } | Reason::Loader);
+        let object = |item: &&Item| matches!(item.reason, IncludedBecause::Needed { .. } | IncludedBecause::Loader);
         for item in plain.items.iter().filter(object) {
             let source = item.source.to_path_lossy();
             let copy = system.join(source.strip_prefix("/").unwrap());

@@ -11,8 +11,8 @@ use std::thread::sleep;
 use std::time::Duration;
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::{BoundObject, record, rewrite, undo};
-use underpin_rewrite::files::{BoundName, HardLinks, Job, Jobs, Keep, Outcome, Progress, ReplaceError, Silent};
-use underpin_rewrite::files::{StaleReason, Status, Step, Summary, Task, run_all, status, status_all};
+use underpin_rewrite::files::{BoundName, HardLinks, Job, JobOutcome, Jobs, Keep, Progress, ReplaceError, Silent};
+use underpin_rewrite::files::{JobKind, StaleReason, Status, Step, Summary, run_all, status, status_all};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need, skip};
 
@@ -73,7 +73,7 @@ fn job(path: &Path, becomes: &BTreeMap<String, PathBuf>) -> Job {
     let names = bound.iter().map(|bound| BoundName { name: bound.path.clone(), object: bound.path.clone().into() });
     let options = RewriteOptions { bound: bound.clone(), ..RewriteOptions::default() };
     let rewrite = rewrite(&original, &Edits { renames, ..Edits::default() }, &options).unwrap();
-    let task = Task::Bind { rewrite, bound: names.collect() };
+    let task = JobKind::Bind { rewrite, bound: names.collect() };
     Job { path: path.into(), planned: None, task }
 }
 
@@ -122,7 +122,7 @@ fn temporaries(dir: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.to_str().unwrap().contains(".underpin-")).collect()
 }
 
-fn outcome<'s>(summary: &'s Summary, path: &Path) -> &'s Outcome {
+fn outcome<'s>(summary: &'s Summary, path: &Path) -> &'s JobOutcome {
     &summary.results.iter().find(|result| result.path == path).unwrap().outcome
 }
 
@@ -132,7 +132,7 @@ fn a_tree_is_bound_once_and_restored_byte_for_byte() {
     let dir = tree();
     let before = contents(dir.path());
     let summary = run_all(&bind_jobs(dir.path()), &Silent);
-    assert!(summary.results.iter().all(|result| matches!(result.outcome, Outcome::Bound(_))), "{summary:#?}");
+    assert!(summary.results.iter().all(|result| matches!(result.outcome, JobOutcome::Bound(_))), "{summary:#?}");
     assert_eq!((summary.results.len(), summary.programs_verified), (LIBRARIES + PROGRAMS, PROGRAMS));
     assert!(summary.broken.is_empty());
     every_program_starts(dir.path());
@@ -143,14 +143,14 @@ fn a_tree_is_bound_once_and_restored_byte_for_byte() {
     let inodes = || files(dir.path()).iter().map(|path| fs::metadata(path).unwrap().ino()).collect::<Vec<_>>();
     let once = inodes();
     let again = run_all(&bind_jobs(dir.path()), &Silent);
-    assert!(again.results.iter().all(|result| matches!(result.outcome, Outcome::AlreadyBound)), "{again:#?}");
+    assert!(again.results.iter().all(|result| matches!(result.outcome, JobOutcome::AlreadyBound)), "{again:#?}");
     assert_eq!(inodes(), once, "binding twice changes nothing");
 
     let back = run_all(&unbind_jobs(dir.path()), &Silent);
-    assert!(back.results.iter().all(|result| matches!(result.outcome, Outcome::Unbound(_))), "{back:#?}");
+    assert!(back.results.iter().all(|result| matches!(result.outcome, JobOutcome::Unbound(_))), "{back:#?}");
     assert_eq!(contents(dir.path()), before);
     let nothing = run_all(&unbind_jobs(dir.path()), &Silent);
-    assert!(nothing.results.iter().all(|result| matches!(result.outcome, Outcome::NotBound)));
+    assert!(nothing.results.iter().all(|result| matches!(result.outcome, JobOutcome::NotBound)));
     assert_eq!(temporaries(dir.path()), Vec::<PathBuf>::new());
 }
 
@@ -169,11 +169,11 @@ fn one_failure_never_stops_the_rest() {
     fs::write(&other, &bytes).unwrap();
     jobs.jobs.push(Job::unbind(dir.write("text", "no ELF file")));
     let summary = run_all(&jobs, &Silent);
-    assert!(matches!(outcome(&summary, &gone), Outcome::Failed(ReplaceError::Io { .. })));
-    assert!(matches!(outcome(&summary, &other), Outcome::Failed(ReplaceError::Changed { .. })), "{summary:#?}");
-    assert!(matches!(outcome(&summary, &dir.join("text")), Outcome::NotBound), "{summary:#?}");
+    assert!(matches!(outcome(&summary, &gone), JobOutcome::Failed(ReplaceError::Io { .. })));
+    assert!(matches!(outcome(&summary, &other), JobOutcome::Failed(ReplaceError::Changed { .. })), "{summary:#?}");
+    assert!(matches!(outcome(&summary, &dir.join("text")), JobOutcome::NotBound), "{summary:#?}");
     assert_eq!(fs::read(&other).unwrap(), bytes);
-    let bound = summary.results.iter().filter(|result| matches!(result.outcome, Outcome::Bound(_))).count();
+    let bound = summary.results.iter().filter(|result| matches!(result.outcome, JobOutcome::Bound(_))).count();
     assert_eq!(bound, LIBRARIES + PROGRAMS - 2);
 }
 
@@ -185,7 +185,10 @@ fn a_file_with_two_names_is_bound_once_under_both() {
     fs::hard_link(&first, &second).unwrap();
     dir.symlink("prog0", "bin/link");
     let refused = run_all(&bind_jobs(dir.path()), &Silent);
-    assert!(matches!(outcome(&refused, &first), Outcome::Refused(ReplaceError::HardLinks { links: 2, known: 1, .. })));
+    assert!(matches!(
+        outcome(&refused, &first),
+        JobOutcome::Refused(ReplaceError::HardLinks { links: 2, known: 1, .. })
+    ));
 
     let winners = winners(dir.path());
     let mut jobs = bind_jobs(dir.path());
@@ -193,18 +196,18 @@ fn a_file_with_two_names_is_bound_once_under_both() {
     jobs.jobs.push(job(&dir.join("bin/link"), &winners));
     let summary = run_all(&jobs, &Silent);
     assert_eq!(summary.results.len(), LIBRARIES + PROGRAMS, "each file once");
-    assert!(matches!(outcome(&summary, &first), Outcome::Bound(_)), "{summary:#?}");
+    assert!(matches!(outcome(&summary, &first), JobOutcome::Bound(_)), "{summary:#?}");
     let inode = |path: &Path| fs::metadata(path).unwrap().ino();
     assert_eq!(inode(&first), inode(&second));
     assert_eq!(fs::read_link(dir.join("bin/link")).unwrap(), Path::new("prog0"));
 
     // The other name is found in the scope.
     let back = Jobs { scope: vec![second.clone(), first.clone()], ..unbind_jobs(dir.path()) };
-    assert!(matches!(outcome(&run_all(&back, &Silent), &first), Outcome::Unbound(_)));
+    assert!(matches!(outcome(&run_all(&back, &Silent), &first), JobOutcome::Unbound(_)));
     assert_eq!(inode(&first), inode(&second));
     // Or the link may be broken on purpose.
     let broken = Jobs { keep: Keep { hard_links: HardLinks::Break, ..Keep::default() }, ..bind_jobs(dir.path()) };
-    assert!(matches!(outcome(&run_all(&broken, &Silent), &first), Outcome::Bound(_)));
+    assert!(matches!(outcome(&run_all(&broken, &Silent), &first), JobOutcome::Bound(_)));
     assert_ne!(inode(&first), inode(&second));
 }
 
@@ -241,16 +244,16 @@ fn what_changes_a_program_is_taken_back() {
     // Alone the library is as planned; only the program shows that it is not the copy that it had.
     let summary = run("v2");
     assert!(
-        matches!(outcome(&summary, &library), Outcome::RolledBack { program, .. } if *program == dir.join("prog")),
+        matches!(outcome(&summary, &library), JobOutcome::RolledBack { program, .. } if *program == dir.join("prog")),
         "{summary:#?}"
     );
     assert!(summary.broken.is_empty(), "{summary:#?}");
     assert_eq!(fs::read(&library).unwrap(), unbound);
 
-    assert!(matches!(outcome(&run("v1"), &library), Outcome::Bound(_)));
+    assert!(matches!(outcome(&run("v1"), &library), JobOutcome::Bound(_)));
     let bound = fs::read(&library).unwrap();
     assert_ne!(bound, unbound);
-    assert!(matches!(outcome(&run("v2"), &library), Outcome::RolledBack { .. }));
+    assert!(matches!(outcome(&run("v2"), &library), JobOutcome::RolledBack { .. }));
     assert_eq!(fs::read(&library).unwrap(), bound, "the binding that it had before, not the original");
     assert!(Command::new(dir.join("prog")).status().unwrap().success());
 }
@@ -263,11 +266,11 @@ fn a_binding_is_replaced_by_another_and_the_original_stays_restorable() {
     let unbound = fs::read(&library).unwrap();
     for version in ["v1", "v2", "v1"] {
         let summary = run_all(&Jobs::new(vec![to_version(&dir, version)], Environment::empty()), &Silent);
-        assert!(matches!(outcome(&summary, &library), Outcome::Bound(_)), "{version}: {summary:#?}");
+        assert!(matches!(outcome(&summary, &library), JobOutcome::Bound(_)), "{version}: {summary:#?}");
         assert_eq!(needed(&fs::read(&library).unwrap())[0], format!("{}/{version}/liby.so", dir.text()));
     }
     let summary = run_all(&Jobs::new(vec![Job::unbind(library.clone())], Environment::empty()), &Silent);
-    assert!(matches!(outcome(&summary, &library), Outcome::Unbound(_)));
+    assert!(matches!(outcome(&summary, &library), JobOutcome::Unbound(_)));
     assert_eq!(fs::read(&library).unwrap(), unbound);
 }
 
@@ -278,11 +281,11 @@ fn unbinding_restores_also_what_no_longer_loads() {
     let library = dir.join("v1/libz.so");
     let unbound = fs::read(&library).unwrap();
     let summary = run_all(&Jobs::new(vec![to_version(&dir, "v2")], Environment::empty()), &Silent);
-    assert!(matches!(outcome(&summary, &library), Outcome::Bound(_)));
+    assert!(matches!(outcome(&summary, &library), JobOutcome::Bound(_)));
     fs::remove_file(dir.join("v1/liby.so")).unwrap();
     let jobs = Jobs::new(vec![Job::unbind(library.clone())], Environment::empty());
     let summary = run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &Silent);
-    assert!(matches!(outcome(&summary, &library), Outcome::Unbound(_)), "{summary:#?}");
+    assert!(matches!(outcome(&summary, &library), JobOutcome::Unbound(_)), "{summary:#?}");
     assert_eq!(fs::read(&library).unwrap(), unbound);
     assert_eq!(summary.broken[0].0, dir.join("prog"), "and it is told");
 }
@@ -298,7 +301,7 @@ fn set_id_programs_are_bound_by_the_models_word() {
     }
     let summary = run_all(&bind_jobs(dir.path()), &Silent);
     let found = outcome(&summary, &program);
-    assert!(matches!(found, Outcome::Bound(underpin_rewrite::files::Verified::ModelOnly { .. })), "{found:?}");
+    assert!(matches!(found, JobOutcome::Bound(underpin_rewrite::files::Verified::ModelOnly { .. })), "{found:?}");
     assert_eq!(fs::metadata(&program).unwrap().mode() & 0o7777, 0o4755);
 }
 

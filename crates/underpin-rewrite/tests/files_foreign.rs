@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::rewrite;
-use underpin_rewrite::files::{BoundName, Job, Jobs, NotAsked, Outcome, Silent, Task, Verified, run_all};
+use underpin_rewrite::files::{BoundName, Job, JobKind, JobOutcome, Jobs, NotAsked, Silent, Verified, run_all};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need};
 
@@ -28,10 +28,10 @@ fn bind(dir: &Fixture, to: &Path) -> Job {
     let edits = Edits { renames: vec![Rename { from: "libx.so".into(), to: name.into() }], ..Edits::default() };
     let rewrite = rewrite(&fs::read(&path).unwrap(), &edits, &RewriteOptions::default()).unwrap();
     let bound = vec![BoundName { name: name.into(), object: to.into() }];
-    Job { path, planned: None, task: Task::Bind { rewrite, bound } }
+    Job { path, planned: None, task: JobKind::Bind { rewrite, bound } }
 }
 
-fn outcome(job: Job) -> Outcome {
+fn outcome(job: Job) -> JobOutcome {
     run_all(&Jobs::new(vec![job], Environment::empty()), &Silent).results.pop().unwrap().outcome
 }
 
@@ -41,7 +41,7 @@ fn a_musl_program_is_bound_and_verified_by_musl() {
     let dir = tree("musl-gcc");
     let old = fs::read(dir.join("prog")).unwrap();
     let found = outcome(bind(&dir, &dir.join("lib/libx.so")));
-    assert!(matches!(found, Outcome::Bound(Verified::Loader { objects: 2 })), "{found:?}");
+    assert!(matches!(found, JobOutcome::Bound(Verified::Loader { objects: 2 })), "{found:?}");
     fs::rename(dir.join("lib/libx.so"), dir.join("lib/liby.so")).unwrap();
     assert_eq!(
         Command::new(dir.join("prog")).output().unwrap().status.code(),
@@ -50,7 +50,7 @@ fn a_musl_program_is_bound_and_verified_by_musl() {
     );
     fs::rename(dir.join("lib/liby.so"), dir.join("lib/libx.so")).unwrap();
     assert_eq!(Command::new(dir.join("prog")).status().unwrap().code(), Some(7));
-    assert!(matches!(outcome(Job::unbind(dir.join("prog"))), Outcome::Unbound(_)));
+    assert!(matches!(outcome(Job::unbind(dir.join("prog"))), JobOutcome::Unbound(_)));
     assert_eq!(fs::read(dir.join("prog")).unwrap(), old);
 }
 
@@ -63,7 +63,7 @@ fn a_wrong_binding_of_a_musl_program_is_rejected() {
     fs::copy(dir.join("lib/libx.so"), dir.join("copy/libx.so")).unwrap();
     for to in ["copy/libx.so", "lib/none.so"] {
         let found = outcome(bind(&dir, &dir.join(to)));
-        assert!(matches!(found, Outcome::Failed(_)), "{to}: {found:?}");
+        assert!(matches!(found, JobOutcome::Failed(_)), "{to}: {found:?}");
         assert_eq!(fs::read(dir.join("prog")).unwrap(), old);
     }
 }
@@ -74,14 +74,14 @@ fn another_machines_program_is_bound_by_the_models_word_and_runs() {
     let dir = tree("aarch64-linux-gnu-gcc");
     let old = fs::read(dir.join("prog")).unwrap();
     let found = outcome(bind(&dir, &dir.join("lib/libx.so")));
-    let by_model = |found: &Outcome| {
-        matches!(found, Outcome::Bound(Verified::ModelOnly { because: NotAsked::ForeignMachine { .. }, .. }))
+    let by_model = |found: &JobOutcome| {
+        matches!(found, JobOutcome::Bound(Verified::ModelOnly { because: NotAsked::ForeignMachine { .. }, .. }))
     };
     assert!(by_model(&found), "{found:?}");
     let run = || Command::new("qemu-aarch64").args(["-L", "/usr/aarch64-linux-gnu"]).arg(dir.join("prog")).status();
     assert_eq!(run().unwrap().code(), Some(7));
-    assert!(matches!(outcome(Job::unbind(dir.join("prog"))), Outcome::Unbound(_)));
+    assert!(matches!(outcome(Job::unbind(dir.join("prog"))), JobOutcome::Unbound(_)));
     assert_eq!(fs::read(dir.join("prog")).unwrap(), old);
     let wrong = outcome(bind(&dir, &dir.join("lib/none.so")));
-    assert!(matches!(wrong, Outcome::Failed(_)), "the model rejects it: {wrong:?}");
+    assert!(matches!(wrong, JobOutcome::Failed(_)), "the model rejects it: {wrong:?}");
 }

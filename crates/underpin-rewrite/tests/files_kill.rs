@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::{record, rewrite, undo};
-use underpin_rewrite::files::{BoundName, Expectation, HardLinks, Judge, Keep, Target, clean, verify_rewritten};
+use underpin_rewrite::files::{Baseline, BoundName, HardLinks, Keep, Target, Verifier, clean, verify_rewritten};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need};
 
@@ -18,7 +18,7 @@ const KILLS: usize = 320;
 
 /// The child: binds and unbinds one program until it is killed.
 fn bind_and_unbind_for_ever(program: &Path) {
-    let judge = Judge::new(Environment::empty());
+    let verifier = Verifier::new(Environment::empty());
     loop {
         let target = Target::open(program, None).unwrap();
         let old = target.read().unwrap();
@@ -26,8 +26,8 @@ fn bind_and_unbind_for_ever(program: &Path) {
             Some(_) => (undo(&old).unwrap(), Vec::new()),
             None => (bind(program, &old), names(program)),
         };
-        let expectation = Expectation::of(&judge, program, bound);
-        let verify = |copy: &Path| verify_rewritten(&judge, copy, program, &expectation).map(|_| ());
+        let baseline = Baseline::of(&verifier, program, bound);
+        let verify = |copy: &Path| verify_rewritten(&verifier, copy, program, &baseline).map(|_| ());
         let keep = Keep { hard_links: HardLinks::Relink(vec![other_name(program)]), ..Keep::default() };
         target.replace(&new, &keep, verify).unwrap();
     }

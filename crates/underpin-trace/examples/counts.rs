@@ -4,10 +4,10 @@
 //! without the command line of the `underpin` binary in between.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit, reason = "a program for the terminal")]
 
-use underpin_trace::{CallSet, Options, Output, Session, Then, Trace, Until};
+use underpin_trace::{CallSet, Output, Session, Then, Trace, TraceOptions, Until};
 
 fn main() {
-    let mut options = Options::default();
+    let mut options = TraceOptions::default();
     let (mut quiet, mut events) = (false, false);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {

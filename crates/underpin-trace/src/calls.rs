@@ -4,7 +4,7 @@
 //! where they cost nothing, that is up to `main`, where the tracer stops at every call anyway; over a whole run they
 //! are left out, since a program that reads gigabytes would stop twice for each `read`.
 
-use crate::{Call, Until};
+use crate::{Syscall, Until};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -50,14 +50,14 @@ impl CallGroup {
     }
 
     /// Its calls on this architecture.
-    pub fn calls(self) -> impl Iterator<Item = Call> {
+    pub fn calls(self) -> impl Iterator<Item = Syscall> {
         let names = match self {
             CallGroup::File => FILE,
             CallGroup::Mapping => MAPPING,
             CallGroup::Process => PROCESS,
             CallGroup::Descriptor => DESCRIPTOR,
         };
-        names.split_ascii_whitespace().filter_map(Call::named)
+        names.split_ascii_whitespace().filter_map(Syscall::named)
     }
 }
 
@@ -70,7 +70,7 @@ pub enum CallSet {
     /// Every call.
     All,
     /// These.
-    Custom(BTreeSet<Call>),
+    Custom(BTreeSet<Syscall>),
 }
 
 /// A word in a list of calls that is neither a call of this architecture nor a group.
@@ -97,7 +97,7 @@ impl FromStr for CallSet {
             } else if word == "default" {
                 calls.extend(default_calls(Until::Exit));
             } else {
-                calls.insert(Call::named(word).ok_or_else(|| UnknownCall(word.to_owned()))?);
+                calls.insert(Syscall::named(word).ok_or_else(|| UnknownCall(word.to_owned()))?);
             }
         }
         Ok(CallSet::Custom(calls))
@@ -107,7 +107,7 @@ impl FromStr for CallSet {
 impl CallSet {
     /// The calls of the set, `None` for every call.
     #[must_use]
-    pub fn calls(&self, until: Until) -> Option<BTreeSet<Call>> {
+    pub fn calls(&self, until: Until) -> Option<BTreeSet<Syscall>> {
         match self {
             CallSet::Default => Some(default_calls(until)),
             CallSet::All => None,
@@ -127,13 +127,13 @@ impl CallSet {
     }
 }
 
-fn strace_name(call: &Call) -> String {
+fn strace_name(call: &Syscall) -> String {
     /// `set_mempolicy_home_node`, in the numbering that all architectures have shared since 424.
     const LAST_OF_STRACE_6_1: u32 = 450;
     if call.0 > LAST_OF_STRACE_6_1 { format!("?{call}") } else { call.to_string() }
 }
 
-fn default_calls(until: Until) -> BTreeSet<Call> {
+fn default_calls(until: Until) -> BTreeSet<Syscall> {
     let groups: &[CallGroup] = match until {
         Until::Exit => &[CallGroup::File, CallGroup::Mapping, CallGroup::Process],
         Until::Entry | Until::Main => &CallGroup::ALL,
@@ -148,15 +148,15 @@ mod tests {
     #[test]
     fn a_list_mixes_groups_and_names() {
         let CallSet::Custom(calls) = "mapping,read".parse().unwrap() else { panic!("not a list") };
-        assert!(calls.contains(&Call::named("read").unwrap()));
-        assert!(calls.contains(&Call::named("mmap").unwrap()));
-        assert!(!calls.contains(&Call::named("openat").unwrap()));
+        assert!(calls.contains(&Syscall::named("read").unwrap()));
+        assert!(calls.contains(&Syscall::named("mmap").unwrap()));
+        assert!(!calls.contains(&Syscall::named("openat").unwrap()));
         assert_eq!("file,opnat".parse::<CallSet>(), Err(UnknownCall("opnat".into())));
     }
 
     #[test]
     fn a_whole_run_leaves_descriptor_calls_out() {
-        let read = Call::named("read").unwrap();
+        let read = Syscall::named("read").unwrap();
         assert!(!CallSet::Default.calls(Until::Exit).unwrap().contains(&read));
         assert!(CallSet::Default.calls(Until::Main).unwrap().contains(&read));
         assert_eq!(CallSet::All.calls(Until::Exit), None);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn names_follow_the_kernels_table() {
-        assert_eq!(Call::named("openat").unwrap().to_string(), "openat");
-        assert_eq!(Call(9999).to_string(), "syscall_0x270f");
+        assert_eq!(Syscall::named("openat").unwrap().to_string(), "openat");
+        assert_eq!(Syscall(9999).to_string(), "syscall_0x270f");
     }
 }

@@ -1,6 +1,6 @@
 //! One system call as it was seen: who, when, with what, and what came of it.
 
-use crate::{Call, Errno, Nanos, PathText, PhaseKind, Pid};
+use crate::{Errno, Nanos, PathText, PhaseKind, Pid, Syscall};
 use serde::Serialize;
 
 /// One system call.
@@ -13,7 +13,7 @@ pub struct Event {
     /// The phase that had been reached when the call began.
     pub phase: PhaseKind,
     /// Which call.
-    pub call: Call,
+    pub call: Syscall,
     /// The six argument registers, as passed.
     #[serde(skip)]
     pub args: [u64; 6],
@@ -23,11 +23,11 @@ pub struct Event {
     /// Whether `path` was found through a descriptor (`read`, `mmap`, `close`, `fstat`) and not passed as text.
     pub by_descriptor: bool,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// When it began, since the start of the trace.
     #[serde(rename = "start_ns")]
     pub start: Nanos,
-    /// From letting the call go on to seeing it return. Contains the cost of one stop: see `Doubt`.
+    /// From letting the call go on to seeing it return. Contains the cost of one stop: see `TracingCost`.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
 }
@@ -35,7 +35,7 @@ pub struct Event {
 /// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// Succeeded with this value.
     Returned(i64),
     /// Failed.
@@ -45,12 +45,12 @@ pub enum Outcome {
     NotSeen,
 }
 
-impl std::fmt::Display for Outcome {
+impl std::fmt::Display for CallOutcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Outcome::Returned(value) => value.fmt(f),
-            Outcome::Failed(errno) => errno.fmt(f),
-            Outcome::NotSeen => f.pad("?"),
+            CallOutcome::Returned(value) => value.fmt(f),
+            CallOutcome::Failed(errno) => errno.fmt(f),
+            CallOutcome::NotSeen => f.pad("?"),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Event {
     /// The call failed.
     #[must_use]
     pub fn failed(&self) -> bool {
-        matches!(self.outcome, Outcome::Failed(_))
+        matches!(self.outcome, CallOutcome::Failed(_))
     }
 
     /// The name of the call; unknown numbers have none.
@@ -109,7 +109,8 @@ impl Event {
     #[must_use]
     pub fn failed_lookup(&self) -> bool {
         const ENOTDIR: i32 = 20;
-        let not_there = matches!(self.outcome, Outcome::Failed(errno) if errno.0 == ENOTDIR || errno == Errno::NOENT);
+        let not_there =
+            matches!(self.outcome, CallOutcome::Failed(errno) if errno.0 == ENOTDIR || errno == Errno::NOENT);
         not_there && !self.by_descriptor && self.path.as_ref().is_some_and(|path| !path.bytes().is_empty())
     }
 
@@ -123,7 +124,7 @@ impl Event {
         let [address, length, protection, flags, descriptor, offset] = self.args;
         Some(Mapping {
             address: match self.outcome {
-                Outcome::Returned(at) => at as u64,
+                CallOutcome::Returned(at) => at as u64,
                 _ => address,
             },
             length,

@@ -29,11 +29,11 @@ mod units;
 
 pub use calls::{CallGroup, CallSet, UnknownCall};
 pub use error::TraceError;
-pub use event::{Event, Mapping, Outcome};
+pub use event::{CallOutcome, Event, Mapping};
 pub use model::{
-    CallTotal, DirectoryCost, Doubt, End, Instants, LibraryLoad, MissingLibrary, Note, Phase, PhaseKind, Program, Task,
-    TaskKind, Trace, Try,
+    CallTotal, DirectoryCost, End, FailedTry, Instants, LibraryLoad, MissingLibrary, Phase, PhaseKind, Program, Task,
+    TaskKind, Trace, TraceNote, TracingCost,
 };
-pub use options::{Options, Output, Then, Until};
+pub use options::{Output, Then, TraceOptions, Until};
 pub use session::Session;
-pub use units::{Call, Errno, Nanos, PathText, Pid};
+pub use units::{Errno, Nanos, PathText, Pid, Syscall};

@@ -3,7 +3,7 @@
 //! A library is a file that the watched process itself opened and mapped, at least once executable. What the kernel
 //! mapped at exec (the program, its loader) is none.
 
-use crate::{Event, LibraryLoad, MissingLibrary, Nanos, Outcome, PathText, PhaseKind, Try};
+use crate::{CallOutcome, Event, FailedTry, LibraryLoad, MissingLibrary, Nanos, PathText, PhaseKind};
 use bstr::ByteSlice;
 use std::ops::Range;
 use underpin_sys::RawPid;
@@ -126,7 +126,7 @@ impl<'a> Finder<'a> {
 
     /// The failed lookups that led to a library: those of its name, and those of directories that they were in (the
     /// loader asks once whether a directory exists at all).
-    fn claim(&mut self, name: &PathText, before: Nanos) -> Vec<Try> {
+    fn claim(&mut self, name: &PathText, before: Nanos) -> Vec<FailedTry> {
         let of_name = |event: &&Event| path_of(event).file_name() == name.bytes() && event.start <= before;
         let named: Vec<&Event> = self.unclaimed.iter().copied().filter(of_name).collect();
         let Some(first) = named.first().map(|event| event.start) else { return Vec::new() };
@@ -166,12 +166,12 @@ fn path_of(event: &Event) -> &PathText {
     event.path.as_ref().unwrap_or(&EMPTY)
 }
 
-fn as_try(event: &Event) -> Try {
+fn as_try(event: &Event) -> FailedTry {
     let errno = match event.outcome {
-        Outcome::Failed(errno) => errno,
+        CallOutcome::Failed(errno) => errno,
         _ => crate::Errno::NOENT,
     };
-    Try { path: path_of(event).clone(), call: event.call, errno, duration: event.duration }
+    FailedTry { path: path_of(event).clone(), call: event.call, errno, duration: event.duration }
 }
 
 /// Names of libraries that were tried by opening and that nothing was found for. The question whether a directory exists
@@ -181,7 +181,7 @@ fn missing(unclaimed: &[&Event], found: &[Candidate]) -> Vec<MissingLibrary> {
     for event in unclaimed {
         if !matches!(event.name(), "open" | "openat" | "openat2") {
             let directory = path_of(event).bytes().trim_end_with(|letter| letter == '/');
-            let in_it = |tried: &Try| tried.path.directory().trim_end_with(|letter| letter == '/') == directory;
+            let in_it = |tried: &FailedTry| tried.path.directory().trim_end_with(|letter| letter == '/') == directory;
             if let Some(asked) = out.iter_mut().rev().find(|known| known.failed.last().is_some_and(in_it)) {
                 asked.failed.push(as_try(event));
             }

@@ -1,7 +1,7 @@
 //! The result of a trace: pure data, in the order in which things happened.
 //! Times count from the moment before the command's `execve`. Sums never include calls that were not seen to return.
 
-use crate::{Call, Errno, Event, Nanos, PathText, Pid, Until};
+use crate::{Errno, Event, Nanos, PathText, Pid, Syscall, Until};
 use serde::{Serialize, Serializer};
 
 /// What a command's start (or whole run) did.
@@ -42,9 +42,9 @@ pub struct Trace {
     /// Events beyond the limit, which are in the totals only.
     pub events_dropped: u64,
     /// What the reader should know about this trace.
-    pub notes: Vec<Note>,
+    pub notes: Vec<TraceNote>,
     /// How much the watching distorted the figures.
-    pub doubt: Doubt,
+    pub doubt: TracingCost,
 }
 
 impl Trace {
@@ -66,7 +66,7 @@ impl Trace {
 }
 
 /// When each point of the start was reached. `None`: the program has no such point, it was not reached, or it could
-/// not be told; a [`Note`] says which where it is not obvious.
+/// not be told; a [`TraceNote`] says which where it is not obvious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Instants {
     /// `execve` returned in the new program.
@@ -119,7 +119,7 @@ pub struct Phase {
     pub duration: Nanos,
     /// Times that a task was stopped by the tracer in it.
     pub stops: u64,
-    /// Estimate of what those stops added to `duration`: `stops` times [`Doubt::per_call`].
+    /// Estimate of what those stops added to `duration`: `stops` times [`TracingCost::per_call`].
     #[serde(rename = "tracing_ns")]
     pub tracing: Nanos,
     /// Traced calls that began in it, of all processes.
@@ -137,7 +137,7 @@ pub struct Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CallTotal {
     /// Which call.
-    pub name: Call,
+    pub name: Syscall,
     /// How often it was made and returned.
     pub calls: u64,
     /// How often it failed.
@@ -161,7 +161,7 @@ pub struct LibraryLoad {
     /// The phase in which it was mapped: `Loader`, or a later one for `dlopen`.
     pub phase: PhaseKind,
     /// The lookups that failed before it was found, in order.
-    pub failed: Vec<Try>,
+    pub failed: Vec<FailedTry>,
     /// Time in the failing lookups.
     #[serde(rename = "search_ns")]
     pub search: Nanos,
@@ -183,11 +183,11 @@ pub struct LibraryLoad {
 
 /// A lookup that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Try {
+pub struct FailedTry {
     /// The path tried.
     pub path: PathText,
     /// The call.
-    pub call: Call,
+    pub call: Syscall,
     /// Why it failed.
     pub errno: Errno,
     /// How long it took.
@@ -203,7 +203,7 @@ pub struct MissingLibrary {
     /// The phase of the first try.
     pub phase: PhaseKind,
     /// The lookups, all failed, in order.
-    pub failed: Vec<Try>,
+    pub failed: Vec<FailedTry>,
 }
 
 /// The failing lookups in one directory.
@@ -289,7 +289,7 @@ impl End {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Note {
+pub enum TraceNote {
     /// The program has no loader: its phases begin with its own entry point.
     Static,
     /// The moment when the loader was ready could not be told.
@@ -321,31 +321,31 @@ pub enum Note {
     EndedEarly,
 }
 
-impl std::fmt::Display for Note {
+impl std::fmt::Display for TraceNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Note::Static => f.write_str("static program: no loader, its phases begin at its entry point"),
-            Note::LoaderReadyUnknown { reason } => write!(f, "end of the loader's work not known: {reason}"),
-            Note::MainUnknown { reason } => {
+            TraceNote::Static => f.write_str("static program: no loader, its phases begin at its entry point"),
+            TraceNote::LoaderReadyUnknown { reason } => write!(f, "end of the loader's work not known: {reason}"),
+            TraceNote::MainUnknown { reason } => {
                 write!(f, "`main` not known: {reason}; its phase begins at the entry point")
             }
-            Note::FirstOutputGivenUp { calls } => {
+            TraceNote::FirstOutputGivenUp { calls } => {
                 write!(f, "no output within {calls} calls after `main`; not looked for further, to keep the cost down")
             }
-            Note::PrivilegesDropped { path } => {
+            TraceNote::PrivilegesDropped { path } => {
                 write!(f, "{path} is set-user-id or has capabilities: a traced program runs without them")
             }
-            Note::ForeignCalls { tasks } => {
+            TraceNote::ForeignCalls { tasks } => {
                 write!(f, "{tasks} tasks ran code of another call table (32 bit): not traced")
             }
-            Note::EndedEarly => f.write_str("the command ended before the phase asked for was reached"),
+            TraceNote::EndedEarly => f.write_str("the command ended before the phase asked for was reached"),
         }
     }
 }
 
 /// How much the tracer's stops distort a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Doubt {
+pub struct TracingCost {
     /// Times that a task was stopped.
     pub stops: u64,
     /// Time that the tracer spent handling stops, while the stopped task waited: measured. While only one task lives

@@ -45,7 +45,7 @@ pub enum Output {
 
 /// What to run and how far to watch it.
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct TraceOptions {
     /// The program and its arguments. A name without a slash is searched for in `PATH`, as `execvp(3)` does.
     pub command: Vec<OsString>,
     /// Variables to set (`Some`) or remove (`None`) in the command's environment.
@@ -58,20 +58,20 @@ pub struct Options {
     pub calls: CallSet,
     /// Where the command's output goes.
     pub output: Output,
-    /// At most this many events are kept (`None`: [`Options::EVENT_LIMIT`]); totals go on counting.
+    /// At most this many events are kept (`None`: [`TraceOptions::EVENT_LIMIT`]); totals go on counting.
     pub event_limit: Option<usize>,
 }
 
-impl Options {
+impl TraceOptions {
     /// Default of `event_limit`: about 40 MB.
     pub const EVENT_LIMIT: usize = 250_000;
 
     /// Watches a command with the defaults.
-    pub fn new<I>(command: I) -> Options
+    pub fn new<I>(command: I) -> TraceOptions
     where
         I: IntoIterator,
         I::Item: Into<OsString>,
     {
-        Options { command: command.into_iter().map(Into::into).collect(), ..Options::default() }
+        TraceOptions { command: command.into_iter().map(Into::into).collect(), ..TraceOptions::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! Collects events and counts while the command runs. Nothing is derived here: that is `summary`'s work afterwards.
 
-use crate::{Call, CallTotal, Errno, Event, Nanos, Outcome, PhaseKind};
+use crate::{CallOutcome, CallTotal, Errno, Event, Nanos, PhaseKind, Syscall};
 use std::time::Instant;
 
 /// The time of the trace: real time, less the time that the only live task spent stopped in the tracer's hands.
@@ -101,14 +101,21 @@ impl Recorder {
     }
 
     /// Counts a call that returned, and completes its event.
-    pub(crate) fn finish(&mut self, event: Option<usize>, call: Call, phase: PhaseKind, outcome: Outcome, time: Nanos) {
+    pub(crate) fn finish(
+        &mut self,
+        event: Option<usize>,
+        call: Syscall,
+        phase: PhaseKind,
+        outcome: CallOutcome,
+        time: Nanos,
+    ) {
         let tallies = &mut self.tallies[phase as usize];
         let number = call.0 as usize;
         if tallies.len() <= number {
             tallies.resize(number + 1, Tally::default());
         }
         tallies[number].calls += 1;
-        tallies[number].errors += u64::from(matches!(outcome, Outcome::Failed(_)));
+        tallies[number].errors += u64::from(matches!(outcome, CallOutcome::Failed(_)));
         tallies[number].time += time.0;
         if let Some(event) = event.and_then(|index| self.events.get_mut(index)) {
             event.outcome = outcome;
@@ -122,7 +129,7 @@ impl Recorder {
         let longest = self.tallies.iter().map(Vec::len).max().unwrap_or(0);
         let mut totals: Vec<CallTotal> = (0..longest)
             .filter_map(|number| {
-                let mut total = CallTotal { name: Call(number as u32), calls: 0, errors: 0, time: Nanos(0) };
+                let mut total = CallTotal { name: Syscall(number as u32), calls: 0, errors: 0, time: Nanos(0) };
                 for (index, tallies) in self.tallies.iter().enumerate().filter(|&(index, _)| chosen(index)) {
                     debug_assert!(index < PHASES);
                     let tally = tallies.get(number).copied().unwrap_or_default();
@@ -139,6 +146,6 @@ impl Recorder {
 }
 
 /// The result of a call from what the kernel says at its return.
-pub(crate) fn outcome(value: i64, is_error: bool) -> Outcome {
-    if is_error { Outcome::Failed(Errno((-value) as i32)) } else { Outcome::Returned(value) }
+pub(crate) fn outcome(value: i64, is_error: bool) -> CallOutcome {
+    if is_error { CallOutcome::Failed(Errno((-value) as i32)) } else { CallOutcome::Returned(value) }
 }

@@ -4,7 +4,7 @@ use crate::recorder::outcome;
 use crate::shapes::{Effect, Shape};
 use crate::task::InCall;
 use crate::tracer::Tracer;
-use crate::{Call, Event, Nanos, Outcome, PathText, PhaseKind, Pid};
+use crate::{CallOutcome, Event, Nanos, PathText, PhaseKind, Pid, Syscall};
 use underpin_sys::{RawPid, read_string};
 
 const AT_FDCWD: i32 = -100;
@@ -13,7 +13,7 @@ const F_DUPFD: u64 = 0;
 const F_DUPFD_CLOEXEC: u64 = 1030;
 
 impl Tracer {
-    pub(crate) fn call_begins(&mut self, tid: RawPid, call: Call, args: [u64; 6], arrived: Nanos) {
+    pub(crate) fn call_begins(&mut self, tid: RawPid, call: Syscall, args: [u64; 6], arrived: Nanos) {
         let first = !std::mem::replace(&mut self.begun, true);
         if first {
             // The execve of the command itself: the trace begins here.
@@ -39,7 +39,7 @@ impl Tracer {
                 args,
                 path: path.clone(),
                 by_descriptor,
-                outcome: Outcome::NotSeen,
+                outcome: CallOutcome::NotSeen,
                 start,
                 duration: Nanos(0),
             })
@@ -55,7 +55,7 @@ impl Tracer {
             self.output_search = self.output_search.saturating_sub(1);
             if self.output_search == 0 {
                 self.stepping = false;
-                self.notes.push(crate::Note::FirstOutputGivenUp { calls: crate::tracer::OUTPUT_SEARCH });
+                self.notes.push(crate::TraceNote::FirstOutputGivenUp { calls: crate::tracer::OUTPUT_SEARCH });
             }
         }
     }

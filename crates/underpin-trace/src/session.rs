@@ -3,7 +3,7 @@
 use crate::options::Output;
 use crate::summary;
 use crate::tracer::{OUTPUT_SEARCH, Tracer, gone_is_fine};
-use crate::{End, Note, Options, PathText, Then, Trace, TraceError, Until};
+use crate::{End, PathText, Then, Trace, TraceError, TraceNote, TraceOptions, Until};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,12 +18,12 @@ use underpin_sys::{
 
 /// A trace of one command.
 #[derive(Debug)]
-pub struct Session(Options);
+pub struct Session(TraceOptions);
 
 impl Session {
     /// Prepares; nothing runs yet.
     #[must_use]
-    pub fn new(options: Options) -> Session {
+    pub fn new(options: TraceOptions) -> Session {
         Session(options)
     }
 
@@ -40,7 +40,7 @@ impl Session {
     }
 }
 
-fn watch(options: Options) -> Result<Trace, TraceError> {
+fn watch(options: TraceOptions) -> Result<Trace, TraceError> {
     let environment = environment(&options.env);
     let name = options.command.first().ok_or(LaunchError::Empty)?;
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
@@ -66,7 +66,7 @@ fn watch(options: Options) -> Result<Trace, TraceError> {
     };
     let suspended = launch.start()?;
     let _interrupts = IgnoreInterrupts::new();
-    let limit = options.event_limit.unwrap_or(Options::EVENT_LIMIT);
+    let limit = options.event_limit.unwrap_or(TraceOptions::EVENT_LIMIT);
     let mut tracer = Tracer::new(suspended.task.0, options.until, chosen.as_ref(), filtered, limit);
     tracer.outputs = outputs.identities;
     tracer.output_watch = outputs.watch;
@@ -95,7 +95,7 @@ fn finish(tracer: &mut Tracer, reached: Option<Tracee>, then: Then) -> Result<En
     let leader = tracer.leader;
     let Some(task) = reached else {
         if tracer.until != Until::Exit {
-            tracer.notes.push(Note::EndedEarly);
+            tracer.notes.push(TraceNote::EndedEarly);
         }
         let first = tracer.records.first().and_then(|record| record.ended);
         return Ok(first.unwrap_or(End::Stopped));
@@ -205,11 +205,11 @@ fn identity(descriptor: i32) -> Option<(u64, u64)> {
 }
 
 /// Without `CAP_SYS_PTRACE` a set-user-id program runs without its privileges under a tracer (`ptrace(2)`).
-fn privileges(program: &Path) -> Option<Note> {
+fn privileges(program: &Path) -> Option<TraceNote> {
     const CAP_SYS_PTRACE: u64 = 1 << 19;
     const SET_ID: u32 = 0o6000;
     let privileged = effective_capabilities().is_some_and(|set| set & CAP_SYS_PTRACE != 0);
     let mode = std::fs::metadata(program).ok()?.permissions().mode();
     let path = PathText::new(OsStr::as_bytes(PathBuf::from(program).as_os_str()));
-    (!privileged && mode & SET_ID != 0).then_some(Note::PrivilegesDropped { path })
+    (!privileged && mode & SET_ID != 0).then_some(TraceNote::PrivilegesDropped { path })
 }

@@ -1,7 +1,7 @@
 //! Where a call keeps its path or descriptor among its arguments, per call name (`syscalls(2)` and the man pages).
 //! Looked up once per call number, not per call.
 
-use crate::Call;
+use crate::Syscall;
 
 /// What the arguments of a call refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,12 +72,12 @@ impl Shapes {
         table
     }
 
-    pub(crate) fn of(&self, call: Call) -> (Shape, Effect) {
+    pub(crate) fn of(&self, call: Syscall) -> (Shape, Effect) {
         self.0.get(call.0 as usize).copied().unwrap_or_default()
     }
 
     fn entry(&mut self, name: &str) -> Option<&mut (Shape, Effect)> {
-        let number = Call::named(name)?.0 as usize;
+        let number = Syscall::named(name)?.0 as usize;
         if self.0.len() <= number {
             self.0.resize(number + 1, Default::default());
         }

@@ -3,7 +3,7 @@
 use crate::image::Image;
 use crate::landmarks::{MainSearch, Reached, find_main};
 use crate::tracer::{Action, Tracer};
-use crate::{Nanos, Note, PhaseKind, Until};
+use crate::{Nanos, PhaseKind, TraceNote, Until};
 use underpin_sys::{NATIVE_AUDIT_ARCH, OutputWatch, RawPid, SysError, Tracee, bytes_written};
 
 impl Tracer {
@@ -27,10 +27,10 @@ impl Tracer {
             self.recorder.enter_phase(PhaseKind::Loader, arrived);
             match image.loader_hook() {
                 Ok(hook) => self.landmarks.arm_loader(task, hook)?,
-                Err(reason) => self.notes.push(Note::LoaderReadyUnknown { reason }),
+                Err(reason) => self.notes.push(TraceNote::LoaderReadyUnknown { reason }),
             }
         } else {
-            self.notes.push(Note::Static);
+            self.notes.push(TraceNote::Static);
             self.recorder.enter_phase(PhaseKind::Initialisers, arrived);
         }
         self.image = Some(image);
@@ -70,12 +70,12 @@ impl Tracer {
             }
             MainSearch::NoCall => {
                 let reason = "the entry point passes it to no C library".to_owned();
-                self.notes.push(Note::MainUnknown { reason });
+                self.notes.push(TraceNote::MainUnknown { reason });
                 Ok(self.main_begins(arrived))
             }
             MainSearch::Interrupted(stop) => {
                 let reason = "the program was interrupted at its entry point".to_owned();
-                self.notes.push(Note::MainUnknown { reason });
+                self.notes.push(TraceNote::MainUnknown { reason });
                 self.main_begins(arrived);
                 Ok(Action::Again(stop))
             }
@@ -85,10 +85,10 @@ impl Tracer {
     /// A loader whose hook was set and did not fire before the entry point.
     fn loader_was_ready(&mut self) {
         let dynamic = self.image.as_ref().is_some_and(|image| image.interpreter.is_some());
-        let told = self.notes.iter().any(|note| matches!(note, Note::LoaderReadyUnknown { .. }));
+        let told = self.notes.iter().any(|note| matches!(note, TraceNote::LoaderReadyUnknown { .. }));
         if dynamic && self.instants.loader_ready.is_none() && !told {
             let reason = "the loader did not call _dl_debug_state".to_owned();
-            self.notes.push(Note::LoaderReadyUnknown { reason });
+            self.notes.push(TraceNote::LoaderReadyUnknown { reason });
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::libraries;
 use crate::recorder::Recorder;
 use crate::tracer::Tracer;
-use crate::{DirectoryCost, Doubt, End, Event, Nanos, Note, Outcome, PathText, Phase, Trace, Until};
+use crate::{CallOutcome, DirectoryCost, End, Event, Nanos, PathText, Phase, Trace, TraceNote, TracingCost, Until};
 use std::collections::HashMap;
 
 /// What the session knows and the tracer does not.
@@ -17,7 +17,7 @@ pub(crate) struct Given {
 
 pub(crate) fn trace(mut tracer: Tracer, given: Given) -> Trace {
     if !tracer.foreign.is_empty() {
-        tracer.notes.push(Note::ForeignCalls { tasks: tracer.foreign.len() as u64 });
+        tracer.notes.push(TraceNote::ForeignCalls { tasks: tracer.foreign.len() as u64 });
     }
     let recorder = &mut tracer.recorder;
     let events = std::mem::take(&mut recorder.events);
@@ -86,15 +86,15 @@ fn directories(events: &[Event]) -> Vec<DirectoryCost> {
     sorted
 }
 
-fn doubt(recorder: &Recorder, events: &[Event]) -> Doubt {
+fn doubt(recorder: &Recorder, events: &[Event]) -> TracingCost {
     const SAMPLES: usize = 20_000;
     let stops = recorder.stops(None);
-    let returned = events.iter().filter(|event| event.outcome != Outcome::NotSeen);
+    let returned = events.iter().filter(|event| event.outcome != CallOutcome::NotSeen);
     let mut times: Vec<Nanos> = returned.take(SAMPLES).map(|event| event.duration).collect();
     let fifth = times.len() / 20;
     let per_call = if times.is_empty() { Nanos(0) } else { *times.select_nth_unstable(fifth).1 };
     let mean = Nanos(recorder.handling.0.checked_div(stops).unwrap_or(0));
     let per_stop = mean + per_call;
     let total = Nanos(per_stop.0.saturating_mul(stops));
-    Doubt { stops, handling: recorder.handling, per_call, per_stop, total }
+    TracingCost { stops, handling: recorder.handling, per_call, per_stop, total }
 }

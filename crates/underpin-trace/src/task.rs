@@ -1,7 +1,7 @@
 //! What is known of a live task, and of the call that it is in.
 
 use crate::files::Files;
-use crate::{Call, Nanos, PathText, PhaseKind};
+use crate::{Nanos, PathText, PhaseKind, Syscall};
 use underpin_sys::RawPid;
 
 /// A live task.
@@ -17,7 +17,7 @@ pub(crate) struct TaskState {
 /// A call that has begun.
 #[derive(Debug)]
 pub(crate) struct InCall {
-    pub(crate) call: Call,
+    pub(crate) call: Syscall,
     pub(crate) args: [u64; 6],
     pub(crate) path: Option<PathText>,
     pub(crate) recorded: bool,

@@ -10,7 +10,7 @@ use crate::landmarks::Landmarks;
 use crate::recorder::{Clock, Recorder};
 use crate::shapes::Shapes;
 use crate::task::TaskState;
-use crate::{Call, End, Instants, Nanos, Note, Pid, Program, Task, TaskKind, Until};
+use crate::{End, Instants, Nanos, Pid, Program, Syscall, Task, TaskKind, TraceNote, Until};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use underpin_sys::{
     CallStop, NATIVE_AUDIT_ARCH, OutputWatch, RawPid, Reported, Resume, Stop, SysError, Tracee, thread_group, wait_any,
@@ -57,7 +57,7 @@ pub(crate) struct Tracer {
     pub(crate) image: Option<Image>,
     pub(crate) landmarks: Landmarks,
     pub(crate) instants: Instants,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<TraceNote>,
     /// Identity of the files to which the command's output goes.
     pub(crate) outputs: Vec<(u64, u64)>,
     /// Notices the first output from outside, where only chosen calls stop.
@@ -76,13 +76,13 @@ impl Tracer {
     pub(crate) fn new(
         leader: RawPid,
         until: Until,
-        chosen: Option<&BTreeSet<Call>>,
+        chosen: Option<&BTreeSet<Syscall>>,
         filtered: bool,
         limit: usize,
     ) -> Tracer {
         let longest = chosen.and_then(|calls| calls.last()).map_or(0, |call| call.0 as usize + 1);
-        let table = chosen.map(|calls| (0..longest).map(|number| calls.contains(&Call(number as u32))).collect());
-        let close = Call::named("close");
+        let table = chosen.map(|calls| (0..longest).map(|number| calls.contains(&Syscall(number as u32))).collect());
+        let close = Syscall::named("close");
         let closes_seen = !filtered || close.is_some_and(|close| chosen.is_none_or(|calls| calls.contains(&close)));
         let mut tracer = Tracer {
             until,
@@ -185,7 +185,7 @@ impl Tracer {
             CallStop::Entry { .. } if in_call => {}
             CallStop::Entry { number, args } => {
                 if arch == NATIVE_AUDIT_ARCH {
-                    self.call_begins(tid, Call(number as u32), args, arrived);
+                    self.call_begins(tid, Syscall(number as u32), args, arrived);
                 } else {
                     self.foreign.insert(tid);
                 }

@@ -54,13 +54,13 @@ impl fmt::Display for Pid {
 
 /// A system call of this machine's native table, by number. Displays and serialises as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Call(pub u32);
+pub struct Syscall(pub u32);
 
-impl Call {
+impl Syscall {
     /// The call of that name on this architecture, `None` where it has no such call.
     #[must_use]
-    pub fn named(name: &str) -> Option<Call> {
-        name.parse::<syscalls::Sysno>().ok().map(|sysno| Call(sysno.id() as u32))
+    pub fn named(name: &str) -> Option<Syscall> {
+        name.parse::<syscalls::Sysno>().ok().map(|sysno| Syscall(sysno.id() as u32))
     }
 
     /// The kernel's name, `None` for a number that the table does not hold.
@@ -71,7 +71,7 @@ impl Call {
 }
 
 /// Unknown numbers read as strace writes them: `syscall_0x1f4`.
-impl fmt::Display for Call {
+impl fmt::Display for Syscall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
             Some(name) => f.pad(name),
@@ -80,7 +80,7 @@ impl fmt::Display for Call {
     }
 }
 
-impl Serialize for Call {
+impl Serialize for Syscall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use underpin_test_support::{Fixture, Output as Ran, need};
 use underpin_trace::{
-    CallSet, End, Instants, Note, Options, Outcome, Output, PhaseKind, Session, Then, Trace, TraceError, Until,
+    CallOutcome, CallSet, End, Instants, Output, PhaseKind, Session, Then, Trace, TraceError, TraceNote, TraceOptions,
+    Until,
 };
 
 const PROGRAM: &str = r#"
@@ -19,11 +20,11 @@ int main(void) {
     return 7;
 }"#;
 
-fn options(until: Until, command: &str) -> Options {
-    Options { until, output: Output::Null, ..Options::new([command]) }
+fn options(until: Until, command: &str) -> TraceOptions {
+    TraceOptions { until, output: Output::Null, ..TraceOptions::new([command]) }
 }
 
-fn run(options: Options) -> Trace {
+fn run(options: TraceOptions) -> Trace {
     Session::new(options).run().unwrap()
 }
 
@@ -74,7 +75,7 @@ fn phases_are_right(program: &str, dynamic: bool) {
     assert_eq!(marks(&trace), expected, "{program}");
     assert_eq!(trace.instants.loader_ready.is_some(), dynamic, "{program}: {:?}", trace.notes);
     assert_eq!(trace.interpreter.is_some(), dynamic, "{program}");
-    assert_eq!(trace.notes.contains(&Note::Static), !dynamic, "{program}");
+    assert_eq!(trace.notes.contains(&TraceNote::Static), !dynamic, "{program}");
     assert!(trace.instants.main.is_some() && in_order(&trace.instants), "{program}: {:?}", trace.instants);
     let sum: u64 = trace.phases.iter().map(|phase| phase.duration.0).sum();
     assert_eq!(sum, trace.instants.end.0, "the phases cover the trace without gap or overlap");
@@ -129,7 +130,7 @@ fn a_program_without_a_c_library_has_no_main() {
     let trace = run(options(Until::Exit, dir.join("p").to_str().unwrap()));
     assert_eq!(trace.end, End::Exited(5));
     assert!(trace.instants.entry.is_some() && trace.instants.main.is_none());
-    assert!(trace.notes.iter().any(|note| matches!(note, Note::MainUnknown { .. })), "{:?}", trace.notes);
+    assert!(trace.notes.iter().any(|note| matches!(note, TraceNote::MainUnknown { .. })), "{:?}", trace.notes);
     assert!(trace.phase(PhaseKind::Main).is_some());
 }
 
@@ -187,7 +188,7 @@ fn a_stopped_child_stays_stopped_until_it_is_continued() {
     );
     dir.cc(["-o", "p", "p.c"]);
     for calls in [CallSet::Default, CallSet::All] {
-        let trace = run(Options { calls, ..options(Until::Exit, dir.join("p").to_str().unwrap()) });
+        let trace = run(TraceOptions { calls, ..options(Until::Exit, dir.join("p").to_str().unwrap()) });
         assert_eq!(trace.end, End::Exited(6));
     }
 }
@@ -197,7 +198,7 @@ fn killed_at_the_entry_point_nothing_of_the_program_has_run() {
     need!("cc");
     let dir = Fixture::new();
     let program = built(&dir, "cc", &[]);
-    let trace = run(Options { then: Then::Kill, ..options(Until::Entry, &program) });
+    let trace = run(TraceOptions { then: Then::Kill, ..options(Until::Entry, &program) });
     assert_eq!(trace.end, End::Stopped);
     assert_eq!(marks(&trace), []);
     assert!(trace.loader_events().any(|event| event.name() == "openat"));
@@ -264,7 +265,7 @@ fn a_missing_library_is_named_with_its_lookups() {
     std::fs::remove_file(dir.join("libgone.so.1")).unwrap();
     let trace = run(options(Until::Main, dir.join("p").to_str().unwrap()));
     assert_eq!(trace.end, End::Exited(127));
-    assert!(trace.notes.contains(&Note::EndedEarly));
+    assert!(trace.notes.contains(&TraceNote::EndedEarly));
     assert_eq!(trace.instants.entry, None);
     let [missing] = &trace.missing[..] else { panic!("{:?}", trace.missing) };
     assert_eq!(missing.name.to_string(), "libgone.so.1");
@@ -309,7 +310,7 @@ fn exit_statuses_of_commands_that_do_not_start() {
             assert!(matches!(error, TraceError::Launch(_)));
         }
     }
-    assert_eq!(Session::new(Options::default()).run().unwrap_err().exit_status(), 125);
+    assert_eq!(Session::new(TraceOptions::default()).run().unwrap_err().exit_status(), 125);
 }
 
 #[test]
@@ -318,7 +319,8 @@ fn the_first_output_is_noticed_where_only_chosen_calls_stop() {
     let dir = Fixture::new();
     let program = built(&dir, "cc", &[]);
     let output = tempfile::tempfile().unwrap();
-    let trace = run(Options { output: Output::File(output.try_clone().unwrap()), ..options(Until::Exit, &program) });
+    let trace =
+        run(TraceOptions { output: Output::File(output.try_clone().unwrap()), ..options(Until::Exit, &program) });
     assert!(trace.instants.first_output.is_some_and(|at| Some(at) >= trace.instants.main), "{:?}", trace.instants);
     assert!(in_order(&trace.instants));
     let silent = run(options(Until::Exit, &program));
@@ -333,7 +335,7 @@ fn the_first_output_to_a_socket_is_looked_for_and_given_up() {
     let to_a_socket = |program: &str| {
         let (theirs, _ours) = std::os::unix::net::UnixStream::pair().unwrap();
         let output = Output::File(File::from(std::os::fd::OwnedFd::from(theirs)));
-        run(Options { output, ..options(Until::Exit, program) })
+        run(TraceOptions { output, ..options(Until::Exit, program) })
     };
     let trace = to_a_socket(&built(&dir, "cc", &[]));
     assert_eq!(trace.end, End::Exited(7));
@@ -345,7 +347,7 @@ fn the_first_output_to_a_socket_is_looked_for_and_given_up() {
     dir.cc(["-o", "q", "q.c"]);
     let trace = to_a_socket(dir.join("q").to_str().unwrap());
     assert_eq!((trace.end, trace.instants.first_output), (End::Exited(0), None));
-    assert!(trace.notes.iter().any(|note| matches!(note, Note::FirstOutputGivenUp { .. })), "{:?}", trace.notes);
+    assert!(trace.notes.iter().any(|note| matches!(note, TraceNote::FirstOutputGivenUp { .. })), "{:?}", trace.notes);
     assert!(trace.totals.iter().all(|total| total.name.name() != Some("getppid")), "looked at and not counted");
 }
 
@@ -355,7 +357,7 @@ fn events_beyond_the_limit_are_counted() {
     let dir = Fixture::new();
     let program = built(&dir, "cc", &[]);
     let whole = run(options(Until::Exit, &program));
-    let cut = run(Options { event_limit: Some(5), ..options(Until::Exit, &program) });
+    let cut = run(TraceOptions { event_limit: Some(5), ..options(Until::Exit, &program) });
     assert_eq!(cut.events.len(), 5);
     assert_eq!(cut.events_dropped + 5, whole.events.len() as u64);
     let calls = |trace: &Trace| trace.totals.iter().map(|total| total.calls).sum::<u64>();
@@ -366,7 +368,7 @@ fn events_beyond_the_limit_are_counted() {
 fn a_call_that_ends_its_process_is_an_event_and_no_count() {
     let trace = run(options(Until::Exit, "true"));
     let last = trace.events.last().unwrap();
-    assert_eq!((last.name(), last.outcome), ("exit_group", Outcome::NotSeen));
+    assert_eq!((last.name(), last.outcome), ("exit_group", CallOutcome::NotSeen));
     assert!(trace.totals.iter().all(|total| total.name.name() != Some("exit_group")));
 }
 

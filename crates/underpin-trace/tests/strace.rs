@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use underpin_test_support::{Fixture, Output as Ran, need};
-use underpin_trace::{CallSet, Options, Output, Session, Trace, Until};
+use underpin_trace::{CallSet, Output, Session, Trace, TraceOptions, Until};
 
 type Counts = BTreeMap<String, (u64, u64)>;
 
@@ -13,7 +13,7 @@ type Counts = BTreeMap<String, (u64, u64)>;
 const ENVIRONMENT: [(&str, &str); 3] = [("LC_ALL", "C"), ("MALLOC_ARENA_MAX", "1"), ("PYTHONHASHSEED", "0")];
 
 fn trace(dir: &Path, command: &[&str], calls: CallSet) -> Trace {
-    let mut options = Options::new(command);
+    let mut options = TraceOptions::new(command);
     options.until = Until::Exit;
     options.calls = calls;
     options.output = Output::Null;

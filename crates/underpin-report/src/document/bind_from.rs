@@ -9,7 +9,7 @@ use bstr::BString;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use underpin_rewrite::files::{ObjectResult, Outcome, Summary};
+use underpin_rewrite::files::{JobOutcome, ObjectResult, Summary};
 use underpin_rewrite::plan::{
     self, BindPlan, CallSum, Decision, EdgePlan, Farm, LeftName, ObjectPlan, ProgramPlan, RefusedObject,
 };
@@ -53,16 +53,16 @@ fn empty(path: BString, outcome: BindOutcome, reason: Option<String>) -> BindFil
     }
 }
 
-fn came_of(outcome: &Outcome) -> (BindOutcome, Option<String>) {
+fn came_of(outcome: &JobOutcome) -> (BindOutcome, Option<String>) {
     match outcome {
-        Outcome::Bound(_) => (BindOutcome::Bound, None),
-        Outcome::AlreadyBound => (BindOutcome::AlreadyBound, None),
-        Outcome::Unbound(_) => (BindOutcome::Unbound, None),
-        Outcome::NotBound => (BindOutcome::NotBound, None),
-        Outcome::Unchanged => (BindOutcome::Unchanged, None),
-        Outcome::Refused(error) => (BindOutcome::Refused, Some(sentence(error))),
-        Outcome::Failed(error) => (BindOutcome::Failed, Some(sentence(error))),
-        Outcome::RolledBack { program, disagreement } => {
+        JobOutcome::Bound(_) => (BindOutcome::Bound, None),
+        JobOutcome::AlreadyBound => (BindOutcome::AlreadyBound, None),
+        JobOutcome::Unbound(_) => (BindOutcome::Unbound, None),
+        JobOutcome::NotBound => (BindOutcome::NotBound, None),
+        JobOutcome::Unchanged => (BindOutcome::Unchanged, None),
+        JobOutcome::Refused(error) => (BindOutcome::Refused, Some(sentence(error))),
+        JobOutcome::Failed(error) => (BindOutcome::Failed, Some(sentence(error))),
+        JobOutcome::RolledBack { program, disagreement } => {
             let reason = format!("taken back: with it, {} loads something else: {disagreement}", program.display());
             (BindOutcome::Failed, Some(reason))
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_rewrite::bundle::{BundlePlan, Form, Item, Judged, Notice, Reason, Written};
+use underpin_rewrite::bundle::{BundleCheck, BundlePlan, Form, IncludedBecause, Item, Notice, Written};
 
 /// The document of `underpin bundle`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -171,7 +171,7 @@ impl BundleDocument {
             files: plan.items.iter().map(BundleFile::new).collect(),
             bytes: written.map_or_else(|| plan.size(), |written| written.size),
             notices: plan.notices.iter().map(BundleNotice::new).collect(),
-            judged: written.map(|written| BundleVerdict::new(&written.judged)),
+            judged: written.map(|written| BundleVerdict::new(&written.check)),
         }
     }
 }
@@ -183,16 +183,16 @@ fn raw(path: &Path) -> Raw {
 impl BundleFile {
     fn new(item: &Item) -> BundleFile {
         let (role, by, feature) = match &item.reason {
-            Reason::Program => (BundleRole::Program, None, None),
-            Reason::Loader => (BundleRole::Loader, None, None),
-            Reason::Needed { by } => (BundleRole::Needed, Some(by), None),
-            Reason::NameService { service } => (BundleRole::NameService, Some(service), None),
-            Reason::Declared { by, feature } => (BundleRole::Declared, Some(by), feature.clone()),
-            Reason::Charset => (BundleRole::Charset, None, None),
-            Reason::Locale { name } => (BundleRole::Locale, Some(name), None),
-            Reason::LocaleLibrary => (BundleRole::LocaleLibrary, None, None),
-            Reason::Included { by } => (BundleRole::Included, Some(by), None),
-            Reason::NeededByTaken { by } => (BundleRole::NeededLater, Some(by), None),
+            IncludedBecause::Program => (BundleRole::Program, None, None),
+            IncludedBecause::Loader => (BundleRole::Loader, None, None),
+            IncludedBecause::Needed { by } => (BundleRole::Needed, Some(by), None),
+            IncludedBecause::NameService { service } => (BundleRole::NameService, Some(service), None),
+            IncludedBecause::Declared { by, feature } => (BundleRole::Declared, Some(by), feature.clone()),
+            IncludedBecause::Charset => (BundleRole::Charset, None, None),
+            IncludedBecause::Locale { name } => (BundleRole::Locale, Some(name), None),
+            IncludedBecause::LocaleLibrary => (BundleRole::LocaleLibrary, None, None),
+            IncludedBecause::Included { by } => (BundleRole::Included, Some(by), None),
+            IncludedBecause::NeededByTaken { by } => (BundleRole::NeededLater, Some(by), None),
         };
         BundleFile {
             path: Raw(item.source.clone()),
@@ -228,10 +228,12 @@ impl BundleNotice {
 }
 
 impl BundleVerdict {
-    fn new(judged: &Judged) -> BundleVerdict {
+    fn new(judged: &BundleCheck) -> BundleVerdict {
         match judged {
-            Judged::Agrees { objects } => BundleVerdict { agrees: true, objects: Some(*objects), reason: None },
-            Judged::NotAsked { reason } => BundleVerdict { agrees: false, objects: None, reason: Some(reason.clone()) },
+            BundleCheck::Agrees { objects } => BundleVerdict { agrees: true, objects: Some(*objects), reason: None },
+            BundleCheck::NotAsked { reason } => {
+                BundleVerdict { agrees: false, objects: None, reason: Some(reason.clone()) }
+            }
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::units::count;
 use bstr::{BStr, BString, ByteSlice};
 use underpin_elf::{Details, Elf};
 use underpin_resolve::compat::{
-    self, Advice, Compat, Demand, Doubt, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause,
-    Lack, Library, LowerFloor, Method, NeededSymbol, Note, ReachSystem, Reason, StaticHazard, SystemVerdict, Verdict,
-    VersionFloor,
+    self, Advice, Caveat, Compat, Demand, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause,
+    Library, LowerFloor, Method, NeededSymbol, ReachSystem, RuledOutBecause, StaticHazard, SystemNote, SystemVerdict,
+    UnknownBecause, Verdict, VersionFloor,
 };
 
 /// A system is named as within reach where at most so many symbols stand in the way.
@@ -193,12 +193,12 @@ impl From<&GlibcGate> for LimitRecord {
     }
 }
 
-impl From<&compat::Judged> for ExpectationRecord {
-    fn from(judged: &compat::Judged) -> ExpectationRecord {
+impl From<&compat::ExpectationResult> for ExpectationRecord {
+    fn from(judged: &compat::ExpectationResult) -> ExpectationRecord {
         let outcome = match judged.outcome {
-            compat::Outcome::Met => ExpectationOutcome::Met,
-            compat::Outcome::Unmet => ExpectationOutcome::Unmet,
-            compat::Outcome::NotKnown => ExpectationOutcome::NotKnown,
+            compat::ExpectationOutcome::Met => ExpectationOutcome::Met,
+            compat::ExpectationOutcome::Unmet => ExpectationOutcome::Unmet,
+            compat::ExpectationOutcome::NotKnown => ExpectationOutcome::NotKnown,
         };
         ExpectationRecord { text: judged.text.clone(), outcome, found: judged.found.clone() }
     }
@@ -250,12 +250,12 @@ impl From<&Install> for InstallRecord {
     }
 }
 
-impl From<&Reason> for ReasonRecord {
-    fn from(reason: &Reason) -> ReasonRecord {
+impl From<&RuledOutBecause> for ReasonRecord {
+    fn from(reason: &RuledOutBecause) -> ReasonRecord {
         let (kind, message) = reason_words(reason);
         let mut record =
             ReasonRecord { kind, message, version: None, newest: None, weak_only: None, demands: Vec::new() };
-        if let Reason::VersionMissing { version, newest, weak_only, demands, .. } = reason {
+        if let RuledOutBecause::VersionMissing { version, newest, weak_only, demands, .. } = reason {
             record.version = Some(version.to_string());
             record.newest = newest.as_ref().map(ToString::to_string);
             record.weak_only = Some(*weak_only);
@@ -265,14 +265,14 @@ impl From<&Reason> for ReasonRecord {
     }
 }
 
-fn reason_words(reason: &Reason) -> (ReasonKind, String) {
+fn reason_words(reason: &RuledOutBecause) -> (ReasonKind, String) {
     match reason {
-        Reason::VersionMissing { version, file, newest, weak_only, .. } => {
+        RuledOutBecause::VersionMissing { version, file, newest, weak_only, .. } => {
             let newest = newest.as_ref().map_or_else(String::new, |newest| format!("; the newest there is {newest}"));
             let weak = if *weak_only { " (only weak symbols ask, and the loader refuses all the same)" } else { "" };
             (ReasonKind::VersionMissing, format!("{} does not define {version}{newest}{weak}", shown(file)))
         }
-        Reason::InterpreterMissing { interpreter, cause } => {
+        RuledOutBecause::InterpreterMissing { interpreter, cause } => {
             let cause = match cause {
                 InterpreterCause::OtherLibc => "another C library there",
                 InterpreterCause::PrivatePath => "a path of the machine that built it",
@@ -280,46 +280,48 @@ fn reason_words(reason: &Reason) -> (ReasonKind, String) {
             };
             (ReasonKind::InterpreterMissing, format!("{cause}: no {}", shown(interpreter)))
         }
-        Reason::OtherMachine { program, system } => {
+        RuledOutBecause::OtherMachine { program, system } => {
             let system = system.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             (ReasonKind::OtherMachine, format!("made for {program}; the system is for {system}"))
         }
-        Reason::LibraryAbsent { soname, instead, needed_by } => {
+        RuledOutBecause::LibraryAbsent { soname, instead, needed_by } => {
             let instead = instead.as_ref().map_or_else(String::new, |name| format!(" (it has {name})"));
             let message = format!("no {}{instead}, needed by {}", shown(soname), listed(needed_by));
             (ReasonKind::LibraryAbsent, message)
         }
-        Reason::KernelTooOld { needs, has } => (ReasonKind::KernelTooOld, format!("needs kernel {needs}; has {has}")),
-        Reason::SymbolMissing { symbol, since, objects } => {
+        RuledOutBecause::KernelTooOld { needs, has } => {
+            (ReasonKind::KernelTooOld, format!("needs kernel {needs}; has {has}"))
+        }
+        RuledOutBecause::SymbolMissing { symbol, since, objects } => {
             let since = since.as_ref().map_or_else(String::new, |since| format!(", first in musl {since}"));
             let message = format!("its musl has no {}{since}, needed by {}", shown(symbol), listed(objects));
             (ReasonKind::SymbolMissing, message)
         }
-        Reason::RelrUnsupported { objects } => {
+        RuledOutBecause::RelrUnsupported { objects } => {
             let message = format!("packed relocations (DT_RELR) of {} are refused or not applied", listed(objects));
             (ReasonKind::RelrUnsupported, message)
         }
-        Reason::MoreMissing { count: further } => {
+        RuledOutBecause::MoreMissing { count: further } => {
             (ReasonKind::Other, format!("lacks {} besides", count(*further, "further version", "further versions")))
         }
     }
 }
 
-fn lack_words(lack: &Lack) -> String {
+fn lack_words(lack: &UnknownBecause) -> String {
     match lack {
-        Lack::PrivateSymbols { objects } => {
+        UnknownBecause::PrivateSymbols { objects } => {
             format!("{} use symbols of GLIBC_PRIVATE: whether this glibc has them is in no table", listed(objects))
         }
-        Lack::ThirtyTwoBit => "whether it has a 32-bit C library is not in the data".to_owned(),
-        Lack::Libraries { sonames, more } => {
+        UnknownBecause::ThirtyTwoBit => "whether it has a 32-bit C library is not in the data".to_owned(),
+        UnknownBecause::Libraries { sonames, more } => {
             format!("not in the data: which package brings {}", some(sonames.iter().map(shown), *more))
         }
-        Lack::Versions { file, versions, more } => {
+        UnknownBecause::Versions { file, versions, more } => {
             let versions = some(versions.iter().map(|version| visible(version.as_str().into()).into_owned()), *more);
             format!("not in the data: whether its {} defines {versions}", shown(file))
         }
-        Lack::Kernel { needs } => format!("not in the data: whether its kernel is at least {needs}"),
-        Lack::MuslSymbols => {
+        UnknownBecause::Kernel { needs } => format!("not in the data: whether its kernel is at least {needs}"),
+        UnknownBecause::MuslSymbols => {
             "not in the data: whether its other libraries have every function (musl has no symbol versions)".to_owned()
         }
     }
@@ -331,9 +333,9 @@ fn some(names: impl Iterator<Item = String>, more: usize) -> String {
     if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
-fn doubt_words(doubt: &Doubt) -> String {
+fn doubt_words(doubt: &Caveat) -> String {
     match doubt {
-        Doubt::LibcNotVerified => "the version of its C library is general knowledge, not re-checked".to_owned(),
+        Caveat::LibcNotVerified => "the version of its C library is general knowledge, not re-checked".to_owned(),
     }
 }
 
@@ -344,7 +346,7 @@ fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
     let first = unknown.first()?;
     let libraries = unknown.iter().any(|system| {
         matches!(&system.verdict, Verdict::Unknown { lacks, .. }
-            if lacks.iter().any(|lack| matches!(lack, Lack::Libraries { .. })))
+            if lacks.iter().any(|lack| matches!(lack, UnknownBecause::Libraries { .. })))
     });
     let where_ = match unknown.len() {
         1 => first.system.clone(),
@@ -360,16 +362,16 @@ fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
     Some(AdviceRecord { rule: "missing_facts".to_owned(), message, command })
 }
 
-fn note_words(note: &Note) -> String {
+fn note_words(note: &SystemNote) -> String {
     match note {
-        Note::CpuAboveBaseline { needs, guaranteed } => {
+        SystemNote::CpuAboveBaseline { needs, guaranteed } => {
             format!("needs a processor of level {needs}; the system promises {guaranteed}")
         }
-        Note::OptionalVersionMissing { version } => {
+        SystemNote::OptionalVersionMissing { version } => {
             format!("{version} is missing there, which the loader accepts: the need is marked weak")
         }
-        Note::ThirtyTwoBit => "32-bit on a 64-bit system".to_owned(),
-        Note::StaticGlibc { hazards } => {
+        SystemNote::ThirtyTwoBit => "32-bit on a 64-bit system".to_owned(),
+        SystemNote::StaticGlibc { hazards } => {
             let what = hazards.iter().map(|hazard| match hazard {
                 StaticHazard::NameService => "name services",
                 StaticHazard::Iconv => "iconv",
@@ -377,7 +379,7 @@ fn note_words(note: &Note) -> String {
             let what = what.collect::<Vec<_>>().join(", ");
             format!("static glibc, but {what} want files of the very same glibc")
         }
-        Note::SameLibraryUnderOtherName { soname, instead } => {
+        SystemNote::SameLibraryUnderOtherName { soname, instead } => {
             format!("it has {instead} in place of {}; a symbolic link may do, at your own risk", shown(soname))
         }
     }

@@ -7,7 +7,7 @@ use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
-use underpin_resolve::storm::{Demand, Estimate, FileSystem, FileSystemTable, Job, Limit, Operations, Serves};
+use underpin_resolve::storm::{Estimate, FileSystem, FileSystemTable, Limit, NodeDemand, Operations, Serves, StormJob};
 
 /// The document of `underpin storm`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -184,7 +184,7 @@ pub struct OpenedLater {
 impl OpenedLater {
     /// From what the later lookups ask for alone, and the estimates of start and later together.
     #[must_use]
-    pub fn new(lookups: LookupsRecord, later: &Demand, all: &Estimate, following: &Estimate) -> OpenedLater {
+    pub fn new(lookups: LookupsRecord, later: &NodeDemand, all: &Estimate, following: &Estimate) -> OpenedLater {
         OpenedLater {
             lookups,
             first: (&later.first).into(),
@@ -342,7 +342,7 @@ pub struct StormInput {
     /// Whether the loader's calls are modelled.
     pub modelled: bool,
     /// What a node asks for.
-    pub demand: Demand,
+    pub demand: NodeDemand,
     /// When the job has started.
     pub estimate: Estimate,
     /// When it has started once more.
@@ -421,8 +421,8 @@ impl FileSystemRecord {
     }
 }
 
-impl From<&Job> for JobRecord {
-    fn from(job: &Job) -> JobRecord {
+impl From<&StormJob> for JobRecord {
+    fn from(job: &StormJob) -> JobRecord {
         JobRecord {
             nodes: job.nodes,
             per_node: job.per_node,
@@ -438,7 +438,7 @@ impl StormDocument {
     #[must_use]
     pub fn new(
         program: Raw,
-        job: &Job,
+        job: &StormJob,
         file_system: FileSystemRecord,
         cases: Vec<StormInput>,
         absent: Vec<String>,

@@ -4,8 +4,8 @@ use super::SchemaTag;
 use super::trace::*;
 use crate::bytes::Raw;
 use underpin_trace::{
-    CallTotal, DirectoryCost, Doubt, End, Event, Instants, LibraryLoad, MissingLibrary, Nanos, Outcome, PathText,
-    Phase, PhaseKind, Task, TaskKind, Trace, Try, Until,
+    CallOutcome, CallTotal, DirectoryCost, End, Event, FailedTry, Instants, LibraryLoad, MissingLibrary, Nanos,
+    PathText, Phase, PhaseKind, Task, TaskKind, Trace, TracingCost, Until,
 };
 
 impl TraceDocument {
@@ -64,7 +64,7 @@ impl TraceDocument {
 /// Names of the calls that did not return, each once, in order of their first appearance.
 fn not_returned(events: &[Event]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for event in events.iter().filter(|event| event.outcome == Outcome::NotSeen) {
+    for event in events.iter().filter(|event| event.outcome == CallOutcome::NotSeen) {
         if !names.iter().any(|name| name == event.name()) {
             names.push(event.name().to_owned());
         }
@@ -154,8 +154,8 @@ impl From<&LibraryLoad> for LibraryRecord {
     }
 }
 
-impl From<&Try> for FailedLookup {
-    fn from(tried: &Try) -> FailedLookup {
+impl From<&FailedTry> for FailedLookup {
+    fn from(tried: &FailedTry) -> FailedLookup {
         FailedLookup {
             path: raw(&tried.path),
             call: tried.call.to_string(),
@@ -196,8 +196,8 @@ impl From<&Task> for TaskRecord {
     }
 }
 
-impl From<&Doubt> for DoubtRecord {
-    fn from(doubt: &Doubt) -> DoubtRecord {
+impl From<&TracingCost> for DoubtRecord {
+    fn from(doubt: &TracingCost) -> DoubtRecord {
         DoubtRecord {
             stops: doubt.stops,
             handling_seconds: doubt.handling.seconds(),
@@ -211,9 +211,9 @@ impl From<&Doubt> for DoubtRecord {
 impl From<&Event> for EventRecord {
     fn from(event: &Event) -> EventRecord {
         let (returned, error) = match event.outcome {
-            Outcome::Returned(value) => (Some(value), None),
-            Outcome::Failed(errno) => (None, Some(errno.to_string())),
-            Outcome::NotSeen => (None, None),
+            CallOutcome::Returned(value) => (Some(value), None),
+            CallOutcome::Failed(errno) => (None, Some(errno.to_string())),
+            CallOutcome::NotSeen => (None, None),
         };
         EventRecord {
             tid: event.tid.0,

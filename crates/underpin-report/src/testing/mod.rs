@@ -14,8 +14,8 @@ use bstr::BString;
 use std::collections::BTreeMap;
 use underpin_elf::{Class, Endian, FileType, Ident, Machine};
 use underpin_resolve::{
-    CallCount, CallName, Calls, Closure, Edge, EdgeKind, Finding, FindingKind, Found, Identity, LibcVersion, Loader,
-    LoaderKind, Object, ObjectId, Outcome, SearchDirectory, Severity, Try, TryResult,
+    CallCount, CallName, Calls, Closure, Edge, EdgeKind, Finding, FindingKind, Found, LibcVersion, Loader, LoaderKind,
+    Object, ObjectId, Outcome, RecognisedBy, SearchDirectory, Severity, Try, TryResult,
 };
 
 const IDENT: Ident = Ident {
@@ -106,7 +106,7 @@ fn calls() -> Calls {
     }
 }
 
-const SEEN: Found = Found::AlreadyLoaded { identity: Identity::Soname };
+const SEEN: Found = Found::AlreadyLoaded { identity: RecognisedBy::Soname };
 
 /// A program in a prefix: two libraries of its own, one from the system, the C library's family, a repeat.
 pub(crate) fn prefix_closure() -> Closure {

@@ -3,13 +3,14 @@
 use crate::document::storm::{FileSystemRecord, StormBinding};
 use crate::{StormDocument, StormInput};
 use std::time::Duration;
-use underpin_resolve::storm::{Demand, FileSystemTable, Job, Operations, estimate};
+use underpin_resolve::storm::{FileSystemTable, NodeDemand, Operations, StormJob, estimate};
 
 /// 64 nodes of 32 processes on Lustre: a search in prefixes, bound, and in one comparison a hostile name.
 pub(crate) fn sample_storm() -> StormDocument {
     let table = FileSystemTable::embedded();
     let fs = table.get("lustre").expect("a compiled-in file system");
-    let job = Job { nodes: 64, per_node: 32, cores: 32, processor: Duration::from_millis(40), processor_known: false };
+    let job =
+        StormJob { nodes: 64, per_node: 32, cores: 32, processor: Duration::from_millis(40), processor_known: false };
     let case = |name: &str, binding: Option<StormBinding>, lookups: u64, absent: u64| {
         let first = Operations {
             lookups,
@@ -21,7 +22,7 @@ pub(crate) fn sample_storm() -> StormDocument {
             ..Operations::default()
         };
         let next = Operations { lookups: absent, absent, opens: 106, closes: 106, ..Operations::default() };
-        let demand = Demand { first, next, directories: 210 };
+        let demand = NodeDemand { first, next, directories: 210 };
         StormInput {
             name: name.to_owned(),
             binding,

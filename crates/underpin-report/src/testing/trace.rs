@@ -1,8 +1,8 @@
 //! A trace built by hand: a start with a search, one library that is never found, and a child.
 
 use underpin_trace::{
-    Call, CallTotal, DirectoryCost, Doubt, End, Errno, Event, Instants, LibraryLoad, MissingLibrary, Nanos, Note,
-    Outcome, PathText, Phase, PhaseKind, Pid, Program, Task, TaskKind, Trace, Try, Until,
+    CallOutcome, CallTotal, DirectoryCost, End, Errno, Event, FailedTry, Instants, LibraryLoad, MissingLibrary, Nanos,
+    PathText, Phase, PhaseKind, Pid, Program, Syscall, Task, TaskKind, Trace, TraceNote, TracingCost, Until,
 };
 
 fn path(text: &str) -> PathText {
@@ -10,11 +10,11 @@ fn path(text: &str) -> PathText {
 }
 
 fn total(name: &str, calls: u64, errors: u64, micros: u64) -> CallTotal {
-    CallTotal { name: Call::named(name).unwrap(), calls, errors, time: Nanos(micros * 1000) }
+    CallTotal { name: Syscall::named(name).unwrap(), calls, errors, time: Nanos(micros * 1000) }
 }
 
-fn failed(text: &str) -> Try {
-    Try { path: path(text), call: Call::named("openat").unwrap(), errno: Errno::NOENT, duration: Nanos(4_100) }
+fn failed(text: &str) -> FailedTry {
+    FailedTry { path: path(text), call: Syscall::named("openat").unwrap(), errno: Errno::NOENT, duration: Nanos(4_100) }
 }
 
 fn phase(kind: PhaseKind, start: u64, duration: u64, syscalls: Vec<CallTotal>) -> Phase {
@@ -31,7 +31,7 @@ fn phase(kind: PhaseKind, start: u64, duration: u64, syscalls: Vec<CallTotal>) -
     }
 }
 
-fn library(text: &str, tries: Vec<Try>, opened: u64, map: u64, relocate: Option<u64>) -> LibraryLoad {
+fn library(text: &str, tries: Vec<FailedTry>, opened: u64, map: u64, relocate: Option<u64>) -> LibraryLoad {
     LibraryLoad {
         name: PathText::new(path(text).file_name()),
         path: path(text),
@@ -45,12 +45,12 @@ fn library(text: &str, tries: Vec<Try>, opened: u64, map: u64, relocate: Option<
     }
 }
 
-fn event(name: &str, text: Option<&str>, start: u64, outcome: Outcome) -> Event {
+fn event(name: &str, text: Option<&str>, start: u64, outcome: CallOutcome) -> Event {
     Event {
         pid: Pid(100),
         tid: Pid(100),
         phase: PhaseKind::Loader,
-        call: Call::named(name).unwrap(),
+        call: Syscall::named(name).unwrap(),
         args: [0; 6],
         path: text.map(path),
         by_descriptor: false,
@@ -137,14 +137,14 @@ pub(crate) fn sample_trace() -> Trace {
             },
         ],
         events: vec![
-            event("openat", Some("/opt/gone/lib/libz.so.1"), 1_250, Outcome::Failed(Errno::NOENT)),
-            event("openat", Some("/lib/x86_64-linux-gnu/libz.so.1"), 1_300, Outcome::Returned(3)),
-            event("mmap", None, 1_330, Outcome::Returned(0x7f00_0000_0000)),
-            event("exit_group", None, 12_490, Outcome::NotSeen),
+            event("openat", Some("/opt/gone/lib/libz.so.1"), 1_250, CallOutcome::Failed(Errno::NOENT)),
+            event("openat", Some("/lib/x86_64-linux-gnu/libz.so.1"), 1_300, CallOutcome::Returned(3)),
+            event("mmap", None, 1_330, CallOutcome::Returned(0x7f00_0000_0000)),
+            event("exit_group", None, 12_490, CallOutcome::NotSeen),
         ],
         events_dropped: 7,
-        notes: vec![Note::MainUnknown { reason: "the program is stripped".to_owned() }],
-        doubt: Doubt {
+        notes: vec![TraceNote::MainUnknown { reason: "the program is stripped".to_owned() }],
+        doubt: TracingCost {
             stops: 2_080,
             handling: Nanos(1_000_000),
             per_call: Nanos(1_200),
@@ -161,6 +161,6 @@ pub(crate) fn hostile_trace() -> Trace {
     trace.libraries[0].path = path("/x/\u{1b}]0;t\u{7}<svg onload=alert(1)>.so");
     trace.libraries[0].name = PathText::new(b"\xff\xfe\"'><i>.so");
     trace.directories[0].directory = path("/tmp/\r\n<script>");
-    trace.notes = vec![Note::PrivilegesDropped { path: path("/bin/\u{1b}[31m") }];
+    trace.notes = vec![TraceNote::PrivilegesDropped { path: path("/bin/\u{1b}[31m") }];
     trace
 }

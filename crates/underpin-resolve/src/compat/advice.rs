@@ -6,7 +6,7 @@ use super::floor::Floors;
 use super::platform::{Arch, LibcFamily};
 use super::subject::{Subject, Toolchain};
 use super::systems::System;
-use super::verdict::{Reason, SystemVerdict, Verdict};
+use super::verdict::{RuledOutBecause, SystemVerdict, Verdict};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
@@ -96,8 +96,7 @@ pub(super) fn advise(
 
 fn reach(system: &System, verdict: &SystemVerdict) -> Option<ReachSystem> {
     let Verdict::RefusesToStart { reasons } = &verdict.verdict else { return None };
-    let glibc =
-        |reason: &&Reason| matches!(reason, Reason::VersionMissing { version, .. } if version.family() == "GLIBC");
+    let glibc = |reason: &&RuledOutBecause| matches!(reason, RuledOutBecause::VersionMissing { version, .. } if version.family() == "GLIBC");
     let symbols: Vec<_> = reasons.iter().filter(glibc).flat_map(symbols_of).collect();
     let other_reasons = reasons.iter().any(|reason| !glibc(&reason));
     (!symbols.is_empty()).then(|| ReachSystem {
@@ -108,8 +107,8 @@ fn reach(system: &System, verdict: &SystemVerdict) -> Option<ReachSystem> {
     })
 }
 
-fn symbols_of(reason: &Reason) -> Vec<SymbolToDrop> {
-    let Reason::VersionMissing { version, demands, .. } = reason else { return Vec::new() };
+fn symbols_of(reason: &RuledOutBecause) -> Vec<SymbolToDrop> {
+    let RuledOutBecause::VersionMissing { version, demands, .. } = reason else { return Vec::new() };
     let mut out = Vec::new();
     for demand in demands {
         let drop =
@@ -128,8 +127,10 @@ fn refuses_for_libc(verdict: &SystemVerdict) -> bool {
     reasons.iter().any(|reason| {
         matches!(
             reason,
-            Reason::InterpreterMissing { .. } | Reason::LibraryAbsent { .. } | Reason::RelrUnsupported { .. }
-        ) || matches!(reason, Reason::VersionMissing { version, .. } if version.family() != "GLIBC")
+            RuledOutBecause::InterpreterMissing { .. }
+                | RuledOutBecause::LibraryAbsent { .. }
+                | RuledOutBecause::RelrUnsupported { .. }
+        ) || matches!(reason, RuledOutBecause::VersionMissing { version, .. } if version.family() != "GLIBC")
     })
 }
 

@@ -1,4 +1,4 @@
-//! Expectations of a program: `static,musl,malloc=mimalloc,glibc<=2.28`, each judged by what its file tells.
+//! Expectations of a program: `static,musl,malloc=mimalloc,glibc<=2.28`, each held against what its file tells.
 //!
 //! What is not known satisfies no expectation; it is a failure with a word of its own, so that a gate never passes by
 //! ignorance.
@@ -129,11 +129,11 @@ const MACHINES: [Arch; 11] = [
 
 /// How an expectation fared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Judged {
+pub struct ExpectationResult {
     /// The expectation, as written.
     pub text: String,
     /// How it fared.
-    pub outcome: Outcome,
+    pub outcome: ExpectationOutcome,
     /// What was found instead, or what is not known; empty where it is met.
     pub found: String,
 }
@@ -141,7 +141,7 @@ pub struct Judged {
 /// Whether an expectation is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ExpectationOutcome {
     /// It holds.
     Met,
     /// It does not.
@@ -206,23 +206,23 @@ impl Expectation {
 impl Expectations {
     /// Judges every expectation, in the order written.
     #[must_use]
-    pub fn judge(&self, subject: &Subject, compat: &Compat) -> Vec<Judged> {
-        let judged = |expectation: &Expectation| {
+    pub fn evaluate(&self, subject: &Subject, compat: &Compat) -> Vec<ExpectationResult> {
+        let result = |expectation: &Expectation| {
             let (outcome, found) = match verdict(&expectation.what, subject, compat) {
-                Ok(()) => (Outcome::Met, String::new()),
+                Ok(()) => (ExpectationOutcome::Met, String::new()),
                 Err(failed) => failed,
             };
-            Judged { text: expectation.text.clone(), outcome, found }
+            ExpectationResult { text: expectation.text.clone(), outcome, found }
         };
-        self.0.iter().map(judged).collect()
+        self.0.iter().map(result).collect()
     }
 }
 
 /// Why an expectation is not met, and by what.
-type Failed = (Outcome, String);
+type Failed = (ExpectationOutcome, String);
 
 fn unless(met: bool, found: impl FnOnce() -> String) -> Result<(), Failed> {
-    if met { Ok(()) } else { Err((Outcome::Unmet, found())) }
+    if met { Ok(()) } else { Err((ExpectationOutcome::Unmet, found())) }
 }
 
 fn verdict(what: &What, subject: &Subject, compat: &Compat) -> Result<(), Failed> {
@@ -237,7 +237,8 @@ fn verdict(what: &What, subject: &Subject, compat: &Compat) -> Result<(), Failed
             unless(dynamic.contains(&program.linkage), linkage)
         }
         What::Libc(wanted) => {
-            let found = libc(subject).ok_or((Outcome::NotKnown, "its C library is not recognised".to_owned()))?;
+            let found =
+                libc(subject).ok_or((ExpectationOutcome::NotKnown, "its C library is not recognised".to_owned()))?;
             let met = match wanted {
                 None => found == LibcKind::NoLibc || found == LibcKind::GoRuntime,
                 Some(LibcFamily::Glibc) => found == LibcKind::Glibc,
@@ -247,7 +248,7 @@ fn verdict(what: &What, subject: &Subject, compat: &Compat) -> Result<(), Failed
         }
         What::Arch(wanted) => match program.arch {
             Some(arch) => unless(arch == *wanted, || format!("it is for {arch}")),
-            None => Err((Outcome::Unmet, format!("it is for {}", program.machine))),
+            None => Err((ExpectationOutcome::Unmet, format!("it is for {}", program.machine))),
         },
         What::Malloc(wanted) => malloc(wanted, subject, &compat.allocators),
         What::Floor { of, below, limit } => floor(*of, *below, limit, compat),
@@ -271,12 +272,12 @@ const fn libc_name(kind: LibcKind) -> &'static str {
 }
 
 fn malloc(wanted: &[MallocName], subject: &Subject, found: &[AllocatorFinding]) -> Result<(), Failed> {
-    let unknown = |why: &str| Err((Outcome::NotKnown, why.to_owned()));
+    let unknown = |why: &str| Err((ExpectationOutcome::NotKnown, why.to_owned()));
     if found.is_empty() {
         let none = libc(subject) == Some(LibcKind::NoLibc);
         return match (none, wanted) {
             (true, [MallocName("none")]) => Ok(()),
-            (true, _) => Err((Outcome::Unmet, "no allocator is in it".to_owned())),
+            (true, _) => Err((ExpectationOutcome::Unmet, "no allocator is in it".to_owned())),
             (false, _) => unknown("which allocator serves it is not known"),
         };
     }
@@ -289,7 +290,7 @@ fn malloc(wanted: &[MallocName], subject: &Subject, found: &[AllocatorFinding]) 
         return unknown("which allocator serves it is not known");
     }
     let words: Vec<String> = found.iter().map(served).collect();
-    Err((Outcome::Unmet, format!("found {}", words.join(", "))))
+    Err((ExpectationOutcome::Unmet, format!("found {}", words.join(", "))))
 }
 
 /// The names that an expectation may give to an allocator, the usual one first; none where it is not known.
@@ -330,7 +331,7 @@ fn floor(of: Floor, below: bool, limit: &Number, compat: &Compat) -> Result<(), 
     };
     let kept = |needs: &Number| if below { needs < limit } else { needs <= limit };
     if let Some(needs) = needs.filter(|needs| !kept(needs)) {
-        return Err((Outcome::Unmet, format!("it needs {name} {needs}")));
+        return Err((ExpectationOutcome::Unmet, format!("it needs {name} {needs}")));
     }
     // Needs without a number, of which no release is known that meets them.
     let open = floors.hidden.iter().find(|hidden| of == Floor::Family("GLIBC") && hidden.glibc.is_none());
@@ -341,7 +342,7 @@ fn floor(of: Floor, below: bool, limit: &Number, compat: &Compat) -> Result<(), 
         HiddenKind::RelrOnMusl => String::new(),
     };
     match open {
-        Some(hidden) if hidden.kind != HiddenKind::RelrOnMusl => Err((Outcome::NotKnown, why(&hidden.kind))),
+        Some(hidden) if hidden.kind != HiddenKind::RelrOnMusl => Err((ExpectationOutcome::NotKnown, why(&hidden.kind))),
         _ => Ok(()),
     }
 }
@@ -349,16 +350,18 @@ fn floor(of: Floor, below: bool, limit: &Number, compat: &Compat) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::super::check;
-    use super::super::subject::{NeededSymbol, ObjectFacts, VersionNeed};
+    use super::super::subject::{NeededSymbol, NeededVersion, ObjectFacts};
     use super::super::version::VersionName;
     use super::*;
     use underpin_elf::{Allocator, AllocatorNames};
 
-    fn outcome(list: &str, subject: &Subject) -> Vec<Outcome> {
+    fn outcome(list: &str, subject: &Subject) -> Vec<ExpectationOutcome> {
         let expected: Expectations = list.parse().expect("a good list");
-        let judged = expected.judge(subject, &check(subject, &[], None));
-        judged.iter().for_each(|one| assert_eq!(one.outcome == Outcome::Met, one.found.is_empty(), "{one:?}"));
-        judged.into_iter().map(|judged| judged.outcome).collect()
+        let result = expected.evaluate(subject, &check(subject, &[], None));
+        result
+            .iter()
+            .for_each(|one| assert_eq!(one.outcome == ExpectationOutcome::Met, one.found.is_empty(), "{one:?}"));
+        result.into_iter().map(|result| result.outcome).collect()
     }
 
     fn dynamic() -> Subject {
@@ -367,7 +370,7 @@ mod tests {
         program.interpreter = Some("/lib64/ld-linux-x86-64.so.2".into());
         program.needed = vec!["libc.so.6".into()];
         let symbols = vec![NeededSymbol { name: "fstat".into(), weak: false }];
-        program.version_needs = vec![VersionNeed {
+        program.version_needs = vec![NeededVersion {
             file: "libc.so.6".into(),
             version: VersionName::parse("GLIBC_2.33"),
             weak: false,
@@ -389,7 +392,7 @@ mod tests {
 
     #[test]
     fn each_fact_meets_its_own_expectation_and_no_other() {
-        use Outcome::{Met, Unmet};
+        use ExpectationOutcome::{Met, Unmet};
         let list = "static,static-pie,dynamic,glibc,musl,none,arch=x86_64,arch=aarch64,malloc=mimalloc,malloc=glibc";
         let static_musl = [Met, Unmet, Unmet, Unmet, Met, Unmet, Met, Unmet, Met, Unmet];
         assert_eq!(outcome(list, &fixed()), static_musl);
@@ -399,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_kept_up_to_itself_or_below_itself() {
-        use Outcome::{Met, Unmet};
+        use ExpectationOutcome::{Met, Unmet};
         let list = "glibc<=2.33,glibc<2.33,glibc<=2.32,glibc<2.34,glibcxx<=3.4";
         assert_eq!(outcome(list, &dynamic()), [Met, Unmet, Unmet, Met, Met]);
         assert_eq!(outcome(list, &fixed()), [Met; 5]);
@@ -407,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_meets_nothing() {
-        use Outcome::{NotKnown, Unmet};
+        use ExpectationOutcome::{NotKnown, Unmet};
         let bare = Subject::alone(ObjectFacts::new("prog", Arch::X86_64));
         let list = "glibc,musl,none,malloc=glibc,malloc=own,malloc=none";
         assert_eq!(outcome(list, &bare), [NotKnown; 6]);
@@ -418,14 +421,14 @@ mod tests {
 
     #[test]
     fn all_allocators_are_named_or_the_expectation_is_unmet() {
-        use Outcome::{Met, Unmet};
+        use ExpectationOutcome::{Met, Unmet};
         let mut two = dynamic();
         two.program.imports_malloc = Some("malloc".into());
         two.program.allocators = vec![allocator(AllocatorKind::Jemalloc, AllocatorNames::Rust)];
         let list = "malloc=jemalloc,malloc=glibc,malloc=glibc+jemalloc,malloc=jemalloc+glibc,malloc=glibc+mimalloc";
         assert_eq!(outcome(list, &two), [Unmet, Unmet, Met, Met, Unmet]);
-        let judged = "malloc=jemalloc".parse::<Expectations>().unwrap().judge(&two, &check(&two, &[], None));
-        assert_eq!(judged[0].found, "found glibc for C (imports malloc), jemalloc for Rust");
+        let result = "malloc=jemalloc".parse::<Expectations>().unwrap().evaluate(&two, &check(&two, &[], None));
+        assert_eq!(result[0].found, "found glibc for C (imports malloc), jemalloc for Rust");
     }
 
     #[test]

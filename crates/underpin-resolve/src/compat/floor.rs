@@ -3,7 +3,7 @@
 //! A floor is read over all files of a family: `GLIBC_2.29` asked of `libm.so.6` counts as much as one asked of
 //! `libc.so.6`. Names without a number are kept apart as markers, since they have no place in an order.
 
-use super::subject::{Carried, NeededSymbol, ObjectFacts, Subject, VersionNeed};
+use super::subject::{Carried, NeededSymbol, NeededVersion, ObjectFacts, Subject};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use serde::Serialize;
@@ -208,7 +208,7 @@ fn collect_steps(subject: &Subject, carried: &Carried<'_>) -> Vec<FloorStep> {
     merged.into_values().collect()
 }
 
-fn add_need(merged: &mut BTreeMap<(VersionName, BString), FloorStep>, object: &ObjectFacts, need: &VersionNeed) {
+fn add_need(merged: &mut BTreeMap<(VersionName, BString), FloorStep>, object: &ObjectFacts, need: &NeededVersion) {
     let key = (need.version.clone(), need.file.clone());
     let step = merged.entry(key).or_insert_with(|| FloorStep {
         version: need.version.clone(),

@@ -4,7 +4,7 @@
 //! a static glibc program reach outside it.
 
 use super::platform::Arch;
-use super::subject::{NeededSymbol, ObjectFacts, StaticHazard, Toolchain, VersionNeed};
+use super::subject::{NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Toolchain};
 use super::version::{Number, VersionName};
 use bstr::{BString, ByteSlice};
 use underpin_elf::{
@@ -64,12 +64,12 @@ fn imported(identity: &Identity) -> Option<BString> {
     imported.iter().find(|name| *name == "malloc").or_else(|| imported.first()).cloned()
 }
 
-fn version_need(need: &underpin_elf::VersionNeed) -> VersionNeed {
+fn version_need(need: &underpin_elf::VersionNeed) -> NeededVersion {
     let symbols = need
         .symbols
         .iter()
         .map(|symbol| NeededSymbol { name: symbol.name.clone(), weak: symbol.binding == Binding::Weak });
-    VersionNeed {
+    NeededVersion {
         file: need.file.clone(),
         version: VersionName::parse(&need.version.to_str_lossy()),
         weak: need.weak_flag,

@@ -8,10 +8,10 @@ mod advice;
 mod allocator;
 mod defined;
 mod definitions;
+mod evaluate;
 mod expect;
 mod floor;
 mod from_elf;
-mod judge;
 mod musl;
 mod platform;
 mod select;
@@ -27,17 +27,21 @@ pub use advice::{Advice, LowerFloor, Method, ReachSystem, SymbolToDrop};
 pub use allocator::{AllocatorFinding, AllocatorOrigin, Served, allocator_of, allocators_of};
 pub use defined::Defined;
 pub use definitions::Definitions;
-pub use expect::{ExpectError, Expectation, Expectations, Judged, Outcome};
+pub use evaluate::evaluate;
+pub use expect::{ExpectError, Expectation, ExpectationOutcome, ExpectationResult, Expectations};
 pub use floor::{
     CpuFloor, Demand, FloorStep, Floors, HiddenFloor, HiddenKind, KernelFloor, Library, VersionFloor, floors,
 };
 pub use from_elf::NotAProgram;
-pub use judge::judge;
 pub use platform::{Arch, LibcFamily};
 pub use select::UnknownSystem;
-pub use subject::{Carried, MallocProvider, NeededSymbol, ObjectFacts, StaticHazard, Subject, Toolchain, VersionNeed};
+pub use subject::{
+    Carried, MallocProvider, NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Subject, Toolchain,
+};
 pub use systems::{FactSource, LibraryState, System, SystemLibc, SystemSources, SystemTable, TableError};
-pub use verdict::{Doubt, Install, InterpreterCause, Lack, MOST_NAMED, Note, Reason, SystemVerdict, Verdict};
+pub use verdict::{
+    Caveat, Install, InterpreterCause, MOST_NAMED, RuledOutBecause, SystemNote, SystemVerdict, UnknownBecause, Verdict,
+};
 pub use version::{Number, VersionName};
 pub use wheel::{
     Cause, NoTag, Obstacle, Packaged, PlatformTag, TagVerdict, platform_tag, tag_is_earned, tags_source,
@@ -59,8 +63,8 @@ pub struct Compat {
     pub systems: Vec<SystemVerdict>,
     /// The answer to a limit on glibc, where one was given.
     pub max_glibc: Option<GlibcGate>,
-    /// How the expectations of the program fared, in the order given; see [`Expectations::judge`].
-    pub expectations: Vec<Judged>,
+    /// How the expectations of the program fared, in the order given; see [`Expectations::evaluate`].
+    pub expectations: Vec<ExpectationResult>,
     /// How to run in more places.
     pub advice: Advice,
 }
@@ -86,7 +90,7 @@ impl Compat {
     /// Whether every expectation is met. One that is not known is not met.
     #[must_use]
     pub fn meets_expectations(&self) -> bool {
-        self.expectations.iter().all(|judged| judged.outcome == Outcome::Met)
+        self.expectations.iter().all(|judged| judged.outcome == ExpectationOutcome::Met)
     }
 }
 
@@ -144,7 +148,8 @@ enum Aim {
 fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, aim: Aim) -> Compat {
     let floors = floors(subject);
     let outside = subject.outside();
-    let systems: Vec<_> = systems.iter().map(|system| (*system, judge(subject, &outside, &floors, system))).collect();
+    let systems: Vec<_> =
+        systems.iter().map(|system| (*system, evaluate(subject, &outside, &floors, system))).collect();
     let aimed_at = if aim == Aim::Limit { &[][..] } else { &systems };
     let advice = advice::advise(subject, &floors, aimed_at, max_glibc);
     Compat {

@@ -119,7 +119,7 @@ pub struct ObjectFacts {
     /// DT_NEEDED, in file order.
     pub needed: Vec<BString>,
     /// The version needs, in file order.
-    pub version_needs: Vec<VersionNeed>,
+    pub version_needs: Vec<NeededVersion>,
     /// Strong imports that are bound to no version: all of them in an object for musl.
     pub plain_imports: Vec<BString>,
     /// DT_RELR is present.
@@ -195,7 +195,7 @@ fn machine_of(arch: Arch) -> Machine {
 
 /// One version need: a version that a file must define.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionNeed {
+pub struct NeededVersion {
     /// The file that must define it, as the need names it (`vn_file`).
     pub file: BString,
     /// The version (`vna_name`).
@@ -206,7 +206,7 @@ pub struct VersionNeed {
     pub symbols: Vec<NeededSymbol>,
 }
 
-impl VersionNeed {
+impl NeededVersion {
     /// Every symbol behind this need is weak: the program has a way to do without, its version need has not.
     #[must_use]
     pub fn weak_only(&self) -> bool {

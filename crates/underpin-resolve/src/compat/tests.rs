@@ -26,11 +26,11 @@ fn program(interpreter: &str, needed: &[&str]) -> ObjectFacts {
 }
 
 /// `symbols` are names; one that starts with `?` is weak.
-fn need(file: &str, version: &str, symbols: &[&str]) -> VersionNeed {
+fn need(file: &str, version: &str, symbols: &[&str]) -> NeededVersion {
     let symbols = symbols
         .iter()
         .map(|name| NeededSymbol { name: name.trim_start_matches('?').into(), weak: name.starts_with('?') });
-    VersionNeed { file: file.into(), version: VersionName::parse(version), weak: false, symbols: symbols.collect() }
+    NeededVersion { file: file.into(), version: VersionName::parse(version), weak: false, symbols: symbols.collect() }
 }
 
 /// The program of `seeds/broker-static-binary.md`, reduced.
@@ -55,7 +55,7 @@ fn verdict(facts: ObjectFacts, id: &str) -> SystemVerdict {
     compat.systems.remove(0)
 }
 
-fn reasons(verdict: &SystemVerdict) -> &[Reason] {
+fn reasons(verdict: &SystemVerdict) -> &[RuledOutBecause] {
     match &verdict.verdict {
         Verdict::RefusesToStart { reasons } => reasons,
         other => panic!("expected a refusal, got {other:?}"),
@@ -66,7 +66,7 @@ fn missing_versions(verdict: &SystemVerdict) -> Vec<(String, String)> {
     let mut missing: Vec<_> = reasons(verdict)
         .iter()
         .filter_map(|reason| match reason {
-            Reason::VersionMissing { version, file, .. } => Some((file.to_string(), version.to_string())),
+            RuledOutBecause::VersionMissing { version, file, .. } => Some((file.to_string(), version.to_string())),
             _ => None,
         })
         .collect();
@@ -91,7 +91,7 @@ fn the_broker_is_refused_on_rhel_8_for_the_versions_its_loader_named() {
 fn the_broker_lacks_libbz2_under_debians_name_on_rhel_8() {
     let verdict = verdict(broker(), "rhel8");
     let absent = reasons(&verdict).iter().find_map(|reason| match reason {
-        Reason::LibraryAbsent { soname, instead, .. } => Some((soname.to_string(), instead.as_deref())),
+        RuledOutBecause::LibraryAbsent { soname, instead, .. } => Some((soname.to_string(), instead.as_deref())),
         _ => None,
     });
     assert_eq!(absent, Some(("libbz2.so.1.0".to_owned(), Some("libbz2.so.1"))));
@@ -121,7 +121,7 @@ fn a_static_program_runs_on_every_system_of_its_machine() {
 fn a_static_program_of_another_machine_is_refused() {
     let facts = ObjectFacts::new("prog", Arch::Riscv64);
     let verdict = verdict(facts, "rhel8");
-    assert!(matches!(reasons(&verdict), [Reason::OtherMachine { program, .. }] if program == "riscv64"));
+    assert!(matches!(reasons(&verdict), [RuledOutBecause::OtherMachine { program, .. }] if program == "riscv64"));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_need_of_weak_symbols_only_still_refuses_because_the_loader_does() {
     let compat = check(&Subject::alone(facts), &[system("rhel7")], None);
     let glibc = compat.floors.family("GLIBC").expect("a glibc floor");
     assert_eq!((glibc.floor.to_string(), glibc.held_by_weak()), ("2.28".to_owned(), true));
-    assert!(matches!(reasons(&compat.systems[0]), [Reason::VersionMissing { weak_only: true, .. }]));
+    assert!(matches!(reasons(&compat.systems[0]), [RuledOutBecause::VersionMissing { weak_only: true, .. }]));
     assert_eq!(compat.advice.glibc_without_weak, Some(Number::new(&[2, 17])));
 }
 
@@ -174,15 +174,21 @@ fn a_need_marked_weak_in_the_file_is_a_note_only() {
     facts.version_needs = vec![optional];
     let verdict = verdict(facts, "rhel7");
     assert_eq!(verdict.verdict, Verdict::Runs);
-    assert!(matches!(&verdict.notes[..], [Note::OptionalVersionMissing { .. }]));
+    assert!(matches!(&verdict.notes[..], [SystemNote::OptionalVersionMissing { .. }]));
 }
 
 #[test]
 fn a_glibc_program_finds_no_interpreter_on_a_musl_system_and_the_reverse() {
     let refused = verdict(program(GLIBC_LOADER, &["libc.so.6"]), "alpine3.19");
-    assert!(matches!(reasons(&refused), [Reason::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. }]));
+    assert!(matches!(
+        reasons(&refused),
+        [RuledOutBecause::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. }]
+    ));
     let refused = verdict(program(MUSL_LOADER, &["libc.musl-x86_64.so.1"]), "rhel9");
-    assert!(matches!(reasons(&refused), [Reason::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. }]));
+    assert!(matches!(
+        reasons(&refused),
+        [RuledOutBecause::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. }]
+    ));
 }
 
 #[test]
@@ -205,15 +211,24 @@ fn a_function_younger_than_the_systems_musl_refuses_and_an_unknown_one_leaves_it
     let mut facts = program(MUSL_LOADER, &["libc.musl-x86_64.so.1"]);
     facts.plain_imports = vec!["printf".into(), "statx".into()];
     let refused = verdict(facts.clone(), "alpine3.19");
-    let expected =
-        Reason::SymbolMissing { symbol: "statx".into(), since: Number::parse("1.2.5"), objects: vec!["prog".into()] };
+    let expected = RuledOutBecause::SymbolMissing {
+        symbol: "statx".into(),
+        since: Number::parse("1.2.5"),
+        objects: vec!["prog".into()],
+    };
     assert_eq!(reasons(&refused), [expected]);
     assert_eq!(verdict(facts.clone(), "alpine3.21").verdict, Verdict::Runs);
     facts.plain_imports = vec!["deflate".into()];
-    assert!(matches!(reasons(&verdict(facts.clone(), "alpine3.21")), [Reason::SymbolMissing { since: None, .. }]));
+    assert!(matches!(
+        reasons(&verdict(facts.clone(), "alpine3.21")),
+        [RuledOutBecause::SymbolMissing { since: None, .. }]
+    ));
     facts.needed.push("libz.so.1".into());
     let with_zlib = verdict(facts, "alpine3.21").verdict;
-    assert!(matches!(&with_zlib, Verdict::Unknown { lacks, .. } if *lacks == [Lack::MuslSymbols]), "{with_zlib:?}");
+    assert!(
+        matches!(&with_zlib, Verdict::Unknown { lacks, .. } if *lacks == [UnknownBecause::MuslSymbols]),
+        "{with_zlib:?}"
+    );
 }
 
 #[test]
@@ -222,7 +237,7 @@ fn an_interpreter_in_a_private_store_is_missing_everywhere() {
     let compat = check(&Subject::alone(facts), &[system("debian13")], None);
     assert!(matches!(
         reasons(&compat.systems[0]),
-        [Reason::InterpreterMissing { cause: InterpreterCause::PrivatePath, .. }]
+        [RuledOutBecause::InterpreterMissing { cause: InterpreterCause::PrivatePath, .. }]
     ));
     let cure = compat.advice.lower.iter().find(|way| way.method == Method::StandardInterpreter);
     assert_eq!(cure.map(|way| way.command.as_str()), Some(&*format!("patchelf --set-interpreter {GLIBC_LOADER} prog")));
@@ -234,7 +249,7 @@ fn relr_without_its_marker_is_refused_and_the_marker_is_a_floor_of_2_36() {
     facts.relr = true;
     facts.version_needs = vec![need("libc.so.6", "GLIBC_2.34", &["__libc_start_main"])];
     let unmarked = verdict(facts.clone(), "debian13");
-    assert!(matches!(reasons(&unmarked), [Reason::RelrUnsupported { .. }]));
+    assert!(matches!(reasons(&unmarked), [RuledOutBecause::RelrUnsupported { .. }]));
     facts.version_needs.push(need("libc.so.6", "GLIBC_ABI_DT_RELR", &[]));
     assert_eq!(verdict(facts.clone(), "debian12").verdict, Verdict::Runs);
     let refused = verdict(facts.clone(), "ubuntu22.04");
@@ -261,10 +276,10 @@ fn the_libstdcxx_floor_counts_like_that_of_glibc() {
     assert_eq!(missing_versions(&refused), [("libstdc++.so.6".to_owned(), "GLIBCXX_3.4.30".to_owned())]);
     assert_eq!(verdict(facts.clone(), "debian12").verdict, Verdict::Runs);
     let unknown = verdict(facts, "sles12sp5");
-    assert!(unknown.doubts.contains(&Doubt::LibcNotVerified));
+    assert!(unknown.doubts.contains(&Caveat::LibcNotVerified));
     assert!(
         matches!(&unknown.verdict, Verdict::Unknown { lacks, .. }
-        if lacks.iter().any(|lack| matches!(lack, Lack::Versions { .. }))),
+        if lacks.iter().any(|lack| matches!(lack, UnknownBecause::Versions { .. }))),
         "{unknown:?}"
     );
 }
@@ -275,7 +290,7 @@ fn a_processor_level_above_the_systems_is_noted() {
     facts.x86_level = Some(IsaLevel::V3);
     let verdict_9 = verdict(facts.clone(), "rhel9");
     assert_eq!(verdict_9.verdict, Verdict::Runs);
-    assert_eq!(verdict_9.notes, [Note::CpuAboveBaseline { needs: IsaLevel::V3, guaranteed: IsaLevel::V2 }]);
+    assert_eq!(verdict_9.notes, [SystemNote::CpuAboveBaseline { needs: IsaLevel::V3, guaranteed: IsaLevel::V2 }]);
     assert!(verdict(facts, "rhel10").notes.is_empty());
 }
 
@@ -283,7 +298,7 @@ fn a_processor_level_above_the_systems_is_noted() {
 fn a_kernel_floor_above_the_systems_kernel_refuses() {
     let mut facts = ObjectFacts::new("prog", Arch::X86_64);
     facts.kernel = Number::parse("4.4");
-    assert!(matches!(reasons(&verdict(facts.clone(), "rhel7")), [Reason::KernelTooOld { .. }]));
+    assert!(matches!(reasons(&verdict(facts.clone(), "rhel7")), [RuledOutBecause::KernelTooOld { .. }]));
     assert_eq!(verdict(facts, "debian12").verdict, Verdict::Runs);
 }
 
@@ -328,7 +343,7 @@ fn a_32_bit_program_needs_the_32_bit_libc_of_a_64_bit_system() {
     assert!(
         matches!(&verdict_8.verdict, Verdict::RunsIfInstalled { command: Some(c), .. } if c == "dnf install glibc.i686")
     );
-    assert!(verdict_8.notes.contains(&Note::ThirtyTwoBit));
+    assert!(verdict_8.notes.contains(&SystemNote::ThirtyTwoBit));
     assert!(matches!(verdict(facts.clone(), "rhel10").verdict, Verdict::Unknown { .. }));
     assert_eq!(verdict(facts, "debian12").verdict, Verdict::Runs, "Debian 12 has an i386 port");
 }

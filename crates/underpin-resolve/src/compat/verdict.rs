@@ -1,6 +1,6 @@
 //! The model of a verdict: does a program start on a system, why not, and what the data could not settle.
 //!
-//! Every reason is kept, not only the first. The rules that fill it are in `judge`.
+//! Every reason is kept, not only the first. The rules that fill it are in `evaluate`.
 
 use super::floor::Demand;
 use super::platform::Arch;
@@ -22,9 +22,9 @@ pub struct SystemVerdict {
     /// Whether the program starts.
     pub verdict: Verdict,
     /// What the table could not settle. The verdict holds as far as the data goes.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<Caveat>,
     /// What holds on this system beyond starting or not.
-    pub notes: Vec<Note>,
+    pub notes: Vec<SystemNote>,
 }
 
 /// Whether a program starts on a system.
@@ -43,12 +43,12 @@ pub enum Verdict {
     /// It does not start.
     RefusesToStart {
         /// All reasons.
-        reasons: Vec<Reason>,
+        reasons: Vec<RuledOutBecause>,
     },
     /// The data cannot tell: at least one fact is missing, and nothing that is known refuses.
     Unknown {
         /// What is missing.
-        lacks: Vec<Lack>,
+        lacks: Vec<UnknownBecause>,
         /// What is to be installed in any case.
         libraries: Vec<Install>,
         /// The command for those.
@@ -61,7 +61,7 @@ impl SystemVerdict {
     /// the processor that is needed.
     #[must_use]
     pub fn is_plain_yes(&self) -> bool {
-        let plain = |note: &Note| !matches!(note, Note::CpuAboveBaseline { .. });
+        let plain = |note: &SystemNote| !matches!(note, SystemNote::CpuAboveBaseline { .. });
         self.verdict == Verdict::Runs && self.doubts.is_empty() && self.notes.iter().all(plain)
     }
 }
@@ -88,7 +88,7 @@ pub struct Install {
 /// Why a program does not start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub enum Reason {
+pub enum RuledOutBecause {
     /// A version that the system's library does not define.
     VersionMissing {
         /// The version.
@@ -168,7 +168,7 @@ pub enum InterpreterCause {
 /// A fact that the table lacks and without which there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "lack")]
-pub enum Lack {
+pub enum UnknownBecause {
     /// Symbols of `GLIBC_PRIVATE`: whether this very build of glibc has them is in no table.
     PrivateSymbols {
         /// The objects that use them.
@@ -208,7 +208,7 @@ pub const MOST_NAMED: usize = 64;
 /// Something that makes a verdict less sure, though nothing that it needs is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "doubt")]
-pub enum Doubt {
+pub enum Caveat {
     /// The version of this system's C library is general knowledge in the data, not read from the distribution.
     LibcNotVerified,
 }
@@ -216,7 +216,7 @@ pub enum Doubt {
 /// Something worth knowing that does not decide the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "note")]
-pub enum Note {
+pub enum SystemNote {
     /// The program needs a processor that not every machine of this system has. glibc's loader since 2.33 checks it.
     CpuAboveBaseline {
         /// What the program needs.

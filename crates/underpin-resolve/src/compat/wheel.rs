@@ -384,7 +384,7 @@ pub fn youngest_of_musl(objects: &[Packaged]) -> Option<(Number, BString, BStrin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compat::subject::{NeededSymbol, VersionNeed};
+    use crate::compat::subject::{NeededSymbol, NeededVersion};
     use crate::compat::version::VersionName;
 
     fn object(name: &str, needed: &[&str], versions: &[&str]) -> Packaged {
@@ -394,9 +394,9 @@ mod tests {
         Packaged { outside: facts.needed.clone(), facts }
     }
 
-    fn need(version: &str) -> VersionNeed {
+    fn need(version: &str) -> NeededVersion {
         let symbols = vec![NeededSymbol { name: "f".into(), weak: false }];
-        VersionNeed { file: "libc.so.6".into(), version: VersionName::parse(version), weak: false, symbols }
+        NeededVersion { file: "libc.so.6".into(), version: VersionName::parse(version), weak: false, symbols }
     }
 
     fn tag(objects: &[Packaged]) -> Option<String> {

@@ -12,7 +12,7 @@ mod verify;
 
 use crate::cache::CacheView;
 use crate::calls::{CallName, Calls, has_calls_without_at};
-use crate::closure::{Edge, EdgeKind, Found, Identity, ObjectId, Outcome, Try};
+use crate::closure::{Edge, EdgeKind, Found, ObjectId, Outcome, RecognisedBy, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::{Loader, usual_loader};
@@ -400,18 +400,18 @@ pub(super) fn match_loaded(
     chain: &[MapId],
     known: &KnownNames,
     name: &BStr,
-) -> Option<(MapId, Identity)> {
+) -> Option<(MapId, RecognisedBy)> {
     let bearer = *known.bearers.get(name)?;
     let candidates = bearer.as_slice();
     for &id in if candidates.is_empty() { chain } else { candidates } {
         let map = &mut maps[id];
         if map.names.iter().any(|known| known.as_bstr() == name) || id != MAIN && map.path.as_bstr() == name {
-            return Some((id, Identity::Name));
+            return Some((id, RecognisedBy::Name));
         }
         if !map.soname_added && map.soname().is_some_and(|soname| soname.as_bstr() == name) {
             map.names.push(name.into());
             map.soname_added = true;
-            return Some((id, Identity::Soname));
+            return Some((id, RecognisedBy::Soname));
         }
     }
     None

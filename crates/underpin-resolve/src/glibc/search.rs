@@ -1,11 +1,11 @@
 //! `_dl_map_object`: where a name is looked for, in which order, and what each place answers.
 
 use super::paths::{PathList, Status, Tag};
-use super::verify::Verdict;
+use super::verify::Usability;
 use super::{CacheState, Engine, MAIN, Map, MapId, match_loaded};
 use crate::cache::CacheView;
 use crate::calls::CallName;
-use crate::closure::{FatalReason, Found, Identity, ObjectId, RejectRule, Try, TryResult};
+use crate::closure::{FatalReason, Found, ObjectId, RecognisedBy, RejectRule, Try, TryResult};
 use crate::files::FileFacts;
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;
@@ -264,18 +264,18 @@ impl Engine<'_> {
     fn attempt(&mut self, path: BString, found: Found, tries: &mut Vec<Try>) -> (Step, Ends) {
         let verdict = self.open_verify(path.as_ref());
         let (result, step, ends) = match verdict {
-            Verdict::Usable(facts) => {
+            Usability::Usable(facts) => {
                 let candidate = Candidate { path: path.clone(), found: found.clone(), facts };
                 (TryResult::Taken, Step::Taken(candidate), Ends::Nothing)
             }
-            Verdict::Skip(result) => {
+            Usability::Skip(result) => {
                 let ends = match &result {
                     TryResult::Failed { .. } => Ends::List,
                     _ => Ends::Nothing,
                 };
                 (result, Step::Next, ends)
             }
-            Verdict::Fatal(reason) => {
+            Usability::Fatal(reason) => {
                 (TryResult::Fatal { reason: reason.clone() }, Step::Fatal(path.clone(), reason), Ends::List)
             }
         };
@@ -294,7 +294,7 @@ impl Engine<'_> {
                 self.maps[map].names.push(name.into());
                 self.known.learn_alias(name, map);
             }
-            return Answer::Mapped(map, Found::AlreadyLoaded { identity: Identity::Inode });
+            return Answer::Mapped(map, Found::AlreadyLoaded { identity: RecognisedBy::Inode });
         }
         if let Err(reason) = self.map_segments(&candidate) {
             return Answer::Fatal(candidate.path, reason);

@@ -9,8 +9,8 @@ use bstr::BStr;
 use std::sync::Arc;
 use underpin_elf::{Class, Elf, Endian, FileType, Ident, Machine, SegmentKind};
 
-/// The verdict on one path.
-pub(super) enum Verdict {
+/// Whether the file at one path is taken.
+pub(super) enum Usability {
     Usable(Arc<FileFacts>),
     /// Not this one; the search may go on.
     Skip(TryResult),
@@ -34,12 +34,12 @@ fn class_byte(class: Class) -> u8 {
 }
 
 impl Engine<'_> {
-    pub(super) fn open_verify(&mut self, path: &BStr) -> Verdict {
+    pub(super) fn open_verify(&mut self, path: &BStr) -> Usability {
         let facts = match self.files.open(path) {
             Ok(facts) => facts,
             Err(error) => {
                 self.call_open(path, true);
-                return Verdict::Skip(match error {
+                return Usability::Skip(match error {
                     Errno::NotFound => TryResult::NotFound,
                     Errno::PermissionDenied => TryResult::PermissionDenied,
                     // glibc < 2.39 ends the list of directories here (BZ 31035).
@@ -49,49 +49,49 @@ impl Engine<'_> {
             }
         };
         if facts.meta.kind == FileKind::Fifo {
-            return Verdict::Fatal(FatalReason::WouldBlock);
+            return Usability::Fatal(FatalReason::WouldBlock);
         }
         self.call_open(path, false);
-        let verdict = self.verify(path, &facts);
-        if !matches!(verdict, Verdict::Usable(_)) {
+        let usability = self.verify(path, &facts);
+        if !matches!(usability, Usability::Usable(_)) {
             self.calls.push(CallName::Close, path, false);
         }
-        verdict
+        usability
     }
 
-    fn verify(&mut self, path: &BStr, facts: &Arc<FileFacts>) -> Verdict {
+    fn verify(&mut self, path: &BStr, facts: &Arc<FileFacts>) -> Usability {
         let failed = facts.meta.kind == FileKind::Directory;
         self.calls.push(CallName::Read, path, failed);
         if failed {
-            return Verdict::Fatal(FatalReason::Directory);
+            return Usability::Fatal(FatalReason::Directory);
         }
         let header = if self.ident.class == Class::Elf64 { 64 } else { 52 };
         let Some(head) = facts.head.get(..header) else {
             if !facts.head.is_empty() {
                 self.calls.push(CallName::Read, path, false);
             }
-            return Verdict::Fatal(FatalReason::TooShort);
+            return Usability::Fatal(FatalReason::TooShort);
         };
-        if let Some(verdict) = self.check_ident(head) {
-            return verdict;
+        if let Some(usability) = self.check_ident(head) {
+            return usability;
         }
         match &facts.elf {
             Ok(elf) => self.check_header(path, elf, facts),
-            Err(error) => Verdict::Fatal(FatalReason::BadHeader { detail: error.to_string() }),
+            Err(error) => Usability::Fatal(FatalReason::BadHeader { detail: error.to_string() }),
         }
     }
 
     /// e_ident and e_version, in the loader's order.
-    fn check_ident(&self, head: &[u8]) -> Option<Verdict> {
-        let fatal = |detail: &str| Some(Verdict::Fatal(FatalReason::BadHeader { detail: detail.into() }));
+    fn check_ident(&self, head: &[u8]) -> Option<Usability> {
+        let fatal = |detail: &str| Some(Usability::Fatal(FatalReason::BadHeader { detail: detail.into() }));
         if !head.starts_with(b"\x7fELF") {
-            return Some(Verdict::Fatal(FatalReason::NotElf));
+            return Some(Usability::Fatal(FatalReason::NotElf));
         }
         if head[4] != class_byte(self.ident.class) {
-            return Some(Verdict::Skip(TryResult::OtherClass));
+            return Some(Usability::Skip(TryResult::OtherClass));
         }
         if head[5] != data_byte(self.ident.endian) {
-            return Some(Verdict::Fatal(FatalReason::WrongByteOrder));
+            return Some(Usability::Fatal(FatalReason::WrongByteOrder));
         }
         if head[6] != 1 {
             return fatal("ELF file version ident does not match current one");
@@ -109,7 +109,7 @@ impl Engine<'_> {
         if self.ident.machine == Machine::ARM && self.is_other_float_abi(head) {
             // Debian's loaders pass it over; for others it is what no check explains.
             let multiarch = self.loader.lib_token.contains(&b'/');
-            return if multiarch { Some(Verdict::Skip(TryResult::OtherMachine)) } else { fatal("internal error") };
+            return if multiarch { Some(Usability::Skip(TryResult::OtherMachine)) } else { fatal("internal error") };
         }
         None
     }
@@ -130,25 +130,25 @@ impl Engine<'_> {
         flags & 0xff00_0000 == EABI_5 && flags & if is_hard { SOFT } else { HARD } != 0
     }
 
-    fn check_header(&mut self, path: &BStr, elf: &Elf, facts: &Arc<FileFacts>) -> Verdict {
+    fn check_header(&mut self, path: &BStr, elf: &Elf, facts: &Arc<FileFacts>) -> Usability {
         if !same_machine(&self.ident, &elf.ident) {
-            return Verdict::Skip(TryResult::OtherMachine);
+            return Usability::Skip(TryResult::OtherMachine);
         }
         if !matches!(elf.ident.file_type, FileType::Dynamic | FileType::Executable) {
-            return Verdict::Fatal(FatalReason::WrongType);
+            return Usability::Fatal(FatalReason::WrongType);
         }
         let expected = if self.ident.class == Class::Elf64 { 56 } else { 32 };
         if elf.segment_entry_size != expected {
             let detail = "ELF file's phentsize not the expected size".into();
-            return Verdict::Fatal(FatalReason::BadHeader { detail });
+            return Usability::Fatal(FatalReason::BadHeader { detail });
         }
         if segments_beyond_head(elf, self.head_size()) {
             self.calls.push(CallName::Pread64, path, false);
         }
         if !self.loader.at_least(36) && !self.accepts_notes(path, elf, facts) {
-            return Verdict::Skip(TryResult::Rejected { rule: RejectRule::AbiNote });
+            return Usability::Skip(TryResult::Rejected { rule: RejectRule::AbiNote });
         }
-        Verdict::Usable(Arc::clone(facts))
+        Usability::Usable(Arc::clone(facts))
     }
 
     /// Bytes of the first read (`struct filebuf`).

@@ -2,7 +2,7 @@
 
 use super::{APP, Answer, Dso, DsoId, Engine, LDSO, base_name};
 use crate::calls::CallName;
-use crate::closure::{FatalReason, Found, Identity};
+use crate::closure::{FatalReason, Found, RecognisedBy};
 use crate::files::FileFacts;
 use crate::pages::{page_down, page_up, protects_relro};
 use crate::root::FileKind;
@@ -30,7 +30,7 @@ impl Engine<'_> {
             if self.dsos[dso].short_name.is_none() && !direct {
                 self.dsos[dso].short_name = Some(base_name(&self.dsos[dso].path).into());
             }
-            return Answer::Loaded(dso, Found::AlreadyLoaded { identity: Identity::Inode });
+            return Answer::Loaded(dso, Found::AlreadyLoaded { identity: RecognisedBy::Inode });
         }
         let verdict = self.map(&path, facts);
         self.calls.push(CallName::Close, &path, false);
@@ -42,7 +42,7 @@ impl Engine<'_> {
             if !self.chain.contains(&LDSO) {
                 self.chain.push(LDSO);
             }
-            return Answer::Loaded(LDSO, Found::AlreadyLoaded { identity: Identity::Libc });
+            return Answer::Loaded(LDSO, Found::AlreadyLoaded { identity: RecognisedBy::Libc });
         }
         self.dsos.push(Dso {
             short_name: (!direct).then(|| base_name(&path).into()),

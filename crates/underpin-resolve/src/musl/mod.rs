@@ -7,7 +7,7 @@ mod mapping;
 mod search;
 
 use crate::calls::{CallName, Calls, has_calls_without_at};
-use crate::closure::{Edge, EdgeKind, FatalReason, Found, Identity, ObjectId, Outcome, Try};
+use crate::closure::{Edge, EdgeKind, FatalReason, Found, ObjectId, Outcome, RecognisedBy, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
 use crate::loader::Loader;
@@ -179,7 +179,7 @@ impl<'a> Engine<'a> {
             let known =
                 |dso: &&DsoId| self.dsos[**dso].short_name.as_ref().is_some_and(|short| short.as_bstr() == name);
             if let Some(&dso) = self.chain.iter().skip(1).find(known) {
-                return Answer::Loaded(dso, Found::AlreadyLoaded { identity: Identity::Name });
+                return Answer::Loaded(dso, Found::AlreadyLoaded { identity: RecognisedBy::Name });
             }
             if name.len() > NAME_MAX {
                 return Answer::Missing;

@@ -150,7 +150,7 @@ impl Add for Operations {
 
 /// Where the file system is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct Mountpoints {
     /// Without trailing slashes; an empty one is `/`.
     mountpoints: Vec<BString>,
 }
@@ -158,18 +158,18 @@ pub struct Scope {
 /// Always file systems of their own.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-impl Scope {
+impl Mountpoints {
     /// At `/`: everything is on it but the kernel's own file systems.
     #[must_use]
-    pub fn everything() -> Scope {
-        Scope::at([b"/".as_bstr()])
+    pub fn everything() -> Mountpoints {
+        Mountpoints::at([b"/".as_bstr()])
     }
 
     /// At some directories, given absolute and without symbolic links.
     #[must_use]
-    pub fn at<'a>(mountpoints: impl IntoIterator<Item = &'a BStr>) -> Scope {
+    pub fn at<'a>(mountpoints: impl IntoIterator<Item = &'a BStr>) -> Mountpoints {
         let trimmed = |path: &'a BStr| path.trim_end_with(|letter| letter == '/').into();
-        Scope { mountpoints: mountpoints.into_iter().map(trimmed).collect() }
+        Mountpoints { mountpoints: mountpoints.into_iter().map(trimmed).collect() }
     }
 
     /// Whether a name in this directory (absolute, no trailing slash, empty for `/`) is looked up there.

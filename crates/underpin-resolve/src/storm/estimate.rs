@@ -15,7 +15,7 @@ pub(super) const PROCESSOR_DOUBT: f64 = 2.0;
 
 /// A job of equal processes that start at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Job {
+pub struct StormJob {
     /// Nodes.
     pub nodes: u32,
     /// Processes per node.
@@ -30,7 +30,7 @@ pub struct Job {
 
 /// What the first and every other process of a node asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Demand {
+pub struct NodeDemand {
     /// The first, with empty caches.
     pub first: Operations,
     /// Each of the others.
@@ -39,11 +39,11 @@ pub struct Demand {
     pub directories: u64,
 }
 
-impl Demand {
+impl NodeDemand {
     /// The same job started once more, while the nodes remember what the first start taught them.
     #[must_use]
-    pub fn following(&self) -> Demand {
-        Demand { first: self.next, ..*self }
+    pub fn following(&self) -> NodeDemand {
+        NodeDemand { first: self.next, ..*self }
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Estimate {
 
 /// When a job has started on a file system.
 #[must_use]
-pub fn estimate(demand: &Demand, job: &Job, fs: &FileSystem) -> Estimate {
+pub fn estimate(demand: &NodeDemand, job: &StormJob, fs: &FileSystem) -> Estimate {
     let middle = Case::new(demand, job, fs, 0.0);
     let seconds = middle.seconds();
     let (better, worse) = (Case::new(demand, job, fs, -1.0), Case::new(demand, job, fs, 1.0));
@@ -101,9 +101,9 @@ pub fn estimate(demand: &Demand, job: &Job, fs: &FileSystem) -> Estimate {
 
 /// The network of queues for one choice of the uncertain parameters.
 struct Case<'a> {
-    job: &'a Job,
+    job: &'a StormJob,
     fs: &'a FileSystem,
-    demand: &'a Demand,
+    demand: &'a NodeDemand,
     /// -1, 0 or 1: better, likely, worse.
     side: f64,
 }
@@ -113,7 +113,7 @@ const BANDWIDTH: usize = 1;
 const PROCESSOR: usize = 2;
 
 impl<'a> Case<'a> {
-    fn new(demand: &'a Demand, job: &'a Job, fs: &'a FileSystem, side: f64) -> Case<'a> {
+    fn new(demand: &'a NodeDemand, job: &'a StormJob, fs: &'a FileSystem, side: f64) -> Case<'a> {
         Case { job, fs, demand, side }
     }
 
@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
     }
 
     fn stations(&self) -> [Station; 3] {
-        let shared = self.fs.server.serves == Serves::Job;
+        let shared = self.fs.server.serves == Serves::StormJob;
         [
             Station { shared, variation: self.fs.server.variation },
             Station { shared: true, variation: 0.0 },

@@ -16,7 +16,7 @@ const EMBEDDED: &str = include_str!("../../data/filesystems.toml");
 #[derive(Clone, Debug)]
 pub struct FileSystemTable {
     /// Where facts come from, by the key that file systems name.
-    pub sources: BTreeMap<String, Source>,
+    pub sources: BTreeMap<String, ParameterSource>,
     /// The file systems.
     pub systems: Vec<FileSystem>,
 }
@@ -24,7 +24,7 @@ pub struct FileSystemTable {
 /// Where a parameter was taken from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct ParameterSource {
     /// What was read or measured, in words.
     pub text: String,
     /// Read in the named place or measured; otherwise it is general knowledge that nobody re-checked.
@@ -53,7 +53,7 @@ pub struct FileSystem {
 #[serde(rename_all = "snake_case")]
 pub enum Serves {
     /// All nodes of the job.
-    Job,
+    StormJob,
     /// One node: a daemon or the kernel on it.
     Node,
 }
@@ -94,7 +94,7 @@ pub enum FileSystemError {
     Form(String),
     /// A file system names a source that is not there.
     #[error("file system {name} names the source {key:?}, which the file does not have")]
-    Source {
+    ParameterSource {
         /// The file system.
         name: String,
         /// The key.
@@ -142,9 +142,9 @@ impl FileSystemTable {
     }
 }
 
-fn check(system: &FileSystem, sources: &BTreeMap<String, Source>) -> Result<(), FileSystemError> {
+fn check(system: &FileSystem, sources: &BTreeMap<String, ParameterSource>) -> Result<(), FileSystemError> {
     if let Some(key) = system.sources.values().find(|key| !sources.contains_key(*key)) {
-        return Err(FileSystemError::Source { name: system.name.clone(), key: key.clone() });
+        return Err(FileSystemError::ParameterSource { name: system.name.clone(), key: key.clone() });
     }
     let server = &system.server;
     let figure = |figure: Option<f64>| figure.is_none_or(|figure| figure.is_finite() && figure > 0.0);
@@ -168,7 +168,7 @@ fn check(system: &FileSystem, sources: &BTreeMap<String, Source>) -> Result<(), 
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, ParameterSource>,
     filesystem: Vec<Entry>,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Three steps, each usable alone. [`Node`] turns calls into [`Operations`] through the caches of one node's kernel, the
 //! way a [`Client`] keeps them. [`FileSystem`] is such a client with a [`Server`] behind it: parameters with their
-//! sources and their doubt, from a data file. [`estimate`] lets all processes of a [`Job`] queue there.
+//! sources and their doubt, from a data file. [`estimate`] lets all processes of a [`StormJob`] queue there.
 //! Nothing here measures or runs anything.
 
 mod client;
@@ -12,7 +12,7 @@ mod filesystem;
 mod node;
 mod queue;
 
-pub use client::{Client, Memory, Operations, Scope};
-pub use estimate::{Demand, Estimate, Job, Limit, MODEL_DOUBT, estimate};
-pub use filesystem::{FileSystem, FileSystemError, FileSystemTable, Server, Serves, Source};
+pub use client::{Client, Memory, Mountpoints, Operations};
+pub use estimate::{Estimate, Limit, MODEL_DOUBT, NodeDemand, StormJob, estimate};
+pub use filesystem::{FileSystem, FileSystemError, FileSystemTable, ParameterSource, Server, Serves};
 pub use node::Node;

@@ -4,7 +4,7 @@
 //! from a [`Root`]. The first start meets empty caches, the next ones what it left there. Times to live are taken as
 //! longer than a start; [`super::estimate`] adds what a long start asks again.
 
-use super::client::{Client, Operations, Scope};
+use super::client::{Client, Mountpoints, Operations};
 use crate::calls::{Call, CallName};
 use crate::closure::Closure;
 use crate::root::{FileKind, Root};
@@ -18,7 +18,7 @@ const MAX_LINKS: usize = 40;
 pub struct Node<'a> {
     root: &'a dyn Root,
     client: &'a Client,
-    scope: &'a Scope,
+    scope: &'a Mountpoints,
     /// Share of each mapped file that a start reads.
     touched: f64,
     /// Bytes that one read brings.
@@ -64,7 +64,13 @@ impl<'a> Node<'a> {
     ///
     /// `touched` is the share of each mapped file that a start reads, `read_size` the bytes that one read brings.
     #[must_use]
-    pub fn new(root: &'a dyn Root, client: &'a Client, scope: &'a Scope, touched: f64, read_size: u64) -> Node<'a> {
+    pub fn new(
+        root: &'a dyn Root,
+        client: &'a Client,
+        scope: &'a Mountpoints,
+        touched: f64,
+        read_size: u64,
+    ) -> Node<'a> {
         Node {
             root,
             client,

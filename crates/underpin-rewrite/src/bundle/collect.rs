@@ -1,6 +1,6 @@
 //! Looks for what a bundle cannot carry or changes.
 
-use super::model::{Form, Item, Reason, Wish, file_name};
+use super::model::{Form, IncludedBecause, Item, Wish, file_name};
 use super::notice::Notice;
 use super::{scan, texts, tree, wrapper};
 use bstr::{BString, ByteSlice};
@@ -149,7 +149,8 @@ fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) ->
 }
 
 fn of_one_file(root: &dyn Root, closure: &Closure, machine: Machine, items: &[Item]) -> Vec<Notice> {
-    let libraries = items.iter().filter(|item| !matches!(item.reason, Reason::Program | Reason::Loader));
+    let libraries =
+        items.iter().filter(|item| !matches!(item.reason, IncludedBecause::Program | IncludedBecause::Loader));
     let mut notices =
         vec![Notice::Memory { size: libraries.map(|item| item.size).sum(), given_back: machine == Machine::X86_64 }];
     let converts = |object: &underpin_resolve::Object| {

@@ -1,7 +1,7 @@
 //! The bytes of each file of a bundle: as they are, or with the few strings changed that would lead out of it.
 
 use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
-use super::model::{BundlePlan, Form, Item, Reason, file_name, read_error};
+use super::model::{BundlePlan, Form, IncludedBecause, Item, file_name, read_error};
 use super::{BundleError, eager, scan};
 use crate::bytes::{Edits, Rename, RewriteOptions, SearchPathEdit, rewrite};
 use bstr::{BString, ByteSlice};
@@ -39,7 +39,8 @@ fn edits(item: &Item, elf: &Elf) -> Edits {
     let mut edits = Edits { renames, ..Edits::default() };
     let dynamic = elf.dynamic.as_ref();
     let path = dynamic.and_then(|dynamic| dynamic.runpath.as_ref().or(dynamic.rpath.as_ref()));
-    let untouched = matches!(item.reason, Reason::Program | Reason::Loader | Reason::Charset);
+    let untouched =
+        matches!(item.reason, IncludedBecause::Program | IncludedBecause::Loader | IncludedBecause::Charset);
     if let Some(path) = path.filter(|_| !untouched) {
         let own = |entry: &&[u8]| entry.starts_with(b"$ORIGIN") || entry.starts_with(b"${ORIGIN}");
         let kept: Vec<&[u8]> = path.split_str(":").filter(own).collect();
@@ -177,11 +178,17 @@ fn graft(
 }
 
 fn program(plan: &BundlePlan) -> Result<&Item, BundleError> {
-    plan.items.iter().find(|item| item.reason == Reason::Program).ok_or_else(|| BundleError::program("not in the plan"))
+    plan.items
+        .iter()
+        .find(|item| item.reason == IncludedBecause::Program)
+        .ok_or_else(|| BundleError::program("not in the plan"))
 }
 
 fn loader(plan: &BundlePlan) -> Result<&Item, BundleError> {
-    plan.items.iter().find(|item| item.reason == Reason::Loader).ok_or_else(|| BundleError::program("no loader"))
+    plan.items
+        .iter()
+        .find(|item| item.reason == IncludedBecause::Loader)
+        .ok_or_else(|| BundleError::program("no loader"))
 }
 
 /// Functions of the C library by which the launcher makes it read the bundle's list of charset modules.

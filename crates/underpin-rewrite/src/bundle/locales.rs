@@ -3,7 +3,7 @@
 //! They stand in `lib/locale`, beside a library of underpin's that leads glibc there if the machine has no locale of the
 //! name asked for (`underpin-sys`, `locales/main.rs`).
 
-use super::model::{Form, Item, Reason, Wish, read_error};
+use super::model::{Form, IncludedBecause, Item, Wish, read_error};
 use super::notice::{NoLocale, Notice};
 use super::scan::{self, is_libc};
 use super::taken::Taken;
@@ -132,7 +132,7 @@ fn one(taken: &mut Taken, root: &dyn Root, directory: &BString, wanted: &BStr) -
     let Some(found) = locale_archive::find(&archive, meant) else { return false };
     for (file, bytes) in found.files {
         let place = BString::from([b"lib/locale/", found.name.as_slice(), b"/", file.as_bytes()].concat());
-        let reason = Reason::Locale { name: found.name.clone() };
+        let reason = IncludedBecause::Locale { name: found.name.clone() };
         add(
             taken,
             Item { content: Some(bytes.to_vec()), ..Item::file(path.clone(), place, reason, bytes.len() as u64) },
@@ -152,7 +152,7 @@ fn files(taken: &mut Taken, root: &dyn Root, (from, to): (&BString, &BString), l
         match root.stat(path.as_ref()) {
             Ok(meta) if meta.kind == FileKind::Directory => files(taken, root, (&path, &place), locale),
             Ok(meta) if meta.kind == FileKind::Regular => {
-                add(taken, Item::file(path, place, Reason::Locale { name: locale.clone() }, meta.size));
+                add(taken, Item::file(path, place, IncludedBecause::Locale { name: locale.clone() }, meta.size));
             }
             _ => {}
         }
@@ -168,9 +168,9 @@ fn add(taken: &mut Taken, item: Item) {
 /// Adds underpin's library in front of the closure: its functions stand before those of the C library.
 fn insert(taken: &mut Taken, library: &'static [u8]) {
     let place = BString::from(format!("lib/{LIBRARY}"));
-    let item = Item::file(BString::default(), place, Reason::LocaleLibrary, library.len() as u64);
+    let item = Item::file(BString::default(), place, IncludedBecause::LocaleLibrary, library.len() as u64);
     let item = Item { name: Some(LIBRARY.into()), is_soname: true, content: Some(library.to_vec()), ..item };
-    let first = taken.items.iter().position(|item| item.reason != Reason::Program).unwrap_or(0);
+    let first = taken.items.iter().position(|item| item.reason != IncludedBecause::Program).unwrap_or(0);
     taken.items.insert(first, item);
 }
 

@@ -11,16 +11,16 @@
 //! soname among those. So no LD_LIBRARY_PATH is needed, nothing leaks to children, and no shell is.
 //!
 //! What always holds: the closure is the resolver's; no object of it comes from the host; the program is never run, its
-//! loader is asked to list what it maps ([`judge`]). What a bundle cannot carry (drivers, data found by compiled-in
+//! loader is asked to list what it maps ([`check`]). What a bundle cannot carry (drivers, data found by compiled-in
 //! paths) is told as a [`Notice`], never passed over in silence.
 
+mod check;
 mod collect;
 mod copies;
 mod eager;
 mod error;
 mod graft;
 mod head;
-mod judge;
 mod locale_archive;
 mod locales;
 mod model;
@@ -34,10 +34,10 @@ mod tree;
 mod wrapper;
 mod write;
 
+pub use check::{BundleCheck, check};
 pub use error::BundleError;
 pub use head::Launcher;
-pub use judge::{Judged, judge};
-pub use model::{BundlePlan, Form, Item, Reason, Wish};
+pub use model::{BundlePlan, Form, IncludedBecause, Item, Wish};
 pub use notice::{NoLocale, Notice};
 pub use plan::plan;
 pub use write::{Written, write};

@@ -41,7 +41,7 @@ pub struct Wish<'a> {
 /// Why something is taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub enum Reason {
+pub enum IncludedBecause {
     /// The program.
     Program,
     /// Its PT_INTERP.
@@ -93,7 +93,7 @@ pub struct Item {
     pub place: BString,
     /// Why.
     #[serde(flatten)]
-    pub reason: Reason,
+    pub reason: IncludedBecause,
     /// Its size in bytes.
     pub size: u64,
     /// The name by which it is asked for, where it is an object.
@@ -137,7 +137,7 @@ pub struct BundlePlan {
 
 impl Item {
     /// A file that is copied as it is.
-    pub(super) fn file(source: BString, place: BString, reason: Reason, size: u64) -> Item {
+    pub(super) fn file(source: BString, place: BString, reason: IncludedBecause, size: u64) -> Item {
         Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new(), content: None }
     }
 }
@@ -151,20 +151,28 @@ impl BundlePlan {
 
     /// Objects that the loader maps at start, in its order, the program and the loader itself left out.
     pub fn closure(&self) -> impl Iterator<Item = &Item> {
-        let at_start = |reason: &Reason| matches!(reason, Reason::Needed { .. } | Reason::LocaleLibrary);
+        let at_start = |reason: &IncludedBecause| {
+            matches!(reason, IncludedBecause::Needed { .. } | IncludedBecause::LocaleLibrary)
+        };
         self.items.iter().filter(move |item| at_start(&item.reason) || self.form == Form::File && self.preloads(item))
     }
 
     /// Whether the file form maps something at start that a directory opens later: there is no directory to find it in.
     pub(super) fn preloads(&self, item: &Item) -> bool {
         item.name.is_some()
-            && !matches!(item.reason, Reason::Program | Reason::Loader | Reason::Needed { .. } | Reason::LocaleLibrary)
+            && !matches!(
+                item.reason,
+                IncludedBecause::Program
+                    | IncludedBecause::Loader
+                    | IncludedBecause::Needed { .. }
+                    | IncludedBecause::LocaleLibrary
+            )
     }
 
     /// Whether charset modules are taken along.
     #[must_use]
     pub fn has_charsets(&self) -> bool {
-        self.items.iter().any(|item| item.reason == Reason::Charset)
+        self.items.iter().any(|item| item.reason == IncludedBecause::Charset)
     }
 }
 

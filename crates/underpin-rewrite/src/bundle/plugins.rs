@@ -1,7 +1,7 @@
 //! What the C library and the objects of a closure open later, as far as files say: name services, libraries declared
 //! in `.note.dlopen`, charset modules.
 
-use super::model::{Form, Item, Reason, Wish, file_name};
+use super::model::{Form, IncludedBecause, Item, Wish, file_name};
 use super::scan::{self, is_libc};
 use super::taken::Taken;
 use super::{BundleError, locales};
@@ -107,7 +107,7 @@ fn name_services(
         let name = BString::from([b"libnss_", service.as_slice(), b".so.2"].concat());
         let excluded = wish.exclude.iter().any(|pattern| pattern.covers(name.as_ref(), None, name.as_ref()));
         if !excluded && let Some(path) = locate(root, directories, name.as_ref()) {
-            taken.library(resolver, path.as_ref(), &Reason::NameService { service }, wish)?;
+            taken.library(resolver, path.as_ref(), &IncludedBecause::NameService { service }, wish)?;
         }
     }
     Ok(())
@@ -149,7 +149,7 @@ fn declared(
         // Any of the names serves; the first that is there is what the program would take.
         let found = sonames.iter().find_map(|name| locate(root, directories, name.as_str().into()));
         if let Some(path) = found {
-            let reason = Reason::Declared { by, feature: feature.clone() };
+            let reason = IncludedBecause::Declared { by, feature: feature.clone() };
             taken.library(resolver, path.as_ref(), &reason, wish)?;
         }
     }
@@ -187,7 +187,7 @@ fn take_files(taken: &mut Taken, root: &dyn Root, directory: &BString, to: &str,
         let Ok(meta) = root.stat(source.as_ref()) else { continue };
         if meta.kind == FileKind::Regular {
             let place = BString::from([to.as_bytes(), b"/", name.as_slice()].concat());
-            taken.items.push(Item::file(source, place, Reason::Charset, meta.size));
+            taken.items.push(Item::file(source, place, IncludedBecause::Charset, meta.size));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What goes into a bundle so far, each name once: objects of closures under the one name by which all ask for them.
 
 use super::BundleError;
-use super::model::{Item, Reason, Wish, file_name};
+use super::model::{IncludedBecause, Item, Wish, file_name};
 use bstr::{BStr, BString};
 use std::collections::HashMap;
 use underpin_resolve::{Closure, Depth, EdgeKind, ObjectId, Outcome, Resolver};
@@ -34,15 +34,17 @@ impl Taken {
             let id = ObjectId(index);
             let by = object.requested_by.and_then(|by| closure.objects.get(by.0));
             let reason = match object.found {
-                underpin_resolve::Found::Program => Reason::Program,
-                underpin_resolve::Found::Interpreter => Reason::Loader,
+                underpin_resolve::Found::Program => IncludedBecause::Program,
+                underpin_resolve::Found::Interpreter => IncludedBecause::Loader,
                 _ if preloaded(id) => continue,
-                _ => Reason::Needed { by: by.map_or_else(BString::default, |by| file_name(by.path.as_ref()).into()) },
+                _ => IncludedBecause::Needed {
+                    by: by.map_or_else(BString::default, |by| file_name(by.path.as_ref()).into()),
+                },
             };
             let name = name_of(object, &closure.loader.path, &reason);
             if let Some(pattern) =
                 wish.exclude.iter().find(|pattern| pattern.covers(name.as_ref(), None, name.as_ref()))
-                && reason != Reason::Program
+                && reason != IncludedBecause::Program
             {
                 return Err(BundleError::Excluded { pattern: pattern.0.clone(), name });
             }
@@ -57,11 +59,11 @@ impl Taken {
         closure: &Closure,
         id: ObjectId,
         name: BString,
-        reason: Reason,
+        reason: IncludedBecause,
         wish: &Wish<'_>,
     ) -> Result<(), BundleError> {
         let Some(object) = closure.objects.get(id.0) else { return Ok(()) };
-        let is_program = reason == Reason::Program;
+        let is_program = reason == IncludedBecause::Program;
         let place =
             if is_program { [b"bin/", wish.name.as_slice()].concat() } else { [b"lib/", name.as_slice()].concat() };
         if !is_program && let Some(other) = self.by_name.insert(name.clone(), object.path.clone()) {
@@ -86,7 +88,7 @@ impl Taken {
         &mut self,
         resolver: &Resolver<'_>,
         path: &BStr,
-        reason: &Reason,
+        reason: &IncludedBecause,
         wish: &Wish<'_>,
     ) -> Result<(), BundleError> {
         let closure = resolver.resolve(path, Depth::Load)?;
@@ -101,7 +103,7 @@ impl Taken {
                 continue;
             }
             let by = file_name(path).into();
-            let reason = if own { reason.clone() } else { Reason::NeededByTaken { by } };
+            let reason = if own { reason.clone() } else { IncludedBecause::NeededByTaken { by } };
             self.object(&closure, ObjectId(index), name, reason, wish)?;
         }
         Ok(())
@@ -111,10 +113,10 @@ impl Taken {
     pub fn needs_of(&mut self, resolver: &Resolver<'_>, path: &BStr, wish: &Wish<'_>) -> Result<(), BundleError> {
         let closure = resolver.resolve(path, Depth::Load)?;
         for (index, object) in closure.objects.iter().enumerate().skip(1) {
-            let name = name_of(object, &closure.loader.path, &Reason::Program);
+            let name = name_of(object, &closure.loader.path, &IncludedBecause::Program);
             let is_loader = object.found == underpin_resolve::Found::Interpreter;
             if !is_loader && !self.has(name.as_ref()) {
-                let reason = Reason::NeededByTaken { by: file_name(path).into() };
+                let reason = IncludedBecause::NeededByTaken { by: file_name(path).into() };
                 self.object(&closure, ObjectId(index), name, reason, wish)?;
             }
         }
@@ -130,9 +132,9 @@ fn loaded(outcome: &Outcome) -> Option<ObjectId> {
 }
 
 /// The one name under which everything in the bundle asks for an object: its soname, or its file's name.
-fn name_of(object: &underpin_resolve::Object, loader: &BString, reason: &Reason) -> BString {
+fn name_of(object: &underpin_resolve::Object, loader: &BString, reason: &IncludedBecause) -> BString {
     match (&object.soname, reason) {
-        (_, Reason::Loader) => file_name(loader.as_ref()).into(),
+        (_, IncludedBecause::Loader) => file_name(loader.as_ref()).into(),
         (Some(soname), _) if !soname.contains(&b'/') && !soname.is_empty() => soname.clone(),
         _ => file_name(object.names.first().unwrap_or(&object.path).as_ref()).into(),
     }
@@ -145,7 +147,11 @@ fn renames(closure: &Closure, id: ObjectId) -> Vec<(BString, BString)> {
         let object = closure.objects.get(loaded(&edge.outcome)?.0)?;
         let is_loader = object.found == underpin_resolve::Found::Interpreter;
         // The loader answers to its soname and to the text of PT_INTERP; other names of it stay as they are.
-        let name = if is_loader { edge.name.clone() } else { name_of(object, &closure.loader.path, &Reason::Program) };
+        let name = if is_loader {
+            edge.name.clone()
+        } else {
+            name_of(object, &closure.loader.path, &IncludedBecause::Program)
+        };
         (name != edge.name).then(|| (edge.name.clone(), name))
     });
     pairs.collect()

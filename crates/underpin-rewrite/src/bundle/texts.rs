@@ -3,7 +3,7 @@
 //! A text is evidence that an object may look there, not proof that it does. So nothing is taken because of one: what is
 //! there on this machine is told, with its size and the option that includes it.
 
-use super::model::{Item, Reason, file_name};
+use super::model::{IncludedBecause, Item, file_name};
 use super::{plugins, scan};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::BTreeMap;
@@ -142,8 +142,11 @@ impl Texts {
 pub(super) fn of_items(root: &dyn Root, closure: &Closure, items: &[Item]) -> Vec<(BString, Texts)> {
     let libc = closure.objects.iter().find(|object| scan::is_libc(object)).map(|object| &object.path);
     let counts = |item: &&Item| match item.reason {
-        Reason::Loader | Reason::Charset | Reason::Locale { .. } | Reason::LocaleLibrary => false,
-        Reason::Included { .. } => item.name.is_some() || item.source.ends_with(b".so"),
+        IncludedBecause::Loader
+        | IncludedBecause::Charset
+        | IncludedBecause::Locale { .. }
+        | IncludedBecause::LocaleLibrary => false,
+        IncludedBecause::Included { .. } => item.name.is_some() || item.source.ends_with(b".so"),
         _ => libc != Some(&item.source),
     };
     let texts = |item: &Item| (BString::from(file_name(item.source.as_ref())), of(root, item.source.as_ref()));

@@ -3,7 +3,7 @@
 //! A file keeps its place relative to the program's prefix, since that is how programs that may be moved find their
 //! data: what is in `/usr/share/app` for `/usr/bin/app` goes to `share/app` of the bundle.
 
-use super::model::{Form, Item, Reason, Wish, file_name, read_error};
+use super::model::{Form, IncludedBecause, Item, Wish, file_name, read_error};
 use super::taken::Taken;
 use super::{BundleError, plugins};
 use crate::plan::Pattern;
@@ -24,7 +24,7 @@ pub(super) fn take(
     let directories = plugins::directories(closure);
     taken.homes = homes(root, closure);
     for argument in &wish.include {
-        let reason = Reason::Included { by: argument.clone() };
+        let reason = IncludedBecause::Included { by: argument.clone() };
         if !argument.contains(&b'/') {
             let path = plugins::locate(root, &directories, argument.as_ref());
             let path = path.ok_or_else(|| BundleError::NotIncluded(argument.clone()))?;
@@ -128,7 +128,7 @@ fn file(
     resolver: &Resolver<'_>,
     root: &dyn Root,
     paths: (&BString, &BString),
-    (reason, alone): (&Reason, bool),
+    (reason, alone): (&IncludedBecause, bool),
     wish: &Wish<'_>,
 ) -> Result<(), BundleError> {
     let (path, program) = paths;

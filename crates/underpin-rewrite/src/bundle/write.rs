@@ -1,7 +1,7 @@
-//! Writes a bundle beside its place, has it judged, and puts it there in one step: a bundle that is there is complete.
+//! Writes a bundle beside its place, has it check, and puts it there in one step: a bundle that is there is complete.
 
-use super::model::{BundlePlan, Reason};
-use super::{BundleError, Judged, copies, judge};
+use super::model::{BundlePlan, IncludedBecause};
+use super::{BundleCheck, BundleError, check, copies};
 use bstr::ByteSlice;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub struct Written {
     /// Bytes of all files.
     pub size: u64,
     /// What the bundle's loader says.
-    pub judged: Judged,
+    pub check: BundleCheck,
 }
 
 /// Writes a bundle to `target`, which must not exist, unless `replace` is set and it is a bundle.
@@ -42,13 +42,13 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
     } else {
         directory(plan, root, &temporary.path)?
     };
-    let judged = judge(plan, &entry)?;
+    let check = check(plan, &entry)?;
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
     // `join` of nothing adds a slash.
     let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
     temporary.sync()?;
     temporary.become_target(target)?;
-    Ok(Written { entry, size, judged })
+    Ok(Written { entry, size, check })
 }
 
 fn is_bundle(target: &Path, plan: &BundlePlan) -> bool {
@@ -64,9 +64,9 @@ fn directory(plan: &BundlePlan, root: &dyn Root, top: &Path) -> Result<(PathBuf,
     let mut entry = PathBuf::new();
     for item in &plan.items {
         let path = top.join(item.place.to_path_lossy());
-        let is_program = item.reason == Reason::Program;
+        let is_program = item.reason == IncludedBecause::Program;
         let bytes = if is_program { copies::program_of_directory(plan, root)? } else { copies::bytes(root, item)? };
-        let executable = is_program || item.reason == Reason::Loader || item.place.starts_with(b"bin/");
+        let executable = is_program || item.reason == IncludedBecause::Loader || item.place.starts_with(b"bin/");
         put(&path, &bytes, if executable { 0o755 } else { 0o644 })?;
         size += bytes.len() as u64;
         if is_program {

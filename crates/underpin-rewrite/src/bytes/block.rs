@@ -4,7 +4,7 @@
 //! If the old string table moves, it is copied in front of the new names, so every offset in use stays valid and tools
 //! that know only the section find every string.
 
-use super::draft::{Draft, Moved, Place};
+use super::builder::{Moved, PatchBuilder, Place};
 use super::image::Image;
 use super::{PlacedString, Strategy, tags};
 use bstr::BString;
@@ -64,38 +64,38 @@ impl Block<'_> {
         places
     }
 
-    /// Writes it to a place that a segment of the draft holds, and points all that refers to its parts there.
-    pub fn write(&self, draft: &mut Draft<'_, '_>, vaddr: u64, offset: u64, strategy: Strategy) -> Option<()> {
-        let image = draft.image;
+    /// Writes it to a place that a segment of the builder holds, and points all that refers to its parts there.
+    pub fn write(&self, builder: &mut PatchBuilder<'_, '_>, vaddr: u64, offset: u64, strategy: Strategy) -> Option<()> {
+        let image = builder.image;
         for (range, at) in self.displaced_at(image) {
-            displace(draft, range, vaddr + at, offset + at)?;
+            displace(builder, range, vaddr + at, offset + at)?;
         }
         if let Some(entries) = self.entries {
             let at = self.dynamic_at(image);
-            move_dynamic(draft, entries, vaddr + at, offset + at);
+            move_dynamic(builder, entries, vaddr + at, offset + at);
         }
         if self.reserve > 0 {
             let at = self.size(image)? - self.reserve;
-            draft.record = Some(Place { vaddr: vaddr + at, offset: offset + at, size: self.reserve });
+            builder.record = Some(Place { vaddr: vaddr + at, offset: offset + at, size: self.reserve });
         }
         let Some(texts) = self.texts else { return Some(()) };
         let mut table = image.strings.counted().to_vec();
-        draft.strtab = vaddr;
-        draft.strsz = table.len() as u64;
+        builder.strtab = vaddr;
+        builder.strsz = table.len() as u64;
         for text in texts {
-            draft.offsets.insert(text.clone(), table.len() as u64);
+            builder.offsets.insert(text.clone(), table.len() as u64);
             let offset = FileOffset(offset + table.len() as u64);
-            draft.placed.push(PlacedString { text: text.clone(), offset, strategy });
+            builder.placed.push(PlacedString { text: text.clone(), offset, strategy });
             table.extend_from_slice(text);
             table.push(0);
-            if draft.interpreter.as_ref() != Some(text) {
-                draft.strsz = table.len() as u64;
+            if builder.interpreter.as_ref() != Some(text) {
+                builder.strsz = table.len() as u64;
             }
         }
-        draft.write(offset, table);
-        if let (Some(sections), Some(index)) = (&mut draft.sections, image.string_section()) {
+        builder.write(offset, table);
+        if let (Some(sections), Some(index)) = (&mut builder.sections, image.string_section()) {
             let section = sections.headers.get_mut(index)?;
-            (section.addr, section.offset, section.size) = (draft.strtab, offset, draft.strsz);
+            (section.addr, section.offset, section.size) = (builder.strtab, offset, builder.strsz);
         }
         Some(())
     }
@@ -105,42 +105,42 @@ impl Block<'_> {
 ///
 /// What lies in it is told by the addresses of the original: what slid into the place of something that makes way has an address
 /// in that range by now, and must not follow it.
-pub(super) fn displace(draft: &mut Draft<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) -> Option<()> {
+pub(super) fn displace(builder: &mut PatchBuilder<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) -> Option<()> {
     let size = usize::try_from(range.end - range.start).ok()?;
-    draft.write(offset, draft.image.bytes_at(range.start)?.get(..size)?.to_vec());
-    let image = draft.image;
+    builder.write(offset, builder.image.bytes_at(range.start)?.get(..size)?.to_vec());
+    let image = builder.image;
     let inside = |start: u64, size: u64| start >= range.start && start.saturating_add(size) <= range.end && size > 0;
     let stays = |one: &RawSegment| image.segments.iter().any(|was| (was.kind, was.vaddr) == (one.kind, one.vaddr));
-    for segment in draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD) {
+    for segment in builder.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD) {
         if inside(segment.vaddr, segment.memory_size) && stays(segment) {
             let within = segment.vaddr - range.start;
             (segment.offset, segment.vaddr, segment.paddr) = (offset + within, vaddr + within, vaddr + within);
         }
     }
     let originals = image.sections.iter().flat_map(|table| &table.entries);
-    for (section, (_, was)) in draft.section_headers().zip(originals) {
+    for (section, (_, was)) in builder.section_headers().zip(originals) {
         if was.flags & tags::SHF_ALLOC != 0 && inside(was.addr, was.size) {
             let within = was.addr - range.start;
             (section.offset, section.addr) = (offset + within, vaddr + within);
         }
     }
-    if range.contains(&draft.dynamic.0) && draft.dynamic.0 == image.dynamic.vaddr {
-        draft.dynamic.0 = vaddr + (draft.dynamic.0 - range.start);
+    if range.contains(&builder.dynamic.0) && builder.dynamic.0 == image.dynamic.vaddr {
+        builder.dynamic.0 = vaddr + (builder.dynamic.0 - range.start);
     }
-    draft.moved.push(Moved { from: range.clone(), to: vaddr });
+    builder.moved.push(Moved { from: range.clone(), to: vaddr });
     Some(())
 }
 
-fn move_dynamic(draft: &mut Draft<'_, '_>, entries: usize, vaddr: u64, offset: u64) {
-    let size = (entries * draft.image.layout.entry_size()) as u64;
-    let old = draft.dynamic.0;
-    for segment in draft.segments.iter_mut().filter(|segment| segment.kind == tags::PT_DYNAMIC) {
+fn move_dynamic(builder: &mut PatchBuilder<'_, '_>, entries: usize, vaddr: u64, offset: u64) {
+    let size = (entries * builder.image.layout.entry_size()) as u64;
+    let old = builder.dynamic.0;
+    for segment in builder.segments.iter_mut().filter(|segment| segment.kind == tags::PT_DYNAMIC) {
         *segment = RawSegment { offset, vaddr, paddr: vaddr, file_size: size, memory_size: size, ..*segment };
     }
-    for section in draft.section_headers() {
+    for section in builder.section_headers() {
         if section.kind == tags::SHT_DYNAMIC && section.addr == old {
             (section.addr, section.offset, section.size) = (vaddr, offset, size);
         }
     }
-    draft.dynamic = (vaddr, entries);
+    builder.dynamic = (vaddr, entries);
 }

@@ -1,7 +1,7 @@
 //! The entry point: refuse, plan the strings, try the strategies, take the cheapest.
 
 use super::block::Block;
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::image::Image;
 use super::wanted::Wanted;
 use super::{Edits, Refusal, Rewrite, RewriteOptions, SearchPathEdit, Strategy};
@@ -127,80 +127,80 @@ struct Target<'i, 'a> {
 impl Target<'_, '_> {
     /// Plans the file twice: how long the record is shows only when all else is done.
     fn attempt(&self, wanted: &Wanted, place: Place) -> Result<Rewrite, Refusal> {
-        let (first, record) = self.draft(wanted, place, 0)?;
+        let (first, record) = self.builder(wanted, place, 0)?;
         if self.options.without_record || self.options.without_sections || self.image.sections.is_none() {
             return Ok(first);
         }
-        let reserved = |slack: u64| self.draft(wanted, place, (record + slack).next_multiple_of(4)).ok();
+        let reserved = |slack: u64| self.builder(wanted, place, (record + slack).next_multiple_of(4)).ok();
         Ok(SLACK.into_iter().find_map(reserved).map_or(first, |(rewrite, _)| rewrite))
     }
 
-    fn draft(&self, wanted: &Wanted, place: Place, reserve: u64) -> Result<(Rewrite, u64), Refusal> {
+    fn builder(&self, wanted: &Wanted, place: Place, reserve: u64) -> Result<(Rewrite, u64), Refusal> {
         let image = self.image;
-        let mut draft = Draft::new(image, self.options, reserve);
-        draft.interpreter.clone_from(&wanted.interpreter);
-        let missing = reuse(&mut draft, &wanted.texts);
+        let mut builder = PatchBuilder::new(image, self.options, reserve);
+        builder.interpreter.clone_from(&wanted.interpreter);
+        let missing = reuse(&mut builder, &wanted.texts);
         // DT_NULL has to fit, too.
         let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);
         if let (Some(count), Strategy::DeadStrings | Strategy::PagePadding) = (entries, place.strategy()) {
             return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
         }
-        self.place(&mut draft, wanted, place, &missing, entries)
+        self.place(&mut builder, wanted, place, &missing, entries)
             .ok_or(Refusal::NoRoom { strategy: place.strategy() })?;
         if matches!(place.strategy(), Strategy::DeadStrings | Strategy::PagePadding) {
-            padding::reserve(&mut draft);
+            padding::reserve(&mut builder);
         }
-        draft.finish(wanted, self.options, &self.digest)
+        builder.finish(wanted, self.options, &self.digest)
     }
 
     fn place(
         &self,
-        draft: &mut Draft<'_, '_>,
+        builder: &mut PatchBuilder<'_, '_>,
         wanted: &Wanted,
         place: Place,
         missing: &[BString],
         entries: Option<usize>,
     ) -> Option<()> {
         match place {
-            Place::Dead => return dead::place(draft, wanted, missing),
-            Place::PaddingTable => return padding::place_table(draft, missing),
-            Place::PaddingShift => return padding::place_shifted(draft, missing),
-            Place::PaddingNames => return padding::place_names(draft, missing),
+            Place::Dead => return dead::place(builder, wanted, missing),
+            Place::PaddingTable => return padding::place_table(builder, missing),
+            Place::PaddingShift => return padding::place_shifted(builder, missing),
+            Place::PaddingNames => return padding::place_names(builder, missing),
             _ => {}
         }
-        let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: draft.reserve };
+        let mut block = Block { texts: Some(missing), entries, displaced: Vec::new(), reserve: builder.reserve };
         if place == Place::TailSlide {
-            let way = shift::beyond_the_end(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            let way = shift::beyond_the_end(self.image, missing).filter(|_| builder.interpreter.is_none())?;
             block.texts = None;
-            tail::place(draft, &block, way.beyond)?;
-            return shift::extend(draft, &way, missing, Strategy::DataTail);
+            tail::place(builder, &block, way.beyond)?;
+            return shift::extend(builder, &way, missing, Strategy::DataTail);
         }
         if place.shifts() {
             // With nothing to put there, the place is not needed.
-            let way = shift::way(self.image, missing).filter(|_| draft.interpreter.is_none())?;
+            let way = shift::way(self.image, missing).filter(|_| builder.interpreter.is_none())?;
             if way.out.is_empty() && entries.is_none() {
                 return None;
             }
             block.texts = None;
             block.displaced.extend(Some(way.out.clone()).filter(|out| !out.is_empty()));
-            shift::extend(draft, &way, missing, place.strategy())?;
+            shift::extend(builder, &way, missing, place.strategy())?;
         }
         if place.strategy() == Strategy::DataTail {
-            tail::place(draft, &block, 0)
+            tail::place(builder, &block, 0)
         } else {
-            segment::place(draft, block)
+            segment::place(builder, block)
         }
     }
 }
 
 /// Takes strings that the table already has, also as the end of a longer one; gives those that it lacks.
-fn reuse(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Vec<BString> {
-    let table = draft.image.strings.counted();
+fn reuse(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Vec<BString> {
+    let table = builder.image.strings.counted();
     let mut missing = Vec::new();
     for text in texts {
         match table.find([text.as_slice(), &[0]].concat()) {
             Some(at) => {
-                draft.offsets.insert(text.clone(), at as u64);
+                builder.offsets.insert(text.clone(), at as u64);
             }
             None => missing.push(text.clone()),
         }

@@ -3,7 +3,7 @@
 //! Linkers merge strings that end alike, so a byte is live if any referred string runs over it, up to its NUL. Where
 //! not every referrer is known for certain, nothing is dead.
 
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::image::Image;
 use super::wanted::{Value, Wanted};
 use super::{Strategy, tags};
@@ -11,9 +11,9 @@ use bstr::BString;
 use std::ops::Range;
 
 /// Places all strings, or says that there is no room.
-pub(super) fn place(draft: &mut Draft<'_, '_>, wanted: &Wanted, texts: &[BString]) -> Option<()> {
-    let mut live = live(draft.image, wanted)?;
-    for (text, offset) in &draft.offsets {
+pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, wanted: &Wanted, texts: &[BString]) -> Option<()> {
+    let mut live = live(builder.image, wanted)?;
+    for (text, offset) in &builder.offsets {
         mark(&mut live, usize::try_from(*offset).ok()?, text.len())?;
     }
     let mut runs = runs(&live);
@@ -24,8 +24,8 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, wanted: &Wanted, texts: &[BString
         let run = runs.iter_mut().filter(|run| run.len() >= size).min_by_key(|run| run.len())?;
         let at = run.start as u64;
         run.start += size;
-        let offset = draft.offset_of(draft.strtab)?.checked_add(at)?;
-        draft.place(text, draft.strtab.checked_add(at)?, offset, Strategy::DeadStrings);
+        let offset = builder.offset_of(builder.strtab)?.checked_add(at)?;
+        builder.place(text, builder.strtab.checked_add(at)?, offset, Strategy::DeadStrings);
     }
     Some(())
 }

@@ -1,6 +1,6 @@
 //! Room in segments that are not writable: padding behind them, and what patchelf has left inside of them.
 
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::image::{Image, SectionTable};
 use super::{room, tags};
 use underpin_elf::raw::RawSegment;
@@ -47,15 +47,15 @@ impl Gap {
 }
 
 /// Makes everything up to the first bytes of a gap part of its segment.
-pub(super) fn grow(draft: &mut Draft<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
+pub(super) fn grow(builder: &mut PatchBuilder<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
     if !gap.behind {
-        draft.taken.push((gap.offset, gap.offset + size));
+        builder.taken.push((gap.offset, gap.offset + size));
         return Some(());
     }
-    let segment = draft.segments.get_mut(gap.segment)?;
+    let segment = builder.segments.get_mut(gap.segment)?;
     let end = segment.vaddr + segment.memory_size;
     let more = (gap.vaddr + size).saturating_sub(end);
-    draft.cost.mapped_bytes += ((end + more).div_ceil(PAGE) - end.div_ceil(PAGE)) * PAGE;
+    builder.cost.mapped_bytes += ((end + more).div_ceil(PAGE) - end.div_ceil(PAGE)) * PAGE;
     segment.file_size += more;
     segment.memory_size += more;
     Some(())
@@ -79,15 +79,15 @@ pub(super) fn gaps(image: &Image<'_>) -> Vec<Gap> {
     holes.into_iter().chain(gaps).collect()
 }
 
-/// The largest part of each gap that a draft has left, for bytes of an alignment. Only for drafts without another segment.
-pub(super) fn left(draft: &Draft<'_, '_>, align: u64) -> Vec<Gap> {
+/// The largest part of each gap that a builder has left, for bytes of an alignment. Only for drafts without another segment.
+pub(super) fn left(builder: &PatchBuilder<'_, '_>, align: u64) -> Vec<Gap> {
     let rest = |gap: Gap| {
-        let (old, new) = (draft.image.segments.get(gap.segment)?, draft.segments.get(gap.segment)?);
-        let inside = draft.taken.iter().filter(|(start, _)| *start >= gap.offset && *start < gap.offset + gap.room);
+        let (old, new) = (builder.image.segments.get(gap.segment)?, builder.segments.get(gap.segment)?);
+        let inside = builder.taken.iter().filter(|(start, _)| *start >= gap.offset && *start < gap.offset + gap.room);
         let hole = inside.map(|(_, end)| end - gap.offset).max().unwrap_or(0);
         gap.after(if gap.behind { new.memory_size - old.memory_size } else { hole }, align)
     };
-    gaps(draft.image).into_iter().filter_map(rest).collect()
+    gaps(builder.image).into_iter().filter_map(rest).collect()
 }
 
 fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap> {

@@ -4,10 +4,10 @@
 //! is part of the rewritten file, a note in a section of its own, so it travels with every copy.
 
 mod block;
+mod builder;
 mod choose;
 mod cut;
 mod dead;
-mod draft;
 mod gaps;
 mod image;
 mod names;

@@ -5,53 +5,53 @@
 //! there; else the names alone do, over several gaps where one does not suffice, and [`view`] serves the tools.
 
 use super::block::{ALIGN, Block, displace};
-use super::draft::{Draft, Place};
+use super::builder::{PatchBuilder, Place};
 use super::gaps::{self, gaps, grow};
 use super::{Strategy, shift, tags, view};
 use bstr::BString;
 use underpin_elf::raw::RawSection;
 
 /// Moves the whole string table into one gap, or says that there is no room.
-pub(super) fn place_table(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
+pub(super) fn place_table(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
     let block = Block { displaced: Vec::new(), entries: None, texts: Some(texts), reserve: 0 };
-    let size = block.size(draft.image)?;
-    let gap = gaps(draft.image).into_iter().find(|gap| gap.room >= size)?;
-    grow(draft, &gap, size)?;
-    block.write(draft, gap.vaddr, gap.offset, Strategy::PagePadding)
+    let size = block.size(builder.image)?;
+    let gap = gaps(builder.image).into_iter().find(|gap| gap.room >= size)?;
+    grow(builder, &gap, size)?;
+    block.write(builder, gap.vaddr, gap.offset, Strategy::PagePadding)
 }
 
 /// Makes room for the names where the string table ends; what has to go somewhere else goes to a gap.
-pub(super) fn place_shifted(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
-    let way = shift::way(draft.image, texts).filter(|_| draft.interpreter.is_none())?;
-    shift::extend(draft, &way, texts, Strategy::PagePadding)?;
+pub(super) fn place_shifted(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
+    let way = shift::way(builder.image, texts).filter(|_| builder.interpreter.is_none())?;
+    shift::extend(builder, &way, texts, Strategy::PagePadding)?;
     if !way.out.is_empty() {
         let size = way.out.end - way.out.start;
         let aligned = |gap: gaps::Gap| gap.after((way.out.start % ALIGN + ALIGN - gap.vaddr % ALIGN) % ALIGN, 1);
-        let gap = gaps::left(draft, 1).into_iter().filter_map(aligned).find(|gap| gap.room >= size)?;
-        grow(draft, &gap, size)?;
-        displace(draft, &way.out, gap.vaddr, gap.offset)?;
+        let gap = gaps::left(builder, 1).into_iter().filter_map(aligned).find(|gap| gap.room >= size)?;
+        grow(builder, &gap, size)?;
+        displace(builder, &way.out, gap.vaddr, gap.offset)?;
     }
     Some(())
 }
 
 /// Keeps room for the record in what the names have left of the gaps. Without such room it goes to the end of the file.
-pub(super) fn reserve(draft: &mut Draft<'_, '_>) {
-    let size = draft.reserve;
-    let found = gaps::left(draft, 4).into_iter().find(|gap| gap.room >= size && size > 0);
+pub(super) fn reserve(builder: &mut PatchBuilder<'_, '_>) {
+    let size = builder.reserve;
+    let found = gaps::left(builder, 4).into_iter().find(|gap| gap.room >= size && size > 0);
     if let Some(gap) = found
-        && grow(draft, &gap, size).is_some()
+        && grow(builder, &gap, size).is_some()
     {
-        draft.record = Some(Place { vaddr: gap.vaddr, offset: gap.offset, size });
+        builder.record = Some(Place { vaddr: gap.vaddr, offset: gap.offset, size });
     }
 }
 
 /// Places the names alone, or says that there is no room.
-pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Option<()> {
-    let mut gaps = gaps(draft.image);
-    gaps.retain(|gap| gap.vaddr > draft.strtab);
+pub(super) fn place_names(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
+    let mut gaps = gaps(builder.image);
+    gaps.retain(|gap| gap.vaddr > builder.strtab);
     // Whole names are never split: the longest first, each in the first gap that still takes it. The loader's name comes
     // last: `.interp` describes it, and strip pulls sections apart that lie over each other.
-    let interpreter = draft.interpreter.clone();
+    let interpreter = builder.interpreter.clone();
     let is_interpreter = |text: &BString| interpreter.as_ref() == Some(text);
     let mut order: Vec<&BString> = texts.iter().collect();
     order.sort_by_key(|text| (is_interpreter(text), std::cmp::Reverse(text.len())));
@@ -59,14 +59,14 @@ pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
     for text in order {
         let size = text.len() as u64 + 1;
         let (gap, (used, named)) = gaps.iter().zip(&mut used).find(|(gap, (used, _))| gap.room - used >= size)?;
-        draft.place(text, gap.vaddr + *used, gap.offset + *used, Strategy::PagePadding);
+        builder.place(text, gap.vaddr + *used, gap.offset + *used, Strategy::PagePadding);
         *used += size;
         if !is_interpreter(text) {
             *named = *used;
         }
     }
     for (gap, (used, named)) in gaps.iter().zip(used).filter(|(_, (used, _))| *used > 0) {
-        grow(draft, gap, used)?;
+        grow(builder, gap, used)?;
         let registered = RawSection {
             kind: tags::SHT_PROGBITS,
             flags: tags::SHF_ALLOC,
@@ -76,9 +76,9 @@ pub(super) fn place_names(draft: &mut Draft<'_, '_>, texts: &[BString]) -> Optio
             align: 1,
             ..RawSection::default()
         };
-        if let Some(sections) = draft.sections.as_mut().filter(|_| named > 0) {
+        if let Some(sections) = builder.sections.as_mut().filter(|_| named > 0) {
             sections.add(view::NAMES, registered);
         }
     }
-    view::register(draft)
+    view::register(builder)
 }

@@ -3,7 +3,7 @@
 //! It is writable only where the dynamic section has to move into it, since the loader writes DT_DEBUG there.
 
 use super::block::{ALIGN, Block};
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::table::{self, Room};
 use super::{Caution, Strategy, tags};
 use std::ops::Range;
@@ -14,8 +14,8 @@ use underpin_elf::raw::RawSegment;
 const FIRST_READ: u64 = 832;
 
 /// Places a block, or says that there is no room in the address space or for another program header.
-pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<()> {
-    let image = draft.image;
+pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) -> Option<()> {
+    let image = builder.image;
     let page = image.page();
     let end = image.loads().map(|load| load.vaddr.saturating_add(load.memory_size)).max()?;
     let room = table::room(image)?;
@@ -25,49 +25,49 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, mut block: Block<'_>) -> Option<(
     let table_size = count * image.layout.segment_size() as u64;
     if let Room::Displacing(range) = &room {
         // Not twice what stands right behind a table that grows.
-        if draft.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
+        if builder.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
             return None;
         }
         block.displaced.push(range.clone());
     }
-    draft.pad_to(draft.end().next_multiple_of(ALIGN));
-    let offset = draft.end();
+    builder.pad_to(builder.end().next_multiple_of(ALIGN));
+    let offset = builder.end();
     let vaddr = end.checked_next_multiple_of(page)?.checked_add(offset % page)?;
     let ahead = if matches!(room, Room::Elsewhere) { table_size.next_multiple_of(ALIGN) } else { 0 };
     let size = ahead.checked_add(block.size(image)?)?;
     vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
-    draft.pad_to(offset + size);
+    builder.pad_to(offset + size);
     let flags = if block.entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
     let (file_size, memory_size, paddr) = (size, size, vaddr);
     let load = RawSegment { kind: tags::PT_LOAD, flags, offset, vaddr, paddr, file_size, memory_size, align: page };
     if let Some(unused) = unused {
-        draft.segments.remove(unused);
+        builder.segments.remove(unused);
     }
-    let last = draft.segments.iter().rposition(|segment| segment.kind == tags::PT_LOAD)?;
-    draft.segments.insert(last + 1, load);
-    block.write(draft, vaddr + ahead, offset + ahead, Strategy::NewSegment)?;
-    for header in draft.segments.iter_mut().filter(|segment| segment.kind == tags::PT_PHDR) {
+    let last = builder.segments.iter().rposition(|segment| segment.kind == tags::PT_LOAD)?;
+    builder.segments.insert(last + 1, load);
+    block.write(builder, vaddr + ahead, offset + ahead, Strategy::NewSegment)?;
+    for header in builder.segments.iter_mut().filter(|segment| segment.kind == tags::PT_PHDR) {
         if ahead > 0 {
             (header.offset, header.vaddr, header.paddr) = (offset, vaddr, vaddr);
         }
         (header.file_size, header.memory_size) = (table_size, table_size);
     }
     if ahead > 0 {
-        draft.phoff = offset;
-        draft.cautions.push(Caution::TableMoved);
+        builder.phoff = offset;
+        builder.cautions.push(Caution::TableMoved);
         let first = image.loads().map(|load| load.vaddr.wrapping_sub(load.offset)).next()?;
         if image.is_program() && vaddr.wrapping_sub(offset) != first {
-            draft.cautions.push(Caution::NeedsKernel5_18);
+            builder.cautions.push(Caution::NeedsKernel5_18);
         }
     }
-    draft.cost.segments += 1;
-    draft.cost.mapped_bytes += size;
+    builder.cost.segments += 1;
+    builder.cost.mapped_bytes += size;
     if !image.is_program() {
-        draft.cost.mmap_calls += 1;
+        builder.cost.mmap_calls += 1;
         let old = image.segments.len() as u64 * image.layout.segment_size() as u64;
         let was_read = image.header.phoff.saturating_add(old) <= FIRST_READ;
-        let is_read = draft.phoff.saturating_add(table_size) <= FIRST_READ;
-        draft.cost.read_calls += if was_read && !is_read { 2 } else { 0 };
+        let is_read = builder.phoff.saturating_add(table_size) <= FIRST_READ;
+        builder.cost.read_calls += if was_read && !is_read { 2 } else { 0 };
     }
     Some(())
 }

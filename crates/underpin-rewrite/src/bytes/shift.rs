@@ -7,7 +7,7 @@
 //! may be megabytes, and is copied by nobody.
 
 use super::block::displace;
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::gaps::{Gap, gaps, grow};
 use super::image::Image;
 use super::{PlacedString, Strategy, table, tags};
@@ -148,13 +148,18 @@ pub(super) fn beyond_the_end(image: &Image<'_>, texts: &[BString]) -> Option<Way
 }
 
 /// Makes room behind the table and writes the names there.
-pub(super) fn extend(draft: &mut Draft<'_, '_>, way: &Way, texts: &[BString], strategy: Strategy) -> Option<()> {
-    let image = draft.image;
+pub(super) fn extend(
+    builder: &mut PatchBuilder<'_, '_>,
+    way: &Way,
+    texts: &[BString],
+    strategy: Strategy,
+) -> Option<()> {
+    let image = builder.image;
     let before = image.strings.counted().len() as u64;
     let offset = image.offset_of(image.strings.vaddr)?.checked_add(before)?;
     let start = image.strings.vaddr.checked_add(before)?;
     if let Some((gap, size)) = &way.padding {
-        grow(draft, gap, *size)?;
+        grow(builder, gap, *size)?;
     }
     let slides = || way.slides.iter().filter(|(range, by)| !range.is_empty() && *by > 0);
     if let Some(end) = slides().map(|(range, by)| range.end + by).max() {
@@ -164,24 +169,24 @@ pub(super) fn extend(draft: &mut Draft<'_, '_>, way: &Way, texts: &[BString], st
         let last = slides().map(|(range, _)| range.end).max()?.checked_sub(start)?;
         let mut piece = image.bytes.get(from..)?.get(..size.min(usize::try_from(last).ok()?))?.to_vec();
         piece.resize(size, 0);
-        draft.write(offset, piece);
+        builder.write(offset, piece);
         for (range, by) in slides() {
             let at = offset + (range.start - start);
-            displace(draft, range, range.start + by, at + by)?;
-            draft.slid(at, *by, range.end - range.start);
+            displace(builder, range, range.start + by, at + by)?;
+            builder.slid(at, *by, range.end - range.start);
         }
     }
     let mut names = Vec::new();
     for text in texts {
         let at = names.len() as u64;
-        draft.offsets.insert(text.clone(), before + at);
-        draft.placed.push(PlacedString { text: text.clone(), offset: FileOffset(offset + at), strategy });
+        builder.offsets.insert(text.clone(), before + at);
+        builder.placed.push(PlacedString { text: text.clone(), offset: FileOffset(offset + at), strategy });
         names.extend_from_slice(text);
         names.push(0);
     }
-    draft.strsz = before + names.len() as u64;
-    draft.write(offset, names);
-    let section = draft.sections.as_mut()?.headers.get_mut(image.string_section()?)?;
-    section.size = draft.strsz;
+    builder.strsz = before + names.len() as u64;
+    builder.write(offset, names);
+    let section = builder.sections.as_mut()?.headers.get_mut(image.string_section()?)?;
+    section.size = builder.strsz;
     Some(())
 }

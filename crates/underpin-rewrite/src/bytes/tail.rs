@@ -5,7 +5,7 @@
 //! end of the file and the segment points there: same addresses, other offsets.
 
 use super::block::{ALIGN, Block};
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::{Strategy, cut, tags};
 use underpin_elf::raw::{RawSection, RawSegment};
 
@@ -17,10 +17,10 @@ const PAGE: u64 = 4096;
 
 /// Places a block, or says that the segment is too large or not the last. `slid` bytes stay free in front, for what slides
 /// on to there.
-pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> Option<()> {
-    let image = draft.image;
-    let index = last_writable(draft)?;
-    let old = *draft.segments.get(index)?;
+pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid: u64) -> Option<()> {
+    let image = builder.image;
+    let index = last_writable(builder)?;
+    let old = *builder.segments.get(index)?;
     let end = old.vaddr.checked_add(old.memory_size)?.checked_add(slid)?;
     let at = end.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
     if at - old.file_size > LIMIT.max(image.bytes.len() as u64 / 128) {
@@ -28,50 +28,50 @@ pub(super) fn place(draft: &mut Draft<'_, '_>, block: &Block<'_>, slid: u64) -> 
     }
     let size = at.checked_add(block.size(image)?)?;
     old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
-    let offset = content(draft, &old)?;
+    let offset = content(builder, &old)?;
     // Nothing slides into zeros, nor into a copy, nor out of another segment: what slides has to be in the one that grows.
     let is_of_strings = (old.vaddr..end).contains(&image.strings.vaddr);
     if slid > 0 && (!is_of_strings || offset != old.offset || old.file_size != old.memory_size) {
         return None;
     }
-    draft.pad_to(offset + size);
+    builder.pad_to(offset + size);
     let new = RawSegment { offset, file_size: size, memory_size: size, ..old };
-    *draft.segments.get_mut(index)? = new;
-    repoint(draft, &old, &new);
-    block.write(draft, new.vaddr + at, new.offset + at, Strategy::DataTail)?;
+    *builder.segments.get_mut(index)? = new;
+    repoint(builder, &old, &new);
+    block.write(builder, new.vaddr + at, new.offset + at, Strategy::DataTail)?;
     let pages = |end: u64| (old.vaddr + end).div_ceil(PAGE);
-    draft.cost.mapped_bytes += (pages(size) - pages(old.memory_size)) * PAGE;
+    builder.cost.mapped_bytes += (pages(size) - pages(old.memory_size)) * PAGE;
     // glibc maps zeros that pass the last page of the file's content on their own (`elf/dl-map-segments.h`).
     let had_zeros = pages(old.memory_size) > pages(old.file_size);
-    draft.cost.mmap_calls -= i32::from(had_zeros && !image.is_program());
+    builder.cost.mmap_calls -= i32::from(had_zeros && !image.is_program());
     Some(())
 }
 
 /// Sees to it that the content of the segment is the last thing in the file, and says where it begins.
-fn content(draft: &mut Draft<'_, '_>, old: &RawSegment) -> Option<u64> {
-    let image = draft.image;
+fn content(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment) -> Option<u64> {
+    let image = builder.image;
     let behind = old.offset.checked_add(old.file_size)?;
-    if let Some(cut) = draft.sections.as_ref().and_then(|_| cut::at(image, behind)) {
-        draft.cut(cut);
+    if let Some(cut) = builder.sections.as_ref().and_then(|_| cut::at(image, behind)) {
+        builder.cut(cut);
         return Some(old.offset);
     }
     let align = old.align.max(1);
-    let offset = draft.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
+    let offset = builder.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
     // Not further away than needed.
-    let offset = offset.checked_sub(align).filter(|offset| *offset >= draft.end()).unwrap_or(offset);
+    let offset = offset.checked_sub(align).filter(|offset| *offset >= builder.end()).unwrap_or(offset);
     // What was written into the content would stay behind.
-    if offset - draft.end() > LIMIT || old.file_size > LIMIT || draft.has_written(old.offset..behind) {
+    if offset - builder.end() > LIMIT || old.file_size > LIMIT || builder.has_written(old.offset..behind) {
         return None;
     }
-    draft.pad_to(offset);
+    builder.pad_to(offset);
     let content = image.bytes.get(usize::try_from(old.offset).ok()?..)?.get(..usize::try_from(old.file_size).ok()?)?;
-    draft.tail.extend_from_slice(content);
+    builder.tail.extend_from_slice(content);
     Some(offset)
 }
 
 /// The PT_LOAD with the highest addresses, where it is writable, has content and overlaps no other.
-fn last_writable(draft: &Draft<'_, '_>) -> Option<usize> {
-    let loads = draft.segments.iter().enumerate().filter(|(_, segment)| segment.kind == tags::PT_LOAD);
+fn last_writable(builder: &PatchBuilder<'_, '_>) -> Option<usize> {
+    let loads = builder.segments.iter().enumerate().filter(|(_, segment)| segment.kind == tags::PT_LOAD);
     let (index, last) = loads.max_by_key(|(_, segment)| segment.vaddr)?;
     let sound = last.flags & tags::PF_W != 0
         && last.file_size > 0
@@ -83,11 +83,11 @@ fn last_writable(draft: &Draft<'_, '_>) -> Option<usize> {
 
 /// Points segments and sections inside of the moved one to where their bytes are now. Loaders go by addresses, tools
 /// by offsets. Zeros that are now in the file are no longer SHT_NOBITS, or strip would drop them and what follows.
-fn repoint(draft: &mut Draft<'_, '_>, old: &RawSegment, new: &RawSegment) {
+fn repoint(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment, new: &RawSegment) {
     let end = old.vaddr.saturating_add(old.memory_size);
     let inside = |vaddr: u64| vaddr >= old.vaddr && vaddr < end;
     let moved = |vaddr: u64| new.offset + (vaddr - old.vaddr);
-    let others = draft.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD);
+    let others = builder.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD);
     for segment in others.filter(|segment| inside(segment.vaddr) && segment.memory_size > 0) {
         segment.offset = moved(segment.vaddr);
         // RELRO may reach into what were zeros.
@@ -96,7 +96,7 @@ fn repoint(draft: &mut Draft<'_, '_>, old: &RawSegment, new: &RawSegment) {
         }
     }
     let allocated = |section: &&mut RawSection| section.flags & tags::SHF_ALLOC != 0;
-    for section in draft.section_headers().filter(allocated) {
+    for section in builder.section_headers().filter(allocated) {
         let at_end = section.addr == end && section.size == 0;
         if !(inside(section.addr) || at_end) {
             continue;

@@ -12,7 +12,7 @@
 //! - a copy with SHF_ALLOC at the address that it describes survives all of them, and all four linkers take it.
 //!   binutils warns that it is not in a segment; eu-elflint reports the same.
 
-use super::draft::Draft;
+use super::builder::PatchBuilder;
 use super::tags;
 use underpin_elf::raw::RawSection;
 
@@ -25,29 +25,29 @@ const ORIGINAL: &[u8] = b".underpin.dynstr";
 const LIMIT: u64 = 32 << 10;
 
 /// Registers the view. `None` where it would be much larger than the table.
-pub(super) fn register(draft: &mut Draft<'_, '_>) -> Option<()> {
-    let Some(index) = draft.image.string_section().filter(|_| draft.sections.is_some()) else { return Some(()) };
-    let most = draft.image.strings.counted().len() as u64 + LIMIT;
-    let mut bytes = vec![0; usize::try_from(draft.strsz).ok().filter(|_| draft.strsz <= most)?];
+pub(super) fn register(builder: &mut PatchBuilder<'_, '_>) -> Option<()> {
+    let Some(index) = builder.image.string_section().filter(|_| builder.sections.is_some()) else { return Some(()) };
+    let most = builder.image.strings.counted().len() as u64 + LIMIT;
+    let mut bytes = vec![0; usize::try_from(builder.strsz).ok().filter(|_| builder.strsz <= most)?];
     // What memory holds from DT_STRTAB on, as far as the file fills it.
-    for load in draft.image.loads() {
-        let from = load.vaddr.max(draft.strtab);
-        let to = load.vaddr.saturating_add(load.file_size).min(draft.strtab + draft.strsz);
+    for load in builder.image.loads() {
+        let from = load.vaddr.max(builder.strtab);
+        let to = load.vaddr.saturating_add(load.file_size).min(builder.strtab + builder.strsz);
         if from < to {
             let size = usize::try_from(to - from).ok()?;
-            let source = draft.image.bytes_at(from)?.get(..size)?;
-            bytes.get_mut(usize::try_from(from - draft.strtab).ok()?..)?.get_mut(..size)?.copy_from_slice(source);
+            let source = builder.image.bytes_at(from)?.get(..size)?;
+            bytes.get_mut(usize::try_from(from - builder.strtab).ok()?..)?.get_mut(..size)?.copy_from_slice(source);
         }
     }
-    for placed in &draft.placed {
-        let at = usize::try_from(*draft.offsets.get(&placed.text)?).ok()?;
+    for placed in &builder.placed {
+        let at = usize::try_from(*builder.offsets.get(&placed.text)?).ok()?;
         bytes.get_mut(at..)?.get_mut(..placed.text.len())?.copy_from_slice(&placed.text);
     }
-    let (offset, size) = (draft.end(), bytes.len() as u64);
-    draft.tail.extend(bytes);
-    let addr = draft.strtab;
-    let is_view = draft.offset_of(addr) != draft.image.section_offset(index);
-    let sections = draft.sections.as_mut()?;
+    let (offset, size) = (builder.end(), bytes.len() as u64);
+    builder.tail.extend(bytes);
+    let addr = builder.strtab;
+    let is_view = builder.offset_of(addr) != builder.image.section_offset(index);
+    let sections = builder.sections.as_mut()?;
     if is_view {
         // A stripped file that was bound before: its view is brought up to date.
         let view = sections.headers.get_mut(index)?;

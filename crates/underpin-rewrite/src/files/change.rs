@@ -1,8 +1,8 @@
 //! One job from bytes to bytes: what a file becomes, the proof that it can be undone, and the replacement.
 
 use super::{
-    BoundName, Disagreement, Expectation, FileIdentity, HardLinks, Job, Judge, Keep, Opinion, Outcome, ReplaceError,
-    Replaced, Target, Task, Verified, verify_rewritten,
+    Baseline, BoundName, Disagreement, FileIdentity, HardLinks, Job, JobKind, JobOutcome, Keep, Opinion, ReplaceError,
+    Replaced, Target, Verified, Verifier, verify_rewritten,
 };
 use crate::bytes::{Rewrite, record, undo};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const ATTEMPTS: usize = 2;
 
 /// What came of a job.
 pub(super) struct Done {
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
     /// What was written, where something was.
     pub written: Option<Written>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Written {
 /// The new bytes of a file, or why there are none.
 enum New {
     Bytes { bytes: Vec<u8>, previous: Way },
-    Nothing(Outcome),
+    Nothing(JobOutcome),
 }
 
 /// Does one job. `before` is what its loader said of it before anything was changed, where that is known.
@@ -36,12 +36,12 @@ pub(super) fn change(
     job: &Job,
     planned: Option<&FileIdentity>,
     keep: &Keep,
-    judge: &Judge,
-    before: Option<&Expectation>,
+    verifier: &Verifier,
+    before: Option<&Baseline>,
 ) -> Done {
     let attempt = |before| {
         let target = Target::open(&job.path, planned)?;
-        attempt_change(job, &target, keep, judge, before)
+        attempt_change(job, &target, keep, verifier, before)
     };
     let mut done = attempt(before.cloned());
     for _ in 1..ATTEMPTS {
@@ -51,7 +51,7 @@ pub(super) fn change(
         done = attempt(None);
     }
     done.unwrap_or_else(|error| {
-        let outcome = if error.is_refusal() { Outcome::Refused(error) } else { Outcome::Failed(error) };
+        let outcome = if error.is_refusal() { JobOutcome::Refused(error) } else { JobOutcome::Failed(error) };
         Done { outcome, written: None }
     })
 }
@@ -60,8 +60,8 @@ fn attempt_change(
     job: &Job,
     target: &Target,
     keep: &Keep,
-    judge: &Judge,
-    before: Option<Expectation>,
+    verifier: &Verifier,
+    before: Option<Baseline>,
 ) -> Result<Done, ReplaceError> {
     let old = target.read()?;
     let (new, previous) = match new_bytes(job, target, &old)? {
@@ -71,38 +71,38 @@ fn attempt_change(
     let mut verified = None;
     let replaced = target.replace(&new, keep, |copy| {
         let found = match &job.task {
-            Task::Bind { bound, .. } => verify_bound(judge, copy, target.path(), bound, before)?,
-            Task::Unbind => look(judge, copy),
+            JobKind::Bind { bound, .. } => verify_bound(verifier, copy, target.path(), bound, before)?,
+            JobKind::Unbind => look(verifier, copy),
         };
         verified = Some(found);
         Ok(())
     })?;
-    let verified = verified.unwrap_or_else(|| look(judge, target.path()));
+    let verified = verified.unwrap_or_else(|| look(verifier, target.path()));
     let outcome = match &job.task {
-        Task::Bind { .. } => Outcome::Bound(verified),
-        Task::Unbind => Outcome::Unbound(verified),
+        JobKind::Bind { .. } => JobOutcome::Bound(verified),
+        JobKind::Unbind => JobOutcome::Unbound(verified),
     };
     Ok(Done { outcome, written: Some(Written { replaced, previous }) })
 }
 
 fn verify_bound(
-    judge: &Judge,
+    verifier: &Verifier,
     copy: &Path,
     target: &Path,
     bound: &[BoundName],
-    before: Option<Expectation>,
+    before: Option<Baseline>,
 ) -> Result<Verified, Disagreement> {
-    let before = before.unwrap_or_else(|| Expectation::of(judge, target, Vec::new()));
-    verify_rewritten(judge, copy, target, &Expectation { bound: bound.to_vec(), ..before })
+    let before = before.unwrap_or_else(|| Baseline::of(verifier, target, Vec::new()));
+    verify_rewritten(verifier, copy, target, &Baseline { bound: bound.to_vec(), ..before })
 }
 
 /// What is said of an original. It is the file that its user had: nothing that a loader has against it keeps it from
 /// its place.
-fn look(judge: &Judge, copy: &Path) -> Verified {
-    let said = Expectation::of(judge, copy, Vec::new());
-    let objects = |judgement: Option<super::Judgement>| judgement.map_or(0, |judgement| judgement.objects.len());
+fn look(verifier: &Verifier, copy: &Path) -> Verified {
+    let said = Baseline::of(verifier, copy, Vec::new());
+    let objects = |listing: Option<super::Listing>| listing.map_or(0, |listing| listing.objects.len());
     match said.before {
-        Opinion::Heard(judgement) => Verified::Loader { objects: judgement.objects.len() },
+        Opinion::Heard(listing) => Verified::Loader { objects: listing.objects.len() },
         Opinion::NotAsked(because) => Verified::ModelOnly { because, objects: objects(said.model_before) },
     }
 }
@@ -116,15 +116,15 @@ fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError
         false => old.to_vec(),
     };
     let bytes = match &job.task {
-        Task::Unbind if !is_bound => return Ok(New::Nothing(Outcome::NotBound)),
-        Task::Unbind => original.clone(),
-        Task::Bind { rewrite, .. } if rewrite.is_empty() && !is_bound => {
-            return Ok(New::Nothing(Outcome::Unchanged));
+        JobKind::Unbind if !is_bound => return Ok(New::Nothing(JobOutcome::NotBound)),
+        JobKind::Unbind => original.clone(),
+        JobKind::Bind { rewrite, .. } if rewrite.is_empty() && !is_bound => {
+            return Ok(New::Nothing(JobOutcome::Unchanged));
         }
-        Task::Bind { rewrite, .. } => {
+        JobKind::Bind { rewrite, .. } => {
             let bytes = rewrite.apply(&original);
             if bytes == old {
-                return Ok(New::Nothing(Outcome::AlreadyBound));
+                return Ok(New::Nothing(JobOutcome::AlreadyBound));
             }
             prove(rewrite, &original, &bytes, target.path())?;
             bytes

@@ -7,8 +7,8 @@
 //! done: a program that does not load as before gets its files back.
 
 use super::change::{Done, Written, change, keep_for, take_back};
-use super::{BoundName, Disagreement, FileIdentity, Leftovers, ReplaceError, Task, clean, verify_rewritten};
-use super::{Expectation, Job, Jobs, Judge, Judgement, Keep, ObjectResult, Opinion, Outcome, Progress, Step, Summary};
+use super::{Baseline, Job, JobOutcome, Jobs, Keep, Listing, ObjectResult, Opinion, Progress, Step, Summary, Verifier};
+use super::{BoundName, Disagreement, FileIdentity, JobKind, Leftovers, ReplaceError, clean, verify_rewritten};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -20,8 +20,8 @@ use underpin_elf::{Elf, FileSource};
 #[must_use]
 pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> Summary {
     let threads = jobs.threads.map_or(0, NonZeroUsize::get);
-    let judge = Judge::new(jobs.environment.clone()).with_time_limit(jobs.time_limit);
-    let run = Run { jobs, progress, judge };
+    let verifier = Verifier::new(jobs.environment.clone()).with_time_limit(jobs.time_limit);
+    let run = Run { jobs, progress, verifier };
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| run.run()),
         // No further threads to be had: those that there are do it.
@@ -32,7 +32,7 @@ pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> Summary {
 struct Run<'a> {
     jobs: &'a Jobs,
     progress: &'a dyn Progress,
-    judge: Judge,
+    verifier: Verifier,
 }
 
 /// One distinct file.
@@ -48,7 +48,7 @@ struct Unit<'a> {
 }
 
 /// Programs and what was said of them before.
-type Baseline = BTreeMap<PathBuf, Expectation>;
+type Baselines = BTreeMap<PathBuf, Baseline>;
 
 impl Run<'_> {
     fn run(&self) -> Summary {
@@ -85,7 +85,7 @@ impl Run<'_> {
     }
 
     /// The distinct files behind the jobs, and the jobs behind which there is none.
-    fn units(&self, leftovers: &Leftovers) -> (Vec<Unit<'_>>, Vec<(usize, Outcome)>) {
+    fn units(&self, leftovers: &Leftovers) -> (Vec<Unit<'_>>, Vec<(usize, JobOutcome)>) {
         let identity = |path: &PathBuf| FileIdentity::at(path).map(|identity| (identity.device, identity.inode)).ok();
         let finished: BTreeSet<(u64, u64)> = leftovers.finished.iter().filter_map(identity).collect();
         let mut missing = Vec::new();
@@ -98,7 +98,7 @@ impl Run<'_> {
                 Ok(found) => found,
                 Err(source) => {
                     let error = ReplaceError::Io { path: job.path.clone(), step: "finding it", source };
-                    missing.push((position, Outcome::Failed(error)));
+                    missing.push((position, JobOutcome::Failed(error)));
                     continue;
                 }
             };
@@ -129,23 +129,23 @@ impl Run<'_> {
     }
 
     /// What the loaders say of every program before anything is changed.
-    fn baseline(&self, units: &[Unit<'_>]) -> Baseline {
+    fn baseline(&self, units: &[Unit<'_>]) -> Baselines {
         let listed = self.jobs.programs.iter().filter_map(|path| fs::canonicalize(path).ok());
         let of_jobs = units.iter().filter(|unit| unit.is_program).map(|unit| unit.path.clone());
         let programs: BTreeSet<PathBuf> = listed.chain(of_jobs).collect();
         self.progress.begin(Step::Asking, programs.len());
         let ask = |path: PathBuf| {
-            let said = Expectation::of(&self.judge, &path, Vec::new());
+            let said = Baseline::of(&self.verifier, &path, Vec::new());
             self.progress.done(&path);
             (path, said)
         };
         programs.into_par_iter().map(ask).collect()
     }
 
-    fn replace_all(&self, units: &[Unit<'_>], baseline: &Baseline) -> Vec<Done> {
+    fn replace_all(&self, units: &[Unit<'_>], baseline: &Baselines) -> Vec<Done> {
         self.progress.begin(Step::Replacing, units.len());
         let one = |unit: &Unit<'_>| {
-            let done = change(unit.job, unit.planned, &unit.keep, &self.judge, baseline.get(&unit.path));
+            let done = change(unit.job, unit.planned, &unit.keep, &self.verifier, baseline.get(&unit.path));
             self.progress.done(&unit.path);
             done
         };
@@ -156,12 +156,12 @@ impl Run<'_> {
     fn verify_programs(
         &self,
         bound: &HashMap<&Path, &[BoundName]>,
-        programs: Vec<(&PathBuf, &Expectation)>,
+        programs: Vec<(&PathBuf, &Baseline)>,
     ) -> Vec<(PathBuf, Disagreement)> {
         self.progress.begin(Step::Verifying, programs.len());
-        let verify = |(path, before): (&PathBuf, &Expectation)| {
+        let verify = |(path, before): (&PathBuf, &Baseline)| {
             let bound = bound.get(path.as_path()).map(|bound| bound.to_vec()).unwrap_or_default();
-            let verdict = verify_rewritten(&self.judge, path, path, &Expectation { bound, ..before.clone() });
+            let verdict = verify_rewritten(&self.verifier, path, path, &Baseline { bound, ..before.clone() });
             self.progress.done(path);
             verdict.err().map(|disagreement| (path.clone(), disagreement))
         };
@@ -173,7 +173,7 @@ impl Run<'_> {
         &self,
         units: &[Unit<'_>],
         done: &mut [Done],
-        baseline: &Baseline,
+        baseline: &Baselines,
         failed: Vec<(PathBuf, Disagreement)>,
     ) -> Vec<(PathBuf, String)> {
         let mut broken = Vec::new();
@@ -184,10 +184,10 @@ impl Run<'_> {
         self.progress.begin(Step::RollingBack, failed.len());
         for (program, disagreement) in failed {
             let Some(before) = baseline.get(&program) else { continue };
-            let loaded = loads(&program, before, &self.judge);
+            let loaded = loads(&program, before, &self.verifier);
             let mut taken_back = 0;
             for (unit, done) in units.iter().zip(done.iter_mut()) {
-                let bound = matches!((&unit.job.task, &done.outcome), (Task::Bind { .. }, Outcome::Bound(_)));
+                let bound = matches!((&unit.job.task, &done.outcome), (JobKind::Bind { .. }, JobOutcome::Bound(_)));
                 if !bound || !loaded.contains(&unit.path) {
                     continue;
                 }
@@ -195,7 +195,7 @@ impl Run<'_> {
                 match roll_back_one(unit, written) {
                     Ok(()) => {
                         let (program, disagreement) = (program.clone(), disagreement.clone());
-                        *done = Done { outcome: Outcome::RolledBack { program, disagreement }, written: None };
+                        *done = Done { outcome: JobOutcome::RolledBack { program, disagreement }, written: None };
                         taken_back += 1;
                     }
                     Err(error) => broken.push((program.clone(), error.to_string())),
@@ -217,10 +217,10 @@ impl Run<'_> {
 
 /// The names that are bound now, by file.
 fn bound_names<'u>(units: &'u [Unit<'_>], done: &[Done]) -> HashMap<&'u Path, &'u [BoundName]> {
-    let is_bound = |done: &Done| matches!(done.outcome, Outcome::Bound(_) | Outcome::AlreadyBound);
+    let is_bound = |done: &Done| matches!(done.outcome, JobOutcome::Bound(_) | JobOutcome::AlreadyBound);
     let names = |(unit, done): (&'u Unit<'_>, &Done)| match &unit.job.task {
-        Task::Bind { bound, .. } if is_bound(done) => Some((unit.path.as_path(), bound.as_slice())),
-        Task::Bind { .. } | Task::Unbind => None,
+        JobKind::Bind { bound, .. } if is_bound(done) => Some((unit.path.as_path(), bound.as_slice())),
+        JobKind::Bind { .. } | JobKind::Unbind => None,
     };
     units.iter().zip(done).filter_map(names).collect()
 }
@@ -231,15 +231,15 @@ fn roll_back_one(unit: &Unit<'_>, written: &Written) -> Result<(), ReplaceError>
 }
 
 /// The files of a program: itself, what it loaded before, and what it loads now.
-fn loads(program: &Path, before: &Expectation, judge: &Judge) -> BTreeSet<PathBuf> {
-    let now = Expectation::of(judge, program, Vec::new());
+fn loads(program: &Path, before: &Baseline, verifier: &Verifier) -> BTreeSet<PathBuf> {
+    let now = Baseline::of(verifier, program, Vec::new());
     let heard = |opinion: &Opinion| match opinion {
-        Opinion::Heard(judgement) => Some(judgement.clone()),
+        Opinion::Heard(listing) => Some(listing.clone()),
         Opinion::NotAsked(_) => None,
     };
-    let said: [Option<Judgement>; 4] =
+    let said: [Option<Listing>; 4] =
         [heard(&before.before), before.model_before.clone(), heard(&now.before), now.model_before];
-    let objects = said.into_iter().flatten().flat_map(|judgement| judgement.objects);
+    let objects = said.into_iter().flatten().flat_map(|listing| listing.objects);
     objects.map(|object| object.real_path).chain([program.to_path_buf()]).collect()
 }
 

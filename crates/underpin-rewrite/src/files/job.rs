@@ -16,12 +16,12 @@ pub struct Job {
     /// those that the plan was made from is proven by the record in any case.
     pub planned: Option<FileIdentity>,
     /// What to do.
-    pub task: Task,
+    pub task: JobKind,
 }
 
 /// What to do to a file.
 #[derive(Clone, Debug)]
-pub enum Task {
+pub enum JobKind {
     /// Apply a rewrite.
     Bind {
         /// The patches.
@@ -45,7 +45,7 @@ pub struct Jobs {
     pub scope: Vec<PathBuf>,
     /// What is kept of each file.
     pub keep: Keep,
-    /// The surroundings under which it was planned.
+    /// The environment for which it was planned.
     pub environment: Environment,
     /// Files at a time; `None`: as many as there are processors.
     pub threads: Option<NonZeroUsize>,
@@ -55,7 +55,7 @@ pub struct Jobs {
 
 /// What came of one file.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// Bound, and verified so.
     Bound(Verified),
     /// It holds exactly this binding already.
@@ -83,7 +83,7 @@ impl Job {
     /// The restoration of a file.
     #[must_use]
     pub fn unbind(path: PathBuf) -> Job {
-        Job { path, planned: None, task: Task::Unbind }
+        Job { path, planned: None, task: JobKind::Unbind }
     }
 }
 
@@ -109,7 +109,7 @@ pub struct ObjectResult {
     /// As in the job.
     pub path: PathBuf,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
 }
 
 /// What came of all.

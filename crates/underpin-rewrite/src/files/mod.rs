@@ -1,7 +1,7 @@
 //! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file stands there.
 //!
 //! [`replace`] is the one way to a disk: a temporary file beside the target, everything kept that the target had, the
-//! real loader asked about it ([`Judge`], [`verify_rewritten`]) and only then a rename. [`run_all`] does that for a
+//! real loader asked about it ([`Verifier`], [`verify_rewritten`]) and only then a rename. [`run_all`] does that for a
 //! whole tree, each object once, and [`status_all`] says what stands there.
 //! Any failure leaves the old file and no temporary. Nothing here decides what is bound: that is the plan's business.
 
@@ -12,23 +12,23 @@ mod error;
 mod farm;
 mod identity;
 mod job;
-mod judge;
 mod keep;
 mod leftovers;
 mod own;
 mod replace;
 mod status;
 mod temporary;
+mod verifier;
 mod verify;
 
 pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
 pub use farm::{FarmError, FarmMade, farm_at, farms_of, make_farm, remove_farm, remove_unused};
 pub use identity::FileIdentity;
-pub use job::{Job, Jobs, ObjectResult, Outcome, Progress, Silent, Step, Summary, Task};
-pub use judge::{Bindings, Judge, JudgedObject, Judgement, NotAsked, Opinion, TIME_LIMIT};
+pub use job::{Job, JobKind, JobOutcome, Jobs, ObjectResult, Progress, Silent, Step, Summary};
 pub use keep::{HardLinks, Keep, Replaced, Times};
 pub use leftovers::{Leftovers, clean};
 pub use replace::{Target, replace};
 pub use status::{StaleReason, Status, has_moved, place_of, stale_at, status, status_all, undoable};
-pub use verify::{BoundName, Expectation, Verified, verify_rewritten};
+pub use verifier::{Bindings, ListedObject, Listing, NotAsked, Opinion, TIME_LIMIT, Verifier};
+pub use verify::{Baseline, BoundName, Verified, verify_rewritten};

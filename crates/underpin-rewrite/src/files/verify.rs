@@ -5,7 +5,7 @@
 //! Of it is asked that bound names lead to the planned objects and that no name is missing that was found before.
 //! The model must say what the loader says; where no loader can be asked, the model's word before and after is compared.
 
-use super::{Disagreement, Judge, JudgedObject, Judgement, NotAsked, Opinion};
+use super::{Disagreement, ListedObject, Listing, NotAsked, Opinion, Verifier};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub struct BoundName {
 
 /// What a rewritten file is measured by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expectation {
+pub struct Baseline {
     /// What the loader said of the original.
     pub before: Opinion,
     /// What the model said of it; `None` where it could not read the file.
-    pub model_before: Option<Judgement>,
+    pub model_before: Option<Listing>,
     /// Names that were bound.
     pub bound: Vec<BoundName>,
 }
@@ -48,18 +48,18 @@ pub enum Verified {
     },
 }
 
-impl Expectation {
+impl Baseline {
     /// What loader and model say of a file as it is now.
     #[must_use]
-    pub fn of(judge: &Judge, original: &Path, bound: Vec<BoundName>) -> Expectation {
+    pub fn of(verifier: &Verifier, original: &Path, bound: Vec<BoundName>) -> Baseline {
         let not_loadable = |error: &dyn std::fmt::Display| NotAsked::NotLoadable { reason: error.to_string() };
-        match judge.model(original) {
-            Ok(closure) => Expectation {
-                before: judge.ask_about(original, &closure),
-                model_before: Some(Judgement::of_model(&closure)),
+        match verifier.model(original) {
+            Ok(closure) => Baseline {
+                before: verifier.ask_about(original, &closure),
+                model_before: Some(Listing::of_model(&closure)),
                 bound,
             },
-            Err(error) => Expectation { before: Opinion::NotAsked(not_loadable(&error)), model_before: None, bound },
+            Err(error) => Baseline { before: Opinion::NotAsked(not_loadable(&error)), model_before: None, bound },
         }
     }
 }
@@ -69,24 +69,24 @@ impl Expectation {
 /// # Errors
 /// The first difference.
 pub fn verify_rewritten(
-    judge: &Judge,
+    verifier: &Verifier,
     copy: &Path,
     target: &Path,
-    expectation: &Expectation,
+    baseline: &Baseline,
 ) -> Result<Verified, Disagreement> {
-    let closure = judge
+    let closure = verifier
         .model(copy)
         .map_err(|error| Disagreement::Unresolved { reason: in_place_of(copy, target, &error.to_string()) })?;
     let is_library = closure.loader.assumed;
-    let model = Judgement::of_model(&closure);
-    let compare = |before: &Judgement, now: &Judgement| {
-        let now = Judgement {
+    let model = Listing::of_model(&closure);
+    let compare = |before: &Listing, now: &Listing| {
+        let now = Listing {
             complaints: now.complaints.iter().map(|text| in_place_of(copy, target, text)).collect(),
             ..now.clone()
         };
-        Comparison { before, now: &now, bound: &expectation.bound, is_library }.check()
+        Comparison { before, now: &now, bound: &baseline.bound, is_library }.check()
     };
-    match (&expectation.before, judge.ask_about(copy, &closure)) {
+    match (&baseline.before, verifier.ask_about(copy, &closure)) {
         (Opinion::Heard(before), Opinion::Heard(now)) => {
             compare(before, &now)?;
             agree(&now, &model, closure.loader.kind)?;
@@ -95,11 +95,11 @@ pub fn verify_rewritten(
         (Opinion::Heard(_), Opinion::NotAsked(because)) => Err(Disagreement::NotAskable(because)),
         (Opinion::NotAsked(_), Opinion::Heard(now)) => {
             agree(&now, &model, closure.loader.kind)?;
-            compare(expectation.model_before.as_ref().unwrap_or(&now), &now)?;
+            compare(baseline.model_before.as_ref().unwrap_or(&now), &now)?;
             Ok(Verified::Loader { objects: now.objects.len() })
         }
         (Opinion::NotAsked(_), Opinion::NotAsked(because)) => {
-            compare(expectation.model_before.as_ref().unwrap_or(&model), &model)?;
+            compare(baseline.model_before.as_ref().unwrap_or(&model), &model)?;
             Ok(Verified::ModelOnly { because, objects: model.objects.len() })
         }
     }
@@ -111,8 +111,8 @@ fn in_place_of(copy: &Path, target: &Path, text: &str) -> String {
 }
 
 struct Comparison<'a> {
-    before: &'a Judgement,
-    now: &'a Judgement,
+    before: &'a Listing,
+    now: &'a Listing,
     bound: &'a [BoundName],
     is_library: bool,
 }
@@ -180,7 +180,7 @@ impl Comparison<'_> {
 
 /// That loader and model have the same list. musl's own place in its list says nothing: it prints itself at the first
 /// name that stands for it.
-fn agree(loader: &Judgement, model: &Judgement, kind: LoaderKind) -> Result<(), Disagreement> {
+fn agree(loader: &Listing, model: &Listing, kind: LoaderKind) -> Result<(), Disagreement> {
     if loader.stopped || model.stopped {
         return if loader.stopped == model.stopped {
             Ok(())
@@ -190,12 +190,12 @@ fn agree(loader: &Judgement, model: &Judgement, kind: LoaderKind) -> Result<(), 
         };
     }
     let differs = |position, loader: String, model: String| Disagreement::ModelDiffers { position, loader, model };
-    let listed = |judgement: &Judgement| -> Vec<JudgedObject> {
-        let is_musl = |object: &JudgedObject| {
+    let listed = |listing: &Listing| -> Vec<ListedObject> {
+        let is_musl = |object: &ListedObject| {
             kind == LoaderKind::Musl
                 && object.path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ld-musl-"))
         };
-        judgement.objects.iter().filter(|object| !is_musl(object)).cloned().collect()
+        listing.objects.iter().filter(|object| !is_musl(object)).cloned().collect()
     };
     same_order(&listed(loader), &listed(model))
         .map_err(|(position, loader, model)| differs(position, show(loader), show(model)))?;
@@ -213,9 +213,9 @@ fn agree(loader: &Judgement, model: &Judgement, kind: LoaderKind) -> Result<(), 
     }
 }
 
-type Place<'a> = (usize, Option<&'a JudgedObject>, Option<&'a JudgedObject>);
+type Place<'a> = (usize, Option<&'a ListedObject>, Option<&'a ListedObject>);
 
-fn same_order<'a>(one: &'a [JudgedObject], other: &'a [JudgedObject]) -> Result<(), Place<'a>> {
+fn same_order<'a>(one: &'a [ListedObject], other: &'a [ListedObject]) -> Result<(), Place<'a>> {
     let mut index = 0;
     loop {
         match (one.get(index), other.get(index)) {
@@ -226,18 +226,18 @@ fn same_order<'a>(one: &'a [JudgedObject], other: &'a [JudgedObject]) -> Result<
     }
 }
 
-fn holds(judgement: &Judgement, object: &JudgedObject) -> bool {
-    judgement.objects.iter().any(|other| other.same_file(object))
+fn holds(listing: &Listing, object: &ListedObject) -> bool {
+    listing.objects.iter().any(|other| other.same_file(object))
 }
 
-fn show(object: Option<&JudgedObject>) -> String {
+fn show(object: Option<&ListedObject>) -> String {
     object.map_or_else(|| "nothing".into(), |object| object.path.display().to_string())
 }
 
 /// The object at a path; `None` where nothing is there.
-fn object_at(path: &Path) -> Option<JudgedObject> {
+fn object_at(path: &Path) -> Option<ListedObject> {
     let status = fs::metadata(path).ok()?;
-    Some(JudgedObject {
+    Some(ListedObject {
         name: String::new(),
         path: path.into(),
         real_path: fs::canonicalize(path).ok()?,

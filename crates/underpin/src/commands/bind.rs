@@ -14,8 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use underpin_report::document::bind::BindTotals;
 use underpin_report::{BindDocument, text};
 use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
-use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, Jobs, ObjectResult, Outcome, ReplaceError};
-use underpin_rewrite::files::{Summary, Task};
+use underpin_rewrite::files::{self, BoundName, FileIdentity, Job, JobOutcome, Jobs, ObjectResult, ReplaceError};
+use underpin_rewrite::files::{JobKind, Summary};
 use underpin_rewrite::plan::{self, CallSum, Decision, ObjectPlan, Planner, Policy, Scope};
 
 /// Plans, shows or carries out.
@@ -92,7 +92,7 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
     let mut summary = files::run_all(&jobs, &Progress::parts());
     summary.results.extend(hopeless.into_iter().map(|job| {
         let reason = lost.get(&job.path).cloned().unwrap_or_default();
-        let refused = Outcome::Refused(ReplaceError::Farm { path: job.path.clone(), reason });
+        let refused = JobOutcome::Refused(ReplaceError::Farm { path: job.path.clone(), reason });
         ObjectResult { path: job.path, outcome: refused }
     }));
     files::remove_unused(&farms).iter().for_each(|error| screen::note(error));
@@ -114,8 +114,9 @@ fn lexical(path: &Path) -> PathBuf {
 
 /// Whether a planned change was not made.
 fn was_refused(summary: &Summary) -> bool {
-    let refused =
-        |outcome: &Outcome| matches!(outcome, Outcome::Refused(_) | Outcome::Failed(_) | Outcome::RolledBack { .. });
+    let refused = |outcome: &JobOutcome| {
+        matches!(outcome, JobOutcome::Refused(_) | JobOutcome::Failed(_) | JobOutcome::RolledBack { .. })
+    };
     summary.results.iter().any(|result| refused(&result.outcome))
 }
 
@@ -136,8 +137,8 @@ pub fn every_name(scope: &Scope) -> Vec<PathBuf> {
 /// What is to be done to an object; one that was bound and is not to be any more is put back.
 fn job(object: &ObjectPlan) -> Option<Job> {
     let task = match &object.rewrite {
-        Some(rewrite) => Task::Bind { rewrite: rewrite.clone(), bound: bound_names(object) },
-        None if object.bound_before => Task::Unbind,
+        Some(rewrite) => JobKind::Bind { rewrite: rewrite.clone(), bound: bound_names(object) },
+        None if object.bound_before => JobKind::Unbind,
         None => return None,
     };
     let path = path(&object.path);

@@ -32,7 +32,7 @@ pub fn document(plan: &CheckPlan) -> CheckDocument {
         Some(max) if !plan.chosen => compat::check_limit(&plan.subject, &plan.systems, max),
         max => compat::check(&plan.subject, &plan.systems, max.as_ref()),
     };
-    compat.expectations = plan.expect.judge(&plan.subject, &compat);
+    compat.expectations = plan.expect.evaluate(&plan.subject, &compat);
     CheckDocument::new(&CheckInput {
         program: plan.path.as_os_str().as_bytes().into(),
         bytes: plan.program.size,

@@ -16,10 +16,10 @@ use underpin_report::document::trace::{FailedLookup, PhaseName};
 use underpin_report::{
     OpenedLater, Raw, StormBinding, StormDocument, StormInput, TraceDocument, markdown, text, to_json,
 };
-use underpin_resolve::storm::{Demand, Job, Node, estimate};
+use underpin_resolve::storm::{Node, NodeDemand, StormJob, estimate};
 use underpin_resolve::{Call, CallName, Closure, Depth, Resolver, Root, Severity};
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
-use underpin_trace::{Options, Session};
+use underpin_trace::{Session, TraceOptions};
 
 /// Processor time of mapping, relocating and initialising one object, where nobody measured the program: ffmpeg with its
 /// 213 libraries takes some 75 ms here.
@@ -76,7 +76,7 @@ fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
 }
 
 /// Runs the program and puts what it looked for after its start behind its start.
-fn opened_later(plan: &StormPlan, options: Options) -> anyhow::Result<OpenedLater> {
+fn opened_later(plan: &StormPlan, options: TraceOptions) -> anyhow::Result<OpenedLater> {
     let trace = Session::new(options).run()?;
     let document = TraceDocument::new(&trace);
     let calls = later_calls(&document);
@@ -92,8 +92,8 @@ fn opened_later(plan: &StormPlan, options: Options) -> anyhow::Result<OpenedLate
     };
     let (first, next) = (process(), process());
     let directories = node.directories();
-    let later = Demand { first: first.1, next: next.1, directories };
-    let all = Demand { first: first.0 + first.1, next: next.0 + next.1, directories };
+    let later = NodeDemand { first: first.1, next: next.1, directories };
+    let all = NodeDemand { first: first.0 + first.1, next: next.0 + next.1, directories };
     let job = job(plan, &closure);
     let [once, again] = [all, all.following()].map(|demand| estimate(&demand, &job, fs));
     Ok(OpenedLater::new(document.lookups, &later, &once, &again))
@@ -127,9 +127,9 @@ fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<
     Ok(closure)
 }
 
-fn job(plan: &StormPlan, closure: &Closure) -> Job {
+fn job(plan: &StormPlan, closure: &Closure) -> StormJob {
     let objects = u32::try_from(closure.objects.len()).unwrap_or(u32::MAX);
-    Job {
+    StormJob {
         nodes: plan.nodes,
         per_node: plan.per_node,
         cores: plan.cores,
@@ -138,7 +138,13 @@ fn job(plan: &StormPlan, closure: &Closure) -> Job {
     }
 }
 
-fn case(plan: &StormPlan, root: &dyn Root, job: &Job, closure: &Closure, name: String) -> anyhow::Result<StormInput> {
+fn case(
+    plan: &StormPlan,
+    root: &dyn Root,
+    job: &StormJob,
+    closure: &Closure,
+    name: String,
+) -> anyhow::Result<StormInput> {
     let fs = &plan.file_system;
     let mut node = Node::new(root, &fs.client, &plan.scope, fs.touched, fs.server.read_size);
     let mut start = || {
@@ -149,7 +155,7 @@ fn case(plan: &StormPlan, root: &dyn Root, job: &Job, closure: &Closure, name: S
     let (Some(first), Some(next)) = (start(), start()) else {
         bail!("{}: its calls were not kept, which is an error of underpin", closure.program)
     };
-    let demand = Demand { first, next, directories: node.directories() };
+    let demand = NodeDemand { first, next, directories: node.directories() };
     Ok(StormInput {
         name,
         binding: None,
@@ -169,7 +175,7 @@ fn foreseen(
     root: &dyn Root,
     now: &Closure,
     binding: Binding,
-    job: &Job,
+    job: &StormJob,
 ) -> anyhow::Result<Result<StormInput, String>> {
     let (shape, kind) = match binding {
         Binding::Bind => (Shape::PerObject, StormBinding::Bind),

@@ -13,7 +13,7 @@ use std::path::Path;
 use underpin_report::document::gain::BindingGain;
 use underpin_report::{StartUp, SurveyDocument, TreeDocument, html, markdown, text, to_json};
 use underpin_resolve::{Depth, Resolver};
-use underpin_trace::{Options, Session};
+use underpin_trace::{Session, TraceOptions};
 
 /// Why there is no start-up on the page, where nothing went wrong.
 const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `--` alone)";
@@ -62,7 +62,7 @@ fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
 }
 
 /// Runs the program. Where it cannot be run or watched the page says why, and holds the rest all the same.
-fn start(options: Options) -> (StartUp, Exit) {
+fn start(options: TraceOptions) -> (StartUp, Exit) {
     match Session::new(options).run() {
         Ok(trace) => (StartUp::Traced(Box::new(trace::document(&trace))), Exit::Fine),
         Err(error) => {

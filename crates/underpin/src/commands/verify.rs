@@ -14,7 +14,7 @@ use underpin_report::document::tree::CallsRecord;
 use underpin_report::document::verify::{LoaderAsked, VerifyFile, VerifyState};
 use underpin_report::{VerifyDocument, text};
 use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
-use underpin_rewrite::files::{self, Judge, Judgement, NotAsked, Opinion, Progress as _, Status, Step, Target};
+use underpin_rewrite::files::{self, Listing, NotAsked, Opinion, Progress as _, Status, Step, Target};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
 use underpin_rewrite::{Record, undo};
 
@@ -30,7 +30,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         root: &root,
         before: Resolver::new(&unbound, plan.environment.clone()),
         after: Resolver::new(&root, plan.environment.clone()),
-        judge: Judge::new(plan.environment.clone()),
+        judge: files::Verifier::new(plan.environment.clone()),
         bindings: plan.bindings,
     };
     let bar = Progress::parts();
@@ -62,7 +62,7 @@ struct Verifier<'r> {
     /// Everything unbound.
     before: Resolver<'r>,
     after: Resolver<'r>,
-    judge: Judge,
+    judge: files::Verifier,
     bindings: bool,
 }
 
@@ -136,7 +136,7 @@ impl Verifier<'_> {
 
     /// The real loader's list against the model's.
     fn ask(&self, place: &Path, after: &Closure, verified: &mut VerifyFile) {
-        let model = Judgement::of_model(after);
+        let model = Listing::of_model(after);
         match self.judge.ask(place) {
             Opinion::NotAsked(reason) => verified.not_asked = Some(reason.to_string()),
             Opinion::Heard(heard) => {
@@ -146,7 +146,7 @@ impl Verifier<'_> {
                 verified.loader = if same { LoaderAsked::Agrees } else { LoaderAsked::Differs };
                 if !same {
                     let at = first.unwrap_or(pairs.len());
-                    let name = |list: &Judgement| {
+                    let name = |list: &Listing| {
                         list.objects.get(at).map_or("nothing".to_owned(), |object| object.path.display().to_string())
                     };
                     let (one, other) = (name(&heard), name(&model));

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use underpin_resolve::storm::{FileSystem, FileSystemTable, Scope};
-use underpin_trace::Options;
+use underpin_resolve::storm::{FileSystem, FileSystemTable, Mountpoints};
+use underpin_trace::TraceOptions;
 
 /// What starts where.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct StormPlan {
     /// Bindings of the first to foresee.
     pub after: Vec<Binding>,
     /// The run that the user asked for, if any.
-    pub run: Option<Options>,
+    pub run: Option<TraceOptions>,
     /// Under what they are resolved.
     pub surroundings: Surroundings,
     /// Nodes, processes per node, processors per node.
@@ -35,7 +35,7 @@ pub struct StormPlan {
     /// The table it came from.
     pub table: FileSystemTable,
     /// Where it is mounted.
-    pub scope: Scope,
+    pub scope: Mountpoints,
     /// The same for people.
     pub mounted_at: Vec<BString>,
     /// Flags that took the place of a parameter.
@@ -68,9 +68,9 @@ impl StormPlan {
         let mounted_at =
             args.on.iter().map(|folder| mountpoint(folder, &surroundings)).collect::<Result<Vec<_>, _>>()?;
         let (scope, mounted_at) = if mounted_at.is_empty() {
-            (Scope::everything(), vec!["/".into()])
+            (Mountpoints::everything(), vec!["/".into()])
         } else {
-            (Scope::at(mounted_at.iter().map(|path| path.as_ref())), mounted_at)
+            (Mountpoints::at(mounted_at.iter().map(|path| path.as_ref())), mounted_at)
         };
         let run = if asked_to_run { Some(run(&programs, &surroundings, args.arguments)?) } else { None };
         let exports = [(Format::Json, args.export_json), (Format::Markdown, args.export_markdown)];
@@ -97,7 +97,7 @@ impl StormPlan {
 
 /// Two bindings where the user names none.
 /// The first program, watched to its end.
-fn run(programs: &[PathBuf], surroundings: &Surroundings, arguments: Vec<OsString>) -> anyhow::Result<Options> {
+fn run(programs: &[PathBuf], surroundings: &Surroundings, arguments: Vec<OsString>) -> anyhow::Result<TraceOptions> {
     if surroundings.sysroot.is_some() {
         bail!("a program of another root is not run: leave out --sysroot or `-- ARGS`");
     }

@@ -5,7 +5,7 @@ use crate::cli::SurveyArgs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use underpin_trace::Options;
+use underpin_trace::TraceOptions;
 
 /// What to look at, whether to run it, what to write.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct SurveyPlan {
     /// Under what it is resolved.
     pub surroundings: Surroundings,
     /// The run that the user asked for, if any.
-    pub run: Option<Options>,
+    pub run: Option<TraceOptions>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// The longest that the trial of allocators may take.

@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use underpin_trace::{CallSet, Options, Output, Until};
+use underpin_trace::{CallSet, Output, TraceOptions, Until};
 
 /// What to run, how far to watch it, what to write.
 #[derive(Debug)]
 pub struct TracePlan {
     /// For the tracer.
-    pub options: Options,
+    pub options: TraceOptions,
     /// Measure what binding gains.
     pub measure_bind: bool,
     /// How much of the screen.
@@ -28,11 +28,11 @@ impl TracePlan {
     /// Where a call of the list has no number here.
     pub fn new(args: TraceArgs) -> anyhow::Result<TracePlan> {
         let calls: CallSet = args.calls.parse()?;
-        let options = Options {
+        let options = TraceOptions {
             until: until(args.until),
             calls,
             output: if args.json { to_standard_error()? } else { Output::Inherit },
-            ..Options::new(args.command)
+            ..TraceOptions::new(args.command)
         };
         Ok(TracePlan {
             options,
@@ -48,9 +48,9 @@ impl TracePlan {
 ///
 /// # Errors
 /// Where standard error cannot be shared.
-pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<Options> {
+pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<TraceOptions> {
     let command = std::iter::once(program).chain(arguments);
-    Ok(Options { until: until(phase), output: to_standard_error()?, ..Options::new(command) })
+    Ok(TraceOptions { until: until(phase), output: to_standard_error()?, ..TraceOptions::new(command) })
 }
 
 fn until(phase: Phase) -> Until {

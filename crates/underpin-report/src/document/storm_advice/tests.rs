@@ -3,17 +3,17 @@ use crate::units::time;
 use crate::{Raw, StormDocument, StormInput, markdown, text};
 use proptest::prelude::*;
 use std::time::Duration;
-use underpin_resolve::storm::{Demand, FileSystem, FileSystemTable, Job, MODEL_DOUBT, Operations, estimate};
+use underpin_resolve::storm::{FileSystem, FileSystemTable, MODEL_DOUBT, NodeDemand, Operations, StormJob, estimate};
 
 /// Failing lookups, opens and reads of a start.
 type Start = (u64, u64, u64);
 
-fn demand((absent, opens, reads): Start) -> Demand {
+fn demand((absent, opens, reads): Start) -> NodeDemand {
     let next = Operations { lookups: absent + opens, absent, opens, ..Operations::default() };
-    Demand { first: Operations { reads, bytes: reads << 16, ..next }, next, directories: opens }
+    NodeDemand { first: Operations { reads, bytes: reads << 16, ..next }, next, directories: opens }
 }
 
-fn input(name: &str, binding: Option<StormBinding>, start: Start, job: &Job, fs: &FileSystem) -> StormInput {
+fn input(name: &str, binding: Option<StormBinding>, start: Start, job: &StormJob, fs: &FileSystem) -> StormInput {
     let demand = demand(start);
     StormInput {
         name: name.to_owned(),
@@ -34,7 +34,7 @@ fn document(
     now: Start,
     bindings: [Option<Start>; 3],
     compared: Option<Start>,
-    job: &Job,
+    job: &StormJob,
     fs: &FileSystem,
 ) -> StormDocument {
     let mut cases = vec![input("as it is", None, now, job, fs)];
@@ -63,7 +63,7 @@ fn start() -> impl Strategy<Value = Start> {
     (0u64..3000, 1u64..300, 0u64..2000)
 }
 
-fn surroundings() -> impl Strategy<Value = (Job, FileSystem)> {
+fn surroundings() -> impl Strategy<Value = (StormJob, FileSystem)> {
     let systems = FileSystemTable::embedded().systems.clone();
     let system = proptest::sample::select(systems);
     let figures = (1u32..2000, 1u32..128, 1u64..500, 1u64..5000, proptest::option::of(100.0f64..1e6));
@@ -71,7 +71,7 @@ fn surroundings() -> impl Strategy<Value = (Job, FileSystem)> {
         fs.server.latency = Duration::from_micros(latency);
         fs.server.rate = rate;
         let processor = Duration::from_millis(milliseconds);
-        (Job { nodes, per_node, cores: per_node, processor, processor_known: true }, fs)
+        (StormJob { nodes, per_node, cores: per_node, processor, processor_known: true }, fs)
     })
 }
 
@@ -111,10 +111,10 @@ proptest! {
     }
 }
 
-fn lustre() -> (Job, FileSystem) {
+fn lustre() -> (StormJob, FileSystem) {
     let fs = FileSystemTable::embedded().get("lustre").expect("a compiled-in file system").clone();
     let processor = Duration::from_millis(2);
-    (Job { nodes: 128, per_node: 32, cores: 32, processor, processor_known: true }, fs)
+    (StormJob { nodes: 128, per_node: 32, cores: 32, processor, processor_known: true }, fs)
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn glibc_systems() -> impl Iterator<Item = &'static System> {
     table().systems.iter().filter(|system| system.libc.kind == LibcFamily::Glibc)
 }
 
-fn lacks(verdict: &Verdict) -> &[Lack] {
+fn lacks(verdict: &Verdict) -> &[UnknownBecause] {
     match verdict {
         Verdict::Unknown { lacks, .. } => lacks,
         other => panic!("expected an open answer, got {other:?}"),
@@ -59,8 +59,8 @@ fn a_listed_version_is_a_yes_and_an_unlisted_one_of_a_listed_library_a_no() {
     // The loader of Ubuntu 22.04 refuses it: "version `XZ_5.4' not found (required by /usr/bin/xz)".
     assert!(matches!(xz("ubuntu22.04"), Verdict::RefusesToStart { .. }));
     let refused = xz("debian11");
-    let newest = |reason: &Reason| match reason {
-        Reason::VersionMissing { newest, .. } => newest.as_ref().map(ToString::to_string),
+    let newest = |reason: &RuledOutBecause| match reason {
+        RuledOutBecause::VersionMissing { newest, .. } => newest.as_ref().map(ToString::to_string),
         _ => None,
     };
     assert!(
@@ -80,7 +80,7 @@ fn an_open_answer_names_the_library_and_the_version() {
     let system = system("rhel9");
     let verdict = asks("liblzma.so.5", "XZ_5.4", system);
     let expected =
-        Lack::Versions { file: "liblzma.so.5".into(), versions: vec![VersionName::parse("XZ_5.4")], more: 0 };
+        UnknownBecause::Versions { file: "liblzma.so.5".into(), versions: vec![VersionName::parse("XZ_5.4")], more: 0 };
     assert_eq!(lacks(&verdict), [expected]);
 }
 
@@ -88,7 +88,7 @@ fn an_open_answer_names_the_library_and_the_version() {
 fn a_library_of_which_nothing_is_known_leaves_the_answer_open_and_what_is_known_is_kept() {
     let facts = program(GLIBC_LOADER, &["libssl.so.3", "libfoo.so.7", "libc.so.6"]);
     let verdict = verdict(facts, "debian12").verdict;
-    assert_eq!(lacks(&verdict), [Lack::Libraries { sonames: vec!["libfoo.so.7".into()], more: 0 }]);
+    assert_eq!(lacks(&verdict), [UnknownBecause::Libraries { sonames: vec!["libfoo.so.7".into()], more: 0 }]);
     assert!(
         matches!(&verdict, Verdict::Unknown { command: Some(command), .. } if command == "apt-get install libssl3")
     );
@@ -133,12 +133,14 @@ fn the_names_of_one_system_stay_few_however_many_a_file_asks_for() {
         facts.version_needs =
             (0..count).map(|index| need("libc.so.6", &format!("GLIBC_9.{index}"), &["symbol"])).collect();
         let open = check(&Subject::alone(program_without_versions(&facts)), &[system("debian12")], None);
-        let Lack::Libraries { sonames, more } = &lacks(&open.systems[0].verdict)[0] else { panic!("{open:?}") };
+        let UnknownBecause::Libraries { sonames, more } = &lacks(&open.systems[0].verdict)[0] else {
+            panic!("{open:?}")
+        };
         assert_eq!((sonames.len(), *more), (MOST_NAMED, count - MOST_NAMED));
         let refused = check(&Subject::alone(facts), &[system("debian12")], None);
         assert_eq!(reasons(&refused.systems[0]).len(), MOST_NAMED + 1);
         let last = reasons(&refused.systems[0]).last();
-        assert_eq!(last, Some(&Reason::MoreMissing { count: count - MOST_NAMED }));
+        assert_eq!(last, Some(&RuledOutBecause::MoreMissing { count: count - MOST_NAMED }));
     }
 }
 

@@ -14,7 +14,7 @@ enum Key {
 
 /// One closure, as far as it is compared.
 #[derive(Clone, Debug)]
-pub(in crate::plan) struct Outline {
+pub(in crate::plan) struct ClosureSignature {
     loader: BString,
     /// In load order.
     objects: Vec<(Key, BString)>,
@@ -28,8 +28,8 @@ pub(in crate::plan) struct Outline {
     versions: BTreeSet<(BString, BString)>,
 }
 
-impl Outline {
-    pub fn of(closure: &Closure, is_program: bool) -> Outline {
+impl ClosureSignature {
+    pub fn of(closure: &Closure, is_program: bool) -> ClosureSignature {
         let path = |index: usize| closure.objects.get(index).map(|object| object.path.clone()).unwrap_or_default();
         let key = |object: &underpin_resolve::Object| match object.id {
             Some(id) => Key::File(id),
@@ -51,7 +51,7 @@ impl Outline {
         };
         // A library by itself has no fixed loader.
         let fixed = is_program && closure.loader.kind != LoaderKind::None;
-        Outline {
+        ClosureSignature {
             loader: if fixed { closure.loader.path.clone() } else { BString::default() },
             objects: closure.objects.iter().map(|object| (key(object), object.path.clone())).collect(),
             initialisers: closure.initialisation_order().into_iter().map(|id| id.0).collect(),
@@ -62,7 +62,7 @@ impl Outline {
     }
 
     /// What is different in `after`; empty where the loader would do the same.
-    pub fn differences(&self, after: &Outline) -> Vec<Difference> {
+    pub fn differences(&self, after: &ClosureSignature) -> Vec<Difference> {
         let mut differences = Vec::new();
         if self.loader != after.loader {
             differences.push(Difference::Loader { before: self.loader.clone(), after: after.loader.clone() });
@@ -89,10 +89,10 @@ impl Outline {
         differences
     }
 
-    fn members(&self, after: &Outline) -> Vec<Difference> {
-        let counted = |outline: &Outline| {
+    fn members(&self, after: &ClosureSignature) -> Vec<Difference> {
+        let counted = |signature: &ClosureSignature| {
             let mut counts: BTreeMap<Key, (usize, BString)> = BTreeMap::new();
-            for (key, path) in &outline.objects {
+            for (key, path) in &signature.objects {
                 counts.entry(key.clone()).or_insert((0, path.clone())).0 += 1;
             }
             counts
@@ -118,16 +118,16 @@ impl Outline {
         differences
     }
 
-    fn load_order(&self, after: &Outline) -> Option<Difference> {
+    fn load_order(&self, after: &ClosureSignature) -> Option<Difference> {
         let mut pairs = self.objects.iter().zip(&after.objects).enumerate();
         pairs.find(|(_, (before, after))| before.0 != after.0).map(|(position, (before, after))| {
             Difference::LoadOrder { position, before: before.1.clone(), after: after.1.clone() }
         })
     }
 
-    fn initialiser_order(&self, after: &Outline) -> Option<Difference> {
+    fn initialiser_order(&self, after: &ClosureSignature) -> Option<Difference> {
         let mut pairs = self.initialisers.iter().zip(&after.initialisers).enumerate();
-        let object = |outline: &'_ Outline, index: usize| outline.objects.get(index).cloned();
+        let object = |signature: &'_ ClosureSignature, index: usize| signature.objects.get(index).cloned();
         pairs.find_map(|(position, (one, other))| {
             let (before, now) = (object(self, *one)?, object(after, *other)?);
             let (path, new) = (before.1, now.1);
@@ -141,5 +141,5 @@ impl Outline {
 /// are compared where both closures were resolved at [`underpin_resolve::Depth::Findings`].
 #[must_use]
 pub fn equal(before: &Closure, after: &Closure) -> Vec<Difference> {
-    Outline::of(before, true).differences(&Outline::of(after, true))
+    ClosureSignature::of(before, true).differences(&ClosureSignature::of(after, true))
 }

@@ -5,7 +5,7 @@
 
 use super::exclusions::is_loader_name;
 use super::facts::{Catalogue, directory_of, file_name};
-use super::signature::Outline;
+use super::signature::ClosureSignature;
 use crate::plan::model::{CallSum, Exclusion, LeftAlone, RefusedBecause};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{HashMap, HashSet};
@@ -71,7 +71,7 @@ pub(in crate::plan) struct View {
     /// In the loader's order.
     pub requests: Vec<Request>,
     pub calls: CallSum,
-    pub outline: Outline,
+    pub signature: ClosureSignature,
     pub refused: Option<RefusedBecause>,
 }
 
@@ -117,7 +117,7 @@ impl View {
             machine: closure.objects.first().map_or((Machine(0), Class::Elf64, Endian::Little), |program| {
                 (program.ident.machine, program.ident.class, program.ident.endian)
             }),
-            outline: Outline::of(closure, is_program),
+            signature: ClosureSignature::of(closure, is_program),
             calls: CallSum::of(closure),
             members,
             requests,

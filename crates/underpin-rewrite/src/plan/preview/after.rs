@@ -6,7 +6,7 @@ use crate::plan::decide::candidates::left;
 use crate::plan::decide::facts::{Catalogue, file_name};
 use crate::plan::decide::late::left as left_names;
 use crate::plan::decide::resolutions::{Resolutions, leave_to_strangers};
-use crate::plan::decide::signature::Outline;
+use crate::plan::decide::signature::ClosureSignature;
 use crate::plan::decide::view::View;
 use crate::plan::model::{
     BindPlan, CallSum, Decision, Difference, Farm, LeftAlone, LeftName, ObjectPlan, RefusedBecause, RefusedObject,
@@ -104,7 +104,7 @@ pub(in crate::plan) fn look_again<V: Borrow<View> + Sync>(
         let view: &View = view.borrow();
         match resolver.resolve(view.path.as_ref(), Depth::Findings) {
             Ok(closure) => {
-                let differences = view.outline.differences(&Outline::of(&closure, view.is_program));
+                let differences = view.signature.differences(&ClosureSignature::of(&closure, view.is_program));
                 After { calls: CallSum::of(&closure), differences, left: left_names(&closure) }
             }
             Err(error) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use underpin_report::document::tree::CallsRecord;
 use underpin_report::{CallComparison, CallCountRecord};
 use underpin_resolve::{CallName, Environment};
-use underpin_trace::{CallSet, Event, Mapping, Options, Session, Then, Trace, Until};
+use underpin_trace::{CallSet, Event, Mapping, Session, Then, Trace, TraceOptions, Until};
 
 /// Starts the program under the tracer, kills it before `main` runs, and sets the counts side by side.
 ///
@@ -21,13 +21,13 @@ pub fn compare(
 ) -> anyhow::Result<CallComparison> {
     let program = program.canonicalize()?;
     let command = std::iter::once(program.into_os_string()).chain(arguments.iter().cloned());
-    let options = Options {
+    let options = TraceOptions {
         env: variables(environment),
         until: Until::Main,
         then: Then::Kill,
         calls: CallSet::Default,
         output: underpin_trace::Output::Null,
-        ..Options::new(command)
+        ..TraceOptions::new(command)
     };
     let trace = Session::new(options).run()?;
     Ok(CallComparison::new(predicted, measured(&trace)))

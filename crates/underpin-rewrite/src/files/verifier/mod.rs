@@ -34,7 +34,7 @@ const LOADER_LIMIT: u64 = 64 << 20;
 
 /// One object of a loader's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JudgedObject {
+pub struct ListedObject {
     /// The name that was asked for.
     pub name: String,
     /// The path by which the loader opened it.
@@ -47,20 +47,20 @@ pub struct JudgedObject {
     pub inode: u64,
 }
 
-impl JudgedObject {
+impl ListedObject {
     /// Whether both are one file. A file that is replaced between two questions keeps its path, one with two names
     /// its inode.
     #[must_use]
-    pub fn same_file(&self, other: &JudgedObject) -> bool {
+    pub fn same_file(&self, other: &ListedObject) -> bool {
         self.real_path == other.real_path || self.inode != 0 && (self.device, self.inode) == (other.device, other.inode)
     }
 }
 
 /// What a loader says of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Listing {
     /// What it maps, in its order; without the file itself and without the kernel's vdso.
-    pub objects: Vec<JudgedObject>,
+    pub objects: Vec<ListedObject>,
     /// Names that it does not find.
     pub missing: Vec<String>,
     /// Everything else that it complains of (versions, damaged files), a line each.
@@ -115,29 +115,29 @@ pub enum NotAsked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
     /// The loader's list.
-    Heard(Judgement),
+    Heard(Listing),
     /// Nobody was asked: the model's word is all there is.
     NotAsked(NotAsked),
 }
 
-/// Asks loaders, all under the same surroundings.
+/// Asks loaders, all in the same environment.
 #[derive(Clone, Debug)]
-pub struct Judge {
+pub struct Verifier {
     environment: Environment,
     time_limit: Duration,
 }
 
-impl Judge {
-    /// A judge under these surroundings, with [`TIME_LIMIT`].
+impl Verifier {
+    /// A verifier under these surroundings, with [`TIME_LIMIT`].
     #[must_use]
-    pub fn new(environment: Environment) -> Judge {
-        Judge { environment, time_limit: TIME_LIMIT }
+    pub fn new(environment: Environment) -> Verifier {
+        Verifier { environment, time_limit: TIME_LIMIT }
     }
 
     /// Another limit for one question.
     #[must_use]
-    pub fn with_time_limit(self, time_limit: Duration) -> Judge {
-        Judge { time_limit, ..self }
+    pub fn with_time_limit(self, time_limit: Duration) -> Verifier {
+        Verifier { time_limit, ..self }
     }
 
     /// The model's closure of a file, read anew from the disk.
@@ -162,9 +162,9 @@ impl Judge {
     pub(super) fn ask_about(&self, path: &Path, closure: &Closure) -> Opinion {
         let heard = self.command(path, closure, Question::List).and_then(|mut command| {
             let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
-            let mut judgement = listing::read(closure.loader.kind, &ended.stdout, &ended.stderr);
-            judgement.stopped = !ended.status.success() && judgement.objects.is_empty();
-            Ok(judgement)
+            let mut listing = listing::read(closure.loader.kind, &ended.stdout, &ended.stderr);
+            listing.stopped = !ended.status.success() && listing.objects.is_empty();
+            Ok(listing)
         });
         heard.map_or_else(Opinion::NotAsked, Opinion::Heard)
     }
@@ -281,13 +281,13 @@ fn check_loader(loader: &Path, kind: LoaderKind) -> Result<(), NotAsked> {
     }
 }
 
-impl Judgement {
+impl Listing {
     /// What the model says, in the form of a loader's list.
     #[must_use]
-    pub fn of_model(closure: &Closure) -> Judgement {
+    pub fn of_model(closure: &Closure) -> Listing {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let loaded = |outcome: &Outcome| matches!(outcome, Outcome::Loaded { .. });
-        let objects = closure.objects.iter().skip(1).map(|object| JudgedObject {
+        let objects = closure.objects.iter().skip(1).map(|object| ListedObject {
             name: object.names.first().unwrap_or(&object.path).to_string(),
             path: path(&object.path),
             real_path: fs::canonicalize(path(&object.path)).unwrap_or_else(|_| path(&object.path)),
@@ -298,7 +298,7 @@ impl Judgement {
         let missing = closure.edges.iter().filter(|edge| {
             edge.outcome == Outcome::Missing || edge.kind == EdgeKind::Auxiliary && !loaded(&edge.outcome)
         });
-        Judgement {
+        Listing {
             objects: objects.collect(),
             missing: missing.map(missed).collect(),
             complaints: Vec::new(),

@@ -10,7 +10,9 @@ use super::musl;
 use super::platform::{Arch, LibcFamily};
 use super::subject::Subject;
 use super::systems::{LibraryState, System};
-use super::verdict::{Doubt, Install, InterpreterCause, Lack, MOST_NAMED, Note, Reason, SystemVerdict, Verdict};
+use super::verdict::{
+    Caveat, Install, InterpreterCause, MOST_NAMED, RuledOutBecause, SystemNote, SystemVerdict, UnknownBecause, Verdict,
+};
 use super::version::{Number, VersionName};
 use bstr::BString;
 use std::collections::{BTreeMap, HashSet};
@@ -20,24 +22,24 @@ use underpin_elf::LibcKind;
 type Outside<'a> = (&'a BString, Vec<&'a BString>);
 
 /// Collects what one system has to say.
-struct Judge<'a> {
+struct Evaluation<'a> {
     subject: &'a Subject,
     outside: &'a [Outside<'a>],
     floors: &'a Floors,
     system: &'a System,
-    reasons: Vec<Reason>,
-    lacks: Vec<Lack>,
+    reasons: Vec<RuledOutBecause>,
+    lacks: Vec<UnknownBecause>,
     installs: Vec<Install>,
     /// Sonames of which nothing is known.
     unknown: Vec<BString>,
-    doubts: Vec<Doubt>,
-    notes: Vec<Note>,
+    doubts: Vec<Caveat>,
+    notes: Vec<SystemNote>,
 }
 
 /// The verdict for one system. `outside` is [`Subject::outside`], which does not depend on the system.
 #[must_use]
-pub fn judge(subject: &Subject, outside: &[Outside<'_>], floors: &Floors, system: &System) -> SystemVerdict {
-    let mut judge = Judge {
+pub fn evaluate(subject: &Subject, outside: &[Outside<'_>], floors: &Floors, system: &System) -> SystemVerdict {
+    let mut evaluation = Evaluation {
         subject,
         outside,
         floors,
@@ -49,23 +51,23 @@ pub fn judge(subject: &Subject, outside: &[Outside<'_>], floors: &Floors, system
         doubts: Vec::new(),
         notes: Vec::new(),
     };
-    judge.machine();
-    judge.kernel();
-    judge.cpu();
+    evaluation.machine();
+    evaluation.kernel();
+    evaluation.cpu();
     if subject.program.linkage.is_static() {
-        judge.static_program();
+        evaluation.static_program();
     } else {
-        judge.dynamic_program();
+        evaluation.dynamic_program();
     }
-    judge.finish()
+    evaluation.finish()
 }
 
-impl Judge<'_> {
+impl Evaluation<'_> {
     fn finish(mut self) -> SystemVerdict {
         if !self.unknown.is_empty() {
             let more = self.unknown.len().saturating_sub(MOST_NAMED);
             self.unknown.truncate(MOST_NAMED);
-            self.lacks.insert(0, Lack::Libraries { sonames: self.unknown, more });
+            self.lacks.insert(0, UnknownBecause::Libraries { sonames: self.unknown, more });
         }
         let command = install_command(self.system, &self.installs);
         let verdict = if !self.reasons.is_empty() {
@@ -91,7 +93,7 @@ impl Judge<'_> {
         let program = &self.subject.program;
         let runs = match program.arch {
             Some(Arch::I386) if !self.system.arches.contains(&Arch::I386) => {
-                self.notes.push(Note::ThirtyTwoBit);
+                self.notes.push(SystemNote::ThirtyTwoBit);
                 self.system.arches.contains(&Arch::X86_64)
             }
             Some(arch) => self.system.arches.contains(&arch),
@@ -100,7 +102,7 @@ impl Judge<'_> {
         if !runs {
             let program = program.arch.map_or_else(|| program.machine.to_string(), |arch| arch.to_string());
             self.notes.clear();
-            self.reasons.push(Reason::OtherMachine { program, system: self.system.arches.clone() });
+            self.reasons.push(RuledOutBecause::OtherMachine { program, system: self.system.arches.clone() });
         }
     }
 
@@ -108,36 +110,37 @@ impl Judge<'_> {
         let Some(floor) = &self.floors.kernel else { return };
         match &self.system.kernel {
             Some(has) if *has < floor.floor => {
-                self.reasons.push(Reason::KernelTooOld { needs: floor.floor.clone(), has: has.clone() });
+                self.reasons.push(RuledOutBecause::KernelTooOld { needs: floor.floor.clone(), has: has.clone() });
             }
             Some(_) => {}
             // No system of the table is older than the oldest kernel that any maintained glibc asks for.
             None if floor.floor <= Number::new(&[4, 0]) => {}
-            None => self.lacks.push(Lack::Kernel { needs: floor.floor.clone() }),
+            None => self.lacks.push(UnknownBecause::Kernel { needs: floor.floor.clone() }),
         }
     }
 
     fn cpu(&mut self) {
         let is_x86 = self.subject.program.arch == Some(Arch::X86_64);
         if let Some(cpu) = self.floors.cpu.as_ref().filter(|cpu| is_x86 && cpu.level > self.system.x86_level) {
-            self.notes.push(Note::CpuAboveBaseline { needs: cpu.level, guaranteed: self.system.x86_level });
+            self.notes.push(SystemNote::CpuAboveBaseline { needs: cpu.level, guaranteed: self.system.x86_level });
         }
     }
 
     fn static_program(&mut self) {
         let hazards = &self.subject.program.static_hazards;
         if self.subject.program.libc_inside == Some(LibcKind::Glibc) && !hazards.is_empty() {
-            self.notes.push(Note::StaticGlibc { hazards: hazards.clone() });
+            self.notes.push(SystemNote::StaticGlibc { hazards: hazards.clone() });
         }
     }
 
     fn dynamic_program(&mut self) {
         if !self.system.libc_verified {
-            self.doubts.push(Doubt::LibcNotVerified);
+            self.doubts.push(Caveat::LibcNotVerified);
         }
         self.interpreter();
-        let other_libc =
-            |reason: &Reason| matches!(reason, Reason::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. });
+        let other_libc = |reason: &RuledOutBecause| {
+            matches!(reason, RuledOutBecause::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. })
+        };
         if self.reasons.iter().any(other_libc) {
             // Which libraries and versions it has for its own C library says nothing about this program.
             return;
@@ -169,7 +172,7 @@ impl Judge<'_> {
         } else if arch == Arch::I386 && !self.system.arches.contains(&Arch::I386) {
             match &self.system.i386_libc {
                 Some(package) => self.install(b"libc.so.6", package.clone(), &[&program.name]),
-                None => self.lacks.push(Lack::ThirtyTwoBit),
+                None => self.lacks.push(UnknownBecause::ThirtyTwoBit),
             }
         }
     }
@@ -182,7 +185,7 @@ impl Judge<'_> {
                 let subject = self.subject;
                 self.install(&interpreter, package, &[&subject.program.name]);
             }
-            None => self.reasons.push(Reason::InterpreterMissing { interpreter, cause }),
+            None => self.reasons.push(RuledOutBecause::InterpreterMissing { interpreter, cause }),
         }
     }
 
@@ -190,7 +193,7 @@ impl Judge<'_> {
     fn foreign_library(&mut self) {
         let foreign = |name: &&BString| LibcFamily::of_soname(name).is_some_and(|kind| kind != self.system.libc.kind);
         if let Some(soname) = self.subject.program.needed.iter().find(foreign) {
-            self.reasons.push(Reason::LibraryAbsent {
+            self.reasons.push(RuledOutBecause::LibraryAbsent {
                 soname: soname.clone(),
                 instead: None,
                 needed_by: vec![self.subject.program.name.clone()],
@@ -222,11 +225,11 @@ impl Judge<'_> {
 
     fn absent(&mut self, soname: &BString, instead: Option<String>, needed_by: &[&BString]) {
         if let Some(instead) = &instead {
-            let note = Note::SameLibraryUnderOtherName { soname: soname.clone(), instead: instead.clone() };
+            let note = SystemNote::SameLibraryUnderOtherName { soname: soname.clone(), instead: instead.clone() };
             self.notes.push(note);
         }
         let needed_by = needed_by.iter().map(|name| (*name).clone()).collect();
-        self.reasons.push(Reason::LibraryAbsent { soname: soname.clone(), instead, needed_by });
+        self.reasons.push(RuledOutBecause::LibraryAbsent { soname: soname.clone(), instead, needed_by });
     }
 
     fn install(&mut self, soname: &[u8], package: String, needed_by: &[&BString]) {
@@ -252,9 +255,11 @@ impl Judge<'_> {
         }
         for hidden in &floors.hidden {
             match &hidden.kind {
-                HiddenKind::Private => self.lacks.push(Lack::PrivateSymbols { objects: hidden.objects.clone() }),
+                HiddenKind::Private => {
+                    self.lacks.push(UnknownBecause::PrivateSymbols { objects: hidden.objects.clone() })
+                }
                 HiddenKind::RelrWithoutMarker => {
-                    self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
+                    self.reasons.push(RuledOutBecause::RelrUnsupported { objects: hidden.objects.clone() });
                 }
                 HiddenKind::RelrOnMusl => {}
                 HiddenKind::Marker { version, file } => match self.defined(file, version) {
@@ -270,12 +275,12 @@ impl Judge<'_> {
             }
         }
         if missing > MOST_NAMED {
-            self.reasons.push(Reason::MoreMissing { count: missing - MOST_NAMED });
+            self.reasons.push(RuledOutBecause::MoreMissing { count: missing - MOST_NAMED });
         }
         // Of a file of which nothing is known, that is said once, and not for each version again.
         let wholly: HashSet<&BString> = self.unknown.iter().collect();
         let partly = unknown.into_iter().filter(|(file, _)| !wholly.contains(file));
-        self.lacks.extend(partly.map(|(file, versions)| Lack::Versions {
+        self.lacks.extend(partly.map(|(file, versions)| UnknownBecause::Versions {
             file: file.clone(),
             more: versions.len().saturating_sub(MOST_NAMED),
             versions: versions.into_iter().take(MOST_NAMED).cloned().collect(),
@@ -289,10 +294,10 @@ impl Judge<'_> {
 
     fn version_missing(&mut self, step: &FloorStep, newest: Option<VersionName>) {
         if step.optional {
-            self.notes.push(Note::OptionalVersionMissing { version: step.version.clone() });
+            self.notes.push(SystemNote::OptionalVersionMissing { version: step.version.clone() });
             return;
         }
-        self.reasons.push(Reason::VersionMissing {
+        self.reasons.push(RuledOutBecause::VersionMissing {
             version: step.version.clone(),
             file: step.file.clone(),
             newest,
@@ -303,7 +308,7 @@ impl Judge<'_> {
 
     fn marker_missing(&mut self, version: &VersionName, file: &BString, hidden: &HiddenFloor) {
         let demands = hidden.objects.iter().map(|object| Demand { object: object.clone(), symbols: Vec::new() });
-        self.reasons.push(Reason::VersionMissing {
+        self.reasons.push(RuledOutBecause::VersionMissing {
             version: version.clone(),
             file: file.clone(),
             newest: None,
@@ -318,7 +323,7 @@ impl Judge<'_> {
         if let Some(hidden) = relr
             && self.system.libc.version < Number::new(&[1, 2, 4])
         {
-            self.reasons.push(Reason::RelrUnsupported { objects: hidden.objects.clone() });
+            self.reasons.push(RuledOutBecause::RelrUnsupported { objects: hidden.objects.clone() });
         }
         let mut missing: BTreeMap<&BString, (Option<Number>, Vec<BString>)> = BTreeMap::new();
         let mut unknown = false;
@@ -336,18 +341,14 @@ impl Judge<'_> {
             }
         }
         if unknown {
-            self.lacks.push(Lack::MuslSymbols);
+            self.lacks.push(UnknownBecause::MuslSymbols);
         }
         let more = missing.len().saturating_sub(MOST_NAMED);
-        self.reasons.extend(
-            missing.into_iter().take(MOST_NAMED).map(|(symbol, (since, objects))| Reason::SymbolMissing {
-                symbol: symbol.clone(),
-                since,
-                objects,
-            }),
-        );
+        self.reasons.extend(missing.into_iter().take(MOST_NAMED).map(|(symbol, (since, objects))| {
+            RuledOutBecause::SymbolMissing { symbol: symbol.clone(), since, objects }
+        }));
         if more > 0 {
-            self.reasons.push(Reason::MoreMissing { count: more });
+            self.reasons.push(RuledOutBecause::MoreMissing { count: more });
         }
     }
 }

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use underpin_resolve::Environment;
-use underpin_rewrite::files::{BoundName, Disagreement, Expectation, Judge, Judgement, NotAsked, Opinion, Verified};
+use underpin_rewrite::files::{Baseline, BoundName, Disagreement, Listing, NotAsked, Opinion, Verified, Verifier};
 use underpin_rewrite::files::{FileIdentity, Keep, ReplaceError, replace, verify_rewritten};
 use underpin_test_support::{Fixture, need, skip, traced_objects};
 
-fn judge() -> Judge {
-    Judge::new(Environment::empty())
+fn verifier() -> Verifier {
+    Verifier::new(Environment::empty())
 }
 
-fn heard(path: &Path) -> Judgement {
-    match judge().ask(path) {
-        Opinion::Heard(judgement) => judgement,
+fn heard(path: &Path) -> Listing {
+    match verifier().ask(path) {
+        Opinion::Heard(listing) => listing,
         Opinion::NotAsked(because) => panic!("{}: {because}", path.display()),
     }
 }
 
 fn not_asked(path: &Path) -> NotAsked {
-    match judge().ask(path) {
+    match verifier().ask(path) {
         Opinion::NotAsked(because) => because,
-        Opinion::Heard(judgement) => panic!("{} was asked: {judgement:?}", path.display()),
+        Opinion::Heard(listing) => panic!("{} was asked: {listing:?}", path.display()),
     }
 }
 
@@ -71,8 +71,8 @@ fn verify(dir: &Fixture, copy: &Path, bound: &[(&str, &str)]) -> Result<Verified
     let original = dir.join("prog");
     let name =
         |(name, object): &(&str, &str)| BoundName { name: format!("{}/{name}", dir.text()), object: dir.join(object) };
-    let expectation = Expectation::of(&judge(), &original, bound.iter().map(name).collect());
-    verify_rewritten(&judge(), copy, &original, &expectation)
+    let baseline = Baseline::of(&verifier(), &original, bound.iter().map(name).collect());
+    verify_rewritten(&verifier(), copy, &original, &baseline)
 }
 
 #[test]
@@ -92,9 +92,9 @@ fn a_library_is_asked_by_its_loader() {
     let dir = libraries();
     let by_path = format!("{}/v1/liby.so", dir.text());
     dir.cc(["-shared", "-fPIC", "-o", "libz.so", "x.c", "-Wl,--no-as-needed", &by_path, "stubs/libx.so"]);
-    let judgement = heard(&dir.join("libz.so"));
-    assert_eq!(judgement.missing, ["libx.so"], "{judgement:?}");
-    assert!(judgement.objects.iter().any(|object| object.path.ends_with("libc.so.6")));
+    let listing = heard(&dir.join("libz.so"));
+    assert_eq!(listing.missing, ["libx.so"], "{listing:?}");
+    assert!(listing.objects.iter().any(|object| object.path.ends_with("libc.so.6")));
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn missing_and_damaged_libraries_are_told_apart() {
     need!("cc");
     let dir = libraries();
     std::fs::remove_file(dir.join("v1/libx.so")).unwrap();
-    let judgement = heard(&dir.join("prog"));
-    assert_eq!((judgement.missing.as_slice(), judgement.stopped), (&["libx.so".to_owned()][..], false));
+    let listing = heard(&dir.join("prog"));
+    assert_eq!((listing.missing.as_slice(), listing.stopped), (&["libx.so".to_owned()][..], false));
     dir.write("v1/libx.so", "no ELF file at all, and long enough to have a header, which is what the loader reads");
-    let judgement = heard(&dir.join("prog"));
-    assert!(judgement.stopped && judgement.complaints[0].contains("invalid ELF header"), "{judgement:?}");
+    let listing = heard(&dir.join("prog"));
+    assert!(listing.stopped && listing.complaints[0].contains("invalid ELF header"), "{listing:?}");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn nothing_that_is_asked_about_runs() {
     dir.cc(["-shared", "-fPIC", "-o", "libt.so", "t.c"]);
     for name in ["pie", "fixed", "libt.so"] {
         assert!(!heard(&dir.join(name)).objects.is_empty(), "{name}");
-        assert!(!judge().bindings(&dir.join(name)).unwrap().is_empty(), "{name}");
+        assert!(!verifier().bindings(&dir.join(name)).unwrap().is_empty(), "{name}");
     }
     for name in ["static", "static-pie"] {
         assert_eq!(not_asked(&dir.join(name)), NotAsked::Static, "{name}");
@@ -140,10 +140,10 @@ fn musl_is_asked_without_running_anything() {
     let marker = dir.join("it-ran");
     dir.write("t.c", telltale(&marker));
     dir.musl_cc(["-o", "prog", "t.c"]);
-    let judgement = heard(&dir.join("prog"));
-    assert!(judgement.missing.is_empty() && judgement.complaints.is_empty(), "{judgement:?}");
-    assert_eq!(judgement.objects.len(), 1, "libc, which is the loader: {judgement:?}");
-    assert!(judge().bindings(&dir.join("prog")).is_err());
+    let listing = heard(&dir.join("prog"));
+    assert!(listing.missing.is_empty() && listing.complaints.is_empty(), "{listing:?}");
+    assert_eq!(listing.objects.len(), 1, "libc, which is the loader: {listing:?}");
+    assert!(verifier().bindings(&dir.join("prog")).is_err());
     assert!(!marker.exists());
 }
 
@@ -185,7 +185,7 @@ fn a_loader_that_never_answers_is_given_up() {
     dir.write("m.c", "int main(void){return 0;}");
     dir.cc(["-static", "-nostdlib", "-ffreestanding", "-o", "slow", "slow.c"]);
     dir.cc(["-o", "prog", "m.c", &format!("-Wl,--dynamic-linker={}/slow", dir.text())]);
-    let opinion = judge().with_time_limit(Duration::from_millis(50)).ask(&dir.join("prog"));
+    let opinion = verifier().with_time_limit(Duration::from_millis(50)).ask(&dir.join("prog"));
     assert!(
         matches!(&opinion, Opinion::NotAsked(NotAsked::NoAnswer { reason }) if reason.contains("longer")),
         "{opinion:?}"
@@ -302,10 +302,10 @@ fn a_version_that_the_library_lacks_is_a_disagreement() {
     };
     with_rpath("prog", "v1");
     with_rpath("copy", "v2");
-    let before = Expectation::of(&judge(), &dir.join("prog"), Vec::new());
-    let Opinion::Heard(now) = judge().ask(&dir.join("copy")) else { panic!("asked") };
+    let before = Baseline::of(&verifier(), &dir.join("prog"), Vec::new());
+    let Opinion::Heard(now) = verifier().ask(&dir.join("copy")) else { panic!("asked") };
     assert!(now.complaints.iter().any(|text| text.contains("version `V_1' not found")), "{now:?}");
-    assert!(verify_rewritten(&judge(), &dir.join("copy"), &dir.join("prog"), &before).is_err());
+    assert!(verify_rewritten(&verifier(), &dir.join("copy"), &dir.join("prog"), &before).is_err());
 }
 
 #[test]
@@ -324,10 +324,10 @@ fn what_the_loader_rejects_never_stands_there() {
     let prog = dir.join("prog");
     let swapped = std::fs::read(bound(&dir, "swapped", &["v1/liby.so", "v1/libx.so"])).unwrap();
     let good = std::fs::read(bound(&dir, "good", &["v1/libx.so", "v1/liby.so"])).unwrap();
-    let expectation = Expectation::of(&judge(), &prog, Vec::new());
+    let baseline = Baseline::of(&verifier(), &prog, Vec::new());
     let before = (FileIdentity::at(&prog).unwrap(), std::fs::read(&prog).unwrap());
     let write = |bytes: &[u8]| {
-        let check = |copy: &Path| verify_rewritten(&judge(), copy, &prog, &expectation).map(|_| ());
+        let check = |copy: &Path| verify_rewritten(&verifier(), copy, &prog, &baseline).map(|_| ());
         replace(&prog, &before.0, bytes, &Keep::default(), check)
     };
     assert!(matches!(write(&swapped), Err(ReplaceError::Rejected { .. })));
@@ -350,11 +350,11 @@ fn a_bound_library_may_find_what_it_missed_alone_and_nothing_else() {
     let name =
         |object: &str| BoundName { name: dir.join("v1/liby.so").to_str().unwrap().into(), object: dir.join(object) };
     let verify = |object: &str| {
-        let expectation = Expectation::of(&judge(), &alone, vec![name(object)]);
-        verify_rewritten(&judge(), &good, &alone, &expectation)
+        let baseline = Baseline::of(&verifier(), &alone, vec![name(object)]);
+        verify_rewritten(&verifier(), &good, &alone, &baseline)
     };
     assert!(
-        matches!(&Expectation::of(&judge(), &alone, Vec::new()).before, Opinion::Heard(before) if before.missing == ["liby.so"])
+        matches!(&Baseline::of(&verifier(), &alone, Vec::new()).before, Opinion::Heard(before) if before.missing == ["liby.so"])
     );
     assert!(matches!(verify("v1/liby.so"), Ok(Verified::Loader { .. })), "{:?}", verify("v1/liby.so"));
     assert!(matches!(verify("v2/liby.so"), Err(Disagreement::BoundElsewhere { .. })));
@@ -367,8 +367,8 @@ fn a_foreign_file_is_verified_by_the_model_alone_and_said_so() {
     dir.write("m.c", "int main(void){return 0;}");
     dir.must("aarch64-linux-gnu-gcc", ["-o", "prog", "m.c"]);
     let prog = dir.join("prog");
-    let expectation = Expectation::of(&judge(), &prog, Vec::new());
-    let verified = verify_rewritten(&judge(), &prog, &prog, &expectation).unwrap();
+    let baseline = Baseline::of(&verifier(), &prog, Vec::new());
+    let verified = verify_rewritten(&verifier(), &prog, &prog, &baseline).unwrap();
     assert!(matches!(verified, Verified::ModelOnly { because: NotAsked::ForeignMachine { .. }, .. }), "{verified:?}");
 }
 
@@ -377,8 +377,8 @@ fn symbol_bindings_are_those_of_a_real_start() {
     need!("cc");
     let dir = libraries();
     let copy = bound(&dir, "copy", &["v1/libx.so", "v1/liby.so"]);
-    let before = judge().bindings(&dir.join("prog")).unwrap();
-    let now = judge().bindings(&copy).unwrap().renamed(&copy, &dir.join("prog"));
+    let before = verifier().bindings(&dir.join("prog")).unwrap();
+    let now = verifier().bindings(&copy).unwrap().renamed(&copy, &dir.join("prog"));
     now.same_as(&before).unwrap();
     // The oracle: a real start with LD_DEBUG=bindings names the same object for x.
     let real = Command::new(dir.join("prog")).env("LD_DEBUG", "bindings").env("LD_BIND_NOW", "1").output().unwrap();
@@ -395,8 +395,8 @@ fn a_symbol_from_elsewhere_is_a_disagreement() {
     dir.write("both.c", "int x(void){return 1;} int y(void){return 1;}");
     dir.cc(["-shared", "-fPIC", "-o", "v1/liby.so", "both.c"]);
     let swapped = bound(&dir, "swapped", &["v1/liby.so", "v1/libx.so"]);
-    let before = judge().bindings(&dir.join("prog")).unwrap();
-    let now = judge().bindings(&swapped).unwrap().renamed(&swapped, &dir.join("prog"));
+    let before = verifier().bindings(&dir.join("prog")).unwrap();
+    let now = verifier().bindings(&swapped).unwrap().renamed(&swapped, &dir.join("prog"));
     let error = now.same_as(&before).unwrap_err();
     assert!(
         matches!(&error, Disagreement::Symbol { symbol, now, .. } if symbol == "x" && now.ends_with("v1/liby.so")),
@@ -414,7 +414,7 @@ fn indirect_functions_are_not_resolved_while_bindings_are_read() {
     dir.write("m.c", "int x(void); int main(void){return x();}");
     dir.cc(["-shared", "-fPIC", "-o", "libx.so", "x.c"]);
     dir.cc(["-o", "prog", "m.c", &format!("{}/libx.so", dir.text())]);
-    let bindings = judge().bindings(&dir.join("prog")).unwrap();
+    let bindings = verifier().bindings(&dir.join("prog")).unwrap();
     assert!(bindings.len() > 2);
     assert_eq!(Command::new(dir.join("prog")).status().unwrap().code(), None, "a real start calls it, and dies");
 }
@@ -425,7 +425,7 @@ const FROM_FOLDER: &str = "UNDERPIN_TEST_ASKS_FROM_A_FOLDER";
 fn a_name_without_a_slash_is_a_file_here_and_nothing_in_path() {
     if std::env::var_os(FROM_FOLDER).is_some() {
         assert!(heard(Path::new("prog")).objects.iter().any(|object| object.path.ends_with("libc.so.6")));
-        assert!(!judge().bindings(Path::new("prog")).unwrap().is_empty());
+        assert!(!verifier().bindings(Path::new("prog")).unwrap().is_empty());
         println!("asked from the folder");
         return;
     }
@@ -460,5 +460,5 @@ fn a_missing_name_that_counts_from_the_program_is_the_same_to_loader_and_model()
     let program = dir.join("prog");
     let expected = [format!("{}/gone/liba.so", dir.text())];
     assert_eq!(heard(&program).missing, expected);
-    assert_eq!(Judgement::of_model(&judge().model(&program).unwrap()).missing, expected);
+    assert_eq!(Listing::of_model(&verifier().model(&program).unwrap()).missing, expected);
 }

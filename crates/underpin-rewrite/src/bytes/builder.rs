@@ -1,6 +1,6 @@
 //! A rewrite in the making: the tables as they will be written, and the bytes that change.
 //!
-//! A strategy places strings and moves tables in the draft; [`Draft::finish`] writes the dynamic section, the versions,
+//! A strategy places strings and moves tables in the builder; [`PatchBuilder::finish`] writes the dynamic section, the versions,
 //! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind what is kept of
 //! the original go to the appended tail.
 
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 /// A rewrite in the making.
-pub(super) struct Draft<'i, 'a> {
+pub(super) struct PatchBuilder<'i, 'a> {
     pub image: &'i Image<'a>,
     pub segments: Vec<RawSegment>,
     /// `None` where the file has no section table, or none is wished for.
@@ -68,10 +68,10 @@ pub(super) struct Draft<'i, 'a> {
     writes: Vec<(u64, Vec<u8>)>,
 }
 
-impl<'i, 'a> Draft<'i, 'a> {
-    pub fn new(image: &'i Image<'a>, options: &RewriteOptions, reserve: u64) -> Draft<'i, 'a> {
+impl<'i, 'a> PatchBuilder<'i, 'a> {
+    pub fn new(image: &'i Image<'a>, options: &RewriteOptions, reserve: u64) -> PatchBuilder<'i, 'a> {
         let sections = image.sections.as_ref().filter(|_| !options.without_sections);
-        Draft {
+        PatchBuilder {
             image,
             segments: image.segments.clone(),
             sections: sections.map(Sections::new),

@@ -4,7 +4,7 @@
 //! it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
 
 use super::BundleError;
-use super::model::{BundlePlan, Form, Reason};
+use super::model::{BundlePlan, Form, IncludedBecause};
 use bstr::{BString, ByteSlice, ByteVec};
 use serde::Serialize;
 use std::io;
@@ -18,7 +18,7 @@ use underpin_resolve::LoaderKind;
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
-pub enum Judged {
+pub enum BundleCheck {
     /// The loader maps the objects of the bundle, and nothing else.
     Agrees {
         /// How many.
@@ -35,12 +35,12 @@ pub enum Judged {
 ///
 /// # Errors
 /// [`BundleError::Judge`]: it maps something else, or fails.
-pub fn judge(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
+pub fn check(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {
     if Some(plan.launcher.machine()) != Machine::host() {
-        return Ok(Judged::NotAsked { reason: "it is for another machine than this one".to_owned() });
+        return Ok(BundleCheck::NotAsked { reason: "it is for another machine than this one".to_owned() });
     }
     match (plan.loader, plan.form) {
-        (LoaderKind::Musl, Form::File) => Ok(Judged::NotAsked {
+        (LoaderKind::Musl, Form::File) => Ok(BundleCheck::NotAsked {
             reason: "musl's loader lists no program whose libraries are in its own file".to_owned(),
         }),
         (LoaderKind::Musl, Form::Directory) => musl(plan, entry),
@@ -80,7 +80,7 @@ fn path_in(line: &BString) -> Option<PathBuf> {
     path.contains(&b'/').then(|| path.to_vec().into_path_buf().unwrap_or_default())
 }
 
-fn glibc(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
+fn glibc(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {
     let lines = lines(Command::new(entry).env_clear().env("LD_TRACE_LOADED_OBJECTS", "1"))?;
     let found: Vec<PathBuf> = lines.iter().filter_map(path_in).collect();
     if let Some(line) = lines.iter().find(|line| line.contains_str("not found")) {
@@ -101,11 +101,11 @@ fn glibc(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
             return Err(BundleError::Judge(format!("{} is mapped instead of {}", path.display(), place.as_bstr())));
         }
     }
-    Ok(Judged::Agrees { objects: found.len() + 1 })
+    Ok(BundleCheck::Agrees { objects: found.len() + 1 })
 }
 
 fn is_loader(plan: &BundlePlan, entry: &Path, path: &Path) -> bool {
-    let Some(item) = plan.items.iter().find(|item| item.reason == Reason::Loader) else { return false };
+    let Some(item) = plan.items.iter().find(|item| item.reason == IncludedBecause::Loader) else { return false };
     match plan.form {
         Form::Directory => *path == top(entry).join(item.place.to_path_lossy()),
         Form::File => *path == item.source.to_path_lossy(),
@@ -117,8 +117,8 @@ fn top(entry: &Path) -> PathBuf {
     entry.ancestors().nth(2).unwrap_or(Path::new("/")).to_owned()
 }
 
-fn musl(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
-    let Some(loader) = plan.items.iter().find(|item| item.reason == Reason::Loader) else {
+fn musl(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError> {
+    let Some(loader) = plan.items.iter().find(|item| item.reason == IncludedBecause::Loader) else {
         return Err(BundleError::Judge("there is no loader in the plan".to_owned()));
     };
     let loader = top(entry).join(loader.place.to_path_lossy());
@@ -133,7 +133,7 @@ fn musl(plan: &BundlePlan, entry: &Path) -> Result<Judged, BundleError> {
     if libraries != expected {
         return Err(BundleError::Judge(format!("{libraries} objects are mapped, {expected} are in the bundle")));
     }
-    Ok(Judged::Agrees { objects: libraries + 1 })
+    Ok(BundleCheck::Agrees { objects: libraries + 1 })
 }
 
 fn resolved(path: &Path) -> PathBuf {

@@ -1,6 +1,6 @@
 //! What a loader prints when it lists, read back.
 
-use super::{JudgedObject, Judgement};
+use super::{ListedObject, Listing};
 use bstr::ByteSlice;
 use std::ffi::OsStr;
 use std::fs;
@@ -10,8 +10,8 @@ use std::path::Path;
 use underpin_resolve::LoaderKind;
 
 /// Reads `NAME => PATH (0xADDRESS)`, `PATH (0xADDRESS)` and `NAME => not found` from the list, the rest from the errors.
-pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Judgement {
-    let mut judgement = Judgement::default();
+pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Listing {
+    let mut listing = Listing::default();
     let mut lines = stdout.lines();
     if kind == LoaderKind::Musl {
         // musl prints itself first, whether anything needs it or not.
@@ -25,23 +25,23 @@ pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Judgement 
             continue;
         }
         match body.split_once_str(" => ") {
-            Some((name, b"not found")) => judgement.missing.push(text(name)),
-            Some((name, path)) => judgement.add(name, path),
+            Some((name, b"not found")) => listing.missing.push(text(name)),
+            Some((name, path)) => listing.add(name, path),
             // Versions that are not found are told among the objects; everything that is no path is no object.
-            None if body.contains(&b'/') && line.len() > body.len() => judgement.add(body, body),
-            None => judgement.complaints.push(text(line)),
+            None if body.contains(&b'/') && line.len() > body.len() => listing.add(body, body),
+            None => listing.complaints.push(text(line)),
         }
     }
     for line in stderr.lines().filter(|line| !line.trim().is_empty()) {
         match missing_of_musl(kind, line) {
-            Some(name) => judgement.missing.push(text(name)),
-            None => judgement.complaints.push(text(line)),
+            Some(name) => listing.missing.push(text(name)),
+            None => listing.complaints.push(text(line)),
         }
     }
-    judgement
+    listing
 }
 
-impl Judgement {
+impl Listing {
     /// One line of the list. musl prints a line for each name; an object counts once.
     fn add(&mut self, name: &[u8], path: &[u8]) {
         let path = Path::new(OsStr::from_bytes(path));
@@ -50,7 +50,7 @@ impl Judgement {
         if inode != 0 && self.objects.iter().any(|object| (object.device, object.inode) == (device, inode)) {
             return;
         }
-        self.objects.push(JudgedObject {
+        self.objects.push(ListedObject {
             name: text(name),
             path: path.into(),
             real_path: fs::canonicalize(path).unwrap_or_else(|_| path.into()),
@@ -78,11 +78,11 @@ mod tests {
     fn a_list_of_glibc_is_read() {
         let list = b"\tlinux-vdso.so.1 (0x7ffd)\n\tlibx.so => not found\n\tlibc.so.6 => /no/such/libc.so.6 (0x7f)\n\
             \t/no/such/abs.so (0x7f)\n";
-        let judgement = read(LoaderKind::Glibc, list, b"./p: /no/libz.so: version `Z' not found (required by ./p)\n");
-        let names: Vec<&str> = judgement.objects.iter().map(|object| object.name.as_str()).collect();
+        let listing = read(LoaderKind::Glibc, list, b"./p: /no/libz.so: version `Z' not found (required by ./p)\n");
+        let names: Vec<&str> = listing.objects.iter().map(|object| object.name.as_str()).collect();
         assert_eq!(names, ["libc.so.6", "/no/such/abs.so"]);
-        assert_eq!(judgement.missing, ["libx.so"]);
-        assert_eq!(judgement.complaints.len(), 1);
+        assert_eq!(listing.missing, ["libx.so"]);
+        assert_eq!(listing.complaints.len(), 1);
     }
 
     #[test]
@@ -90,9 +90,9 @@ mod tests {
         let list = b"\t/lib/ld-musl-x86_64.so.1 (0x7f)\n\tlibc.so => /lib/ld-musl-x86_64.so.1 (0x7f)\n";
         let errors = b"Error loading shared library libb.so: No such file or directory (needed by ./m)\n\
             Error relocating ./m: bb: symbol not found\n";
-        let judgement = read(LoaderKind::Musl, list, errors);
-        assert_eq!(judgement.objects.len(), 1);
-        assert_eq!(judgement.missing, ["libb.so"]);
-        assert_eq!(judgement.complaints, ["Error relocating ./m: bb: symbol not found"]);
+        let listing = read(LoaderKind::Musl, list, errors);
+        assert_eq!(listing.objects.len(), 1);
+        assert_eq!(listing.missing, ["libb.so"]);
+        assert_eq!(listing.complaints, ["Error relocating ./m: bb: symbol not found"]);
     }
 }
