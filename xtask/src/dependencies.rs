@@ -11,9 +11,9 @@ use std::process::Command;
 /// Dependencies that no line of code names: package, dependency, and why it stays.
 const UNNAMED: &[(&str, &str, &str)] = &[
     ("mruby", "mruby3-sys", "only its C sources are used, by the build script"),
-    ("underpin-allocators", "libmimalloc-sys", "only its C sources are used, by the build script"),
-    ("underpin-allocators", "snmalloc-sys", "only its C++ sources are used, by the build script"),
-    ("underpin-allocators", "tikv-jemalloc-sys", "only its C sources are used, by the build script"),
+    ("underpin-malloc", "libmimalloc-sys", "only its C sources are used, by the build script"),
+    ("underpin-malloc", "snmalloc-sys", "only its C++ sources are used, by the build script"),
+    ("underpin-malloc", "tikv-jemalloc-sys", "only its C sources are used, by the build script"),
 ];
 
 /// Packages whose library has another name.

@@ -37,7 +37,7 @@ pub fn allocators(
     let plain = Contestant::new("as it is", command.clone());
     let mut contestants = vec![plain.clone()];
     for name in TRIED {
-        let allocator = name.parse().map_err(|error: underpin_variant::VariantError| error.to_string())?;
+        let allocator = name.parse().map_err(|error: underpin_malloc::MallocError| error.to_string())?;
         let variant = on_allocator(&allocator, &command, &Variant::default()).map_err(|error| error.to_string())?;
         contestants.push(Contestant { name: name.to_owned(), variant, ..plain.clone() });
     }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use underpin_bench::{Gate, Until, parse_duration};
-use underpin_variant::VariantList;
+use underpin_malloc::MallocList;
 
 /// Run the same work under several variants and compare them honestly.
 ///
@@ -57,7 +57,7 @@ pub struct BenchArgs {
     /// Allocators to run every command on, its children too: system, jemalloc, mimalloc, snmalloc, or a shared object,
     /// each with settings after a colon. One alone stands beside the command as it is (may be repeated)
     #[arg(long, value_name = "LIST", help_heading = "What to compare")]
-    pub malloc: Vec<VariantList>,
+    pub malloc: Vec<MallocList>,
 
     /// Run every program as it is (before) and bound to its libraries as `underpin bind --flatten` would do it (after),
     /// from a copy that is gone afterwards

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use std::ffi::OsString;
-use underpin_variant::Variant;
+use underpin_malloc::Malloc;
 
 /// Run a command on another allocator.
 ///
@@ -23,7 +23,7 @@ pub struct RunArgs {
     /// The allocator: jemalloc, mimalloc, snmalloc, system (the C library's), or a shared object; with settings after a
     /// colon (NAME:KEY=VALUE,KEY=VALUE)
     #[arg(long, value_name = "NAME", required_unless_present = "list")]
-    pub malloc: Option<Variant>,
+    pub malloc: Option<Malloc>,
 
     /// Print the allocator's statistics to standard error when the process exits normally
     #[arg(long)]

@@ -3,11 +3,11 @@
 use crate::exit::Exit;
 use crate::plan::RunPlan;
 use crate::screen::{self, Screen};
-use underpin_allocators::OnBoard;
+use underpin_malloc::OnBoard;
+use underpin_malloc::{MallocError, NotTaken, Verdict, Watch};
 use underpin_report::document::run::AllocatorRecord;
 use underpin_report::{Line, Role, RunDocument, Text};
 use underpin_sys::{SysError, Tracee, Watched};
-use underpin_variant::{NotTaken, VariantError, Verdict, Watch};
 
 /// Our own failure, as env(1) has it.
 const OURS: u8 = 125;
@@ -37,9 +37,9 @@ pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(refused(error.into()))
 }
 
-fn refused(error: VariantError) -> Exit {
+fn refused(error: MallocError) -> Exit {
     let code = match &error {
-        VariantError::Launch(error) => u8::try_from(error.exit_status()).unwrap_or(OURS),
+        MallocError::Launch(error) => u8::try_from(error.exit_status()).unwrap_or(OURS),
         _ => OURS,
     };
     screen::complain(&error.into());
@@ -82,7 +82,7 @@ fn look_closely(watch: &Watch, task: Tracee) -> Result<(), SysError> {
 fn list(screen: &mut Screen) {
     const COLUMN: usize = 22;
     let mut text = Text::new();
-    for allocator in underpin_allocators::on_board() {
+    for allocator in underpin_malloc::on_board() {
         let name = format!("{:<COLUMN$}", format!("{} {}", allocator.kind.name(), allocator.version));
         let line = Line::new().with(Role::Name, name);
         text.push(match allocator.object {
@@ -106,5 +106,5 @@ fn document() -> RunDocument {
         sha256: allocator.object.ok().map(|object| object.sha256.to_owned()),
         absent: allocator.object.err().map(str::to_owned),
     };
-    RunDocument::new(underpin_allocators::on_board().iter().map(record).collect())
+    RunDocument::new(underpin_malloc::on_board().iter().map(record).collect())
 }

@@ -2,8 +2,8 @@
 
 use crate::cli::RunArgs;
 use std::ffi::OsString;
+use underpin_malloc::{Inherit, Malloc, MallocError, Prepared, Program, Statistics, Store, Watch, prepare};
 use underpin_sys::{RawPid, Replace};
-use underpin_variant::{Inherit, Prepared, Program, Statistics, Store, Variant, VariantError, Watch, prepare};
 
 /// What is to be done.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub enum RunPlan {
     /// Become a command.
     Become(Box<Become>),
     /// It cannot be done.
-    Refuse(VariantError),
+    Refuse(MallocError),
 }
 
 /// A command on another allocator.
@@ -33,7 +33,7 @@ pub struct Become {
 impl RunPlan {
     /// Looks at the command and writes the object out; nothing of the command runs.
     pub fn new(args: RunArgs) -> RunPlan {
-        match args.malloc.as_ref().map(|variant| Become::new(variant, &args)) {
+        match args.malloc.as_ref().map(|allocator| Become::new(allocator, &args)) {
             None => RunPlan::List { json: args.json },
             Some(Ok(plan)) => RunPlan::Become(Box::new(plan)),
             Some(Err(error)) => RunPlan::Refuse(error),
@@ -42,10 +42,10 @@ impl RunPlan {
 }
 
 impl Become {
-    fn new(variant: &Variant, args: &RunArgs) -> Result<Become, VariantError> {
+    fn new(allocator: &Malloc, args: &RunArgs) -> Result<Become, MallocError> {
         let command = args.command.first().map(OsString::as_os_str).unwrap_or_default();
         let program = Program::find(command, std::env::var_os("PATH").as_deref())?;
-        let prepared = prepare(variant, &program, &Store::usual_places(), |name| std::env::var_os(name))?;
+        let prepared = prepare(allocator, &program, &Store::usual_places(), |name| std::env::var_os(name))?;
         let inherit = if args.follow { Inherit::Follow } else { Inherit::Once };
         let pid = std::process::id() as RawPid;
         let changes = prepared.changes(pid, inherit, args.report, |name| std::env::var_os(name));

@@ -8,9 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use underpin_bench::{Command, Proof, Shell, Variant};
+use underpin_malloc::Choice;
 use underpin_resolve::Environment;
 use underpin_sys::{RawPid, Tracee, find_program};
-use underpin_variant::Choice;
 
 /// The name of a command under none of the variants that others run under.
 const AS_IT_IS: &str = "as it is";
@@ -21,7 +21,7 @@ pub struct Dimensions {
     /// `--variant`, the plain one first.
     named: Vec<Variant>,
     /// `--malloc`; `None` is the command as it is. Never empty.
-    allocators: Vec<Option<underpin_variant::Variant>>,
+    allocators: Vec<Option<underpin_malloc::Malloc>>,
     /// `--bind`; empty where it was not given.
     binding: Vec<BindState>,
 }
@@ -39,7 +39,7 @@ impl Dimensions {
             named.push(from_text(&fill(text, set), &plain)?);
         }
         let mut allocators: Vec<_> = args.malloc.iter().flat_map(|list| list.0.iter().cloned()).map(Some).collect();
-        let is_plain = |one: &underpin_variant::Variant| one.choice == Choice::System && one.settings.is_empty();
+        let is_plain = |one: &underpin_malloc::Malloc| one.choice == Choice::System && one.settings.is_empty();
         if matches!(allocators.as_slice(), [Some(only)] if !is_plain(only)) || allocators.is_empty() {
             allocators.insert(0, None);
         }
@@ -105,7 +105,7 @@ impl Dimensions {
         command: &Command,
         named: &Variant,
         state: &State,
-        allocator: Option<&underpin_variant::Variant>,
+        allocator: Option<&underpin_malloc::Malloc>,
     ) -> anyhow::Result<Variant> {
         let mut variant = named.clone();
         if let Some(allocator) = allocator {

@@ -2,20 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
-use underpin_bench::{Command, Proof, Variant as BenchVariant};
+use underpin_bench::{Command, Proof, Variant};
+use underpin_malloc::{Inherit, Malloc, MallocError, Program, Store, Verdict, Watch, prepare};
 use underpin_sys::{RawPid, Resume, Tracee};
-use underpin_variant::{Inherit, Program, Store, Variant, VariantError, Verdict, Watch, prepare};
 
 /// A command on an allocator: what `under` changes, and the allocator. Its children run on it too, since the figures
 /// are those of the whole tree of processes.
 ///
 /// # Errors
 /// Where the command cannot run on it, or its object cannot be written out.
-pub fn on_allocator(
-    allocator: &Variant,
-    command: &Command,
-    under: &BenchVariant,
-) -> Result<BenchVariant, VariantError> {
+pub fn on_allocator(allocator: &Malloc, command: &Command, under: &Variant) -> Result<Variant, MallocError> {
     let environment = under.environment(std::env::vars_os());
     let variable = |name: &OsStr| environment.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
     let word = under.wrapper.first().or(command.words().first()).map(OsString::as_os_str).unwrap_or_default();
@@ -25,7 +21,7 @@ pub fn on_allocator(
         crate::screen::note(&format!("{}: {remainder}", allocator.label));
     }
     let changes = prepared.changes(0, Inherit::Follow, false, variable);
-    Ok(BenchVariant {
+    Ok(Variant {
         name: allocator.label.clone(),
         changes: under.changes.iter().cloned().chain(changes).collect(),
         proof: Some(Arc::new(Took(prepared.watch()))),

@@ -4,12 +4,12 @@
 //! executed from, and where its path can stand in LD_PRELOAD. A file is used only where its bytes are those of the
 //! object, compared each time; it is made under another name and renamed, so that nobody ever maps half of it.
 
+use crate::on_board::Object;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use underpin_allocators::Object;
 
 /// A folder for objects.
 #[derive(Clone, Debug)]

@@ -1,15 +1,15 @@
 //! What a user names: an allocator and its settings.
 
-use crate::VariantError;
+use crate::MallocError;
+use crate::on_board::AllocatorKind;
 use crate::settings::{self, Setting};
 use std::path::PathBuf;
 use std::str::FromStr;
-use underpin_allocators::AllocatorKind;
 
 /// One allocator and its settings, as named by a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// As it was typed: the variant's name in tables.
+pub struct Malloc {
+    /// As it was typed: the allocator's name in tables.
     pub label: String,
     /// Which allocator.
     pub choice: Choice,
@@ -28,38 +28,38 @@ pub enum Choice {
     File(PathBuf),
 }
 
-impl FromStr for Variant {
-    type Err = VariantError;
+impl FromStr for Malloc {
+    type Err = MallocError;
 
     /// `NAME` or `NAME:SETTINGS`; a name with a slash or of the form `*.so*` is a file.
-    fn from_str(text: &str) -> Result<Variant, VariantError> {
+    fn from_str(text: &str) -> Result<Malloc, MallocError> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
-        let on_board = underpin_allocators::on_board().iter().map(|allocator| allocator.kind);
+        let on_board = crate::on_board::on_board().iter().map(|allocator| allocator.kind);
         let choice = match name {
             "system" => Choice::System,
-            "" => return Err(VariantError::Unknown { name: text.to_owned() }),
+            "" => return Err(MallocError::Unknown { name: text.to_owned() }),
             name if name.contains('/') || name.ends_with(".so") || name.contains(".so.") => Choice::File(name.into()),
             name => on_board
                 .into_iter()
                 .find(|kind| kind.name() == name)
                 .map(Choice::OnBoard)
-                .ok_or_else(|| VariantError::Unknown { name: name.to_owned() })?,
+                .ok_or_else(|| MallocError::Unknown { name: name.to_owned() })?,
         };
         let settings = rest.map_or(Ok(Vec::new()), |rest| settings::parse(text, rest))?;
-        Ok(Variant { label: text.to_owned(), choice, settings })
+        Ok(Malloc { label: text.to_owned(), choice, settings })
     }
 }
 
-/// Several variants in one text, as in `system,jemalloc:narenas:2,dirty_decay_ms:100,mimalloc`.
+/// Several allocators in one text, as in `system,jemalloc:narenas:2,dirty_decay_ms:100,mimalloc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VariantList(pub Vec<Variant>);
+pub struct MallocList(pub Vec<Malloc>);
 
-impl FromStr for VariantList {
-    type Err = VariantError;
+impl FromStr for MallocList {
+    type Err = MallocError;
 
-    /// A comma begins another variant, unless it stands among settings and what follows it is neither an allocator's
+    /// A comma begins another allocator, unless it stands among settings and what follows it is neither an allocator's
     /// name nor a path.
-    fn from_str(text: &str) -> Result<VariantList, VariantError> {
+    fn from_str(text: &str) -> Result<MallocList, MallocError> {
         let mut texts: Vec<String> = Vec::new();
         for part in text.split(',') {
             match texts.last_mut() {
@@ -70,13 +70,13 @@ impl FromStr for VariantList {
                 _ => texts.push(part.to_owned()),
             }
         }
-        texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map(VariantList)
+        texts.iter().map(|text| text.parse()).collect::<Result<_, _>>().map(MallocList)
     }
 }
 
 fn is_setting(part: &str) -> bool {
     let name = part.split(':').next().unwrap_or_default();
-    part.contains([':', '=']) && !name.is_empty() && name.parse::<Variant>().is_err()
+    part.contains([':', '=']) && !name.is_empty() && name.parse::<Malloc>().is_err()
 }
 
 #[cfg(test)]
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_comma_begins_a_variant_or_continues_its_settings() {
         let labels = |text: &str| {
-            let list: VariantList = text.parse().unwrap();
-            list.0.into_iter().map(|variant| variant.label).collect::<Vec<_>>()
+            let list: MallocList = text.parse().unwrap();
+            list.0.into_iter().map(|allocator| allocator.label).collect::<Vec<_>>()
         };
         assert_eq!(labels("system,jemalloc,mimalloc"), ["system", "jemalloc", "mimalloc"]);
         assert_eq!(
@@ -96,14 +96,14 @@ mod tests {
         );
         assert_eq!(labels("jemalloc:a=1,mimalloc:b=2,c=3"), ["jemalloc:a=1", "mimalloc:b=2,c=3"]);
         for (text, blamed) in [("jemalloc,hoard", "hoard"), ("jemalloc:narenas:2,hoard", "hoard"), ("system,", "")] {
-            let error = text.parse::<VariantList>().unwrap_err();
-            assert!(matches!(&error, VariantError::Unknown { name } if name == blamed), "{text}: {error}");
+            let error = text.parse::<MallocList>().unwrap_err();
+            assert!(matches!(&error, MallocError::Unknown { name } if name == blamed), "{text}: {error}");
         }
     }
 
     fn settings(text: &str) -> Vec<(String, String)> {
-        let variant: Variant = text.parse().unwrap();
-        variant.settings.into_iter().map(|setting| (setting.name, setting.value)).collect()
+        let allocator: Malloc = text.parse().unwrap();
+        allocator.settings.into_iter().map(|setting| (setting.name, setting.value)).collect()
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_path_is_a_file() {
         for path in ["/usr/lib/libtcmalloc.so.4", "./mine.so", "mine.so"] {
-            assert_eq!(path.parse::<Variant>().unwrap().choice, Choice::File(path.into()), "{path}");
+            assert_eq!(path.parse::<Malloc>().unwrap().choice, Choice::File(path.into()), "{path}");
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             "system:arena_max=",
             "jemalloc:a:1,,b:2",
         ] {
-            assert!(text.parse::<Variant>().is_err(), "{text}");
+            assert!(text.parse::<Malloc>().is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The look at the process itself that tells whether a variant took.
+//! The look at the process itself that tells whether an allocator took.
 //!
 //! The process is stopped at its entry point by a breakpoint, when its loader is done and its initialisers have run or
 //! are about to; the loader's list of objects then says whose malloc it uses. That costs a few stops, once, and leaves
@@ -34,7 +34,7 @@ pub struct Watch {
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The variant serves the process. It stands at its entry point, still traced.
+    /// The allocator serves the process. It stands at its entry point, still traced.
     Taken,
     /// It does not. The process stands at its entry point, still traced, except for [`NotTaken::Ended`].
     NotTaken(NotTaken),

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
-use underpin_allocators::{AllocatorKind, Object, allocator, companion, on_board};
+use underpin_malloc::{AllocatorKind, Object, allocator, companion, on_board};
 use underpin_test_support::{Fixture, Output, need};
 
 /// Whether a list of `nm` has a symbol.

@@ -1,23 +1,23 @@
-//! A variant against a program: the changes of the environment that bring it about.
+//! An allocator against a program: the changes of the environment that bring it about.
 //!
 //! The allocator's object comes first in LD_PRELOAD, before what the user preloads. Beside it goes the companion
-//! (`underpin_allocators::companion`), unless the variant is to be handed on to every child and no statistics are
+//! (`crate::on_board::companion`), unless the allocator is to be passed on to every child and no statistics are
 //! wanted.
 
+use crate::on_board::{self, AllocatorKind, OnBoard, companion};
 use crate::watch::Expected;
-use crate::{CLibrary, Choice, Obstacle, Program, Stage, Store, Variant, VariantError, Watch, settings};
+use crate::{CLibrary, Choice, Malloc, MallocError, Obstacle, Program, Stage, Store, Watch, settings};
 use bstr::ByteSlice;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use underpin_allocators::{AllocatorKind, OnBoard, allocator, companion};
 use underpin_elf::{Details, Elf, FileSource, LinkFacts, Linkage, Machine};
 use underpin_sys::RawPid;
 
 /// A variable to set (`Some`) or to remove (`None`).
 pub type Change = (OsString, Option<OsString>);
 
-/// Who runs under the variant.
+/// Who runs under the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inherit {
     /// The process asked for, through every exec of its own; its children run as they always do.
@@ -39,7 +39,7 @@ pub enum Statistics {
     None,
 }
 
-/// A variant that can be run.
+/// An allocator that can be run.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// What the user called it.
@@ -56,27 +56,27 @@ pub struct Prepared {
     stages: Vec<Stage>,
 }
 
-/// Makes a variant ready for a program. `variable` is the environment in which the program will run.
+/// Makes an allocator ready for a program. `variable` is the environment in which the program will run.
 ///
 /// # Errors
-/// [`VariantError::Program`] where the program cannot run under it, and every other [`VariantError`].
+/// [`MallocError::Program`] where the program cannot run under it, and every other [`MallocError`].
 pub fn prepare(
-    variant: &Variant,
+    allocator: &Malloc,
     program: &Program,
     places: &[PathBuf],
     variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<Prepared, VariantError> {
-    let chosen = Chosen::new(&variant.choice, variant, places)?;
+) -> Result<Prepared, MallocError> {
+    let chosen = Chosen::new(&allocator.choice, allocator, places)?;
     for stage in &program.stages {
-        if let Some(obstacle) = obstacle(variant, &chosen, stage) {
+        if let Some(obstacle) = obstacle(allocator, &chosen, stage) {
             let program = stage.path.clone();
-            return Err(VariantError::Program { variant: variant.label.clone(), program, obstacle });
+            return Err(MallocError::Program { allocator: allocator.label.clone(), program, obstacle });
         }
     }
     let variables = match chosen.family {
-        Statistics::Jemalloc => settings::jemalloc(&variant.settings, variable("MALLOC_CONF").as_deref()),
-        Statistics::Mimalloc => settings::mimalloc(&variant.settings),
-        Statistics::Glibc => glibc_settings(variant, program, variable("GLIBC_TUNABLES").as_deref())?,
+        Statistics::Jemalloc => settings::jemalloc(&allocator.settings, variable("MALLOC_CONF").as_deref()),
+        Statistics::Mimalloc => settings::mimalloc(&allocator.settings),
+        Statistics::Glibc => glibc_settings(allocator, program, variable("GLIBC_TUNABLES").as_deref())?,
         Statistics::None => Vec::new(),
     };
     let statistics = match (chosen.family, program.stages.last().map(|stage| stage.library)) {
@@ -88,7 +88,7 @@ pub fn prepare(
         preload.extend(SEPARATE_LIBRARIES.map(OsString::from));
     }
     Ok(Prepared {
-        label: variant.label.clone(),
+        label: allocator.label.clone(),
         description: chosen.description,
         object: chosen.object,
         statistics,
@@ -108,7 +108,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn new(choice: &Choice, variant: &Variant, places: &[PathBuf]) -> Result<Chosen, VariantError> {
+    fn new(choice: &Choice, allocator: &Malloc, places: &[PathBuf]) -> Result<Chosen, MallocError> {
         match choice {
             Choice::System => Ok(Chosen {
                 description: "the C library's own allocator".to_owned(),
@@ -116,16 +116,16 @@ impl Chosen {
                 machine: NATIVE,
                 family: Statistics::Glibc,
             }),
-            Choice::OnBoard(kind) => Chosen::on_board(*kind, variant, places),
-            Choice::File(path) => Chosen::file(path, variant),
+            Choice::OnBoard(kind) => Chosen::on_board(*kind, allocator, places),
+            Choice::File(path) => Chosen::file(path, allocator),
         }
     }
 
-    fn on_board(kind: AllocatorKind, variant: &Variant, places: &[PathBuf]) -> Result<Chosen, VariantError> {
-        let absent = |reason| VariantError::Absent { name: kind.name(), reason };
-        let carried: &OnBoard = allocator(kind).ok_or(absent("this build does not know it"))?;
+    fn on_board(kind: AllocatorKind, allocator: &Malloc, places: &[PathBuf]) -> Result<Chosen, MallocError> {
+        let absent = |reason| MallocError::Absent { name: kind.name(), reason };
+        let carried: &OnBoard = on_board::allocator(kind).ok_or(absent("this build does not know it"))?;
         let object = carried.object.map_err(absent)?;
-        settings::check_names(kind, &variant.settings)?;
+        settings::check_names(kind, &allocator.settings)?;
         let family = match kind {
             AllocatorKind::Jemalloc => Statistics::Jemalloc,
             AllocatorKind::Mimalloc => Statistics::Mimalloc,
@@ -139,10 +139,10 @@ impl Chosen {
         })
     }
 
-    fn file(path: &Path, variant: &Variant) -> Result<Chosen, VariantError> {
-        let refused = |reason: String| VariantError::Object { path: path.to_owned(), reason };
-        let io = |error| VariantError::Read { path: path.to_owned(), error };
-        let damaged = |error| VariantError::Damaged { path: path.to_owned(), error };
+    fn file(path: &Path, allocator: &Malloc) -> Result<Chosen, MallocError> {
+        let refused = |reason: String| MallocError::Object { path: path.to_owned(), reason };
+        let io = |error| MallocError::Read { path: path.to_owned(), error };
+        let damaged = |error| MallocError::Damaged { path: path.to_owned(), error };
         let whole = fs::canonicalize(path).map_err(io)?;
         if whole.as_os_str().as_encoded_bytes().iter().any(|byte| b" \t\n:$".contains(byte)) {
             return Err(refused("LD_PRELOAD has no way to write a path with a space, a colon or a dollar sign".into()));
@@ -165,7 +165,7 @@ impl Chosen {
             (_, true) => Statistics::Mimalloc,
             _ => Statistics::None,
         };
-        if family == Statistics::None && !variant.settings.is_empty() {
+        if family == Statistics::None && !allocator.settings.is_empty() {
             return Err(refused("how it takes its settings is not known; set its variables yourself".into()));
         }
         let description = whole.display().to_string();
@@ -179,9 +179,9 @@ const NATIVE: Machine = Machine(62);
 #[cfg(target_arch = "aarch64")]
 const NATIVE: Machine = Machine(183);
 
-fn obstacle(variant: &Variant, chosen: &Chosen, stage: &Stage) -> Option<Obstacle> {
+fn obstacle(allocator: &Malloc, chosen: &Chosen, stage: &Stage) -> Option<Obstacle> {
     if chosen.object.is_none() {
-        return if variant.settings.is_empty() { None } else { stage.tunables_obstacle() };
+        return if allocator.settings.is_empty() { None } else { stage.tunables_obstacle() };
     }
     if stage.loader.is_some() && stage.machine != chosen.machine {
         let name = |machine: Machine| machine.name().map_or_else(|| format!("machine {}", machine.0), str::to_owned);
@@ -191,12 +191,12 @@ fn obstacle(variant: &Variant, chosen: &Chosen, stage: &Stage) -> Option<Obstacl
 }
 
 fn glibc_settings(
-    variant: &Variant,
+    allocator: &Malloc,
     program: &Program,
     before: Option<&OsStr>,
-) -> Result<Vec<(OsString, OsString)>, VariantError> {
+) -> Result<Vec<(OsString, OsString)>, MallocError> {
     let loader = program.stages.iter().rev().find_map(|stage| stage.loader.clone()).unwrap_or_default();
-    settings::glibc(&variant.settings, &loader, before)
+    settings::glibc(&allocator.settings, &loader, before)
 }
 
 /// Where the functions of threads and `dlsym` live until glibc 2.33. The objects on board name neither, since newer
@@ -252,7 +252,7 @@ impl Prepared {
         if self.object.is_none() { Vec::new() } else { self.stages.iter().filter_map(Stage::remainder).collect() }
     }
 
-    /// The look at the process that tells whether the variant took.
+    /// The look at the process that tells whether the allocator took.
     #[must_use]
     pub fn watch(&self) -> Watch {
         let expected = match &self.object {

@@ -1,4 +1,4 @@
-//! Why a variant cannot be had, or was not.
+//! Why an allocator cannot be had, or was not.
 
 use crate::StoreError;
 use std::io;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use underpin_elf::ElfError;
 use underpin_sys::{LaunchError, SysError};
 
-/// A variant that cannot be had.
+/// An allocator that cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum VariantError {
+pub enum MallocError {
     /// No such allocator.
     #[error("no allocator is called {name:?}; there are {}, and a path to a shared object", names())]
     Unknown {
@@ -25,10 +25,10 @@ pub enum VariantError {
         reason: &'static str,
     },
     /// A setting without a value, or without a name.
-    #[error("{variant}: {part:?} is no setting; write NAME=VALUE or NAME:VALUE, separated by commas")]
+    #[error("{allocator}: {part:?} is no setting; write NAME=VALUE or NAME:VALUE, separated by commas")]
     Setting {
-        /// The whole variant.
-        variant: String,
+        /// The whole allocator.
+        allocator: String,
         /// The part in question.
         part: String,
     },
@@ -62,11 +62,11 @@ pub enum VariantError {
         /// What is wrong.
         reason: String,
     },
-    /// The program cannot run under this variant.
-    #[error("{variant} cannot serve {}: {obstacle}", program.display())]
+    /// The program cannot run under this allocator.
+    #[error("{allocator} cannot serve {}: {obstacle}", program.display())]
     Program {
-        /// The variant's label.
-        variant: String,
+        /// The allocator's label.
+        allocator: String,
         /// The program.
         program: PathBuf,
         /// Why.
@@ -97,7 +97,7 @@ pub enum VariantError {
 }
 
 fn names() -> String {
-    let names: Vec<&str> = underpin_allocators::on_board().iter().map(|allocator| allocator.kind.name()).collect();
+    let names: Vec<&str> = crate::on_board::on_board().iter().map(|allocator| allocator.kind.name()).collect();
     format!("system, {}", names.join(", "))
 }
 
@@ -174,7 +174,7 @@ pub enum Obstacle {
     NotGlibc(String),
 }
 
-/// The proof that a variant did not take.
+/// The proof that an allocator did not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotTaken {

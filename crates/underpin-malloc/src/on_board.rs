@@ -2,7 +2,6 @@
 //!
 //! Each object serves programs of glibc and of musl alike and needs nothing but the C library that is already there.
 //! They are bytes to write out and hand to a loader; nothing of them runs in the process that embeds them.
-#![forbid(unsafe_code)]
 
 /// Which allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

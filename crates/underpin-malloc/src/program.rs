@@ -3,7 +3,7 @@
 //! A script stands for its interpreter, and `#!/usr/bin/env NAME` for two programs in a row. What a running program
 //! executes later cannot be known here.
 
-use crate::{Obstacle, VariantError, store};
+use crate::{MallocError, Obstacle, store};
 use bstr::{BString, ByteSlice};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -65,7 +65,7 @@ impl Program {
     ///
     /// # Errors
     /// Where there is no such command, or one of its files is no program.
-    pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<Program, VariantError> {
+    pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<Program, MallocError> {
         let file = find_program(command, path)?;
         let mut stages = Vec::new();
         let mut current = file.clone();
@@ -85,7 +85,7 @@ impl Program {
             };
         }
         let reason = "a `#!` line leads to another script too many times".to_owned();
-        Err(VariantError::Object { path: file, reason })
+        Err(MallocError::Object { path: file, reason })
     }
 }
 
@@ -102,20 +102,20 @@ fn through_env<'a>(interpreter: &Path, words: impl Iterator<Item = &'a [u8]>) ->
 }
 
 /// What follows `#!`; `None` where the file is no script.
-fn script_line(path: &Path) -> Result<Option<BString>, VariantError> {
+fn script_line(path: &Path) -> Result<Option<BString>, MallocError> {
     let mut head = Vec::with_capacity(HEAD);
     let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
     read.map_err(|error| unreadable(path, error))?;
     Ok(head.strip_prefix(b"#!").map(|rest| rest.lines().next().unwrap_or_default().trim().into()))
 }
 
-fn unreadable(path: &Path, error: io::Error) -> VariantError {
-    VariantError::Read { path: path.to_owned(), error }
+fn unreadable(path: &Path, error: io::Error) -> MallocError {
+    MallocError::Read { path: path.to_owned(), error }
 }
 
 impl Stage {
-    fn read(path: &Path) -> Result<Stage, VariantError> {
-        let damaged = |error| VariantError::Damaged { path: path.to_owned(), error };
+    fn read(path: &Path) -> Result<Stage, MallocError> {
+        let damaged = |error| MallocError::Damaged { path: path.to_owned(), error };
         let file = File::open(path).map_err(|error| unreadable(path, error))?;
         let source = FileSource::new(file).map_err(|error| unreadable(path, error))?;
         let elf = Elf::read(&source).map_err(damaged)?;

@@ -1,10 +1,10 @@
 //! Settings of an allocator: parsed, checked against the names that it has, and made into a variable.
 
-use crate::VariantError;
+use crate::MallocError;
+use crate::on_board::{AllocatorKind, allocator};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
-use underpin_allocators::{AllocatorKind, allocator};
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +16,10 @@ pub struct Setting {
 }
 
 /// Reads `a=1,b:2`. The first `=` or `:` of a part ends the name.
-pub(crate) fn parse(variant: &str, text: &str) -> Result<Vec<Setting>, VariantError> {
+pub(crate) fn parse(allocator: &str, text: &str) -> Result<Vec<Setting>, MallocError> {
     text.split(',')
         .map(|part| {
-            let refused = || VariantError::Setting { variant: variant.to_owned(), part: part.to_owned() };
+            let refused = || MallocError::Setting { allocator: allocator.to_owned(), part: part.to_owned() };
             let (name, value) = part.split_once(['=', ':']).ok_or_else(refused)?;
             if name.is_empty() || value.is_empty() {
                 return Err(refused());
@@ -30,11 +30,11 @@ pub(crate) fn parse(variant: &str, text: &str) -> Result<Vec<Setting>, VariantEr
 }
 
 /// Makes sure that an allocator on board has settings of these names; mimalloc and glibc ignore others without a word.
-pub(crate) fn check_names(kind: AllocatorKind, settings: &[Setting]) -> Result<(), VariantError> {
+pub(crate) fn check_names(kind: AllocatorKind, settings: &[Setting]) -> Result<(), MallocError> {
     let known = allocator(kind).map_or(&[][..], |allocator| allocator.options);
     for setting in settings {
         if !known.contains(&setting.name.as_str()) {
-            return Err(VariantError::UnknownSetting {
+            return Err(MallocError::UnknownSetting {
                 allocator: kind.name().to_owned(),
                 name: setting.name.clone(),
                 known: known.iter().map(|&name| name.to_owned()).collect(),
@@ -69,7 +69,7 @@ pub(crate) fn glibc(
     settings: &[Setting],
     loader: &Path,
     before: Option<&OsStr>,
-) -> Result<Vec<(OsString, OsString)>, VariantError> {
+) -> Result<Vec<(OsString, OsString)>, MallocError> {
     if settings.is_empty() {
         return Ok(Vec::new());
     }
@@ -121,9 +121,9 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-fn check_tunable(setting: &Setting, tunables: &[Tunable]) -> Result<(), VariantError> {
+fn check_tunable(setting: &Setting, tunables: &[Tunable]) -> Result<(), MallocError> {
     let Some(tunable) = tunables.iter().find(|tunable| tunable.name == setting.name) else {
-        return Err(VariantError::UnknownSetting {
+        return Err(MallocError::UnknownSetting {
             allocator: "glibc's malloc".to_owned(),
             name: setting.name.clone(),
             known: tunables.iter().map(|tunable| tunable.name.clone()).collect(),
@@ -131,7 +131,7 @@ fn check_tunable(setting: &Setting, tunables: &[Tunable]) -> Result<(), VariantE
     };
     match number(&setting.value) {
         Some(value) if (tunable.low..=tunable.high).contains(&value) => Ok(()),
-        _ => Err(VariantError::OutOfRange {
+        _ => Err(MallocError::OutOfRange {
             name: setting.name.clone(),
             value: setting.value.clone(),
             low: tunable.low,

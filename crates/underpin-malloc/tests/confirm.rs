@@ -2,14 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use underpin_malloc::{Inherit, Malloc, MallocError, NotTaken, Prepared, Program, Verdict, prepare};
 use underpin_sys::{Launch, LaunchError};
 use underpin_test_support::{Fixture, need};
-use underpin_variant::{Inherit, NotTaken, Prepared, Program, Variant, VariantError, Verdict, prepare};
 
 const JEMALLOC_OF_DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
 
-fn prepared(dir: &Fixture, variant: &str, command: &str) -> Result<Prepared, VariantError> {
-    let variant: Variant = variant.parse().expect("a variant");
+fn prepared(dir: &Fixture, variant: &str, command: &str) -> Result<Prepared, MallocError> {
+    let variant: Malloc = variant.parse().expect("a variant");
     let program = Program::find(OsStr::new(command), None)?;
     prepare(&variant, &program, &[dir.join("store")], |_| None)
 }

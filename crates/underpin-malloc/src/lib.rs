@@ -1,0 +1,27 @@
+//! The same command on another allocator, and the proof that it ran on it.
+//!
+//! A [`Malloc`] is what a user names (`jemalloc:narenas:2`). Against a [`Program`] it becomes a [`Prepared`]: the
+//! environment that brings it about, or an [`Obstacle`] that says why it cannot. A [`Watch`] then looks at the process
+//! itself, at its entry point: an allocator that did not take is an error, never a run of something else. Nothing here runs
+//! a program of its own accord, prints or exits. jemalloc, mimalloc and snmalloc are on board ([`on_board`]).
+#![forbid(unsafe_code)]
+
+mod error;
+mod malloc;
+mod on_board;
+mod prepare;
+mod program;
+mod scope;
+mod settings;
+mod store;
+mod watch;
+
+pub use error::{MallocError, NotTaken, Obstacle};
+pub use malloc::{Choice, Malloc, MallocList};
+pub use on_board::{AllocatorKind, Object, OnBoard, allocator, companion, on_board};
+pub use prepare::{Change, Inherit, Prepared, Statistics, prepare};
+pub use program::{CLibrary, Program, Stage};
+pub use scope::Scope;
+pub use settings::Setting;
+pub use store::{Store, StoreError};
+pub use watch::{Verdict, Watch};
