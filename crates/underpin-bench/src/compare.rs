@@ -12,29 +12,63 @@ use crate::machine::Machine;
 use crate::metric::{Metric, Pass};
 use crate::record::Record;
 use crate::stats::{Interval, mann_whitney, mean, paired_shift, shift, signed_rank};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A variant beside the reference, in one figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A variant beside another, in one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Index of the variant.
-    pub variant: usize,
+    /// The variant.
+    pub variant: String,
+    /// What it is compared with.
+    pub reference: String,
     /// The figure.
     pub metric: Metric,
     /// The variant's figure over the reference's.
     pub ratio: Interval,
     /// Two-sided p-value of the rank test.
     pub p_value: f64,
-    /// The same, corrected for the number of variants; see [`crate::stats::holm`].
+    /// The same, corrected for the number of variants (Holm).
     pub p_corrected: f64,
-    /// The p-value was counted, not approximated.
-    pub exact: bool,
-    /// Blocks (pairs), or figures of the smaller sample.
+    /// The test.
+    pub test: RankTest,
+    /// Blocks, or figures of the smaller sample.
     pub count: usize,
-    /// Compared block by block.
-    pub paired: bool,
-    /// The level at which it claims.
+    /// The level at which it claims: a machine that was busy before the start has to show more.
+    pub level: f64,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// A rank test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RankTest {
+    /// Wilcoxon's signed ranks over blocks, counted.
+    SignedRankExact,
+    /// The same, approximated.
+    SignedRank,
+    /// Mann and Whitney's U of two samples, counted.
+    MannWhitneyExact,
+    /// The same, approximated.
+    MannWhitney,
+}
+
+impl RankTest {
+    /// Whether it compares block by block.
+    #[must_use]
+    pub const fn is_paired(self) -> bool {
+        matches!(self, RankTest::SignedRank | RankTest::SignedRankExact)
+    }
+}
+
+/// What a rank test found, and on how much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tested {
+    pub p_value: f64,
+    pub test: RankTest,
+    pub count: usize,
     pub level: f64,
 }
 
@@ -50,7 +84,7 @@ pub enum Refused {
 }
 
 /// What a comparison says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The variant has less.
@@ -121,24 +155,64 @@ pub fn least_memory_runs(compared: usize) -> u32 {
     runs
 }
 
-impl Comparison {
-    /// What it says: a difference is claimed where the corrected test and the interval both have it.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        let Interval { low, high, .. } = self.ratio;
-        let found = self.ratio.is_confident() && self.p_corrected <= self.level;
+impl Verdict {
+    /// A difference is claimed if the corrected test and the interval both have it.
+    fn of(ratio: Interval, p_corrected: f64, level: f64) -> Verdict {
+        let Interval { low, high, .. } = ratio;
+        let found = ratio.is_confident() && p_corrected <= level;
         match () {
             () if found && low > 1.0 => Verdict::More,
             () if found && high < 1.0 => Verdict::Less,
-            () if self.ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Verdict::Same,
+            () if ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Verdict::Same,
             () => Verdict::Undecided,
+        }
+    }
+
+    /// Whether it claims a difference.
+    #[must_use]
+    pub const fn is_claimed(self) -> bool {
+        matches!(self, Verdict::Less | Verdict::More)
+    }
+}
+
+impl Comparison {
+    pub(crate) fn new(variant: &str, reference: &str, metric: Metric, ratio: Interval, tested: Tested) -> Comparison {
+        let Tested { p_value, test, count, level } = tested;
+        Comparison {
+            variant: variant.to_owned(),
+            reference: reference.to_owned(),
+            metric,
+            ratio,
+            p_value,
+            p_corrected: p_value,
+            test,
+            count,
+            level,
+            verdict: Verdict::of(ratio, p_value, level),
+        }
+    }
+
+    /// Takes the p-value that is left after a correction for the number of comparisons.
+    pub(crate) fn correct(&mut self, p_corrected: f64) {
+        self.p_corrected = p_corrected;
+        self.verdict = Verdict::of(self.ratio, p_corrected, self.level);
+    }
+
+    /// On which side the difference lies by its interval, if that leaves out no change and the test proves nothing.
+    #[must_use]
+    pub fn likely(&self) -> Option<Verdict> {
+        let ratio = &self.ratio;
+        match self.verdict {
+            Verdict::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(Verdict::More),
+            Verdict::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(Verdict::Less),
+            _ => None,
         }
     }
 
     /// The fewest blocks, or figures of each sample, of which it could tell anything.
     #[must_use]
     pub fn least(&self) -> usize {
-        if self.paired { least_blocks_at(1, self.level) } else { least_figures_at(self.level) }
+        if self.test.is_paired() { least_blocks_at(1, self.level) } else { least_figures_at(self.level) }
     }
 }
 
@@ -147,12 +221,12 @@ impl Record {
     fn by_block(&self, metric: Metric, variant: usize) -> BTreeMap<u32, Vec<f64>> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         let timed = self.samples.iter().filter(|sample| sample.variant == variant);
-        let timed = timed.filter_map(|sample| Some((sample.block, metric.of_sample(sample)?)));
+        let timed = timed.filter_map(|sample| Some((sample.block, sample.figure(metric)?)));
         timed.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
         if blocks.is_empty() {
             // What timed runs do not have.
             let watched = self.memory.iter().filter(|run| run.variant == variant);
-            let watched = watched.filter_map(|run| Some((run.block, metric.of_memory(run)?)));
+            let watched = watched.filter_map(|run| Some((run.block, run.figure(metric)?)));
             watched.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
         }
         blocks
@@ -168,12 +242,12 @@ impl Record {
     #[must_use]
     pub fn figures(&self, metric: Metric, variant: usize) -> Vec<f64> {
         let timed = self.samples.iter().filter(|sample| sample.variant == variant);
-        let figures: Vec<f64> = timed.filter_map(|sample| metric.of_sample(sample)).collect();
+        let figures: Vec<f64> = timed.filter_map(|sample| sample.figure(metric)).collect();
         if !figures.is_empty() {
             return figures;
         }
         let watched = self.memory.iter().filter(|run| run.variant == variant);
-        watched.filter_map(|run| metric.of_memory(run)).collect()
+        watched.filter_map(|run| run.figure(metric)).collect()
     }
 }
 
@@ -201,9 +275,17 @@ pub fn paired_ratio(record: &Record, metric: Metric, reference: usize, variant: 
     }
     let test = signed_rank(&differences);
     let ratio = paired_shift(&differences).ok_or(Refused::NotMeasured)?.map(f64::exp);
-    let (p_value, exact, count) = (test.p_value, test.exact, differences.len());
-    let level = level(&record.header.machine, metric);
-    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: true, level })
+    let tested = Tested {
+        p_value: test.p_value,
+        test: if test.exact { RankTest::SignedRankExact } else { RankTest::SignedRank },
+        count: differences.len(),
+        level: level(&record.header.machine, metric),
+    };
+    Ok(Comparison::new(name(record, variant), name(record, reference), metric, ratio, tested))
+}
+
+fn name(record: &Record, variant: usize) -> &str {
+    record.header.variants.get(variant).map_or("", |variant| &variant.name)
 }
 
 fn log_mean(figures: &[f64]) -> Result<f64, Refused> {
@@ -228,7 +310,11 @@ pub fn compare_records(
     let after = logarithms(&later.figures(metric, variant))?;
     let test = mann_whitney(&before, &after);
     let ratio = shift(&before, &after).ok_or(Refused::NotMeasured)?.map(f64::exp);
-    let (p_value, exact, count) = (test.p_value, test.exact, before.len().min(after.len()));
-    let level = level(&earlier.header.machine, metric).min(level(&later.header.machine, metric));
-    Ok(Comparison { variant, metric, ratio, p_value, p_corrected: p_value, exact, count, paired: false, level })
+    let tested = Tested {
+        p_value: test.p_value,
+        test: if test.exact { RankTest::MannWhitneyExact } else { RankTest::MannWhitney },
+        count: before.len().min(after.len()),
+        level: level(&earlier.header.machine, metric).min(level(&later.header.machine, metric)),
+    };
+    Ok(Comparison::new(name(later, variant), name(earlier, reference), metric, ratio, tested))
 }

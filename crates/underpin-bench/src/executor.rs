@@ -2,11 +2,10 @@
 
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
-use crate::load::LoadSample;
 use crate::memory::{EVERY, MemoryWatch};
 use crate::metric::Metric;
 use crate::outside;
-use crate::record::{MemoryRun, MissingMetric, RunOutcome, Sampled};
+use crate::record::{MemoryRun, MissingMetric, RunOutcome, Sampled, TimedRun};
 use crate::serve::Service;
 use crate::stats::Random;
 use std::collections::{BTreeMap, HashMap};
@@ -17,24 +16,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use underpin_sys::{
-    CountedEvent, Counter, HardwareCounter, LaunchError, Limits, Run, RunEnd, Spawn, Streams, SysError, Usage,
-    end_requests, find_program,
+    CountedEvent, Counter, HardwareCounter, LaunchError, Limits, Run, RunEnd, Spawn, Streams, SysError, end_requests,
+    find_program,
 };
-
-/// One timed run, before it has a place in a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimedRun {
-    /// Time on the wall.
-    pub wall: Duration,
-    /// What the kernel accounted to it.
-    pub usage: Usage,
-    /// Counters of the processor, by perf's name.
-    pub counters: BTreeMap<String, u64>,
-    /// How it ended.
-    pub outcome: RunOutcome,
-    /// What came of the load on it.
-    pub load: Option<LoadSample>,
-}
 
 /// Whatever runs contestants: the machine, or a model of one.
 pub trait Executor {

@@ -7,6 +7,8 @@
 use crate::compare::Comparison;
 use crate::metric::{Direction, Metric, UnknownMetric};
 use crate::stats::Interval;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,29 +28,31 @@ pub struct GateRule {
     pub limit: f64,
 }
 
-/// How a variant stands to a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What came of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum GateResult {
     /// The whole interval keeps to it.
     Kept,
-    /// The interval reaches over the limit: these runs do not tell.
+    /// The interval reaches over it: not decided by these runs.
     Unsure,
-    /// Fewer runs than could tell anything.
+    /// Fewer runs than could tell anything: not decided.
     TooFew,
     /// The whole interval is past it.
     Failed,
-    /// There is nothing to compare.
+    /// There was nothing to compare: not decided, since the limit was not checked.
     NotMeasured,
 }
 
-/// What came of all limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What came of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum GateOutcome {
-    /// Every limit was kept.
+    /// Every limit was kept: exit code 0.
     Passed,
-    /// One was not.
+    /// A limit was not kept: exit code 1.
     Failed,
-    /// None failed, and not all were seen to be kept.
+    /// None failed, and not all were seen to be kept: exit code 125.
     NotDecided,
 }
 
@@ -170,20 +174,12 @@ impl fmt::Display for GateRule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::LEVEL;
+    use crate::compare::{LEVEL, RankTest, Tested};
 
     fn comparison(low: f64, high: f64, confidence: f64) -> Comparison {
-        Comparison {
-            variant: 1,
-            metric: Metric::Wall,
-            ratio: Interval { estimate: f64::midpoint(low, high), low, high, confidence },
-            p_value: 0.01,
-            p_corrected: 0.01,
-            exact: true,
-            count: 10,
-            paired: true,
-            level: LEVEL,
-        }
+        let ratio = Interval { estimate: f64::midpoint(low, high), low, high, confidence };
+        let test = Tested { p_value: 0.01, test: RankTest::SignedRankExact, count: 10, level: LEVEL };
+        Comparison::new("b", "a", Metric::Wall, ratio, test)
     }
 
     #[test]
@@ -227,7 +223,7 @@ mod tests {
         }
         assert_eq!(rule.needed(&Comparison { count: 1, ..comparison(2.0, 2.0, 0.0) }), Some(8));
         // U of two samples of 5 has no p-value below 2/252, of 4 none below 2/70.
-        let samples = |count| Comparison { count, paired: false, ..comparison(1.5, 1.6, 0.97) };
+        let samples = |count| Comparison { count, test: RankTest::MannWhitneyExact, ..comparison(1.5, 1.6, 0.97) };
         assert_eq!(
             (rule.judge(Some(&samples(4))), rule.judge(Some(&samples(5)))),
             (GateResult::TooFew, GateResult::Failed)

@@ -6,10 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
-mod brief;
 mod compare;
 mod contestant;
-mod doubt;
 mod error;
 mod executor;
 mod gate;
@@ -20,7 +18,6 @@ mod memory;
 mod metric;
 mod mock;
 mod outside;
-mod pareto;
 mod record;
 mod rules;
 mod schedule;
@@ -29,16 +26,20 @@ mod serve;
 pub mod stats;
 mod store;
 mod units;
+mod warning;
 
-pub use analysis::{Analysis, MetricSummary, NoiseFloor, VariantSummary, analyse};
+pub use analysis::{
+    Analysis, AnswerTime, Baseline, Beaten, Figures, GateReport, LimitReport, LoadFigures, LoadMethod, MachineSummary,
+    MemoryAt, MemoryRunFigures, Method, MetricSummary, NoiseFloor, Pareto, ProcessFigures, RunFigures, VariantSummary,
+    analyse,
+};
 pub use compare::{
-    BUSY_LEVEL, Comparison, LEVEL, Refused, Verdict, compare_records, least_blocks, least_blocks_at, least_memory_runs,
-    level, paired_ratio,
+    BUSY_LEVEL, Comparison, LEVEL, RankTest, Refused, Verdict, compare_records, least_blocks, least_blocks_at,
+    least_memory_runs, level, paired_ratio,
 };
 pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
-pub use doubt::{Doubt, Scope};
 pub use error::BenchError;
-pub use executor::{Executor, OutputTo, RealExecutor, StreamsPlan, TimedRun};
+pub use executor::{Executor, OutputTo, RealExecutor, StreamsPlan};
 pub use gate::{Gate, GateOutcome, GateResult, GateRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
 pub use machine::Machine;
@@ -46,13 +47,14 @@ pub use measure::{Experiment, Observer, Silent, measure};
 pub use memory::MemoryWatch;
 pub use metric::{Direction, Metric, Pass, Unit};
 pub use mock::MockExecutor;
-pub use pareto::{Beaten, Pareto};
 pub use record::{
     End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Sampled, Stopped,
-    VariantRecord,
+    TimedRun, VariantRecord,
 };
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};
 pub use store::{RunFile, Store, StoreError};
 pub use underpin_load::{LoadError, Pace, RequestError};
+pub use stats::Interval;
 pub use units::{Bytes, Nanos};
+pub use warning::{Warning, WarningKind};

@@ -2,9 +2,10 @@
 //!
 //! [`Load`] is part of a contestant, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
 
-use crate::metric::{Metric, grown};
+use crate::metric::Metric;
 use crate::record::MemoryPoint;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use underpin_load::{LoadPlan, LoadResult, Pace, Request, RequestError};
@@ -106,7 +107,7 @@ pub struct LoadRecord {
 }
 
 /// Requests that failed, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadErrors {
     /// No connection could be made.
     pub connect: u64,
@@ -248,7 +249,7 @@ impl LoadSample {
             Metric::RssEnd => after(MemoryPoint::held),
             Metric::PssEnd => after(|point| point.pss),
             Metric::DirtyEnd => after(|point| point.private_dirty),
-            Metric::RssGrowth => Some(grown(&self.memory_before?, &self.memory_after?)),
+            Metric::RssGrowth => Some(self.memory_before?.growth_to(&self.memory_after?)),
             _ => None,
         }
     }

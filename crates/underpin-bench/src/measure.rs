@@ -5,11 +5,13 @@
 use crate::compare::{least_blocks_at, level, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
-use crate::executor::{Executor, LONGEST, TimedRun};
+use crate::executor::{Executor, LONGEST};
 use crate::load::Load;
 use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
-use crate::record::{End, Header, MemoryRun, MissingMetric, Record, RunOutcome, Sample, Stopped, VariantRecord};
+use crate::record::{
+    End, Header, MemoryRun, MissingMetric, Record, RunOutcome, Sample, Stopped, TimedRun, VariantRecord,
+};
 use crate::rules::{Rules, Until};
 use crate::schedule::Schedule;
 use crate::stats::{Bootstrap, median_interval};
@@ -287,21 +289,7 @@ impl Session<'_> {
 
     fn timed_run(&mut self, index: usize, block: u32) -> Result<(), BenchError> {
         let (at_ns, run) = self.one(index)?;
-        let sample = Sample {
-            variant: index,
-            block,
-            at_ns,
-            wall_ns: run.wall.into(),
-            user_ns: run.usage.user.into(),
-            system_ns: run.usage.system.into(),
-            minor_faults: run.usage.minor_faults,
-            major_faults: run.usage.major_faults,
-            voluntary_switches: run.usage.voluntary_switches,
-            involuntary_switches: run.usage.involuntary_switches,
-            counters: run.counters,
-            outcome: run.outcome,
-            load: run.load,
-        };
+        let sample = Sample::new(index, block, at_ns, run);
         self.observer.sample(&sample)?;
         self.record.samples.push(sample);
         Ok(())
@@ -408,7 +396,7 @@ impl Session<'_> {
     }
 
     fn no_memory(&mut self, reason: &str) {
-        let timed = |metric: Metric| self.record.samples.iter().any(|sample| metric.of_sample(sample).is_some());
+        let timed = |metric: Metric| self.record.samples.iter().any(|sample| sample.figure(metric).is_some());
         let missing = Metric::all().filter(|&metric| metric.pass() == Pass::Memory && !timed(metric));
         self.missing.extend(missing.map(|metric| MissingMetric { metric, reason: reason.to_owned() }));
     }
@@ -420,7 +408,7 @@ impl Session<'_> {
             let reason = "somebody else runs the server: start it here with --serve".to_owned();
             missing.push(MissingMetric { metric: Metric::CpuPerRequest, reason });
         }
-        let grown = |run: &MemoryRun| Metric::RssGrowth.of_memory(run).is_some();
+        let grown = |run: &MemoryRun| run.figure(Metric::RssGrowth).is_some();
         if !self.record.memory.is_empty() && !self.record.memory.iter().any(grown) && self.experiment.load().is_none() {
             let settle = self.rules().settle_ns.seconds();
             let reason = format!("the command ended before it had settled ({settle} s, --settle)");

@@ -1,7 +1,8 @@
 //! What is measured: each figure with its name, its unit and the pass that it comes from.
 
-use crate::record::{MemoryPoint, MemoryRun, Sample};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use underpin_sys::HardwareCounter;
@@ -61,7 +62,8 @@ pub enum Metric {
 }
 
 /// What a figure is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Seconds.
     Seconds,
@@ -74,7 +76,8 @@ pub enum Unit {
 }
 
 /// Which figures are the better ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// The less, the better: times, memory, events.
     LowerIsBetter,
@@ -83,7 +86,8 @@ pub enum Direction {
 }
 
 /// Where a figure comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// Runs that are timed and otherwise left alone.
     Timed,
@@ -92,7 +96,7 @@ pub enum Pass {
 }
 
 impl Unit {
-    /// The word for JSON.
+    /// The word for JSON and CSV.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -100,17 +104,6 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
             Unit::PerSecond => "per_second",
-        }
-    }
-}
-
-impl Pass {
-    /// The word for JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pass::Timed => "timed",
-            Pass::Memory => "memory",
         }
     }
 }
@@ -253,56 +246,6 @@ impl Metric {
             Unit::Seconds | Unit::Count | Unit::PerSecond => Pass::Timed,
         }
     }
-
-    /// Its figure in a timed run, in base units.
-    #[must_use]
-    pub fn of_sample(self, sample: &Sample) -> Option<f64> {
-        if let Some(load) = &sample.load {
-            return load.figure(self);
-        }
-        Some(match self {
-            Metric::Wall => sample.wall_ns.seconds(),
-            Metric::User => sample.user_ns.seconds(),
-            Metric::System => sample.system_ns.seconds(),
-            Metric::Cpu => sample.user_ns.seconds() + sample.system_ns.seconds(),
-            Metric::MinorFaults => sample.minor_faults as f64,
-            Metric::MajorFaults => sample.major_faults as f64,
-            Metric::VoluntarySwitches => sample.voluntary_switches as f64,
-            Metric::InvoluntarySwitches => sample.involuntary_switches as f64,
-            Metric::Counter(counter) => *sample.counters.get(counter.name())? as f64,
-            _ => return None,
-        })
-    }
-
-    /// Its figure in a watched run, in base units.
-    #[must_use]
-    pub fn of_memory(self, run: &MemoryRun) -> Option<f64> {
-        let bytes = match self {
-            Metric::Rss => Some(run.peak_held()),
-            Metric::Pss => Some(run.peak_pss),
-            Metric::Dirty => Some(run.peak_private_dirty),
-            Metric::RssEnd => run.at_end.map(|point| point.held()),
-            Metric::PssEnd => run.at_end.map(|point| point.pss),
-            Metric::DirtyEnd => run.at_end.map(|point| point.private_dirty),
-            Metric::RssGrowth => {
-                let (start, end) = (run.at_start?, run.at_end?);
-                return Some(grown(&start, &end));
-            }
-            _ => None,
-        };
-        bytes.map(|bytes| bytes.0 as f64)
-    }
-}
-
-/// Growth from one moment to another, in bytes. Both are looked at in the same way, also where the number of processes
-/// has changed between them.
-pub(crate) fn grown(start: &MemoryPoint, end: &MemoryPoint) -> f64 {
-    let of = if start.processes.max(end.processes) > 1 {
-        |point: &MemoryPoint| point.pss
-    } else {
-        |point: &MemoryPoint| point.rss
-    };
-    of(end).0 as f64 - of(start).0 as f64
 }
 
 impl fmt::Display for Metric {
@@ -327,6 +270,21 @@ impl FromStr for Metric {
 impl Serialize for Metric {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+impl JsonSchema for Metric {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Metric".into()
+    }
+
+    /// A string: a later version has metrics that this one does not know, and its documents are still valid.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
     }
 }
 

@@ -6,10 +6,10 @@
 
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
-use crate::executor::{Executor, TimedRun};
+use crate::executor::Executor;
 use crate::load::{Latency, Load, LoadErrors, LoadSample, Server};
 use crate::metric::Metric;
-use crate::record::{MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, RunOutcome};
+use crate::record::{MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, RunOutcome, TimedRun};
 use crate::stats::Random;
 use crate::units::{Bytes, Nanos};
 use std::collections::BTreeMap;

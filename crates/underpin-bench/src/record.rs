@@ -5,8 +5,11 @@ use crate::machine::Machine;
 use crate::metric::Metric;
 use crate::rules::Rules;
 use crate::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
+use underpin_sys::Usage;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +97,21 @@ impl RunOutcome {
     }
 }
 
+/// One timed run, before it has a place in a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimedRun {
+    /// Time on the wall.
+    pub wall: Duration,
+    /// What the kernel accounted to it.
+    pub usage: Usage,
+    /// Counters of the processor, by perf's name.
+    pub counters: BTreeMap<String, u64>,
+    /// How it ended.
+    pub outcome: RunOutcome,
+    /// What came of the load on it.
+    pub load: Option<LoadSample>,
+}
+
 /// One timed run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
@@ -128,6 +146,48 @@ pub struct Sample {
     pub load: Option<LoadSample>,
 }
 
+impl Sample {
+    /// A run in its place: of which variant, in which block, started when.
+    pub(crate) fn new(variant: usize, block: u32, at_ns: Nanos, run: TimedRun) -> Sample {
+        let TimedRun { wall, usage, counters, outcome, load } = run;
+        Sample {
+            variant,
+            block,
+            at_ns,
+            wall_ns: wall.into(),
+            user_ns: usage.user.into(),
+            system_ns: usage.system.into(),
+            minor_faults: usage.minor_faults,
+            major_faults: usage.major_faults,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            counters,
+            outcome,
+            load,
+        }
+    }
+
+    /// A figure of it, in base units.
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        if let Some(load) = &self.load {
+            return load.figure(metric);
+        }
+        Some(match metric {
+            Metric::Wall => self.wall_ns.seconds(),
+            Metric::User => self.user_ns.seconds(),
+            Metric::System => self.system_ns.seconds(),
+            Metric::Cpu => self.user_ns.seconds() + self.system_ns.seconds(),
+            Metric::MinorFaults => self.minor_faults as f64,
+            Metric::MajorFaults => self.major_faults as f64,
+            Metric::VoluntarySwitches => self.voluntary_switches as f64,
+            Metric::InvoluntarySwitches => self.involuntary_switches as f64,
+            Metric::Counter(counter) => *self.counters.get(counter.name())? as f64,
+            _ => return None,
+        })
+    }
+}
+
 /// Memory at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPoint {
@@ -150,6 +210,17 @@ impl MemoryPoint {
     #[must_use]
     pub fn held(&self) -> Bytes {
         if self.processes > 1 { self.pss } else { self.rss }
+    }
+
+    /// Growth from this moment to another, in bytes. Both are looked at in the same way, also if the number of
+    /// processes has changed between them.
+    pub(crate) fn growth_to(&self, end: &MemoryPoint) -> f64 {
+        let of = if self.processes.max(end.processes) > 1 {
+            |point: &MemoryPoint| point.pss
+        } else {
+            |point: &MemoryPoint| point.rss
+        };
+        of(end).0 as f64 - of(self).0 as f64
     }
 }
 
@@ -213,10 +284,26 @@ impl MemoryRun {
     pub fn peak_held(&self) -> Bytes {
         if self.process_count > 1 { self.peak_pss } else { self.peak_rss }
     }
+
+    /// A figure of it, in base units.
+    #[must_use]
+    pub fn figure(&self, metric: Metric) -> Option<f64> {
+        let bytes = match metric {
+            Metric::Rss => self.peak_held(),
+            Metric::Pss => self.peak_pss,
+            Metric::Dirty => self.peak_private_dirty,
+            Metric::RssEnd => self.at_end?.held(),
+            Metric::PssEnd => self.at_end?.pss,
+            Metric::DirtyEnd => self.at_end?.private_dirty,
+            Metric::RssGrowth => return Some(self.at_start?.growth_to(&self.at_end?)),
+            _ => return None,
+        };
+        Some(bytes.0 as f64)
+    }
 }
 
 /// A figure that could not be had here, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingMetric {
     /// Which.
     pub metric: Metric,
@@ -225,7 +312,7 @@ pub struct MissingMetric {
 }
 
 /// Why measuring ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopped {
     /// The number of runs asked for.

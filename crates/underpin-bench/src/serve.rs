@@ -6,10 +6,10 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::executor::{Environment, OutputTo, STOP, StreamsPlan, TimedRun, locate, outcome, pause};
+use crate::executor::{Environment, OutputTo, STOP, StreamsPlan, locate, outcome, pause};
 use crate::load::{Load, LoadSample, PORT, Server};
 use crate::memory::{COST_SHARE, followed};
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome, TimedRun};
 use crate::series::{Series, point, process_peak};
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};

@@ -138,7 +138,7 @@ fn equal_commands_are_told_apart_no_more_often_than_the_level_says_whatever_the_
         for runs in [16, 40] {
             let claimed = (0..experiments).filter(|&seed| {
                 let rules = Rules { runs: Some(runs), seed: u64::from(seed), ..Rules::default() };
-                matches!(compare([0.05, 0.05], noise, rules).verdict(), Verdict::More | Verdict::Less)
+                matches!(compare([0.05, 0.05], noise, rules).verdict, Verdict::More | Verdict::Less)
             });
             let claimed = claimed.count() as f64;
             assert!(claimed <= most, "{name}, {runs} runs: {claimed} of {experiments}");
@@ -153,7 +153,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     assert_eq!((calm.is_busy(), busy.is_busy()), (false, true));
     // Signs all alike: 2/2^8 is below 1 %, and 2/2^10 is the first below 0.2 %.
     let clear = |machine: &Machine, runs| {
-        compare_on(machine.clone(), [0.05, 0.1], drifting, Rules { runs: Some(runs), ..Rules::default() }).verdict()
+        compare_on(machine.clone(), [0.05, 0.1], drifting, Rules { runs: Some(runs), ..Rules::default() }).verdict
     };
     assert_eq!(
         (clear(&calm, 16), clear(&busy, 18), clear(&busy, 20)),
@@ -167,7 +167,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     for (name, noise) in NOISES {
         let claimed = (0..experiments).filter(|&seed| {
             let rules = Rules { runs: Some(24), seed: u64::from(seed), ..Rules::default() };
-            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict(), Verdict::More | Verdict::Less)
+            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict, Verdict::More | Verdict::Less)
         });
         let claimed = claimed.count() as f64;
         assert!(claimed <= most, "{name}: {claimed} of {experiments}");
@@ -179,7 +179,7 @@ fn of_equal_short_commands_no_large_difference_is_claimed_by_default() {
     for (name, noise) in NOISES {
         for seed in 0..25 {
             let comparison = compare([0.001, 0.001], noise, Rules { seed, ..Rules::default() });
-            let claimed = matches!(comparison.verdict(), Verdict::More | Verdict::Less);
+            let claimed = matches!(comparison.verdict, Verdict::More | Verdict::Less);
             let notable = (comparison.ratio.estimate - 1.0).abs() > 0.05;
             assert!(!(claimed && notable), "{name}, seed {seed}: {comparison:?}");
         }
@@ -194,7 +194,7 @@ fn three_per_cent_of_fifty_milliseconds_are_found_within_a_minute() {
         let found = (0..tries)
             .filter(|&seed| {
                 let rules = Rules { seed, ..minute.clone() };
-                compare([0.05, 0.0515], noise, rules).verdict() == Verdict::More
+                compare([0.05, 0.0515], noise, rules).verdict == Verdict::More
             })
             .count();
         assert!(found >= 23, "{name}: {found} of {tries}");

@@ -5,7 +5,7 @@ mod common;
 use common::{command, contestant, experiment, run};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Contestant, Doubt, Hooks, Metric, MockExecutor, Nanos, Rules, Silent, Stopped, Verdict, analyse,
+    BenchError, Contestant, Hooks, Metric, MockExecutor, Nanos, Rules, Silent, Stopped, Verdict, WarningKind, analyse,
     measure,
 };
 
@@ -62,7 +62,7 @@ fn clean_up_runs_after_a_failure_too() {
     let rules = Rules { ignore_failure: true, ..runs(12) };
     let (_, analysis) = run(&experiment(vec![failing], rules));
     assert_eq!(analysis.variants[0].failures, 12);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::Failures { count: 12, of: 12, .. })));
+    assert!(analysis.warnings.iter().any(|one| matches!(one.kind, WarningKind::Failures { count: 12, of: 12 })));
 }
 
 #[test]
@@ -103,13 +103,17 @@ fn until_stops_as_soon_as_the_interval_is_narrow() {
         Rules { until: Some("ratio ±2%".parse().unwrap()), budget_ns: budget, memory_runs: 0, ..Rules::default() };
     let (record, analysis) = run(&experiment(contestants.clone(), rules.clone()));
     assert_eq!(record.end.unwrap().stopped, Stopped::Narrow);
-    let ratio = analysis.comparison(1, Metric::Wall).unwrap().ratio;
+    let ratio = analysis.comparison("b", Metric::Wall).unwrap().ratio;
     assert!(ratio.relative_half_width() <= 0.02 && ratio.relative_half_width() > 0.008, "{ratio:?}");
     // Out of reach: the budget ends it, and that is said.
     let rules = Rules { until: Some("ratio ±0.01%".parse().unwrap()), budget_ns: Some(Nanos(5_000_000_000)), ..rules };
     let (record, analysis) = run(&experiment(contestants, rules));
     assert_eq!(record.end.unwrap().stopped, Stopped::Budget);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::Budget { .. })), "{:?}", analysis.doubts);
+    assert!(
+        analysis.warnings.iter().any(|one| matches!(one.kind, WarningKind::Budget { .. })),
+        "{:?}",
+        analysis.warnings
+    );
 }
 
 #[test]
@@ -119,9 +123,9 @@ fn a_machine_that_grows_slower_takes_nobodys_side() {
     executor.drift = 0.05;
     let record = measure(&experiment(contestants, runs(60)), &mut executor, &mut Silent).unwrap();
     let analysis = analyse(&record);
-    let comparison = analysis.comparison(1, Metric::Wall).unwrap();
+    let comparison = analysis.comparison("b", Metric::Wall).unwrap();
     assert!(comparison.ratio.holds(1.0) && comparison.ratio.relative_half_width() < 0.02, "{comparison:?}");
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::Drift { change, .. } if *change > 1.1)));
+    assert!(analysis.warnings.iter().any(|one| matches!(one.kind, WarningKind::Drift { change } if change > 1.1)));
 }
 
 #[test]
@@ -132,21 +136,28 @@ fn a_difference_is_found_with_its_size_and_the_same_work_is_called_the_same() {
         contestant("c", "sleep 0.05 memory=100"),
     ];
     let (_, analysis) = run(&experiment(contestants, Rules { memory_runs: 8, ..runs(100) }));
-    let of = |variant, metric| analysis.comparison(variant, metric).unwrap();
-    assert_eq!(of(1, Metric::Wall).verdict(), Verdict::More);
-    assert!(of(1, Metric::Wall).ratio.holds(1.2) && of(1, Metric::Wall).p_corrected >= of(1, Metric::Wall).p_value);
-    assert_eq!(of(1, Metric::Rss).verdict(), Verdict::Less);
-    assert!((of(1, Metric::Rss).ratio.estimate - 0.2).abs() < 0.01);
-    assert!(matches!(of(2, Metric::Wall).verdict(), Verdict::Same | Verdict::Undecided));
-    assert!(analysis.comparison(0, Metric::Wall).is_none(), "the reference has nobody to be compared with");
+    let of = |variant: &str, metric| analysis.comparison(variant, metric).unwrap();
+    assert_eq!(of("b", Metric::Wall).verdict, Verdict::More);
+    assert!(
+        of("b", Metric::Wall).ratio.holds(1.2) && of("b", Metric::Wall).p_corrected >= of("b", Metric::Wall).p_value
+    );
+    assert_eq!(of("b", Metric::Rss).verdict, Verdict::Less);
+    assert!((of("b", Metric::Rss).ratio.estimate - 0.2).abs() < 0.01);
+    assert!(matches!(of("c", Metric::Wall).verdict, Verdict::Same | Verdict::Undecided));
+    assert!(analysis.comparison("a", Metric::Wall).is_none(), "the reference has nobody to be compared with");
 }
 
 #[test]
 fn too_few_runs_claim_nothing_and_say_why() {
     let contestants = vec![contestant("a", "sleep 0.05 noise=0"), contestant("b", "sleep 0.1 noise=0")];
     let (_, analysis) = run(&experiment(contestants, runs(4)));
-    assert_eq!(analysis.comparison(1, Metric::Wall).unwrap().verdict(), Verdict::Undecided);
-    assert!(analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { blocks: 2, least: 8, runs: 16 })));
+    assert_eq!(analysis.comparison("b", Metric::Wall).unwrap().verdict, Verdict::Undecided);
+    assert!(
+        analysis
+            .warnings
+            .iter()
+            .any(|one| matches!(one.kind, WarningKind::FewBlocks { blocks: 2, least: 8, runs: 16 }))
+    );
 }
 
 #[test]
@@ -156,15 +167,15 @@ fn more_variants_get_more_runs_so_that_each_can_be_told() {
         let rules = Rules { memory_runs: 0, ..Rules::default() };
         let (record, analysis) = run(&experiment(contestants.collect(), rules));
         assert_eq!(record.samples.len(), variants * runs);
-        assert!(!analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { .. })));
+        assert!(!analysis.warnings.iter().any(|one| matches!(one.kind, WarningKind::FewBlocks { .. })));
     }
     let contestants = [("a", "1"), ("b", "1.1"), ("c", "1.2"), ("d", "1.3")];
     let contestants =
         contestants.map(|(name, time)| contestant(name, &format!("sleep {time} noise=0.001 memory={time}")));
     let (_, analysis) = run(&experiment(contestants.to_vec(), Rules::default()));
-    for variant in 1..4 {
+    for variant in ["b", "c", "d"] {
         for metric in [Metric::Wall, Metric::Rss] {
-            assert_eq!(analysis.comparison(variant, metric).unwrap().verdict(), Verdict::More, "{metric}");
+            assert_eq!(analysis.comparison(variant, metric).unwrap().verdict, Verdict::More, "{metric}");
         }
     }
 }
@@ -174,7 +185,7 @@ fn the_noise_floor_is_what_the_reference_shows_beside_itself() {
     let copy = Contestant { is_copy: true, ..contestant("a (again)", "sleep 0.05 noise=0.2") };
     let contestants = vec![contestant("a", "sleep 0.05 noise=0.2"), copy];
     let (_, analysis) = run(&experiment(contestants, runs(40)));
-    let noise = analysis.noise.unwrap();
+    let noise = analysis.noise_floor.unwrap();
     assert!(noise.floor > 0.01 && noise.floor < 0.2, "{noise:?}");
 }
 
@@ -182,8 +193,8 @@ fn the_noise_floor_is_what_the_reference_shows_beside_itself() {
 fn zero_times_make_no_ratio() {
     let contestants = vec![contestant("a", "sleep 0.05"), contestant("b", "sleep 0.05")];
     let (_, analysis) = run(&experiment(contestants, runs(12)));
-    assert!(analysis.comparison(1, Metric::MajorFaults).is_none(), "there are none");
-    assert!(analysis.comparison(1, Metric::MinorFaults).is_some());
+    assert!(analysis.comparison("b", Metric::MajorFaults).is_none(), "there are none");
+    assert!(analysis.comparison("b", Metric::MinorFaults).is_some());
 }
 
 #[test]

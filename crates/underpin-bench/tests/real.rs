@@ -137,7 +137,7 @@ fn pages_that_processes_share_count_once_in_the_peak() {
     );
     dir.cc(["-O1", "-o", "main", "main.c"]);
     let run = watched(&contestant(&dir.join("main").display().to_string()));
-    let peak = Metric::Rss.of_memory(&run).unwrap() / f64::from(1 << 20);
+    let peak = run.figure(Metric::Rss).unwrap() / f64::from(1 << 20);
     assert!((108.0 * 0.8..108.0 * 1.2).contains(&peak), "{peak}: {run:?}");
     assert!(run.peak_rss.0 >> 20 > 800, "the sum counts them nine times: {run:?}");
 }
@@ -156,7 +156,7 @@ fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
     let alone = format!("/usr/bin/python3 {}", path.display());
     for contestant in [contestant(&alone), shell(&format!("{alone}; :"))] {
         let run = watched(&contestant);
-        let growth = Metric::RssGrowth.of_memory(&run).unwrap() / f64::from(1 << 20);
+        let growth = run.figure(Metric::RssGrowth).unwrap() / f64::from(1 << 20);
         assert!((135.0..165.0).contains(&growth), "{growth}: {run:?}");
     }
 }

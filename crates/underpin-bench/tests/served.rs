@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Doubt, Executor, Load, Metric, MockExecutor, Nanos, OutputTo, PORT, Pace, Proof,
-    RealExecutor, Rules, Server, Silent, Store, StreamsPlan, Variant, Verdict, measure,
+    BenchError, Command, Contestant, Executor, Load, Metric, MockExecutor, Nanos, OutputTo, PORT, Pace, Proof,
+    RealExecutor, Rules, Server, Silent, Store, StreamsPlan, Variant, Verdict, WarningKind, measure,
 };
 use underpin_sys::{RawPid, Tracee};
 use underpin_test_support::need;
@@ -49,7 +49,7 @@ fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better
     let least = underpin_bench::least_blocks(1);
     assert_eq!(record.samples.len(), 2 * least, "one run of each in a block");
     assert_eq!(record.primary(), Metric::Rps);
-    let of = |metric| analysis.comparison(1, metric).map(underpin_bench::Comparison::verdict);
+    let of = |metric| analysis.comparison("b", metric).map(|one| one.verdict);
     assert_eq!(of(Metric::Rps), Some(Verdict::More));
     assert_eq!(of(Metric::P50), Some(Verdict::Less));
     assert_eq!(of(Metric::RssGrowth), Some(Verdict::Less));
@@ -58,18 +58,28 @@ fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better
     let growth = analysis.variants[0].metric(Metric::RssGrowth).unwrap();
     assert_eq!(growth.count, least, "of the timed runs alone");
     let pareto = analysis.pareto.unwrap();
-    assert_eq!((pareto.metrics, pareto.front), ([Metric::Rps, Metric::RssEnd], vec![1]));
-    assert!(!analysis.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewBlocks { .. })), "{:?}", analysis.doubts);
+    assert_eq!((pareto.metrics, pareto.front), ([Metric::Rps, Metric::RssEnd], vec!["b".to_owned()]));
+    assert!(
+        !analysis.warnings.iter().any(|one| matches!(one.kind, WarningKind::FewBlocks { .. })),
+        "{:?}",
+        analysis.warnings
+    );
 }
 
 #[test]
 fn few_runs_of_servers_claim_nothing_and_say_how_many_it_takes() {
     let contestants = vec![model("a", "serve 1000"), model("b", "serve 3000")];
     let (_, analysis) = run(&experiment(contestants, Rules { runs: Some(4), ..Rules::default() }));
-    assert_eq!(analysis.comparison(1, Metric::Rps).unwrap().verdict(), Verdict::Undecided);
-    let doubt = analysis.doubts.iter().find(|doubt| matches!(doubt, Doubt::FewBlocks { .. })).unwrap().to_string();
+    assert_eq!(analysis.comparison("b", Metric::Rps).unwrap().verdict, Verdict::Undecided);
+    let warning = analysis
+        .warnings
+        .iter()
+        .find(|one| matches!(one.kind, WarningKind::FewBlocks { .. }))
+        .unwrap()
+        .kind
+        .to_string();
     let least = underpin_bench::least_blocks(1);
-    assert!(doubt.contains(&format!("{least} runs of each ({least} blocks)")), "{doubt}");
+    assert!(warning.contains(&format!("{least} runs of each ({least} blocks)")), "{warning}");
 }
 
 #[test]
@@ -81,7 +91,7 @@ fn at_a_fixed_rate_the_answer_times_are_what_counts() {
     };
     let (record, analysis) = run(&experiment(vec![with("a", "serve 1000"), with("b", "serve 2000")], Rules::default()));
     assert_eq!(record.primary(), Metric::P99);
-    assert_eq!(analysis.comparison(1, Metric::P99).unwrap().verdict(), Verdict::Less);
+    assert_eq!(analysis.comparison("b", Metric::P99).unwrap().verdict, Verdict::Less);
 }
 
 #[test]
@@ -97,10 +107,16 @@ fn until_looks_at_what_the_experiment_is_about() {
 }
 
 #[test]
-fn failed_requests_are_a_doubt_with_their_reason() {
+fn failed_requests_are_a_warning_with_their_reason() {
     let (_, analysis) = run(&experiment(vec![model("a", "serve 1000 errors=3")], Rules::default()));
-    let doubt = analysis.doubts.iter().find(|doubt| matches!(doubt, Doubt::FailedRequests { .. })).unwrap().to_string();
-    assert!(doubt.contains("does not answer in time"), "{doubt}");
+    let warning = analysis
+        .warnings
+        .iter()
+        .find(|one| matches!(one.kind, WarningKind::FailedRequests { .. }))
+        .unwrap()
+        .kind
+        .to_string();
+    assert!(warning.contains("does not answer in time"), "{warning}");
     assert_eq!(analysis.variants[0].metric(Metric::Errors).unwrap().median.estimate, 3.0);
 }
 

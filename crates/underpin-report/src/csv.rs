@@ -1,6 +1,7 @@
 //! Figures as comma-separated values (RFC 4180): one row for each variant and figure.
 
-use crate::document::bench::{BenchDocument, UnitRecord, VerdictRecord};
+use crate::document::bench::BenchDocument;
+use underpin_bench::Verdict;
 
 const COLUMNS: [&str; 18] = [
     "variant",
@@ -26,20 +27,17 @@ const COLUMNS: [&str; 18] = [
 /// The summary of every figure of every variant, in base units; the columns of the ratio are empty for the reference.
 #[must_use]
 pub fn bench(document: &BenchDocument) -> String {
+    let document = &document.analysis;
     let mut out = COLUMNS.join(",") + "\n";
     for variant in &document.variants {
         for record in &variant.metrics {
-            let unit = match record.unit {
-                UnitRecord::Seconds => "seconds",
-                UnitRecord::Bytes => "bytes",
-                UnitRecord::Count => "count",
-                UnitRecord::PerSecond => "per_second",
-            };
-            let mut row = vec![field(&variant.name), record.metric.clone(), unit.to_owned(), record.count.to_string()];
+            let words = [record.metric.name(), record.unit.name()].map(str::to_owned);
+            let mut row: Vec<String> = [field(&variant.name)].into_iter().chain(words).collect();
+            row.push(record.count.to_string());
             let median = record.median;
             let figures = [median.estimate, median.low, median.high, record.mean, record.min, record.first_quartile];
             row.extend(figures.iter().chain(&[record.third_quartile, record.max]).map(f64::to_string));
-            match document.comparison(&variant.name, &record.metric) {
+            match document.comparison(&variant.name, record.metric) {
                 Some(one) => {
                     let figures = [one.ratio.estimate, one.ratio.low, one.ratio.high, one.p_value, one.p_corrected];
                     row.extend(figures.iter().map(f64::to_string));
@@ -54,12 +52,12 @@ pub fn bench(document: &BenchDocument) -> String {
     out
 }
 
-const fn verdict(verdict: VerdictRecord) -> &'static str {
+const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
-        VerdictRecord::Less => "less",
-        VerdictRecord::More => "more",
-        VerdictRecord::Same => "same",
-        VerdictRecord::Undecided => "undecided",
+        Verdict::Less => "less",
+        Verdict::More => "more",
+        Verdict::Same => "same",
+        Verdict::Undecided => "undecided",
     }
 }
 
@@ -76,8 +74,8 @@ mod tests {
 
     #[test]
     fn figures_of_servers_are_rows_in_base_units() {
-        let (record, analysis) = served_bench();
-        let text = bench(&BenchDocument::new(&record, &analysis));
+        let (_, analysis) = served_bench();
+        let text = bench(&BenchDocument::new(analysis));
         for row in
             ["glibc,rps,per_second,", "mimalloc,p99.9,seconds,", "mimalloc,errors,count,", "glibc,rss-growth,bytes,"]
         {

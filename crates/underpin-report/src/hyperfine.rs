@@ -2,7 +2,8 @@
 //!
 //! They hold means of times, as hyperfine's do; the figures that claims rest on are in the other exports.
 
-use crate::document::bench::{BenchDocument, BenchVariant};
+use crate::document::bench::BenchDocument;
+use underpin_bench::VariantSummary;
 
 /// The unit of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ struct Times {
     most: f64,
 }
 
-fn times(variant: &BenchVariant) -> Option<Times> {
+fn times(variant: &VariantSummary) -> Option<Times> {
     let all: Vec<f64> = variant.runs.iter().filter_map(|run| run.figures.get("wall").copied()).collect();
     let count = all.len() as f64;
     let mean = all.iter().sum::<f64>() / count;
@@ -82,8 +83,8 @@ fn times(variant: &BenchVariant) -> Option<Times> {
 
 /// The head and the rows.
 fn cells(document: &BenchDocument, unit: Option<TimeUnit>) -> ([String; 5], Vec<[String; 5]>) {
-    let all: Vec<(&BenchVariant, Times)> =
-        document.variants.iter().filter_map(|one| Some((one, times(one)?))).collect();
+    let all: Vec<(&VariantSummary, Times)> =
+        document.analysis.variants.iter().filter_map(|one| Some((one, times(one)?))).collect();
     let unit = unit.unwrap_or_else(|| TimeUnit::of(all.first().map_or(0.0, |(_, times)| times.mean)));
     let fastest = all.iter().map(|(_, times)| times).min_by(|a, b| a.mean.total_cmp(&b.mean));
     let title = |name: &str| format!("{name} [{}]", unit.name());

@@ -19,7 +19,7 @@ pub fn tree(document: &TreeDocument) -> String {
 /// The bench document as Markdown.
 #[must_use]
 pub fn bench(document: &BenchDocument) -> String {
-    write(&page::bench_page(document, page::Pictures::LeftOut))
+    write(&page::bench_page(&document.analysis, page::Pictures::LeftOut))
 }
 
 /// The check document as Markdown.
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_comparison_is_a_table_for_each_figure() {
-        let (record, analysis) = sample_bench();
-        insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis)));
+        let (_, analysis) = sample_bench();
+        insta::assert_snapshot!(bench(&BenchDocument::new(analysis)));
     }
 
     #[test]
@@ -210,8 +210,8 @@ mod tests {
             check(&hostile_check()),
             trace(&TraceDocument::new(&hostile_trace())),
             {
-                let (record, analysis) = hostile_bench();
-                bench(&BenchDocument::new(&record, &analysis))
+                let (_, analysis) = hostile_bench();
+                bench(&BenchDocument::new(analysis))
             },
         ];
         for text in all {

@@ -11,7 +11,6 @@ use underpin_bench::{
     Command, Contestant, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
     least_blocks, least_memory_runs, measure,
 };
-use underpin_report::BenchDocument;
 use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
 use underpin_report::document::trial::AllocatorTrial;
 
@@ -58,7 +57,7 @@ pub fn allocators(
     };
     let mut executor = RealExecutor::new(StreamsPlan::default(), &[], experiment.rules.seed);
     let record = measure(&experiment, &mut executor, observer).map_err(|error| error.to_string())?;
-    AllocatorTrial::of(&BenchDocument::new(&record, &analyse(&record))).ok_or_else(|| "it has no times".to_owned())
+    AllocatorTrial::of(&analyse(&record)).ok_or_else(|| "it has no times".to_owned())
 }
 
 /// Whether the command ends by itself, well, and soon enough.

@@ -1,9 +1,10 @@
 //! A figure with its doubt.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An estimate between two bounds that hold the true figure with a stated confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The estimate.
     pub estimate: f64,

@@ -6,7 +6,6 @@ mod rules;
 pub use rules::{allocator_advice, binding_advice, is_of_environment_alone, survey_advice};
 
 use crate::bytes::Raw;
-use crate::document::bench::VerdictRecord;
 use crate::document::check::AdviceRecord;
 use crate::document::gain::BindingGain;
 use crate::document::tree::{FoundBy, Why};
@@ -14,6 +13,7 @@ use crate::document::trial::{TrialRatio, TriedAllocator};
 use crate::text::{change_decimals, change_interval, change_words};
 use crate::units::{count, percent, thousands, time};
 use bstr::ByteSlice;
+use underpin_bench::Verdict;
 
 /// One piece of advice, heaviest kind first.
 #[derive(Clone, Debug, PartialEq)]
@@ -270,7 +270,7 @@ fn bind_words(gain: &BindingGain) -> String {
 fn trial_words(tried: &TriedAllocator) -> String {
     let words = |name: &str, figure: &TrialRatio| {
         let ratio = &figure.ratio;
-        let unsure = if figure.verdict == VerdictRecord::Undecided { ", not told from none" } else { "" };
+        let unsure = if figure.verdict == Verdict::Undecided { ", not told from none" } else { "" };
         format!("{name} {} {}{unsure}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
     };
     let memory = tried.rss.as_ref().map(|rss| words("memory", rss));

@@ -5,7 +5,6 @@
 //! a name has a second one beside it, `…_bytes`, with the bytes in hexadecimal.
 
 pub mod bench;
-mod bench_from;
 pub mod bind;
 mod bind_from;
 pub mod bundle;

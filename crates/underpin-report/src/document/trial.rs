@@ -2,10 +2,9 @@
 //!
 //! The reference is the program as it is; memory is the peak resident memory of its process tree.
 
-use super::bench::{BenchDocument, BenchVariant, IntervalRecord, VerdictRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
-use underpin_bench::Metric;
+use underpin_bench::{Analysis, Interval, Metric, VariantSummary, Verdict};
 
 /// The command as it is and on each allocator, interleaved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -15,9 +14,9 @@ pub struct AllocatorTrial {
     /// Runs of each that were watched for memory.
     pub memory_runs: usize,
     /// Median time on the wall of the command as it is.
-    pub wall_seconds: IntervalRecord,
+    pub wall_seconds: Interval,
     /// Median of its peak resident memory; null where memory cannot be watched here.
-    pub rss_bytes: Option<IntervalRecord>,
+    pub rss_bytes: Option<Interval>,
     /// Each allocator beside it.
     pub allocators: Vec<TriedAllocator>,
 }
@@ -37,17 +36,17 @@ pub struct TriedAllocator {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrialRatio {
     /// The ratio with its interval.
-    pub ratio: IntervalRecord,
+    pub ratio: Interval,
     /// What these runs say.
-    pub verdict: VerdictRecord,
+    pub verdict: Verdict,
 }
 
 impl AllocatorTrial {
     /// What a comparison found; `None` where it found no times.
     #[must_use]
-    pub fn of(document: &BenchDocument) -> Option<AllocatorTrial> {
+    pub fn of(document: &Analysis) -> Option<AllocatorTrial> {
         let reference = document.variants.iter().find(|variant| variant.is_reference)?;
-        let median = |metric: Metric| document.metric(reference, metric.name()).map(|record| record.median);
+        let median = |metric: Metric| reference.metric(metric).map(|record| record.median);
         let others = document.variants.iter().filter(|variant| !variant.is_reference);
         Some(AllocatorTrial {
             runs: reference.runs.len(),
@@ -75,7 +74,7 @@ const PRICE: f64 = 0.10;
 impl TriedAllocator {
     /// The product of both ratios where it is a bargain: below 1.
     fn gain(&self) -> Option<f64> {
-        let wins = |one: &TrialRatio| one.verdict == VerdictRecord::Less && one.ratio.estimate <= 1.0 - WORTH;
+        let wins = |one: &TrialRatio| one.verdict == Verdict::Less && one.ratio.estimate <= 1.0 - WORTH;
         let figures = [Some(self.wall), self.rss];
         let figures = || figures.iter().flatten();
         let product: f64 = figures().map(|one| one.ratio.estimate).product();
@@ -84,9 +83,9 @@ impl TriedAllocator {
     }
 }
 
-fn tried(document: &BenchDocument, variant: &BenchVariant) -> Option<TriedAllocator> {
+fn tried(document: &Analysis, variant: &VariantSummary) -> Option<TriedAllocator> {
     let ratio = |metric: Metric| {
-        let found = document.comparison(&variant.name, metric.name())?;
+        let found = document.comparison(&variant.name, metric)?;
         Some(TrialRatio { ratio: found.ratio, verdict: found.verdict })
     };
     Some(TriedAllocator { name: variant.name.clone(), wall: ratio(Metric::Wall)?, rss: ratio(Metric::Rss) })
@@ -96,27 +95,26 @@ fn tried(document: &BenchDocument, variant: &BenchVariant) -> Option<TriedAlloca
 mod tests {
     use super::*;
 
-    fn ratio(estimate: f64, verdict: VerdictRecord) -> TrialRatio {
-        let ratio = IntervalRecord { estimate, low: estimate - 0.02, high: estimate + 0.02, confidence: 0.95 };
+    fn ratio(estimate: f64, verdict: Verdict) -> TrialRatio {
+        let ratio = Interval { estimate, low: estimate - 0.02, high: estimate + 0.02, confidence: 0.95 };
         TrialRatio { ratio, verdict }
     }
 
-    fn trial(figures: &[(&str, f64, VerdictRecord, f64, VerdictRecord)]) -> AllocatorTrial {
-        let median = IntervalRecord { estimate: 1.0, low: 0.9, high: 1.1, confidence: 0.95 };
-        let tried = |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, VerdictRecord, f64, VerdictRecord)| {
-            TriedAllocator {
+    fn trial(figures: &[(&str, f64, Verdict, f64, Verdict)]) -> AllocatorTrial {
+        let median = Interval { estimate: 1.0, low: 0.9, high: 1.1, confidence: 0.95 };
+        let tried =
+            |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, Verdict, f64, Verdict)| TriedAllocator {
                 name: name.to_owned(),
                 wall: ratio(wall, wall_verdict),
                 rss: Some(ratio(rss, rss_verdict)),
-            }
-        };
+            };
         let allocators = figures.iter().map(tried).collect();
         AllocatorTrial { runs: 14, memory_runs: 6, wall_seconds: median, rss_bytes: Some(median), allocators }
     }
 
     #[test]
     fn the_best_bargain_is_chosen() {
-        use VerdictRecord::{Less, More, Same};
+        use Verdict::{Less, More, Same};
         let best = |trial: &AllocatorTrial| trial.best().map(|one| one.name.clone());
         let seed = trial(&[("jemalloc", 1.07, More, 0.19, Less), ("mimalloc", 0.98, Same, 0.6, Less)]);
         assert_eq!(best(&seed), Some("jemalloc".to_owned()));
@@ -125,7 +123,7 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_without_a_certain_gain_or_at_a_high_price() {
-        use VerdictRecord::{Less, More, Same, Undecided};
+        use Verdict::{Less, More, Same, Undecided};
         for (wall, wall_verdict, rss, rss_verdict) in [
             (0.99, Less, 1.0, Same),
             (0.8, Undecided, 0.7, Undecided),

@@ -87,7 +87,7 @@ pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
 /// # Errors
 /// Where a value has no JSON form.
 pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
-    render(&page::bench_page(document, Pictures::Drawn), document)
+    render(&page::bench_page(&document.analysis, Pictures::Drawn), document)
 }
 
 /// The check document as a page.

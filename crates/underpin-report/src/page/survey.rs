@@ -4,11 +4,11 @@ use super::check::{check_sections, check_tiles};
 use super::trace::{trace_sections, trace_tiles};
 use super::tree::{tree_sections, tree_tiles};
 use super::{Block, Cell, Page, Section, Table, advice_section, paragraph};
-use crate::document::bench::UnitRecord;
 use crate::document::survey::SurveyDocument;
 use crate::document::trial::TrialRatio;
 use crate::styled::{Role, Span};
 use crate::text::{change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
+use underpin_bench::Unit;
 
 /// The page of `underpin survey`.
 pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
@@ -50,10 +50,10 @@ fn allocator_section(document: &SurveyDocument) -> Option<Section> {
     let absolute = |figure: f64, unit| Cell::number(1.0, figure_words(figure, unit));
     table.row(vec![
         Cell::new(Role::Name, "as it is"),
-        absolute(trial.wall_seconds.estimate, UnitRecord::Seconds),
+        absolute(trial.wall_seconds.estimate, Unit::Seconds),
         Cell::default(),
         Cell::new(Role::Dim, "reference"),
-        trial.rss_bytes.map_or_else(Cell::default, |bytes| absolute(bytes.estimate, UnitRecord::Bytes)),
+        trial.rss_bytes.map_or_else(Cell::default, |bytes| absolute(bytes.estimate, Unit::Bytes)),
         Cell::default(),
         Cell::new(Role::Dim, "reference"),
     ]);

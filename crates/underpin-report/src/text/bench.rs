@@ -1,23 +1,24 @@
 //! The screen of `underpin bench`: one table for each figure, one row for each variant, and the doubt.
 
-use super::bench_answer::{answer, pareto_words, rows};
+use super::bench_answer::{answer, pareto_words};
 use super::bench_words::{
     baseline_words, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title,
     figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,
     verdict_role,
 };
 use super::{bench_short, load};
-use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, DirectionRecord, GateRecord};
+use crate::document::bench::BenchDocument;
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
-use underpin_bench::Metric;
+use underpin_bench::{Analysis, Comparison, Direction, GateReport, Metric, VariantSummary};
 
 /// Workloads under variants.
 ///
 /// Verbosity 0 shows what matters in a dozen lines, 1 every figure and the method, 2 also the ranges and the p-values.
 #[must_use]
 pub fn bench(document: &BenchDocument, view: &View) -> Text {
+    let document = &document.analysis;
     let mut text = Text::new();
     header(&mut text, document, view);
     if view.verbosity == 0 {
@@ -38,7 +39,7 @@ pub fn bench(document: &BenchDocument, view: &View) -> Text {
     text
 }
 
-fn header(text: &mut Text, document: &BenchDocument, view: &View) {
+fn header(text: &mut Text, document: &Analysis, view: &View) {
     let names = document.variants.iter().filter(|variant| !variant.is_copy).count();
     let title = match document.variants.as_slice() {
         [only] => only.command.join(" "),
@@ -66,14 +67,14 @@ fn header(text: &mut Text, document: &BenchDocument, view: &View) {
 }
 
 /// How a server was asked.
-fn load_line(text: &mut Text, document: &BenchDocument, view: &View) {
+fn load_line(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(load) = &document.load {
         text.append(wrap(Line::new(), &[Span::new(Role::Dim, load::load_words(load))], view.usable()));
     }
 }
 
 /// The command, where all variants run the same.
-pub(crate) fn common_command(document: &BenchDocument) -> Option<String> {
+pub(crate) fn common_command(document: &Analysis) -> Option<String> {
     let (first, rest) = document.variants.split_first()?;
     rest.iter().all(|one| one.command == first.command).then(|| first.command.join(" "))
 }
@@ -92,7 +93,7 @@ struct Columns {
 }
 
 /// A table for each figure, its columns below those of the others; in the longest form and on a narrow terminal two.
-fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
+fn figures(text: &mut Text, document: &Analysis, view: &View) {
     let (several, most) = (document.variants.len() > 1, view.verbosity >= 2);
     let all = Columns { medians: true, ranges: most || !several, changes: several, p_values: several && most };
     let forms = if all.ranges && all.changes && view.usable() < WIDE {
@@ -115,10 +116,10 @@ fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
 /// Columns that the longest form takes.
 const WIDE: usize = 104;
 
-fn figure(document: &BenchDocument, metric: Metric, form: Columns) -> Table {
-    let rows = rows(document, metric.name());
+fn figure(document: &Analysis, metric: Metric, form: Columns) -> Table {
+    let rows: Vec<_> = document.rows(metric).collect();
     let medians = confidence_title(rows.iter().map(|(_, record)| &record.median));
-    let changes = document.comparisons.iter().filter(|one| one.metric == metric.name());
+    let changes = document.comparisons.iter().filter(|one| one.metric == metric);
     let changes = confidence_title(changes.map(|one| &one.ratio));
     let mut columns = vec![("variant", Align::Left)];
     if form.medians {
@@ -145,7 +146,7 @@ fn figure(document: &BenchDocument, metric: Metric, form: Columns) -> Table {
             row.extend([words(record.min), words(record.max)]);
         }
         if form.changes {
-            let comparison = document.comparison(&variant.name, metric.name());
+            let comparison = document.comparison(&variant.name, metric);
             row.extend(change_cells(variant, comparison, Some(record.direction), form.p_values));
         }
         table.row(row);
@@ -154,9 +155,9 @@ fn figure(document: &BenchDocument, metric: Metric, form: Columns) -> Table {
 }
 
 fn change_cells(
-    variant: &BenchVariant,
-    comparison: Option<&BenchComparison>,
-    direction: Option<DirectionRecord>,
+    variant: &VariantSummary,
+    comparison: Option<&Comparison>,
+    direction: Option<Direction>,
     p_value: bool,
 ) -> Vec<Span> {
     let Some(comparison) = comparison else {
@@ -176,7 +177,7 @@ fn change_cells(
 }
 
 /// The answer in sentences, and who is on the Pareto front.
-fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
+fn in_short(text: &mut Text, document: &Analysis, view: &View) {
     if document.variants.len() < 2 {
         return;
     }
@@ -190,12 +191,12 @@ fn in_short(text: &mut Text, document: &BenchDocument, view: &View) {
     }
 }
 
-fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
+fn baseline(text: &mut Text, document: &Analysis, view: &View) {
     let Some(baseline) = &document.baseline else { return };
     text.heading(format!("Against the saved run {}", baseline.name));
     let few = bench_short::metrics(document);
-    let short = |metric: &str| few.iter().any(|one| one.name() == metric);
-    let shown = || baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(&one.metric));
+    let short = |metric: Metric| few.contains(&metric);
+    let shown = || baseline.comparisons.iter().filter(|one| view.verbosity > 0 || short(one.metric));
     let confidence = confidence_title(shown().map(|one| &one.ratio));
     let columns = [
         ("variant", Align::Left),
@@ -206,11 +207,11 @@ fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
     ];
     let mut table = Table::new(&columns).labelled(0);
     for comparison in shown() {
-        let direction = document.about(&comparison.metric).map(|about| about.direction);
+        let direction = Some(comparison.metric.direction());
         let (word, role) = (comparison_word(comparison), verdict_role(comparison.verdict, direction));
         table.row(vec![
             Span::new(Role::Name, &comparison.variant),
-            Span::new(Role::Plain, &comparison.metric),
+            Span::new(Role::Plain, comparison.metric.name()),
             Span::new(role, change_words(comparison.ratio.estimate, change_decimals(&comparison.ratio))),
             Span::new(Role::Dim, change_interval(&comparison.ratio)),
             Span::fixed(role, word),
@@ -225,8 +226,8 @@ fn baseline(text: &mut Text, document: &BenchDocument, view: &View) {
     }
 }
 
-fn gate(text: &mut Text, document: &BenchDocument, view: &View) {
-    let Some(GateRecord { outcome, limits, .. }) = &document.gate else { return };
+fn gate(text: &mut Text, document: &Analysis, view: &View) {
+    let Some(GateReport { outcome, limits, .. }) = &document.gate else { return };
     text.gap();
     let (role, title) = gate_words(*outcome);
     text.push(Line::new().with(role, title));
@@ -237,7 +238,7 @@ fn gate(text: &mut Text, document: &BenchDocument, view: &View) {
     }
 }
 
-fn doubt(text: &mut Text, document: &BenchDocument, view: &View) {
+fn doubt(text: &mut Text, document: &Analysis, view: &View) {
     text.heading("How far to trust this");
     let mut line = |role: Role, words: &str| {
         text.append(wrap(Line::new().plain("  "), &[Span::new(role, words)], view.usable()));
@@ -248,10 +249,10 @@ fn doubt(text: &mut Text, document: &BenchDocument, view: &View) {
     if document.variants.len() > 1 {
         line(Role::Dim, &method_words(document));
     }
-    for doubt in &document.doubts {
-        let words = match &doubt.variant {
-            Some(name) if document.variants.len() > 1 => format!("{name}: {}", doubt.message),
-            _ => capital(&doubt.message),
+    for warning in &document.warnings {
+        let words = match &warning.variant {
+            Some(name) if document.variants.len() > 1 => format!("{name}: {}", warning.kind),
+            _ => capital(&warning.kind.to_string()),
         };
         line(Role::Warn, &words);
     }

@@ -1,63 +1,62 @@
 //! What a comparison says, in a sentence for each variant, and who is on the Pareto front.
 
 use super::bench_words::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
-use crate::document::bench::{BenchComparison, BenchDocument, BenchVariant, MetricRecord, ParetoRecord, VerdictRecord};
 use crate::layout::{labels, shorten};
 use crate::styled::{Role, Span};
+use underpin_bench::{Analysis, Comparison, Metric, Pareto, VariantSummary, Verdict};
 
 /// The figures that matter most: for a server what its clients feel, else time; then memory.
-pub(crate) fn main_metrics(document: &BenchDocument) -> Vec<&'static str> {
-    const COMMAND: [&str; 4] = ["wall", "cpu", "rss", "rss-growth"];
-    const SERVER: [&str; 4] = ["rps", "p99", "rss-end", "rss-growth"];
-    let wanted: &[&str] = match &document.load {
+pub(crate) fn main_metrics(document: &Analysis) -> Vec<Metric> {
+    const COMMAND: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
+    const SERVER: [Metric; 4] = [Metric::Rps, Metric::P99, Metric::RssEnd, Metric::RssGrowth];
+    let wanted: &[Metric] = match &document.load {
         None => &COMMAND,
         // At a fixed rate the number of answers is the rate.
         Some(load) if load.rate.is_some() => &SERVER[1..],
         Some(_) => &SERVER,
     };
-    wanted.iter().copied().filter(|name| document.about(name).is_some()).collect()
+    wanted.iter().copied().filter(|metric| document.has(*metric)).collect()
 }
 
 /// The figures of the answer: of time, of memory, and, where it is told apart, of what a process keeps.
-fn answer_metrics(document: &BenchDocument) -> Vec<&'static str> {
-    let answers: &[&str] = if document.load.is_some() { &["rps", "p99", "rss-end"] } else { &["wall", "rss"] };
-    let told = |name: &str| document.comparisons.iter().any(|one| one.metric == name && is_claimed(one.verdict));
-    let wanted = |name: &&str| answers.contains(name) || (*name == "rss-growth" && told(name));
+fn answer_metrics(document: &Analysis) -> Vec<Metric> {
+    const COMMAND: &[Metric] = &[Metric::Wall, Metric::Rss];
+    const SERVER: &[Metric] = &[Metric::Rps, Metric::P99, Metric::RssEnd];
+    let answers = if document.load.is_some() { SERVER } else { COMMAND };
+    let told = |of: Metric| document.comparisons.iter().any(|one| one.metric == of && one.verdict.is_claimed());
+    let wanted = |of: &Metric| answers.contains(of) || (*of == Metric::RssGrowth && told(*of));
     main_metrics(document).into_iter().filter(wanted).collect()
 }
 
-pub(super) const fn is_claimed(verdict: VerdictRecord) -> bool {
-    matches!(verdict, VerdictRecord::Less | VerdictRecord::More)
-}
-
 /// What a figure is called where "more" or "less" stands before it.
-pub(crate) fn noun<'a>(document: &'a BenchDocument, metric: &'a str) -> &'a str {
+pub(crate) fn noun(document: &Analysis, metric: Metric) -> &'static str {
     match metric {
-        "wall" => "time",
-        "rss" => "memory",
-        "rss-end" if document.load.is_some() => "memory",
-        "rss-growth" => "growth",
-        "rps" => "requests/s",
-        "p50" => "median answer",
-        "p99" => "p99 answer time",
-        _ => document.about(metric).map_or(metric, |about| if about.label.len() < 24 { &about.label } else { metric }),
+        Metric::Wall => "time",
+        Metric::Rss => "memory",
+        Metric::RssEnd if document.load.is_some() => "memory",
+        Metric::RssGrowth => "growth",
+        Metric::Rps => "requests/s",
+        Metric::P50 => "median answer",
+        Metric::P99 => "p99 answer time",
+        _ if metric.label().len() < 24 => metric.label(),
+        _ => metric.name(),
     }
 }
 
 /// A sentence for each variant beside the reference: gains first, then losses, then what is the same or not told. One
 /// variant alone: what a run takes.
-pub(crate) fn answer(document: &BenchDocument) -> Vec<Vec<Span>> {
+pub(crate) fn answer(document: &Analysis) -> Vec<Vec<Span>> {
     if let [only] = document.variants.as_slice() {
         return alone(document, only).into_iter().collect();
     }
     document.variants.iter().filter(|variant| !variant.is_copy).filter_map(|one| sentence(document, one)).collect()
 }
 
-fn alone(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> {
+fn alone(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> {
     let mut spans: Vec<Span> = Vec::new();
     for name in answer_metrics(document) {
-        let Some(record) = document.metric(variant, name) else { continue };
-        let before = if spans.is_empty() { capital(&record.label) } else { format!(", {}", record.label) };
+        let Some(record) = variant.metric(name) else { continue };
+        let before = if spans.is_empty() { capital(record.label) } else { format!(", {}", record.label) };
         spans.push(Span::new(Role::Plain, format!("{before} ")));
         spans.push(Span::new(Role::Number, figure_words(record.median.estimate, record.unit)));
         if record.median.is_confident() {
@@ -67,15 +66,15 @@ fn alone(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> 
     (!spans.is_empty()).then_some(spans)
 }
 
-fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span>> {
+fn sentence(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> {
     let mut parts: Vec<(u8, Role, String)> = Vec::new();
     for name in answer_metrics(document) {
         let Some(one) = document.comparison(&variant.name, name).filter(|one| !is_untold(one)) else { continue };
-        let role = verdict_role(one.verdict, document.about(name).map(|about| about.direction));
+        let role = verdict_role(one.verdict, Some(name.direction()));
         let rank = match (role, one.verdict) {
             (Role::Good, _) => 0,
             (Role::Bad, _) => 1,
-            (_, VerdictRecord::Same) => 2,
+            (_, Verdict::Same) => 2,
             _ => 3,
         };
         parts.push((rank, role, change_phrase(one, noun(document, name))));
@@ -83,7 +82,7 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
     parts.sort_by_key(|part| part.0);
     let untold = answer_metrics(document)
         .into_iter()
-        .filter(|name| document.comparison(&variant.name, name).is_some_and(is_untold));
+        .filter(|name| document.comparison(&variant.name, *name).is_some_and(is_untold));
     let untold: Vec<&str> = untold.map(|name| noun(document, name)).collect();
     if let Some((last, others)) = untold.split_last() {
         let before = if others.is_empty() { String::new() } else { others.join(", the ") + " and the " };
@@ -103,22 +102,22 @@ fn sentence(document: &BenchDocument, variant: &BenchVariant) -> Option<Vec<Span
 }
 
 /// Whether there were too few runs for an interval, and so for any word on the difference.
-fn is_untold(one: &BenchComparison) -> bool {
-    one.verdict == VerdictRecord::Undecided && one.likely().is_none() && !one.ratio.is_confident()
+fn is_untold(one: &Comparison) -> bool {
+    one.verdict == Verdict::Undecided && one.likely().is_none() && !one.ratio.is_confident()
 }
 
 /// Columns of a name in a sentence.
 const NAME: usize = 40;
 
 /// A variant's name in a sentence: no two of a document look alike.
-fn label(document: &BenchDocument, name: &str) -> String {
+fn label(document: &Analysis, name: &str) -> String {
     let names: Vec<&str> = document.variants.iter().map(|variant| variant.name.as_str()).collect();
     let at = names.iter().position(|one| *one == name);
     at.and_then(|at| labels(&names, NAME).into_iter().nth(at)).unwrap_or_else(|| shorten(name, NAME))
 }
 
 /// `79 % less memory [77, 81]`, `2.3x the time [2.1, 2.5]`, `the same time within 1 %`.
-fn change_phrase(one: &BenchComparison, noun: &str) -> String {
+fn change_phrase(one: &Comparison, noun: &str) -> String {
     let ratio = &one.ratio;
     let figures = |map: fn(f64) -> f64, swap: bool, unit: &str| {
         let (low, high) = if swap { (ratio.high, ratio.low) } else { (ratio.low, ratio.high) };
@@ -127,24 +126,24 @@ fn change_phrase(one: &BenchComparison, noun: &str) -> String {
         (format!("{}{unit}", words(ratio.estimate)), format!("[{},\u{a0}{}]", words(low), words(high)))
     };
     if let Some(likely) = one.likely() {
-        let phrase = change_phrase(&BenchComparison { verdict: likely, ..one.clone() }, noun);
+        let phrase = change_phrase(&Comparison { verdict: likely, ..one.clone() }, noun);
         return format!("likely {phrase}, not proven at the level of {}", level_words(one.level));
     }
     match one.verdict {
-        VerdictRecord::Less => {
+        Verdict::Less => {
             let (share, interval) = figures(|ratio| (1.0 - ratio) * 100.0, true, " %");
             format!("{share} less {noun} {interval}")
         }
-        VerdictRecord::More if ratio.estimate >= 2.0 => {
+        Verdict::More if ratio.estimate >= 2.0 => {
             let (factor, interval) = figures(|ratio| ratio, false, "x");
             format!("{factor} the {noun} {interval}")
         }
-        VerdictRecord::More => {
+        Verdict::More => {
             let (share, interval) = figures(|ratio| (ratio - 1.0) * 100.0, false, " %");
             format!("{share} more {noun} {interval}")
         }
-        VerdictRecord::Same => format!("the same {noun} within 1 %"),
-        VerdictRecord::Undecided => {
+        Verdict::Same => format!("the same {noun} within 1 %"),
+        Verdict::Undecided => {
             format!("{noun} undecided {}", change_interval(ratio).replace(", ", ",\u{a0}"))
         }
     }
@@ -160,9 +159,9 @@ fn phrase_decimals(width: f64, estimate: f64) -> usize {
 }
 
 /// Who is on the front, and who is not and why.
-pub(crate) fn pareto_words(document: &BenchDocument) -> Option<Vec<Span>> {
+pub(crate) fn pareto_words(document: &Analysis) -> Option<Vec<Span>> {
     let pareto = document.pareto.as_ref()?;
-    let [time, memory] = pareto.metrics.each_ref().map(|metric| noun(document, metric));
+    let [time, memory] = pareto.metrics.map(|metric| noun(document, metric));
     let mut spans = vec![Span::new(Role::Plain, format!("On the Pareto front of {time} and {memory}: "))];
     for (index, name) in pareto.front.iter().enumerate() {
         if index > 0 {
@@ -190,8 +189,8 @@ pub(crate) fn pareto_words(document: &BenchDocument) -> Option<Vec<Span>> {
 }
 
 /// Those that one variant beats in the same way.
-fn grouped(pareto: &ParetoRecord) -> Vec<(&str, Vec<&str>, &[String])> {
-    let mut groups: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
+fn grouped(pareto: &Pareto) -> Vec<(&str, Vec<&str>, &[Metric])> {
+    let mut groups: Vec<(&str, Vec<&str>, &[Metric])> = Vec::new();
     for one in &pareto.beaten {
         match groups.iter_mut().find(|(by, _, claims)| *by == one.by && *claims == one.claims) {
             Some((_, variants, _)) => variants.push(&one.variant),
@@ -201,7 +200,7 @@ fn grouped(pareto: &ParetoRecord) -> Vec<(&str, Vec<&str>, &[String])> {
     groups
 }
 
-fn beaten_in(pareto: &ParetoRecord, claims: &[String], [time, memory]: [&str; 2]) -> String {
+fn beaten_in(pareto: &Pareto, claims: &[Metric], [time, memory]: [&str; 2]) -> String {
     match claims {
         [one] if *one == pareto.metrics[0] => format!("worse in {time}, no better in {memory}"),
         [_] => format!("worse in {memory}, no better in {time}"),
@@ -210,16 +209,10 @@ fn beaten_in(pareto: &ParetoRecord, claims: &[String], [time, memory]: [&str; 2]
 }
 
 /// What a table says of a variant's place: `on the front`, `beaten by jemalloc`.
-pub(crate) fn place_words(pareto: &ParetoRecord, variant: &str) -> Option<(Role, String)> {
+pub(crate) fn place_words(pareto: &Pareto, variant: &str) -> Option<(Role, String)> {
     if pareto.front.iter().any(|name| name == variant) {
         return Some((Role::Plain, "on the front".to_owned()));
     }
     let beaten = pareto.beaten.iter().find(|one| one.variant == variant)?;
     Some((Role::Dim, format!("beaten by {}", shorten(&beaten.by, 30))))
-}
-
-/// The records of one figure, by variant, in the document's order.
-pub(crate) fn rows<'a>(document: &'a BenchDocument, metric: &str) -> Vec<(&'a BenchVariant, &'a MetricRecord)> {
-    let of = |variant: &'a BenchVariant| Some((variant, variant.metrics.iter().find(|one| one.metric == metric)?));
-    document.variants.iter().filter_map(of).collect()
 }

@@ -1,22 +1,21 @@
 //! The usual screen of `underpin bench`: the figures that matter, what they say, and how far to trust them, in a dozen
 //! lines. Everything else is a `-v` away, and nothing that changes the answer is.
 
-use super::bench_answer::{answer, is_claimed, pareto_words, rows};
+use super::bench_answer::{answer, pareto_words};
 use super::bench_words::{
     capital, change_decimals, change_interval, change_words, comparison_word, confidence_title, figure_words,
     interval_words, level_words, noise_words, verdict_role,
 };
 use super::load;
-use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord};
 use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use underpin_bench::Metric;
+use underpin_bench::{Analysis, Metric, MetricSummary, VariantSummary};
 
 /// Figures of a command; for a server those of [`load::SHORT`].
 const COMMAND: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
 
 /// The figures that are shown: processor time only if it says something else than time does.
-pub(super) fn metrics(document: &BenchDocument) -> Vec<Metric> {
+pub(super) fn metrics(document: &Analysis) -> Vec<Metric> {
     let all: &[Metric] = if document.load.is_some() { &load::SHORT } else { &COMMAND };
     let several = document.variants.len() > 1;
     let shown = |metric: &Metric| *metric != Metric::Cpu || !several || cpu_differs(document);
@@ -24,35 +23,35 @@ pub(super) fn metrics(document: &BenchDocument) -> Vec<Metric> {
 }
 
 /// Whether some variant's processor time is judged otherwise than its time.
-fn cpu_differs(document: &BenchDocument) -> bool {
-    let verdict = |name: &str, metric: Metric| document.comparison(name, metric.name()).map(|one| one.verdict);
+fn cpu_differs(document: &Analysis) -> bool {
+    let verdict = |name: &str, metric: Metric| document.comparison(name, metric).map(|one| one.verdict);
     let mut names = document.variants.iter().map(|variant| variant.name.as_str());
     names.any(|name| verdict(name, Metric::Wall) != verdict(name, Metric::Cpu))
 }
 
 /// A title that leaves room for the figures beside it.
-fn title(document: &BenchDocument, metric: Metric) -> String {
-    match metric.name() {
-        "wall" => "Time",
-        "cpu" => "Processor time",
-        "rss" => "Peak memory",
-        "rss-growth" => "Memory growth",
-        "rss-end" => "Memory at end",
-        "rps" => "Requests/s",
-        "p50" => "Answer (p50)",
-        "p99" => "Answer (p99)",
-        "cpu-per-request" => "CPU/request",
-        name => return document.about(name).map_or_else(|| name.to_owned(), |about| capital(&about.label)),
+fn title(metric: Metric) -> String {
+    match metric {
+        Metric::Wall => "Time",
+        Metric::Cpu => "Processor time",
+        Metric::Rss => "Peak memory",
+        Metric::RssGrowth => "Memory growth",
+        Metric::RssEnd => "Memory at end",
+        Metric::Rps => "Requests/s",
+        Metric::P50 => "Answer (p50)",
+        Metric::P99 => "Answer (p99)",
+        Metric::CpuPerRequest => "CPU/request",
+        other => return capital(other.label()),
     }
     .to_owned()
 }
 
 /// The figures: of several variants a table for each, of one a row for each.
-pub(super) fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
+pub(super) fn figures(text: &mut Text, document: &Analysis, view: &View) {
     let metrics = metrics(document);
     if let [only] = document.variants.as_slice() {
         text.gap();
-        text.append(alone(document, only, &metrics).lines(view.usable()));
+        text.append(alone(only, &metrics).lines(view.usable()));
         return;
     }
     let mut tables: Vec<Table> = metrics.iter().map(|metric| compared(document, *metric)).collect();
@@ -68,9 +67,9 @@ pub(super) fn figures(text: &mut Text, document: &BenchDocument, view: &View) {
     }
 }
 
-fn alone(document: &BenchDocument, variant: &BenchVariant, metrics: &[Metric]) -> Table {
-    let records: Vec<(Metric, MetricRecord)> =
-        metrics.iter().filter_map(|metric| Some((*metric, document.metric(variant, metric.name())?))).collect();
+fn alone(variant: &VariantSummary, metrics: &[Metric]) -> Table {
+    let records: Vec<(Metric, &MetricSummary)> =
+        metrics.iter().filter_map(|metric| Some((*metric, variant.metric(*metric)?))).collect();
     let confidence = confidence_title(records.iter().map(|(_, record)| &record.median));
     let columns = [
         ("", Align::Left),
@@ -83,7 +82,7 @@ fn alone(document: &BenchDocument, variant: &BenchVariant, metrics: &[Metric]) -
     for (metric, record) in &records {
         let words = |figure: f64| Span::new(Role::Dim, figure_words(figure, record.unit));
         table.row(vec![
-            Span::new(Role::Plain, title(document, *metric)),
+            Span::new(Role::Plain, title(*metric)),
             Span::new(Role::Number, figure_words(record.median.estimate, record.unit)),
             Span::new(Role::Dim, interval_words(&record.median, record.unit)),
             words(record.min),
@@ -93,12 +92,12 @@ fn alone(document: &BenchDocument, variant: &BenchVariant, metrics: &[Metric]) -
     table
 }
 
-fn compared(document: &BenchDocument, metric: Metric) -> Table {
-    let rows = rows(document, metric.name());
+fn compared(document: &Analysis, metric: Metric) -> Table {
+    let rows: Vec<_> = document.rows(metric).collect();
     let medians = confidence_title(rows.iter().map(|(_, record)| &record.median));
-    let changes = document.comparisons.iter().filter(|one| one.metric == metric.name());
+    let changes = document.comparisons.iter().filter(|one| one.metric == metric);
     let changes = confidence_title(changes.map(|one| &one.ratio));
-    let title = title(document, metric);
+    let title = title(metric);
     let columns = [
         (title.as_str(), Align::Left),
         ("median", Align::Right),
@@ -114,7 +113,7 @@ fn compared(document: &BenchDocument, metric: Metric) -> Table {
             Span::new(Role::Number, figure_words(record.median.estimate, record.unit)),
             Span::new(Role::Dim, interval_words(&record.median, record.unit)),
         ];
-        match document.comparison(&variant.name, metric.name()) {
+        match document.comparison(&variant.name, metric) {
             Some(one) => {
                 let role = verdict_role(one.verdict, Some(record.direction));
                 let change = change_words(one.ratio.estimate, change_decimals(&one.ratio));
@@ -132,12 +131,12 @@ fn compared(document: &BenchDocument, metric: Metric) -> Table {
 }
 
 /// What the figures say of each variant; the Pareto front if it tells anything apart.
-pub(super) fn said(text: &mut Text, document: &BenchDocument, view: &View) {
+pub(super) fn said(text: &mut Text, document: &Analysis, view: &View) {
     text.gap();
     if document.variants.len() < 2 {
         return;
     }
-    let claimed = document.comparisons.iter().any(|one| is_claimed(one.verdict));
+    let claimed = document.comparisons.iter().any(|one| one.verdict.is_claimed());
     let front = document.pareto.as_ref().is_some_and(|pareto| claimed || !pareto.beaten.is_empty());
     for sentence in answer(document).into_iter().chain(pareto_words(document).filter(|_| front)) {
         text.append(wrap(Line::new().plain("  "), &sentence, view.usable()));
@@ -145,7 +144,7 @@ pub(super) fn said(text: &mut Text, document: &BenchDocument, view: &View) {
 }
 
 /// The doubts, one after the other in a paragraph, and where the rest is.
-pub(super) fn doubts(text: &mut Text, document: &BenchDocument, view: &View) {
+pub(super) fn doubts(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(noise) = &document.noise_floor {
         text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, noise_words(noise))], view.usable()));
     }
@@ -159,7 +158,7 @@ pub(super) fn doubts(text: &mut Text, document: &BenchDocument, view: &View) {
     for (names, brief) in grouped(document) {
         let about =
             if names.is_empty() || document.variants.len() < 2 { String::new() } else { names.join(", ") + ": " };
-        let words = if about.is_empty() { capital(brief) } else { format!("{about}{brief}") };
+        let words = if about.is_empty() { capital(&brief) } else { format!("{about}{brief}") };
         say(Role::Warn, format!("{}.", words.trim_end_matches('.')));
     }
     if let Some(words) = levels(document) {
@@ -171,23 +170,22 @@ pub(super) fn doubts(text: &mut Text, document: &BenchDocument, view: &View) {
 }
 
 /// The doubts in short, each with the variants that share it.
-fn grouped(document: &BenchDocument) -> Vec<(Vec<&str>, &str)> {
-    let mut groups: Vec<(Vec<&str>, &str)> = Vec::new();
-    for doubt in &document.doubts {
-        let name = doubt.variant.as_deref();
-        match groups.iter_mut().find(|(_, brief)| *brief == doubt.brief) {
+fn grouped(document: &Analysis) -> Vec<(Vec<&str>, String)> {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for warning in &document.warnings {
+        let (name, said) = (warning.variant.as_deref(), warning.kind.brief());
+        match groups.iter_mut().find(|(_, brief)| *brief == said) {
             Some((names, _)) => names.extend(name),
-            None => groups.push((name.into_iter().collect(), &doubt.brief)),
+            None => groups.push((name.into_iter().collect(), said)),
         }
     }
     groups
 }
 
 /// What the words of the table stand for, if they stand there.
-fn levels(document: &BenchDocument) -> Option<String> {
-    let shown =
-        || document.comparisons.iter().filter(|one| metrics(document).iter().any(|metric| metric.name() == one.metric));
-    let level = || shown().filter(|one| is_claimed(one.verdict)).map(|one| one.level);
+fn levels(document: &Analysis) -> Option<String> {
+    let shown = || document.comparisons.iter().filter(|one| metrics(document).contains(&one.metric));
+    let level = || shown().filter(|one| one.verdict.is_claimed()).map(|one| one.level);
     let (strict, level) = (level().min_by(f64::total_cmp), level().max_by(f64::total_cmp));
     // Times on a busy machine.
     let strict = strict.filter(|strict| Some(*strict) < level);

@@ -1,22 +1,21 @@
 //! The words of a comparison that every rendering shares: figures, changes, verdicts, method.
 
-use crate::document::bench::{
-    BenchComparison, BenchDocument, DirectionRecord, GateOutcomeRecord, IntervalRecord, LimitRecord, LimitResult,
-    NoiseRecord, StoppedRecord, UnitRecord, VerdictRecord,
-};
 use crate::styled::Role;
 use crate::units::{count, size, thousands, time};
-use underpin_bench::LEVEL;
+use underpin_bench::{
+    Analysis, Comparison, Direction, GateOutcome, GateResult, Interval, LEVEL, LimitReport, NoiseFloor, Stopped, Unit,
+    Verdict,
+};
 
 /// A figure in its unit.
-pub(crate) fn figure_words(figure: f64, unit: UnitRecord) -> String {
+pub(crate) fn figure_words(figure: f64, unit: Unit) -> String {
     match unit {
-        UnitRecord::Seconds => time(figure),
-        UnitRecord::Bytes if figure < 0.0 => format!("-{}", memory_words(-figure)),
-        UnitRecord::Bytes => memory_words(figure),
-        UnitRecord::Count => thousands(figure.round() as u64),
-        UnitRecord::PerSecond if figure < 100.0 => format!("{figure:.1} /s"),
-        UnitRecord::PerSecond => format!("{} /s", thousands(figure.round() as u64)),
+        Unit::Seconds => time(figure),
+        Unit::Bytes if figure < 0.0 => format!("-{}", memory_words(-figure)),
+        Unit::Bytes => memory_words(figure),
+        Unit::Count => thousands(figure.round() as u64),
+        Unit::PerSecond if figure < 100.0 => format!("{figure:.1} /s"),
+        Unit::PerSecond => format!("{} /s", thousands(figure.round() as u64)),
     }
 }
 
@@ -46,7 +45,7 @@ pub(crate) fn change_words(ratio: f64, decimals: usize) -> String {
 }
 
 /// How many decimals an interval of a change deserves.
-pub(crate) fn change_decimals(ratio: &IntervalRecord) -> usize {
+pub(crate) fn change_decimals(ratio: &Interval) -> usize {
     match (ratio.high - ratio.low) * 100.0 {
         _ if !ratio.is_confident() => 0,
         width if width < 0.2 => 2,
@@ -56,7 +55,7 @@ pub(crate) fn change_decimals(ratio: &IntervalRecord) -> usize {
 }
 
 /// `[+5.1, +9.0]`; nothing but a dash where there were too few runs for an interval.
-pub(crate) fn change_interval(ratio: &IntervalRecord) -> String {
+pub(crate) fn change_interval(ratio: &Interval) -> String {
     if !ratio.is_confident() {
         return NO_INTERVAL.to_owned();
     }
@@ -69,7 +68,7 @@ pub(crate) fn change_interval(ratio: &IntervalRecord) -> String {
 pub(crate) const NO_INTERVAL: &str = "-";
 
 /// The title above some intervals: the confidence that all of them have, in whole per cent.
-pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a IntervalRecord>) -> String {
+pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> String {
     let confident = intervals.into_iter().filter(|interval| interval.is_confident());
     match confident.map(|interval| interval.confidence).min_by(f64::total_cmp) {
         Some(least) => format!("{:.0} %", (least * 100.0 + 1e-6).floor()),
@@ -78,20 +77,20 @@ pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a Inter
 }
 
 /// A verdict in a word.
-pub(crate) const fn verdict_word(verdict: VerdictRecord) -> &'static str {
+pub(crate) const fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
-        VerdictRecord::Less => "less",
-        VerdictRecord::More => "more",
-        VerdictRecord::Same => "same",
-        VerdictRecord::Undecided => "?",
+        Verdict::Less => "less",
+        Verdict::More => "more",
+        Verdict::Same => "same",
+        Verdict::Undecided => "?",
     }
 }
 
 /// What a comparison says in a word: its verdict, or on which side the difference probably lies.
-pub(crate) fn comparison_word(comparison: &BenchComparison) -> &'static str {
+pub(crate) fn comparison_word(comparison: &Comparison) -> &'static str {
     match comparison.likely() {
-        Some(VerdictRecord::Less) => "less?",
-        Some(VerdictRecord::More) => "more?",
+        Some(Verdict::Less) => "less?",
+        Some(Verdict::More) => "more?",
         _ => verdict_word(comparison.verdict),
     }
 }
@@ -102,17 +101,17 @@ pub(crate) fn level_words(level: f64) -> String {
 }
 
 /// How a verdict looks: what is claimed is good or bad by the side that is better in that figure.
-pub(crate) const fn verdict_role(verdict: VerdictRecord, direction: Option<DirectionRecord>) -> Role {
+pub(crate) const fn verdict_role(verdict: Verdict, direction: Option<Direction>) -> Role {
     match (verdict, direction) {
-        (VerdictRecord::Same | VerdictRecord::Undecided, _) => Role::Dim,
-        (VerdictRecord::More, Some(DirectionRecord::HigherIsBetter)) => Role::Good,
-        (VerdictRecord::Less, Some(DirectionRecord::HigherIsBetter)) | (VerdictRecord::More, _) => Role::Bad,
-        (VerdictRecord::Less, _) => Role::Good,
+        (Verdict::Same | Verdict::Undecided, _) => Role::Dim,
+        (Verdict::More, Some(Direction::HigherIsBetter)) => Role::Good,
+        (Verdict::Less, Some(Direction::HigherIsBetter)) | (Verdict::More, _) => Role::Bad,
+        (Verdict::Less, _) => Role::Good,
     }
 }
 
 /// How much was measured, in a line.
-pub(crate) fn runs_words(document: &BenchDocument) -> String {
+pub(crate) fn runs_words(document: &Analysis) -> String {
     let method = &document.method;
     let runs = document.variants.iter().map(|variant| variant.runs.len()).min().unwrap_or(0);
     let watched = document.variants.iter().map(|variant| variant.memory_runs.len()).min().unwrap_or(0);
@@ -127,16 +126,16 @@ pub(crate) fn runs_words(document: &BenchDocument) -> String {
         words.push_str(&format!("; {} in all", time(took)));
     }
     words.push_str(match method.stopped {
-        StoppedRecord::Budget => ", the budget",
-        StoppedRecord::Narrow => ", until narrow enough",
-        StoppedRecord::Interrupted => "; interrupted",
-        StoppedRecord::Runs | StoppedRecord::Time => "",
+        Stopped::Budget => ", the budget",
+        Stopped::Narrow => ", until narrow enough",
+        Stopped::Interrupted => "; interrupted",
+        Stopped::Runs | Stopped::Time => "",
     });
     words
 }
 
 /// What the reference shows beside itself, in a sentence.
-pub(crate) fn noise_words(noise: &NoiseRecord) -> String {
+pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
     if !noise.ratio.is_confident() {
         return "Noise floor: not known, too few runs of the reference beside itself.".to_owned();
     }
@@ -149,16 +148,16 @@ pub(crate) fn noise_words(noise: &NoiseRecord) -> String {
 }
 
 /// A limit and what came of it: a mark, how it looks, the words.
-pub(crate) fn limit_words(limit: &LimitRecord) -> (&'static str, Role, String) {
+pub(crate) fn limit_words(limit: &LimitReport) -> (&'static str, Role, String) {
     let (mark, role, words) = match limit.result {
-        LimitResult::Kept => ("✓", Role::Good, "kept"),
-        LimitResult::Unsure => ("!", Role::Warn, "not decided, the interval reaches over it"),
-        LimitResult::TooFew => ("!", Role::Warn, "not decided, too few runs to tell"),
-        LimitResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
-        LimitResult::NotMeasured => ("!", Role::Warn, "not decided, nothing to compare it with"),
+        GateResult::Kept => ("✓", Role::Good, "kept"),
+        GateResult::Unsure => ("!", Role::Warn, "not decided, the interval reaches over it"),
+        GateResult::TooFew => ("!", Role::Warn, "not decided, too few runs to tell"),
+        GateResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
+        GateResult::NotMeasured => ("!", Role::Warn, "not decided, nothing to compare it with"),
     };
     let needed = limit.runs_needed.map_or_else(String::new, |runs| match limit.result {
-        LimitResult::TooFew => format!("; {} of each are the least", count(runs, "run", "runs")),
+        GateResult::TooFew => format!("; {} of each are the least", count(runs, "run", "runs")),
         _ => format!("; about {} of each would tell", count(runs, "run", "runs")),
     });
     let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
@@ -169,16 +168,16 @@ pub(crate) fn limit_words(limit: &LimitRecord) -> (&'static str, Role, String) {
 }
 
 /// What came of a gate, as a title.
-pub(crate) const fn gate_words(outcome: GateOutcomeRecord) -> (Role, &'static str) {
+pub(crate) const fn gate_words(outcome: GateOutcome) -> (Role, &'static str) {
     match outcome {
-        GateOutcomeRecord::Passed => (Role::Good, "Gate passed"),
-        GateOutcomeRecord::Failed => (Role::Bad, "Gate failed"),
-        GateOutcomeRecord::NotDecided => (Role::Warn, "Gate not decided"),
+        GateOutcome::Passed => (Role::Good, "Gate passed"),
+        GateOutcome::Failed => (Role::Bad, "Gate failed"),
+        GateOutcome::NotDecided => (Role::Warn, "Gate not decided"),
     }
 }
 
 /// What stands between this run and an earlier one, a sentence each.
-pub(crate) fn baseline_words(document: &BenchDocument) -> Vec<String> {
+pub(crate) fn baseline_words(document: &Analysis) -> Vec<String> {
     let Some(baseline) = &document.baseline else { return Vec::new() };
     let apart = document.started_unix_seconds.saturating_sub(baseline.started_unix_seconds);
     let mut sentences = vec![format!(
@@ -199,7 +198,7 @@ fn apart_words(seconds: u64) -> String {
 }
 
 /// `50.6 … 51.2 ms`: the unit once where both ends have the same; a dash where there were too few runs for an interval.
-pub(crate) fn interval_words(interval: &IntervalRecord, unit: UnitRecord) -> String {
+pub(crate) fn interval_words(interval: &Interval, unit: Unit) -> String {
     if !interval.is_confident() {
         return NO_INTERVAL.to_owned();
     }
@@ -218,7 +217,7 @@ pub(crate) fn capital(words: &str) -> String {
 }
 
 /// What the columns mean, in a sentence.
-pub(crate) fn method_words(document: &BenchDocument) -> String {
+pub(crate) fn method_words(document: &Analysis) -> String {
     let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
     let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
     let levels = || document.comparisons.iter().map(|one| one.level);
@@ -237,12 +236,12 @@ pub(crate) fn method_words(document: &BenchDocument) -> String {
 }
 
 /// Figures that are missing, by the reason.
-pub(crate) fn missing(document: &BenchDocument) -> Vec<(&str, Vec<&str>)> {
+pub(crate) fn missing(document: &Analysis) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for one in &document.missing {
         match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
-            Some((_, names)) => names.push(&one.metric),
-            None => reasons.push((&one.reason, vec![&one.metric])),
+            Some((_, names)) => names.push(one.metric.name()),
+            None => reasons.push((&one.reason, vec![one.metric.name()])),
         }
     }
     reasons

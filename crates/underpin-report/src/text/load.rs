@@ -1,11 +1,10 @@
 //! What a screen of servers has beside that of commands: the load in words, and a table of answer times.
 
 use super::figure_words;
-use crate::document::bench::{BenchDocument, BenchVariant, LoadMethodRecord, UnitRecord};
 use crate::layout::{Align, Table, View};
 use crate::styled::{Role, Span, Text};
 use crate::units::{count, thousands, time};
-use underpin_bench::Metric;
+use underpin_bench::{Analysis, LoadMethod, Metric, Unit, VariantSummary};
 
 /// Figures of the short form.
 pub(super) const SHORT: [Metric; 6] =
@@ -20,7 +19,7 @@ const TIMES: [(&str, Metric); 5] = [
 ];
 
 /// The load in words: what is asked, when, for how long.
-pub(crate) fn load_words(load: &LoadMethodRecord) -> String {
+pub(crate) fn load_words(load: &LoadMethod) -> String {
     let connections = count(load.connections, "connection", "connections");
     let pace = match load.rate {
         Some(rate) => format!("{} in a second whatever the server does, on at most {connections}", rate_words(rate)),
@@ -41,9 +40,9 @@ fn rate_words(rate: f64) -> String {
 }
 
 /// Percentiles of every variant side by side, each the median of its runs, and the requests that failed.
-pub(super) fn answer_times(text: &mut Text, document: &BenchDocument, view: &View) {
-    let figure = |variant: &BenchVariant, metric: Metric| {
-        let record = document.metric(variant, metric.name());
+pub(super) fn answer_times(text: &mut Text, document: &Analysis, view: &View) {
+    let figure = |variant: &VariantSummary, metric: Metric| {
+        let record = variant.metric(metric);
         record.map_or_else(|| "-".to_owned(), |record| figure_words(record.median.estimate, record.unit))
     };
     let mut columns = vec![("variant", Align::Left)];
@@ -58,7 +57,7 @@ pub(super) fn answer_times(text: &mut Text, document: &BenchDocument, view: &Vie
         row.push(match failed {
             0 => Span::new(Role::Dim, "none"),
             _ if share >= 0.001 => Span::new(Role::Bad, format!("{:.1} %", share * 100.0)),
-            failed => Span::new(Role::Warn, figure_words(failed as f64, UnitRecord::Count)),
+            failed => Span::new(Role::Warn, figure_words(failed as f64, Unit::Count)),
         });
         table.row(row);
     }
@@ -69,7 +68,7 @@ pub(super) fn answer_times(text: &mut Text, document: &BenchDocument, view: &Vie
 }
 
 /// Requests of all runs that failed or were never sent, and all that were due.
-fn failures(variant: &BenchVariant) -> (u64, u64) {
+fn failures(variant: &VariantSummary) -> (u64, u64) {
     let runs = variant.runs.iter().filter_map(|run| run.load.as_ref());
     runs.fold((0, 0), |(failed, all), load| {
         let errors = &load.errors;

@@ -26,7 +26,7 @@ mod verify;
 mod why;
 
 pub(crate) use bench::common_command;
-pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words, rows};
+pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words};
 pub(crate) use bench_words::{
     baseline_words, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title,
     figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,

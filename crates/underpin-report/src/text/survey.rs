@@ -6,7 +6,6 @@ use super::check::{BASELINE, file_lines, reason_in_short};
 use super::findings;
 use super::trace::{doubt_words, phases};
 use crate::bytes::Raw;
-use crate::document::bench::UnitRecord;
 use crate::document::check::{Answer, CheckDocument, ReasonKind, SystemRecord};
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
@@ -16,6 +15,7 @@ use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::text::{by_cost, change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
 use crate::units::{count, fails, size, thousands, time};
+use underpin_bench::Unit;
 
 /// Libraries and systems that the page names in a line.
 const NAMED: usize = 3;
@@ -53,8 +53,7 @@ fn allocators(text: &mut Text, document: &SurveyDocument, view: &View) {
         text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
     }
     let Some(trial) = &document.allocators else { return };
-    let memory =
-        trial.rss_bytes.map(|bytes| format!(", {} at its peak", figure_words(bytes.estimate, UnitRecord::Bytes)));
+    let memory = trial.rss_bytes.map(|bytes| format!(", {} at its peak", figure_words(bytes.estimate, Unit::Bytes)));
     let runs = count(trial.runs, "run", "runs");
     let words = format!(" on the wall{}; {runs} of each", memory.unwrap_or_default());
     row(

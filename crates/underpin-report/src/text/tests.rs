@@ -210,8 +210,8 @@ fn cpu_subdirectories_of_a_miss_are_counted_until_asked_for() {
 }
 
 fn sample_document() -> BenchDocument {
-    let (record, analysis) = sample_bench();
-    BenchDocument::new(&record, &analysis)
+    let (_, analysis) = sample_bench();
+    BenchDocument::new(analysis)
 }
 
 #[test]
@@ -226,14 +226,14 @@ fn bench_very_verbose_shows_ranges_and_p_values() {
 
 #[test]
 fn bench_of_one_command_shows_its_range() {
-    let (record, analysis) = lone_bench();
-    insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis), &view(0)));
+    let (_, analysis) = lone_bench();
+    insta::assert_snapshot!(bench(&BenchDocument::new(analysis), &view(0)));
 }
 
 #[test]
 fn bench_of_servers_shows_answers_and_memory_of_each_variant() {
-    let (record, analysis) = served_bench();
-    insta::assert_snapshot!(bench(&BenchDocument::new(&record, &analysis), &view(0)));
+    let (_, analysis) = served_bench();
+    insta::assert_snapshot!(bench(&BenchDocument::new(analysis), &view(0)));
 }
 
 #[test]
@@ -246,20 +246,16 @@ fn bench_against_a_baseline_tells_the_time_between_and_judges_the_gate() {
         sample.wall_ns.0 = sample.wall_ns.0 * 9 / 10;
     }
     let gate = "wall<+3%,rss<+5%,wall<+20%,major-faults<+1%".parse().unwrap();
-    let document = BenchDocument::new(&record, &analysis).with_baseline("main", &earlier, &record).with_gate(
-        &gate,
-        Some(&earlier),
-        &record,
-        &analysis,
-    );
-    assert_eq!(document.gate_outcome(), Some(crate::document::bench::GateOutcomeRecord::Failed));
+    let analysis = analysis.with_baseline("main", &earlier, &record).with_gate(&gate, Some(&earlier), &record);
+    assert_eq!(analysis.gate.as_ref().map(|gate| gate.outcome), Some(underpin_bench::GateOutcome::Failed));
+    let document = BenchDocument::new(analysis);
     insta::assert_snapshot!(bench(&document, &view(0)));
 }
 
 #[test]
 fn bench_screens_fit_and_are_safe() {
-    for (record, analysis) in [sample_bench(), lone_bench(), hostile_bench(), served_bench()] {
-        let document = BenchDocument::new(&record, &analysis);
+    for (_, analysis) in [sample_bench(), lone_bench(), hostile_bench(), served_bench()] {
+        let document = BenchDocument::new(analysis);
         for verbosity in 0..3 {
             for columns in [80, 100, 140] {
                 let text = bench(&document, &View::columns(columns).verbose(verbosity));

@@ -9,10 +9,9 @@ use crate::screen::{self, Screen};
 use crate::variants::CommitError;
 use anyhow::{Context, bail};
 use underpin_bench::{
-    BenchError, End, Executor, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor, Record, RunFile,
-    Sample, Stopped, analyse, measure,
+    Analysis, BenchError, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor,
+    Record, RunFile, Sample, Stopped, analyse, measure,
 };
-use underpin_report::document::bench::GateOutcomeRecord;
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
@@ -158,7 +157,7 @@ fn check_gate(
         }
         return Ok(());
     };
-    if !BenchDocument::comparable(earlier, &names) {
+    if !Analysis::comparable(earlier, &names) {
         let then: Vec<&str> = earlier.header.variants.iter().map(|variant| variant.name.as_str()).collect();
         bail!(
             "--gate: no variant of the saved run {name} has the name of one of these: it has {}, and this run {}",
@@ -183,14 +182,15 @@ fn present(
     plan: &ResultPlan,
     screen: &mut Screen,
 ) -> anyhow::Result<Exit> {
-    let analysis = analyse(record);
-    let mut document = BenchDocument::new(record, &analysis);
+    let mut analysis = analyse(record);
     if let Some((name, earlier)) = baseline {
-        document = document.with_baseline(name, earlier, record);
+        analysis = analysis.with_baseline(name, earlier, record);
     }
     if let Some(gate) = &plan.gate {
-        document = document.with_gate(gate, baseline.map(|(_, earlier)| earlier), record, &analysis);
+        analysis = analysis.with_gate(gate, baseline.map(|(_, earlier)| earlier), record);
     }
+    let outcome = analysis.gate.as_ref().map(|gate| gate.outcome);
+    let document = BenchDocument::new(analysis);
     if plan.json {
         screen.json(&document)?;
     } else if !plan.exports_to_stdout() {
@@ -211,10 +211,10 @@ fn present(
             export::write(path, &text)?;
         }
     }
-    Ok(match document.gate_outcome() {
-        None | Some(GateOutcomeRecord::Passed) => Exit::Fine,
-        Some(GateOutcomeRecord::Failed) => Exit::Finding,
-        Some(GateOutcomeRecord::NotDecided) => Exit::NotDecided,
+    Ok(match outcome {
+        None | Some(GateOutcome::Passed) => Exit::Fine,
+        Some(GateOutcome::Failed) => Exit::Finding,
+        Some(GateOutcome::NotDecided) => Exit::NotDecided,
     })
 }
 

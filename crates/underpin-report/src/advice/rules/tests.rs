@@ -140,9 +140,9 @@ fn commands_quote_for_the_shell_or_are_left_out() {
 
 #[test]
 fn an_allocator_is_advised_with_its_intervals() {
-    use crate::document::bench::{IntervalRecord, VerdictRecord};
     use crate::document::trial::{AllocatorTrial, TrialRatio, TriedAllocator};
-    let interval = |estimate, low, high| IntervalRecord { estimate, low, high, confidence: 0.95 };
+    use underpin_bench::{Interval, Verdict};
+    let interval = |estimate, low, high| Interval { estimate, low, high, confidence: 0.95 };
     let ratio = |ratio, verdict| TrialRatio { ratio, verdict };
     let trial = AllocatorTrial {
         runs: 14,
@@ -151,8 +151,8 @@ fn an_allocator_is_advised_with_its_intervals() {
         rss_bytes: Some(interval(7.1e8, 7.0e8, 7.2e8)),
         allocators: vec![TriedAllocator {
             name: "jemalloc".to_owned(),
-            wall: ratio(interval(1.07, 1.00, 1.12), VerdictRecord::More),
-            rss: Some(ratio(interval(0.19, 0.12, 0.23), VerdictRecord::Less)),
+            wall: ratio(interval(1.07, 1.00, 1.12), Verdict::More),
+            rss: Some(ratio(interval(0.19, 0.12, 0.23), Verdict::Less)),
         }],
     };
     let command = [Raw::from("ruby"), Raw::from("bench alloc.rb")];

@@ -3,7 +3,7 @@
 //! Linear, or logarithmic where figures span more than a factor of twenty. A few figures far beyond the rest do not
 //! squeeze the others: the axis ends before them, and the drawing says how many are beyond.
 
-use crate::document::bench::UnitRecord;
+use underpin_bench::Unit;
 
 /// Figures on a stretch of the drawing.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct Axis {
     low: f64,
     high: f64,
     logarithmic: bool,
-    unit: UnitRecord,
+    unit: Unit,
     start: f64,
     end: f64,
 }
@@ -36,7 +36,7 @@ const TICKS: usize = 6;
 
 impl Axis {
     /// An axis that holds all that its figures want.
-    pub fn new(unit: UnitRecord, extents: &[Extent], start: f64, end: f64) -> Axis {
+    pub fn new(unit: Unit, extents: &[Extent], start: f64, end: f64) -> Axis {
         let least = extents.iter().map(|one| one.least).fold(f64::INFINITY, f64::min);
         let greatest = extents.iter().map(|one| one.greatest).fold(f64::NEG_INFINITY, f64::max);
         let wanted = extents.iter().map(|one| one.wanted).fold(f64::NEG_INFINITY, f64::max);
@@ -47,7 +47,7 @@ impl Axis {
     }
 
     /// An axis from one figure to another, with some air.
-    pub fn range(unit: UnitRecord, least: f64, greatest: f64, start: f64, end: f64) -> Axis {
+    pub fn range(unit: Unit, least: f64, greatest: f64, start: f64, end: f64) -> Axis {
         let (least, greatest) = if least.is_finite() && greatest.is_finite() { (least, greatest) } else { (0.0, 1.0) };
         if least > 0.0 && greatest / least > WIDE {
             let air = (greatest / least).powf(0.03);
@@ -60,7 +60,7 @@ impl Axis {
     }
 
     /// An axis that begins at zero.
-    pub fn from_zero(unit: UnitRecord, greatest: f64, start: f64, end: f64) -> Axis {
+    pub fn from_zero(unit: Unit, greatest: f64, start: f64, end: f64) -> Axis {
         let high = if greatest > 0.0 { greatest * 1.05 } else { smallest(unit) };
         Axis { low: 0.0, high, logarithmic: false, unit, start, end }
     }
@@ -108,7 +108,7 @@ impl Axis {
     /// Ticks of a logarithmic axis: 1, 2, 5 of each power of ten, or powers of two, thinned out.
     fn factors(&self) -> Vec<f64> {
         let (base, within): (f64, &[f64]) =
-            if self.unit == UnitRecord::Bytes { (2.0, &[1.0]) } else { (10.0, &[1.0, 2.0, 5.0]) };
+            if self.unit == Unit::Bytes { (2.0, &[1.0]) } else { (10.0, &[1.0, 2.0, 5.0]) };
         let first = (self.low.ln() / base.ln()).floor() as i32;
         let last = (self.high.ln() / base.ln()).ceil() as i32;
         let all = |within: &[f64]| -> Vec<f64> {
@@ -126,26 +126,26 @@ impl Axis {
 }
 
 /// What an axis of equal figures spans at least.
-fn smallest(unit: UnitRecord) -> f64 {
+fn smallest(unit: Unit) -> f64 {
     match unit {
-        UnitRecord::Seconds => 1e-6,
-        UnitRecord::Bytes => 4096.0,
-        UnitRecord::Count | UnitRecord::PerSecond => 1.0,
+        Unit::Seconds => 1e-6,
+        Unit::Bytes => 4096.0,
+        Unit::Count | Unit::PerSecond => 1.0,
     }
 }
 
 /// The distance of round ticks.
-fn step(span: f64, largest: f64, unit: UnitRecord) -> f64 {
+fn step(span: f64, largest: f64, unit: Unit) -> f64 {
     let rough = span / TICKS as f64;
     let scale = match unit {
-        UnitRecord::Bytes if largest < 10.0 * MIB => 1024.0,
-        UnitRecord::Bytes => binary_scale(largest).1,
+        Unit::Bytes if largest < 10.0 * MIB => 1024.0,
+        Unit::Bytes => binary_scale(largest).1,
         _ => 1.0,
     };
     let power = 10f64.powf((rough / scale).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power * scale);
     let found = steps.into_iter().find(|step| *step >= rough * 0.999).unwrap_or(rough);
-    if unit == UnitRecord::Count { found.max(1.0) } else { found }
+    if unit == Unit::Count { found.max(1.0) } else { found }
 }
 
 const MIB: f64 = 1_048_576.0;
@@ -170,14 +170,14 @@ fn decimal_scale(seconds: f64) -> (&'static str, f64) {
 }
 
 /// A tick in the unit that suits the largest one, with as many decimals as the step needs.
-fn label(figure: f64, step: f64, largest: f64, unit: UnitRecord) -> String {
+fn label(figure: f64, step: f64, largest: f64, unit: Unit) -> String {
     let (name, scale) = match unit {
-        UnitRecord::Seconds => decimal_scale(largest),
+        Unit::Seconds => decimal_scale(largest),
         // As figures are shown: in KiB up to 10 MiB, unless the step is whole MiB.
-        UnitRecord::Bytes if step < MIB && largest < 10.0 * MIB => ("KiB", 1024.0),
-        UnitRecord::Bytes => binary_scale(largest),
-        UnitRecord::PerSecond => ("/s", 1.0),
-        UnitRecord::Count => ("", 1.0),
+        Unit::Bytes if step < MIB && largest < 10.0 * MIB => ("KiB", 1024.0),
+        Unit::Bytes => binary_scale(largest),
+        Unit::PerSecond => ("/s", 1.0),
+        Unit::Count => ("", 1.0),
     };
     let decimals = (-(step / scale).log10() - 1e-9).ceil().clamp(0.0, 6.0) as usize;
     let figure = figure / scale;
@@ -202,41 +202,41 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_tell_apart() {
-        assert_eq!(words(&Axis::range(UnitRecord::Seconds, 0.49, 0.612, 0.0, 100.0)), ["500 ms", "550 ms", "600 ms"]);
-        let close = words(&Axis::range(UnitRecord::Seconds, 0.5001, 0.5009, 0.0, 100.0));
+        assert_eq!(words(&Axis::range(Unit::Seconds, 0.49, 0.612, 0.0, 100.0)), ["500 ms", "550 ms", "600 ms"]);
+        let close = words(&Axis::range(Unit::Seconds, 0.5001, 0.5009, 0.0, 100.0));
         assert_eq!(close, ["500.2 ms", "500.4 ms", "500.6 ms", "500.8 ms"]);
-        let memory = words(&Axis::from_zero(UnitRecord::Bytes, 300.0 * 1048576.0, 0.0, 100.0));
+        let memory = words(&Axis::from_zero(Unit::Bytes, 300.0 * 1048576.0, 0.0, 100.0));
         assert_eq!(memory, ["0", "100 MiB", "200 MiB", "300 MiB"]);
-        assert_eq!(words(&Axis::from_zero(UnitRecord::Bytes, 12288.0, 0.0, 100.0)).last().unwrap(), "10 KiB");
-        assert_eq!(words(&Axis::range(UnitRecord::Count, 3.0, 5.0, 0.0, 100.0)), ["3", "4", "5"]);
+        assert_eq!(words(&Axis::from_zero(Unit::Bytes, 12288.0, 0.0, 100.0)).last().unwrap(), "10 KiB");
+        assert_eq!(words(&Axis::range(Unit::Count, 3.0, 5.0, 0.0, 100.0)), ["3", "4", "5"]);
     }
 
     #[test]
     fn figures_that_span_much_stand_on_a_logarithmic_axis() {
-        let axis = Axis::range(UnitRecord::Seconds, 0.001, 1.0, 0.0, 300.0);
+        let axis = Axis::range(Unit::Seconds, 0.001, 1.0, 0.0, 300.0);
         assert_eq!(words(&axis), ["1 ms", "10 ms", "100 ms", "1 s"]);
         assert!((axis.at(0.03162) - 150.0).abs() < 0.5);
-        let memory = Axis::range(UnitRecord::Bytes, 12288.0, 800.0 * 1048576.0, 0.0, 300.0);
+        let memory = Axis::range(Unit::Bytes, 12288.0, 800.0 * 1048576.0, 0.0, 300.0);
         assert!(memory.ticks().len() <= TICKS && words(&memory)[0] == "16 KiB", "{memory:?}");
     }
 
     #[test]
     fn equal_figures_stand_in_the_middle() {
         for figure in [0.0, 0.5, 1e9] {
-            let axis = Axis::range(UnitRecord::Seconds, figure, figure, 0.0, 100.0);
+            let axis = Axis::range(Unit::Seconds, figure, figure, 0.0, 100.0);
             assert!(axis.at(figure).is_finite() && !axis.ticks().is_empty(), "{axis:?}");
         }
-        let none = Axis::range(UnitRecord::Bytes, f64::INFINITY, f64::NEG_INFINITY, 0.0, 100.0);
+        let none = Axis::range(Unit::Bytes, f64::INFINITY, f64::NEG_INFINITY, 0.0, 100.0);
         assert!(none.at(1.0).is_finite());
     }
 
     #[test]
     fn a_figure_far_beyond_the_rest_does_not_squeeze_them() {
         let extent = Extent { least: 1.0, wanted: 1.2, greatest: 9.0 };
-        let axis = Axis::new(UnitRecord::Seconds, &[extent], 0.0, 100.0);
+        let axis = Axis::new(Unit::Seconds, &[extent], 0.0, 100.0);
         assert!(axis.is_beyond(9.0) && !axis.is_beyond(1.2));
         assert!(axis.at(9.0) <= 100.0 && axis.at(1.1) > 30.0);
         let near = Extent { greatest: 1.25, ..extent };
-        assert!(!Axis::new(UnitRecord::Seconds, &[near], 0.0, 100.0).is_beyond(1.25));
+        assert!(!Axis::new(Unit::Seconds, &[near], 0.0, 100.0).is_beyond(1.25));
     }
 }

@@ -3,11 +3,11 @@
 //! Distances are factors, so that half and twice are as far from "no change".
 
 use super::{WIDTH, picture};
-use crate::document::bench::{BenchComparison, BenchDocument, VerdictRecord};
 use crate::html::svg::{Anchor, Svg};
 use crate::html::{Key, Picture};
 use crate::layout::shorten;
 use crate::text::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
+use underpin_bench::{Analysis, Comparison, Metric, Verdict};
 
 const ROW: f64 = 17.0;
 const HEAD: f64 = 20.0;
@@ -19,11 +19,11 @@ const RIGHT: f64 = 218.0;
 const MOST: f64 = 64.0;
 
 /// The changes of all variants in some figures; `None` where nothing is compared.
-pub(crate) fn forest_picture(document: &BenchDocument, metrics: &[&str]) -> Option<Picture> {
-    let of = |name: &str| -> Vec<&BenchComparison> {
-        metrics.iter().filter_map(|metric| document.comparison(name, metric)).collect()
+pub(crate) fn forest_picture(document: &Analysis, metrics: &[Metric]) -> Option<Picture> {
+    let of = |name: &str| -> Vec<&Comparison> {
+        metrics.iter().filter_map(|metric| document.comparison(name, *metric)).collect()
     };
-    let groups: Vec<(usize, Vec<&BenchComparison>)> = document
+    let groups: Vec<(usize, Vec<&Comparison>)> = document
         .variants
         .iter()
         .enumerate()
@@ -37,9 +37,9 @@ pub(crate) fn forest_picture(document: &BenchDocument, metrics: &[&str]) -> Opti
     let scale = Scale::of(all());
     let rows = all().count() as f64;
     let bottom = rows * ROW + groups.len() as f64 * HEAD + 6.0;
-    let reference = document.variants.iter().find(|variant| variant.is_reference).map_or("", |one| one.name.as_str());
+    let reference = document.reference().map_or("", |one| one.name.as_str());
     let label = format!("Changes against {reference}");
-    let words = all().map(|one| format!("{}, {}: {}", one.variant, noun(document, &one.metric), words(one)));
+    let words = all().map(|one| format!("{}, {}: {}", one.variant, noun(document, one.metric), words(one)));
     let mut svg = Svg::plot(WIDTH, bottom + 22.0, &label, &words.collect::<Vec<_>>().join("; "));
     scale.draw(&mut svg, bottom);
     let mut y = 0.0;
@@ -61,7 +61,7 @@ pub(crate) fn forest_picture(document: &BenchDocument, metrics: &[&str]) -> Opti
     Some(picture(&format!("Change against {}", shorten(reference, 40)), svg, legend))
 }
 
-fn words(change: &BenchComparison) -> String {
+fn words(change: &Comparison) -> String {
     format!(
         "{} {}",
         change_words(change.ratio.estimate, change_decimals(&change.ratio)),
@@ -69,15 +69,15 @@ fn words(change: &BenchComparison) -> String {
     )
 }
 
-fn draw_row(svg: &mut Svg, document: &BenchDocument, change: &BenchComparison, scale: &Scale, top: f64) {
+fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Scale, top: f64) {
     let middle = top + ROW / 2.0 - 1.0;
-    let direction = document.about(&change.metric).map(|about| about.direction);
+    let direction = Some(change.metric.direction());
     let class = match (change.verdict, verdict_role(change.verdict, direction)) {
-        (VerdictRecord::Same | VerdictRecord::Undecided, _) => "untold",
+        (Verdict::Same | Verdict::Undecided, _) => "untold",
         (_, crate::styled::Role::Good) => "gain",
         _ => "loss",
     };
-    let label = shorten(&capital(noun(document, &change.metric)), 15);
+    let label = shorten(&capital(noun(document, change.metric)), 15);
     svg.open(class, &[], &format!("{}: {}", change.variant, words(change)));
     svg.text("axis", LEFT - 8.0, middle + 4.0, Anchor::End, &label);
     if change.ratio.is_confident() {
@@ -96,7 +96,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of<'a>(changes: impl Iterator<Item = &'a BenchComparison>) -> Scale {
+    fn of<'a>(changes: impl Iterator<Item = &'a Comparison>) -> Scale {
         let (mut low, mut high) = (0.98f64, 1.02f64);
         for change in changes {
             low = low.min(change.ratio.low.max(1.0 / MOST));

@@ -2,11 +2,11 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, WIDTH, keys, left_axis, picture, scale_hint, style};
-use crate::document::bench::{BenchDocument, BenchVariant, UnitRecord};
 use crate::html::svg::{Anchor, Svg};
 use crate::html::{Key, Picture};
 use crate::text::figure_words;
 use underpin_bench::stats::median;
+use underpin_bench::{Analysis, LoadFigures, Unit, VariantSummary};
 
 const HEIGHT: f64 = 220.0;
 /// The slowest share that can be drawn: one request in so many.
@@ -14,7 +14,7 @@ const RAREST: f64 = 1e5;
 const TICKS: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
 
 /// Answer times by the share of requests, each the median over a variant's runs; `None` where there are none.
-pub(crate) fn latency_picture(document: &BenchDocument) -> Option<Picture> {
+pub(crate) fn latency_picture(document: &Analysis) -> Option<Picture> {
     let curves: Vec<(usize, Vec<(f64, f64)>)> = document
         .variants
         .iter()
@@ -27,14 +27,14 @@ pub(crate) fn latency_picture(document: &BenchDocument) -> Option<Picture> {
         return None;
     }
     let least = times().fold(f64::INFINITY, f64::min);
-    let up = Axis::range(UnitRecord::Seconds, least, times().fold(0.0, f64::max), HEIGHT, 8.0);
+    let up = Axis::range(Unit::Seconds, least, times().fold(0.0, f64::max), HEIGHT, 8.0);
     let ticks = up.ticks();
     let left = ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(1) as f64 * CHARACTER + 10.0;
     let rarest = curves.iter().flat_map(|(_, curve)| curve.iter().map(|(share, _)| depth(*share))).fold(1.0, f64::max);
     let across = |share: f64| left + depth(share) / rarest * (WIDTH - 20.0 - left);
     let words = curves.iter().map(|(index, curve)| {
         let at = |share: f64| curve.iter().find(|(one, _)| *one >= share).map_or(0.0, |(_, seconds)| *seconds);
-        let figure = |share: f64| figure_words(at(share), UnitRecord::Seconds);
+        let figure = |share: f64| figure_words(at(share), Unit::Seconds);
         format!("{}: half up to {}, 99 % up to {}", document.variants[*index].name, figure(0.5), figure(0.99))
     });
     let note = words.collect::<Vec<_>>().join("; ");
@@ -64,14 +64,13 @@ fn depth(share: f64) -> f64 {
 
 /// The median answer time over a variant's runs for each share; the longest of all is one request and stands in the
 /// tables.
-fn curve(variant: &BenchVariant) -> Vec<(f64, f64)> {
+fn curve(variant: &VariantSummary) -> Vec<(f64, f64)> {
     let runs: Vec<_> = variant.runs.iter().filter_map(|run| run.load.as_ref()).collect();
     let shares: Vec<f64> =
         runs.first().map(|load| load.answer_times.iter().map(|one| one.share).collect()).unwrap_or_default();
     let at = |share: f64| {
-        let of = |one: &&crate::document::bench::LoadRunRecord| {
-            one.answer_times.iter().find(|point| point.share == share).map(|point| point.seconds)
-        };
+        let of =
+            |one: &&LoadFigures| one.answer_times.iter().find(|point| point.share == share).map(|point| point.seconds);
         median(&runs.iter().filter_map(of).collect::<Vec<_>>())
     };
     let mut curve: Vec<(f64, f64)> =

@@ -2,12 +2,12 @@
 
 use super::axis::{Axis, Extent};
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, keys, left_axis, picture, scale_hint, shown, style};
-use crate::document::bench::{BenchDocument, MemoryPointRecord, MemoryRunRecord, UnitRecord};
 use crate::html::svg::Svg;
 use crate::html::{Key, Picture};
 use crate::text::capital;
 use crate::units::{count, time};
 use underpin_bench::stats::{Order, median};
+use underpin_bench::{Analysis, MemoryAt, MemoryRunFigures, Metric, Unit};
 
 /// Height of a picture of lines, without its axis.
 const HEIGHT: f64 = 220.0;
@@ -19,7 +19,7 @@ const DOTS: usize = 1200;
 const GROUPS: usize = 40;
 
 /// The share of runs that are at most a figure, for each variant; `None` where no variant has two runs.
-pub(crate) fn distribution_picture(document: &BenchDocument, metric: &str) -> Option<Picture> {
+pub(crate) fn distribution_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows: Vec<Shown<'_>> = shown(document, metric).into_iter().filter(|row| row.figures.len() > 1).collect();
     let about = rows.first()?.record;
     let extents: Vec<Extent> = rows.iter().map(Shown::extent).collect();
@@ -77,7 +77,7 @@ fn steps(figures: &[f64], axis: &Axis, height: &dyn Fn(f64) -> f64) -> Vec<(f64,
 }
 
 /// Each run at the moment when it started: drift and disturbances show here. `None` where nothing was timed twice.
-pub(crate) fn order_picture(document: &BenchDocument, metric: &str) -> Option<Picture> {
+pub(crate) fn order_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows: Vec<Shown<'_>> = shown(document, metric)
         .into_iter()
         .filter(|row| row.figures.len() > 1 && row.figures.len() == row.variant.runs.len())
@@ -89,8 +89,8 @@ pub(crate) fn order_picture(document: &BenchDocument, metric: &str) -> Option<Pi
     let left = room(&ticks);
     let moments = rows.iter().flat_map(|row| row.variant.runs.iter().map(|run| run.at_seconds));
     let end = moments.fold(0.0, f64::max);
-    let across = Axis::from_zero(UnitRecord::Seconds, end, left, WIDTH - 8.0);
-    let words = format!("{} of each run, in the order in which they ran", capital(&about.label));
+    let across = Axis::from_zero(Unit::Seconds, end, left, WIDTH - 8.0);
+    let words = format!("{} of each run, in the order in which they ran", capital(about.label));
     let runs: usize = rows.iter().map(|row| row.figures.len()).sum();
     let note = format!("{} over {}", count(runs, "run", "runs"), time(end));
     let mut svg = Svg::plot(WIDTH, HEIGHT + 22.0, &words, &note);
@@ -114,7 +114,7 @@ pub(crate) fn order_picture(document: &BenchDocument, metric: &str) -> Option<Pi
     let mut legend = keys(document, rows.iter().map(|row| row.index));
     legend.push(Key::hint("A line of medians that climbs or falls is drift; runs beyond the top stand at it."));
     legend.extend(scale_hint(&up));
-    Some(picture(&format!("{} in the order of the runs", capital(&about.label)), svg, legend))
+    Some(picture(&format!("{} in the order of the runs", capital(about.label)), svg, legend))
 }
 
 /// Room for the words of a left axis.
@@ -134,8 +134,8 @@ fn medians(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// Resident memory of the watched runs over time, the run in the middle drawn strong; `None` where no run has two
 /// moments.
-pub(crate) fn memory_picture(document: &BenchDocument) -> Option<Picture> {
-    let drawn: Vec<(usize, Vec<&MemoryRunRecord>)> = document
+pub(crate) fn memory_picture(document: &Analysis) -> Option<Picture> {
+    let drawn: Vec<(usize, Vec<&MemoryRunFigures>)> = document
         .variants
         .iter()
         .enumerate()
@@ -148,16 +148,16 @@ pub(crate) fn memory_picture(document: &BenchDocument) -> Option<Picture> {
     if drawn.is_empty() || end <= 0.0 {
         return None;
     }
-    let up = Axis::from_zero(UnitRecord::Bytes, most, HEIGHT, 8.0);
+    let up = Axis::from_zero(Unit::Bytes, most, HEIGHT, 8.0);
     let ticks = up.ticks();
     let left = room(&ticks);
-    let across = Axis::from_zero(UnitRecord::Seconds, end, left, WIDTH - 8.0);
+    let across = Axis::from_zero(Unit::Seconds, end, left, WIDTH - 8.0);
     let words = drawn.iter().map(|(index, runs)| {
         let name = &document.variants[*index].name;
         format!(
             "{name}: {}, up to {}",
             count(runs.len(), "run", "runs"),
-            crate::text::figure_words(peak(middle(runs)), UnitRecord::Bytes)
+            crate::text::figure_words(peak(middle(runs)), Unit::Bytes)
         )
     });
     let note = words.collect::<Vec<_>>().join("; ");
@@ -178,21 +178,21 @@ pub(crate) fn memory_picture(document: &BenchDocument) -> Option<Picture> {
     Some(picture("Resident memory over time", svg, legend))
 }
 
-fn peak(run: &MemoryRunRecord) -> f64 {
+fn peak(run: &MemoryRunFigures) -> f64 {
     run.series.iter().map(|point| point.rss_bytes).max().unwrap_or(0) as f64
 }
 
 /// The run with the median peak.
-fn middle<'a>(runs: &[&'a MemoryRunRecord]) -> &'a MemoryRunRecord {
+fn middle<'a>(runs: &[&'a MemoryRunFigures]) -> &'a MemoryRunFigures {
     let mut sorted = runs.to_vec();
     sorted.sort_by(|a, b| peak(a).total_cmp(&peak(b)));
     sorted[(sorted.len() - 1) / 2]
 }
 
 /// A series; of many moments the one with the most memory in each stretch.
-fn curve(series: &[MemoryPointRecord], across: &Axis, up: &Axis) -> Vec<(f64, f64)> {
+fn curve(series: &[MemoryAt], across: &Axis, up: &Axis) -> Vec<(f64, f64)> {
     let every = series.len().div_ceil(POINTS);
-    let highest = |points: &[MemoryPointRecord]| points.iter().max_by_key(|point| point.rss_bytes).copied();
+    let highest = |points: &[MemoryAt]| points.iter().max_by_key(|point| point.rss_bytes).copied();
     let points = series.chunks(every).filter_map(highest);
     points.map(|point| (across.at(point.at_seconds), up.at(point.rss_bytes as f64))).collect()
 }

@@ -18,9 +18,9 @@ pub(crate) use strip::strip_picture;
 
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
-use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord};
 use axis::{Axis, Extent};
 use underpin_bench::stats::Order;
+use underpin_bench::{Analysis, Figures, Metric, MetricSummary, VariantSummary};
 
 /// Width of a picture in user units: that of the page on a telephone, so that no word is smaller there than it is here.
 const WIDTH: f64 = 376.0;
@@ -32,8 +32,8 @@ const COLOURS: usize = 8;
 /// A variant that has a figure: its index in the document, itself, the summary, every run's figure.
 pub(crate) struct Shown<'a> {
     index: usize,
-    variant: &'a BenchVariant,
-    record: &'a MetricRecord,
+    variant: &'a VariantSummary,
+    record: &'a MetricSummary,
     figures: Vec<f64>,
 }
 
@@ -51,24 +51,24 @@ impl Shown<'_> {
 }
 
 /// All variants that have a figure.
-fn shown<'a>(document: &'a BenchDocument, metric: &str) -> Vec<Shown<'a>> {
-    let with = |(index, variant): (usize, &'a BenchVariant)| {
-        let record = variant.metrics.iter().find(|one| one.metric == metric)?;
+fn shown<'a>(document: &'a Analysis, metric: Metric) -> Vec<Shown<'a>> {
+    let with = |(index, variant): (usize, &'a VariantSummary)| {
+        let record = variant.metric(metric)?;
         Some(Shown { index, variant, record, figures: figures(variant, record) })
     };
     document.variants.iter().enumerate().filter_map(with).filter(|one| !one.figures.is_empty()).collect()
 }
 
 /// Every run's figure, in the order in which they ran: of the timed runs where these have it, else of the watched ones.
-fn figures(variant: &BenchVariant, record: &MetricRecord) -> Vec<f64> {
-    let of = |figures: &std::collections::BTreeMap<String, f64>| figures.get(&record.metric).copied();
+fn figures(variant: &VariantSummary, record: &MetricSummary) -> Vec<f64> {
+    let of = |figures: &Figures| figures.get(record.metric.name()).copied();
     let timed: Vec<f64> = variant.runs.iter().filter_map(|run| of(&run.figures)).collect();
     if timed.is_empty() { variant.memory_runs.iter().filter_map(|run| of(&run.figures)).collect() } else { timed }
 }
 
 /// The classes of a variant's colour: the reference is grey, its copy the same with a broken line.
-fn style(document: &BenchDocument, index: usize) -> String {
-    let plain = |one: &&BenchVariant| !one.is_reference && !one.is_copy;
+fn style(document: &Analysis, index: usize) -> String {
+    let plain = |one: &&VariantSummary| !one.is_reference && !one.is_copy;
     match document.variants.get(index) {
         Some(one) if one.is_copy => "v v0 again".to_owned(),
         Some(one) if one.is_reference => "v v0".to_owned(),
@@ -81,7 +81,7 @@ fn style(document: &BenchDocument, index: usize) -> String {
 }
 
 /// The keys of a picture of lines.
-fn keys(document: &BenchDocument, indices: impl Iterator<Item = usize>) -> Vec<Key> {
+fn keys(document: &Analysis, indices: impl Iterator<Item = usize>) -> Vec<Key> {
     let key = |index: usize| {
         let name = crate::layout::shorten(&document.variants[index].name, 60);
         Key::of_variant(format!("line {}", style(document, index)), &name, index)

@@ -2,11 +2,11 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, left_axis, picture, shown, style};
-use crate::document::bench::{BenchDocument, DirectionRecord, MetricRecord};
 use crate::html::svg::{Anchor, Svg};
 use crate::html::{Key, Picture};
 use crate::layout::shorten;
 use crate::text::{capital, figure_words, noun};
+use underpin_bench::{Analysis, Direction, MetricSummary, Unit};
 
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 264.0;
@@ -28,9 +28,9 @@ struct Point<'a> {
 type Taken = [f64; 4];
 
 /// The Pareto picture; `None` where there is no front.
-pub(crate) fn pareto_picture(document: &BenchDocument) -> Option<Picture> {
+pub(crate) fn pareto_picture(document: &Analysis) -> Option<Picture> {
     let pareto = document.pareto.as_ref()?;
-    let [time, memory] = &pareto.metrics;
+    let [time, memory] = pareto.metrics;
     let mut memories = shown(document, memory);
     let pairs: Vec<(Shown<'_>, Shown<'_>)> = shown(document, time)
         .into_iter()
@@ -59,11 +59,11 @@ pub(crate) fn pareto_picture(document: &BenchDocument) -> Option<Picture> {
     let mut svg = Svg::plot(WIDTH, BOTTOM + 22.0, &label, &description(&points));
     bottom_axis(&mut svg, &across, TOP - 4.0, BOTTOM);
     left_axis(&mut svg, &ticks, left, WIDTH - 8.0);
-    let upward = if first_memory.direction == DirectionRecord::LowerIsBetter { "↑" } else { "↓" };
+    let upward = if first_memory.direction == Direction::LowerIsBetter { "↑" } else { "↓" };
     svg.text("axis", left, TOP - 12.0, Anchor::Start, &format!("{upward} {}", first_memory.label));
     let words = match first_time.direction {
-        DirectionRecord::LowerIsBetter => format!("{} →", first_time.label),
-        DirectionRecord::HigherIsBetter => format!("← {}", first_time.label),
+        Direction::LowerIsBetter => format!("{} →", first_time.label),
+        Direction::HigherIsBetter => format!("← {}", first_time.label),
     };
     svg.text("axis", WIDTH - 8.0, TOP - 12.0, Anchor::End, &words);
     draw_front(&mut svg, &points, left);
@@ -86,24 +86,22 @@ pub(crate) fn pareto_picture(document: &BenchDocument) -> Option<Picture> {
 }
 
 /// An axis on which the better figures come first.
-fn axis<'a>(records: impl Iterator<Item = &'a MetricRecord> + Clone, start: f64, end: f64) -> Axis {
+fn axis<'a>(records: impl Iterator<Item = &'a MetricSummary> + Clone, start: f64, end: f64) -> Axis {
     let low = records.clone().map(|record| record.median.low).fold(f64::INFINITY, f64::min);
     let high = records.clone().map(|record| record.median.high).fold(f64::NEG_INFINITY, f64::max);
     let (unit, direction) = records
         .clone()
         .next()
-        .map_or((crate::document::bench::UnitRecord::Count, DirectionRecord::LowerIsBetter), |record| {
-            (record.unit, record.direction)
-        });
+        .map_or((Unit::Count, Direction::LowerIsBetter), |record| (record.unit, record.direction));
     match direction {
-        DirectionRecord::LowerIsBetter => Axis::range(unit, low, high, start, end),
-        DirectionRecord::HigherIsBetter => Axis::range(unit, low, high, end, start),
+        Direction::LowerIsBetter => Axis::range(unit, low, high, start, end),
+        Direction::HigherIsBetter => Axis::range(unit, low, high, end, start),
     }
 }
 
 fn description(points: &[Point<'_>]) -> String {
     let words = points.iter().map(|point| {
-        let words = |record: &MetricRecord| figure_words(record.median.estimate, record.unit);
+        let words = |record: &MetricSummary| figure_words(record.median.estimate, record.unit);
         format!(
             "{}: {} and {}{}",
             point.time.variant.name,
@@ -136,7 +134,7 @@ fn draw_front(svg: &mut Svg, points: &[Point<'_>], left: f64) {
 
 fn draw_point(
     svg: &mut Svg,
-    document: &BenchDocument,
+    document: &Analysis,
     point: &Point<'_>,
     (across, up): (&Axis, &Axis),
     left: f64,

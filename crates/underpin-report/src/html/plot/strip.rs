@@ -2,12 +2,12 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, picture, scale_hint, shown, style};
-use crate::document::bench::BenchDocument;
 use crate::html::svg::{Anchor, Svg};
 use crate::html::{Key, Picture};
 use crate::layout::shorten;
 use crate::text::{capital, figure_words, interval_words};
 use crate::units::{count, thousands};
+use underpin_bench::{Analysis, Metric};
 
 /// Height of a row: a line of words above the runs.
 const ROW: f64 = 48.0;
@@ -19,7 +19,7 @@ const DOTS: usize = 300;
 const GRAIN: f64 = 3.2;
 
 /// Every run of every variant in one figure; `None` where there is none.
-pub(crate) fn strip_picture(document: &BenchDocument, metric: &str) -> Option<Picture> {
+pub(crate) fn strip_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows = shown(document, metric);
     let about = rows.first()?.record;
     let extents: Vec<_> = rows.iter().map(Shown::extent).collect();
@@ -28,7 +28,7 @@ pub(crate) fn strip_picture(document: &BenchDocument, metric: &str) -> Option<Pi
     let axis =
         longest.map_or(full, |longest| Axis::new(about.unit, &extents, 4.0, WIDTH - 10.0 - longest as f64 * CHARACTER));
     let bottom = rows.len() as f64 * ROW + 4.0;
-    let label = format!("{} of each run", capital(&about.label));
+    let label = format!("{} of each run", capital(about.label));
     let mut svg = Svg::plot(WIDTH, bottom + 22.0, &label, &description(&rows));
     bottom_axis(&mut svg, &axis, 0.0, bottom);
     for (place, row) in rows.iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn strip_picture(document: &BenchDocument, metric: &str) -> Option<Pi
         Key::hint("A dot is a run; the bar is the median with its 95 % interval.")
     }];
     legend.extend(scale_hint(&axis));
-    Some(picture(&capital(&about.label), svg, legend))
+    Some(picture(&capital(about.label), svg, legend))
 }
 
 fn description(rows: &[Shown<'_>]) -> String {
@@ -61,7 +61,7 @@ fn words(row: &Shown<'_>) -> String {
     )
 }
 
-fn draw_row(svg: &mut Svg, document: &BenchDocument, row: &Shown<'_>, axis: &Axis, top: f64) {
+fn draw_row(svg: &mut Svg, document: &Analysis, row: &Shown<'_>, axis: &Axis, top: f64) {
     let record = row.record;
     let middle = top + 17.0 + HALF;
     svg.open(&style(document, row.index), &[("v", row.index)], &format!("{}: {}", row.variant.name, words(row)));

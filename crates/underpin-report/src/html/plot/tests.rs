@@ -1,12 +1,11 @@
 //! What a picture of a comparison shows, and what it leaves to the tables.
 
 use super::*;
-use crate::document::bench::{BenchComparison, BenchDocument, DirectionRecord, UnitRecord, VerdictRecord};
 use crate::testing::{lone_bench, sample_bench, served_bench};
+use underpin_bench::{Analysis, Comparison, Direction, Unit, Verdict};
 
-fn sample() -> BenchDocument {
-    let (record, analysis) = sample_bench();
-    BenchDocument::new(&record, &analysis)
+fn sample() -> Analysis {
+    sample_bench().1
 }
 
 /// The elements of one kind with a class, each from its name to the end of its tag.
@@ -27,12 +26,12 @@ fn points(path: &str) -> Vec<(f64, f64)> {
 #[test]
 fn every_run_is_a_dot_and_every_variant_a_row() {
     let document = sample();
-    let picture = strip_picture(&document, "wall").unwrap();
+    let picture = strip_picture(&document, Metric::Wall).unwrap();
     let rows = elements(&picture.svg, "<path class=\"runs\"");
     assert_eq!(rows.len(), document.variants.len());
     let beyond: usize = picture.svg.matches(" ▸").count();
     assert!(rows.iter().all(|row| points(row).len() == 20) || beyond > 0);
-    assert!(strip_picture(&document, "no such figure").is_none());
+    assert!(strip_picture(&document, Metric::Rps).is_none());
 }
 
 #[test]
@@ -44,21 +43,21 @@ fn many_runs_are_a_shape_and_few_of_them_are_left_beyond_the_axis() {
         .map(|index| {
             let mut run = run.clone();
             let slow = if index % 1000 == 0 { 40.0 } else { 0.0 };
-            run.figures.insert("wall".to_owned(), 0.5 + f64::from(index % 97) * 1e-3 + slow);
+            run.figures.insert("wall", 0.5 + f64::from(index % 97) * 1e-3 + slow);
             run
         })
         .collect();
     variant.metrics[0].max = 40.5;
-    let picture = strip_picture(&document, "wall").unwrap();
+    let picture = strip_picture(&document, Metric::Wall).unwrap();
     assert_eq!(elements(&picture.svg, "<path class=\"area\"").len(), 1);
     assert!(picture.svg.contains("10 up to 40.5 s ▸"), "what is beyond is said");
     assert!(picture.svg.len() < 40_000, "{}", picture.svg.len());
-    assert!(order_picture(&document, "wall").unwrap().svg.len() < 20_000);
+    assert!(order_picture(&document, Metric::Wall).unwrap().svg.len() < 20_000);
 }
 
 #[test]
 fn a_distribution_climbs_from_none_to_all() {
-    let picture = distribution_picture(&sample(), "cpu").unwrap();
+    let picture = distribution_picture(&sample(), Metric::Cpu).unwrap();
     let lines = elements(&picture.svg, "<path class=\"line\"");
     assert_eq!(lines.len(), 4);
     for line in lines {
@@ -74,9 +73,9 @@ fn a_variant_has_one_colour_in_all_pictures() {
     let styles: Vec<String> = (0..4).map(|index| style(&document, index)).collect();
     assert_eq!(styles, ["v v0", "v v1", "v v2", "v v0 again"]);
     let pictures = [
-        strip_picture(&document, "wall"),
-        distribution_picture(&document, "wall"),
-        order_picture(&document, "wall"),
+        strip_picture(&document, Metric::Wall),
+        distribution_picture(&document, Metric::Wall),
+        order_picture(&document, Metric::Wall),
         memory_picture(&document),
         pareto_picture(&document),
     ];
@@ -89,8 +88,7 @@ fn a_variant_has_one_colour_in_all_pictures() {
 
 #[test]
 fn servers_show_their_answer_times_up_to_the_slow_tail() {
-    let (record, analysis) = served_bench();
-    let document = BenchDocument::new(&record, &analysis);
+    let (_, document) = served_bench();
     let svg = latency_picture(&document).unwrap().svg;
     let lines = elements(&svg, "<path class=\"line\"");
     assert_eq!(lines.len(), 3);
@@ -115,7 +113,7 @@ fn the_strong_line_of_memory_is_the_run_in_the_middle() {
 #[test]
 fn the_better_side_of_a_figure_is_the_lower_left_of_the_front() {
     let mut document = sample();
-    let time_of = |document: &BenchDocument| {
+    let time_of = |document: &Analysis| {
         let svg = pareto_picture(document).unwrap().svg;
         let spots = elements(&svg, "<circle class=\"spot");
         let x = |spot: &str| spot.split("cx=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
@@ -124,9 +122,9 @@ fn the_better_side_of_a_figure_is_the_lower_left_of_the_front() {
     let low = time_of(&document);
     assert!(low[0] < low[1], "less time is left");
     for variant in &mut document.variants {
-        variant.metrics.iter_mut().filter(|one| one.metric == "wall").for_each(|one| {
-            one.direction = DirectionRecord::HigherIsBetter;
-            one.unit = UnitRecord::Count;
+        variant.metrics.iter_mut().filter(|one| one.metric == Metric::Wall).for_each(|one| {
+            one.direction = Direction::HigherIsBetter;
+            one.unit = Unit::Count;
         });
     }
     let high = time_of(&document);
@@ -136,18 +134,17 @@ fn the_better_side_of_a_figure_is_the_lower_left_of_the_front() {
 #[test]
 fn changes_have_the_looks_of_their_verdicts() {
     let document = sample();
-    let svg = forest_picture(&document, &["wall", "rss"]).unwrap().svg;
+    let svg = forest_picture(&document, &[Metric::Wall, Metric::Rss]).unwrap().svg;
     let drawn = |class: &str| svg.matches(&format!("<g class=\"{class}\"")).count();
-    let said = |verdicts: &[VerdictRecord]| {
+    let said = |verdicts: &[Verdict]| {
         let of =
-            |one: &&BenchComparison| ["wall", "rss"].contains(&one.metric.as_str()) && verdicts.contains(&one.verdict);
+            |one: &&Comparison| [Metric::Wall, Metric::Rss].contains(&one.metric) && verdicts.contains(&one.verdict);
         document.comparisons.iter().filter(of).count()
     };
-    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[VerdictRecord::Less]), "less memory");
-    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[VerdictRecord::More]), "more time");
-    assert_eq!(drawn("untold"), said(&[VerdictRecord::Same, VerdictRecord::Undecided]));
-    let (record, analysis) = lone_bench();
-    assert!(forest_picture(&BenchDocument::new(&record, &analysis), &["wall"]).is_none(), "nothing to compare");
+    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[Verdict::Less]), "less memory");
+    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[Verdict::More]), "more time");
+    assert_eq!(drawn("untold"), said(&[Verdict::Same, Verdict::Undecided]));
+    assert!(forest_picture(&lone_bench().1, &[Metric::Wall]).is_none(), "nothing to compare");
 }
 
 #[test]
@@ -162,7 +159,7 @@ fn figures_without_a_number_draw_without_nonsense() {
         variant.memory_runs.iter_mut().for_each(|run| run.figures.values_mut().for_each(|figure| *figure = 0.0));
     }
     document.comparisons.iter_mut().for_each(|one| one.ratio.high = f64::INFINITY);
-    for metric in document.metric_names() {
+    for metric in document.metrics() {
         let pictures = [
             strip_picture(&document, metric),
             distribution_picture(&document, metric),

@@ -1,13 +1,13 @@
 //! What ran, where and how: enough to do it again.
 
-use crate::document::bench::{BenchDocument, StoppedRecord};
 use crate::page::{Block, Cell, Pictures, Section, Table, joined, paragraph};
 use crate::styled::Role;
 use crate::text::{load_words, method_words};
 use crate::units::{count, size, time};
+use underpin_bench::{Analysis, Stopped};
 
 /// The commands and what each variant changes in the environment.
-pub(super) fn what_ran(document: &BenchDocument) -> Option<Section> {
+pub(super) fn what_ran(document: &Analysis) -> Option<Section> {
     let changed = document.variants.iter().any(|variant| !variant.environment.is_empty());
     let names: &[&'static str] = if changed {
         &["variant", "command", "environment", "runs#", "watched#", "failed#"]
@@ -33,7 +33,7 @@ pub(super) fn what_ran(document: &BenchDocument) -> Option<Section> {
 }
 
 /// The machine and the method.
-pub(super) fn section(document: &BenchDocument, pictures: Pictures) -> Section {
+pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
     let mut machine = Table::new(&["machine", ""]).ordered();
     fill(&mut machine, machine_facts(document));
     let mut method = Table::new(&["method", ""]).ordered();
@@ -69,7 +69,7 @@ fn fill(table: &mut Table, facts: Vec<(&'static str, String)>) {
     }
 }
 
-fn machine_facts(document: &BenchDocument) -> Vec<(&'static str, String)> {
+fn machine_facts(document: &Analysis) -> Vec<(&'static str, String)> {
     let machine = &document.machine;
     let load = |load: Option<f64>| load.map_or_else(|| "?".to_owned(), |load| format!("{load:.2}"));
     let loads = match (machine.load_before, machine.load_after) {
@@ -88,14 +88,14 @@ fn machine_facts(document: &BenchDocument) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn method_facts(document: &BenchDocument) -> Vec<(&'static str, String)> {
+fn method_facts(document: &Analysis) -> Vec<(&'static str, String)> {
     let method = &document.method;
     let stopped = match method.stopped {
-        StoppedRecord::Runs => "after the runs asked for",
-        StoppedRecord::Time => "after the usual time",
-        StoppedRecord::Budget => "when the budget was spent",
-        StoppedRecord::Narrow => "when the interval was narrow enough",
-        StoppedRecord::Interrupted => "by an interruption",
+        Stopped::Runs => "after the runs asked for",
+        Stopped::Time => "after the usual time",
+        Stopped::Budget => "when the budget was spent",
+        Stopped::Narrow => "when the interval was narrow enough",
+        Stopped::Interrupted => "by an interruption",
     };
     vec![
         ("underpin", document.underpin.clone()),

@@ -4,20 +4,20 @@ mod method;
 mod summary;
 
 use super::{Block, Cell, Item, Page, Pictures, Section, Table};
-use crate::document::bench::{BenchDocument, BenchVariant, MetricRecord, PassRecord};
 use crate::html::{
     distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
 };
 use crate::styled::{Role, Span};
 use crate::text::{
     answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, comparison_word,
-    confidence_title, figure_words, gate_words, limit_words, main_metrics, missing, noise_words, pareto_words, rows,
+    confidence_title, figure_words, gate_words, limit_words, main_metrics, missing, noise_words, pareto_words,
     runs_words, verdict_role,
 };
 use crate::units::date;
+use underpin_bench::{Analysis, LimitReport, Metric, MetricSummary, Pass, VariantSummary};
 
 /// The page of `underpin bench`.
-pub(crate) fn bench_page(document: &BenchDocument, pictures: Pictures) -> Page {
+pub(crate) fn bench_page(document: &Analysis, pictures: Pictures) -> Page {
     let mut sections = vec![summary::section(document)];
     sections.extend(gate(document));
     sections.extend(baseline(document));
@@ -40,19 +40,19 @@ pub(crate) fn bench_page(document: &BenchDocument, pictures: Pictures) -> Page {
 }
 
 /// The command, where all variants run the same.
-fn title(document: &BenchDocument) -> String {
+fn title(document: &Analysis) -> String {
     let variants = document.variants.iter().filter(|variant| !variant.is_copy).count();
     common_command(document).unwrap_or_else(|| format!("Comparison of {variants} variants"))
 }
 
-fn subtitle(document: &BenchDocument) -> String {
+fn subtitle(document: &Analysis) -> String {
     let several = document.variants.len() > 1;
     let reference = document.variants.iter().find(|variant| variant.is_reference).filter(|_| several);
     let against = reference.map_or_else(String::new, |one| format!("against {}; ", one.name));
     format!("{}: {against}{}", date(document.started_unix_seconds), runs_words(document))
 }
 
-fn drawn(document: &BenchDocument) -> Vec<Section> {
+fn drawn(document: &Analysis) -> Vec<Section> {
     let main = main_metrics(document);
     let mut sections = Vec::new();
     let mut gallery = |title: &str, pictures: Vec<crate::html::Picture>| {
@@ -62,9 +62,8 @@ fn drawn(document: &BenchDocument) -> Vec<Section> {
     };
     let change = forest_picture(document, &main);
     gallery("Change and trade-off", pareto_picture(document).into_iter().chain(change).collect());
-    gallery("Every run", main.iter().filter_map(|metric| strip_picture(document, metric)).collect());
-    let timed =
-        main.iter().copied().find(|metric| document.about(metric).is_some_and(|about| about.pass == PassRecord::Timed));
+    gallery("Every run", main.iter().filter_map(|metric| strip_picture(document, *metric)).collect());
+    let timed = main.iter().copied().find(|metric| metric.pass() == Pass::Timed);
     let shapes = timed.map(|metric| [distribution_picture(document, metric), order_picture(document, metric)]);
     let shapes = [latency_picture(document)].into_iter().chain(shapes.into_iter().flatten());
     let shapes = shapes.chain([memory_picture(document)]);
@@ -73,23 +72,22 @@ fn drawn(document: &BenchDocument) -> Vec<Section> {
 }
 
 /// A table for each figure.
-fn every_figure(document: &BenchDocument) -> Section {
-    let tables = document.metric_names().into_iter().map(|metric| Block::Table(figure(document, metric)));
+fn every_figure(document: &Analysis) -> Section {
+    let tables = document.metrics().map(|metric| Block::Table(figure(document, metric)));
     Section::new("Every figure", tables.collect()).detail()
 }
 
-fn figure(document: &BenchDocument, metric: &str) -> Table {
+fn figure(document: &Analysis, metric: Metric) -> Table {
     let several = document.variants.len() > 1;
     let names: &[&'static str] = if several {
         &["variant", "median#", "low#", "high#", "least#", "most#", "change#", INTERVAL, ""]
     } else {
         &["variant", "median#", "low#", "high#", "least#", "most#"]
     };
-    let label = document.about(metric).map_or_else(|| metric.to_owned(), |about| capital(&about.label));
-    let mut table = Table::new(names).ordered().caption(label);
+    let mut table = Table::new(names).ordered().caption(capital(metric.label()));
     let changes = document.comparisons.iter().filter(|one| one.metric == metric);
     title_of_interval(&mut table, confidence_title(changes.map(|one| &one.ratio)));
-    for (variant, record) in rows(document, metric) {
+    for (variant, record) in document.rows(metric) {
         let mut row = vec![Cell::new(Role::Name, &variant.name)];
         row.extend(figures(record));
         if several {
@@ -100,8 +98,8 @@ fn figure(document: &BenchDocument, metric: &str) -> Table {
     table
 }
 
-fn change(document: &BenchDocument, variant: &BenchVariant, record: &MetricRecord) -> [Cell; 3] {
-    match document.comparison(&variant.name, &record.metric) {
+fn change(document: &Analysis, variant: &VariantSummary, record: &MetricSummary) -> [Cell; 3] {
+    match document.comparison(&variant.name, record.metric) {
         Some(one) => {
             let words = change_words(one.ratio.estimate, change_decimals(&one.ratio));
             [
@@ -118,7 +116,7 @@ fn change(document: &BenchDocument, variant: &BenchVariant, record: &MetricRecor
     }
 }
 
-fn figures(record: &MetricRecord) -> [Cell; 5] {
+fn figures(record: &MetricSummary) -> [Cell; 5] {
     let cell = |figure: f64| Cell::number(figure, figure_words(figure, record.unit));
     let bound = |figure: f64| if record.median.is_confident() { cell(figure) } else { Cell::new(Role::Dim, "-") };
     let (low, high) = (bound(record.median.low), bound(record.median.high));
@@ -136,9 +134,9 @@ fn title_of_interval(table: &mut Table, title: String) {
 /// Stands for the title of intervals until the confidence is known.
 const INTERVAL: &str = "95 %";
 
-fn gate(document: &BenchDocument) -> Option<Section> {
+fn gate(document: &Analysis) -> Option<Section> {
     let gate = document.gate.as_ref()?;
-    let item = |limit: &crate::document::bench::LimitRecord| {
+    let item = |limit: &LimitReport| {
         let (mark, role, words) = limit_words(limit);
         let spans = vec![Span::fixed(role, mark), Span::new(Role::Plain, format!(" {words}"))];
         Item { spans, command: None }
@@ -147,16 +145,15 @@ fn gate(document: &BenchDocument) -> Option<Section> {
     Some(Section::new(title, vec![Block::List(gate.limits.iter().map(item).collect())]))
 }
 
-fn baseline(document: &BenchDocument) -> Option<Section> {
+fn baseline(document: &Analysis) -> Option<Section> {
     let baseline = document.baseline.as_ref()?;
     let mut table = Table::new(&["variant", "figure", "change#", INTERVAL, ""]).ordered();
     title_of_interval(&mut table, confidence_title(baseline.comparisons.iter().map(|one| &one.ratio)));
     for one in &baseline.comparisons {
-        let about = document.about(&one.metric);
-        let role = verdict_role(one.verdict, about.map(|about| about.direction));
+        let role = verdict_role(one.verdict, Some(one.metric.direction()));
         table.row(vec![
             Cell::new(Role::Name, &one.variant),
-            Cell::new(Role::Plain, about.map_or(one.metric.as_str(), |about| &about.label)),
+            Cell::new(Role::Plain, one.metric.label()),
             Cell::number(one.ratio.estimate, change_words(one.ratio.estimate, change_decimals(&one.ratio))),
             Cell::new(Role::Plain, change_interval(&one.ratio)),
             Cell::new(role, comparison_word(one)),
@@ -172,14 +169,14 @@ fn baseline(document: &BenchDocument) -> Option<Section> {
     Some(Section::new(format!("Against the saved run {}", baseline.name), blocks))
 }
 
-fn trust(document: &BenchDocument) -> Section {
+fn trust(document: &Analysis) -> Section {
     let mut items: Vec<Vec<Span>> = Vec::new();
     items.extend(document.noise_floor.as_ref().map(|noise| vec![Span::new(Role::Plain, noise_words(noise))]));
-    items.extend(document.doubts.iter().map(|doubt| match &doubt.variant {
+    items.extend(document.warnings.iter().map(|warning| match &warning.variant {
         Some(name) => {
-            vec![Span::new(Role::Name, name), Span::new(Role::Plain, format!(": {}", doubt.message))]
+            vec![Span::new(Role::Name, name), Span::new(Role::Plain, format!(": {}", warning.kind))]
         }
-        None => vec![Span::new(Role::Plain, capital(&doubt.message))],
+        None => vec![Span::new(Role::Plain, capital(&warning.kind.to_string()))],
     }));
     items.extend(
         missing(document)

@@ -1,23 +1,23 @@
 //! The table that is read first: a row for each variant, the figures that matter, each with its change.
 
-use crate::document::bench::{BenchDocument, BenchVariant};
 use crate::page::{Block, Cell, Column, Section, Table};
 use crate::styled::{Role, Span};
 use crate::text::{
     capital, change_decimals, change_interval, change_words, comparison_word, figure_words, interval_words,
     main_metrics, place_words, verdict_role,
 };
+use underpin_bench::{Analysis, Metric, VariantSummary};
 
 /// The summary.
-pub(super) fn section(document: &BenchDocument) -> Section {
+pub(super) fn section(document: &Analysis) -> Section {
     // Processor time goes with time nearly always; it has its picture and its own table.
-    let metrics: Vec<&str> = main_metrics(document).into_iter().filter(|metric| *metric != "cpu").collect();
-    let compared = |metric: &str| document.comparisons.iter().any(|one| one.metric == metric);
+    let metrics: Vec<Metric> = main_metrics(document).into_iter().filter(|metric| *metric != Metric::Cpu).collect();
+    let compared = |metric: Metric| document.comparisons.iter().any(|one| one.metric == metric);
     let mut table = Table { columns: columns(document, &metrics, &compared), stacked: true, ..Table::default() };
     for variant in &document.variants {
         let mut row = vec![Cell::new(Role::Name, &variant.name)];
-        for metric in &metrics {
-            row.push(figure(document, variant, metric));
+        for &metric in &metrics {
+            row.push(figure(variant, metric));
             if compared(metric) {
                 row.push(change(document, variant, metric));
             }
@@ -31,20 +31,19 @@ pub(super) fn section(document: &BenchDocument) -> Section {
     Section::new("Summary", vec![Block::Table(table)])
 }
 
-fn columns(document: &BenchDocument, metrics: &[&str], compared: &dyn Fn(&str) -> bool) -> Vec<Column> {
+fn columns(document: &Analysis, metrics: &[Metric], compared: &dyn Fn(Metric) -> bool) -> Vec<Column> {
     let column = |name: &str, numeric: bool| Column { name: Span::new(Role::Dim, name), numeric };
     let mut columns = vec![column("variant", false)];
-    for metric in metrics {
-        let label = document.about(metric).map_or(*metric, |about| &about.label);
-        columns.push(column(&capital(label), true));
+    for &metric in metrics {
+        columns.push(column(&capital(metric.label()), true));
         columns.extend(compared(metric).then(|| column("change", true)));
     }
     columns.extend(document.pareto.as_ref().map(|_| column("Pareto front", false)));
     columns
 }
 
-fn figure(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cell {
-    let Some(record) = document.metric(variant, metric) else {
+fn figure(variant: &VariantSummary, metric: Metric) -> Cell {
+    let Some(record) = variant.metric(metric) else {
         return Cell { spans: vec![Span::fixed(Role::Dim, "-")], sort: Some(f64::MAX), ..Cell::default() };
     };
     let median = record.median.estimate;
@@ -56,12 +55,12 @@ fn figure(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cel
     cell
 }
 
-fn change(document: &BenchDocument, variant: &BenchVariant, metric: &str) -> Cell {
+fn change(document: &Analysis, variant: &VariantSummary, metric: Metric) -> Cell {
     let Some(one) = document.comparison(&variant.name, metric) else {
         let words = if variant.is_reference { "reference" } else { "-" };
         return Cell { spans: vec![Span::fixed(Role::Dim, words)], sort: Some(1.0), ..Cell::default() };
     };
-    let role = verdict_role(one.verdict, document.about(metric).map(|about| about.direction));
+    let role = verdict_role(one.verdict, Some(metric.direction()));
     let words = change_words(one.ratio.estimate, change_decimals(&one.ratio).min(1));
     Cell {
         spans: vec![

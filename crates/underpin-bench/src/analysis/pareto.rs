@@ -5,31 +5,42 @@
 //! comparison, each variant's tests corrected for the number of its rivals. So a variant leaves the front only where the
 //! runs tell that it is beaten, and what they leave undecided stays on it.
 
-use crate::analysis::VariantSummary;
+use super::variant::VariantSummary;
 use crate::compare::{Verdict, ratio};
 use crate::metric::{Direction, Metric};
 use crate::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Which variants are worth choosing, judged by two figures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The Pareto front: a variant leaves it if another one is no worse in either figure (its median is not the worse one,
+/// or the two are the same within 1 %) and claimed better in at least one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pareto {
     /// The figures: one of time, one of memory.
     pub metrics: [Metric; 2],
-    /// The variants that none beats, in the record's order; never empty.
-    pub front: Vec<usize>,
+    /// The variants on it, in the order given; never empty.
+    pub front: Vec<String>,
     /// The others.
     pub beaten: Vec<Beaten>,
 }
 
 /// A variant that another one beats.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Beaten {
     /// The variant.
-    pub variant: usize,
+    pub variant: String,
     /// One that beats it; of several the one on the front, and of those the first.
-    pub by: usize,
-    /// In which figures that one is claimed better.
+    pub by: String,
+    /// In which figures that one is claimed better; in the others it is no worse.
     pub claims: Vec<Metric>,
+}
+
+/// That one variant beats another, by their indices.
+#[derive(Clone)]
+struct Beat {
+    variant: usize,
+    by: usize,
+    claims: Vec<Metric>,
 }
 
 /// How one variant stands to another in one figure.
@@ -56,7 +67,7 @@ impl Pareto {
             return None;
         }
         let field = Field { record, variants, metrics, rivals: choices.len() - 1 };
-        let beaters: Vec<Vec<Beaten>> = choices
+        let beaters: Vec<Vec<Beat>> = choices
             .iter()
             .map(|&variant| choices.iter().filter_map(|&by| field.beats(by, variant)).collect())
             .collect();
@@ -70,8 +81,11 @@ impl Pareto {
             let on_front = beaters.iter().find(|one| front.contains(&one.by)).cloned();
             on_front.or_else(|| beaters.into_iter().next())
         });
-        let beaten = beaten.filter(|one| !front.contains(&one.variant)).collect();
-        Some(Pareto { metrics, front, beaten })
+        let name = |index: usize| variants[index].name.clone();
+        let beaten = beaten.filter(|one| !front.contains(&one.variant));
+        let beaten =
+            beaten.map(|one| Beaten { variant: name(one.variant), by: name(one.by), claims: one.claims }).collect();
+        Some(Pareto { metrics, front: front.into_iter().map(name).collect(), beaten })
     }
 }
 
@@ -90,7 +104,7 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    fn beats(&self, by: usize, variant: usize) -> Option<Beaten> {
+    fn beats(&self, by: usize, variant: usize) -> Option<Beat> {
         if by == variant {
             return None;
         }
@@ -102,14 +116,14 @@ impl Field<'_> {
                 Standing::Worse => return None,
             }
         }
-        (!claims.is_empty()).then_some(Beaten { variant, by, claims })
+        (!claims.is_empty()).then_some(Beat { variant, by, claims })
     }
 
     /// How `one` stands to `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
     fn standing(&self, metric: Metric, one: usize, other: usize) -> Standing {
         let verdict = ratio(self.record, metric, other, one).map_or(Verdict::Undecided, |mut found| {
-            found.p_corrected = (found.p_value * self.rivals as f64).min(1.0);
-            found.verdict()
+            found.correct((found.p_value * self.rivals as f64).min(1.0));
+            found.verdict
         });
         let median =
             |index: usize| self.variants[index].metric(metric).map_or(f64::NAN, |summary| summary.median.estimate);

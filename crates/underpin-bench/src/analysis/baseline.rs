@@ -1,0 +1,70 @@
+//! An earlier record beside this one.
+
+use super::Analysis;
+use crate::compare::{Comparison, compare_records};
+use crate::metric::Metric;
+use crate::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// An earlier run beside this one.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Baseline {
+    /// Its name.
+    pub name: String,
+    /// When it was measured.
+    pub started_unix_seconds: u64,
+    /// Each variant beside the variant of the same name then.
+    pub comparisons: Vec<Comparison>,
+    /// What differs between the two, a clause each.
+    pub differences: Vec<String>,
+}
+
+impl Analysis {
+    /// Adds an earlier record: each variant beside the one of the same name then, or, if both have but one, beside that.
+    #[must_use]
+    pub fn with_baseline(mut self, name: &str, earlier: &Record, record: &Record) -> Analysis {
+        let mut comparisons = Vec::new();
+        for (index, now) in record.header.variants.iter().enumerate() {
+            let Some(then) = counterpart(earlier, &names(record), index).filter(|_| !now.is_copy) else { continue };
+            comparisons
+                .extend(Metric::all().filter_map(|one| compare_records((earlier, then), (record, index), one).ok()));
+        }
+        let differences = differences(earlier, record);
+        let started_unix_seconds = earlier.header.started;
+        self.baseline = Some(Baseline { name: name.to_owned(), started_unix_seconds, comparisons, differences });
+        self
+    }
+
+    /// Whether any of these variants has one in an earlier record to be compared with.
+    #[must_use]
+    pub fn comparable(earlier: &Record, names: &[&str]) -> bool {
+        (0..names.len()).any(|index| counterpart(earlier, names, index).is_some())
+    }
+}
+
+/// The names of a record's variants.
+pub(super) fn names(record: &Record) -> Vec<&str> {
+    record.header.variants.iter().map(|variant| variant.name.as_str()).collect()
+}
+
+/// The variant of an earlier record that one of this is compared with.
+pub(super) fn counterpart(earlier: &Record, names: &[&str], index: usize) -> Option<usize> {
+    let name = names.get(index)?;
+    let same = earlier.header.variants.iter().position(|variant| variant.name == *name);
+    let alone = names.len() == 1 && earlier.header.variants.len() == 1;
+    same.or(alone.then_some(0))
+}
+
+fn differences(earlier: &Record, record: &Record) -> Vec<String> {
+    let (then, now) = (&earlier.header.machine, &record.header.machine);
+    let pairs = [
+        ("processor", then.processor.clone(), now.processor.clone()),
+        ("number of processors", then.processors.to_string(), now.processors.to_string()),
+        ("kernel", then.kernel.clone(), now.kernel.clone()),
+        ("system", then.system.clone(), now.system.clone()),
+        ("underpin", earlier.header.underpin.clone(), record.header.underpin.clone()),
+    ];
+    let changed = pairs.into_iter().filter(|(_, then, now)| then != now);
+    changed.map(|(what, then, now)| format!("{what}: {then} then, {now} now")).collect()
+}
