@@ -1,6 +1,7 @@
 //! What can go wrong while measuring.
 
-use crate::record::RunOutcome;
+use crate::observer::ObserverError;
+use crate::outcome::RunOutcome;
 use underpin_sys::{LaunchError, SysError};
 
 /// A failure that ends an experiment; what was measured before it is kept by the observer.
@@ -16,7 +17,7 @@ pub enum BenchError {
         source: LaunchError,
     },
     /// A command failed.
-    #[error("{name}: the command {}; use -i to measure it all the same, or --show-output to see what it says", outcome_words(*outcome))]
+    #[error("{name}: the command {}; use -i to measure it all the same, or --show-output to see what it says", outcome.words())]
     Failed {
         /// The variant.
         name: String,
@@ -32,7 +33,7 @@ pub enum BenchError {
         seconds: f64,
     },
     /// A command around the runs failed.
-    #[error("the {hook} command `{command}` {}", outcome_words(*outcome))]
+    #[error("the {hook} command `{command}` {}", outcome.words())]
     Hook {
         /// Which: setup, prepare, conclude, cleanup.
         hook: &'static str,
@@ -85,7 +86,7 @@ pub enum BenchError {
         said: String,
     },
     /// A server that ended by itself.
-    #[error("{name}: the server {} {when}; it has to stay in the foreground until it is told to end{said}", outcome_words(*outcome))]
+    #[error("{name}: the server {} {when}; it has to stay in the foreground until it is told to end{said}", outcome.words())]
     ServerEnded {
         /// The variant.
         name: String,
@@ -118,16 +119,7 @@ pub enum BenchError {
     /// A system call failed.
     #[error(transparent)]
     Sys(#[from] SysError),
-    /// A result could not be kept.
+    /// A result could not be kept or shown.
     #[error(transparent)]
-    Store(#[from] crate::store::StoreError),
-}
-
-/// How a command ended, as the end of a sentence.
-pub(crate) fn outcome_words(outcome: RunOutcome) -> String {
-    match outcome {
-        RunOutcome::Exited(status) => format!("ended with status {status}"),
-        RunOutcome::Signalled(signal) => format!("was ended by signal {signal}"),
-        RunOutcome::TimedOut => "did not end in time and was killed".to_owned(),
-    }
+    Observer(#[from] ObserverError),
 }

@@ -11,13 +11,18 @@ mod contestant;
 mod error;
 mod executor;
 mod gate;
+mod launch;
 mod load;
 mod machine;
 mod measure;
 mod memory;
+mod memory_point;
 mod metric;
 mod mock;
+mod observer;
+mod outcome;
 mod outside;
+mod real;
 mod record;
 mod rules;
 mod schedule;
@@ -25,6 +30,7 @@ mod series;
 mod serve;
 pub mod stats;
 mod store;
+mod streams;
 mod units;
 mod warning;
 
@@ -39,22 +45,26 @@ pub use compare::{
 };
 pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
 pub use error::BenchError;
-pub use executor::{Executor, OutputTo, RealExecutor, StreamsPlan};
+pub use executor::Executor;
 pub use gate::{Gate, GateOutcome, GateResult, GateRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
 pub use machine::Machine;
-pub use measure::{Experiment, Observer, Silent, measure};
+pub use measure::{Experiment, measure};
 pub use memory::MemoryWatch;
+pub use memory_point::MemoryPoint;
 pub use metric::{Direction, Metric, Pass, Unit};
 pub use mock::MockExecutor;
+pub use observer::{NullObserver, Observer, ObserverError};
+pub use outcome::RunOutcome;
+pub use real::RealExecutor;
 pub use record::{
-    End, Header, MemoryPoint, MemoryRun, MissingMetric, ProcessPeak, Record, RunOutcome, Sample, Sampled, Stopped,
-    TimedRun, VariantRecord,
+    End, Header, MemoryRun, MissingMetric, ProcessPeak, Record, Sample, Sampled, Stopped, TimedRun, VariantRecord,
 };
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};
-pub use store::{RunFile, Store, StoreError};
-pub use underpin_load::{LoadError, Pace, RequestError};
 pub use stats::Interval;
+pub use store::{RunFile, Store, StoreError};
+pub use streams::{OutputTo, StreamsPlan};
+pub use underpin_load::{LoadError, Pace, RequestError};
 pub use units::{Bytes, Nanos};
 pub use warning::{Warning, WarningKind};

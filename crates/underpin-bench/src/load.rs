@@ -2,8 +2,8 @@
 //!
 //! [`Load`] is part of a contestant, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
 
+use crate::memory_point::MemoryPoint;
 use crate::metric::Metric;
-use crate::record::MemoryPoint;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,13 +5,14 @@
 use crate::compare::{least_blocks_at, level, paired_ratio};
 use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
-use crate::executor::{Executor, LONGEST};
+use crate::executor::Executor;
+use crate::launch::LONGEST;
 use crate::load::Load;
 use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
-use crate::record::{
-    End, Header, MemoryRun, MissingMetric, Record, RunOutcome, Sample, Stopped, TimedRun, VariantRecord,
-};
+use crate::observer::Observer;
+use crate::outcome::RunOutcome;
+use crate::record::{End, Header, MemoryRun, MissingMetric, Record, Sample, Stopped, TimedRun, VariantRecord};
 use crate::rules::{Rules, Until};
 use crate::schedule::Schedule;
 use crate::stats::{Bootstrap, median_interval};
@@ -33,49 +34,6 @@ pub struct Experiment {
     pub started: u64,
     /// Where.
     pub machine: Machine,
-}
-
-/// Is told of everything as it happens: to store it, to show how far things are.
-pub trait Observer {
-    /// The experiment begins.
-    ///
-    /// # Errors
-    /// Where it cannot be kept.
-    fn begin(&mut self, header: &Header) -> Result<(), BenchError>;
-    /// A timed run is done.
-    ///
-    /// # Errors
-    /// Where it cannot be kept.
-    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError>;
-    /// A watched run is done.
-    ///
-    /// # Errors
-    /// Where it cannot be kept.
-    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError>;
-    /// All is done.
-    ///
-    /// # Errors
-    /// Where it cannot be kept.
-    fn end(&mut self, end: &End) -> Result<(), BenchError>;
-}
-
-/// Keeps nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Observer for Silent {
-    fn begin(&mut self, _: &Header) -> Result<(), BenchError> {
-        Ok(())
-    }
-    fn sample(&mut self, _: &Sample) -> Result<(), BenchError> {
-        Ok(())
-    }
-    fn memory(&mut self, _: &MemoryRun) -> Result<(), BenchError> {
-        Ok(())
-    }
-    fn end(&mut self, _: &End) -> Result<(), BenchError> {
-        Ok(())
-    }
 }
 
 /// The share of a budget that timed runs may take where memory is watched too.

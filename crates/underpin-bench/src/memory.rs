@@ -7,8 +7,10 @@
 
 use crate::contestant::{Contestant, Proof};
 use crate::error::BenchError;
-use crate::executor::{LONGEST, STOP};
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::launch::{LONGEST, STOP};
+use crate::memory_point::MemoryPoint;
+use crate::outcome::RunOutcome;
+use crate::record::{MemoryRun, ProcessPeak};
 use crate::series::{Series, point, process_peak};
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};

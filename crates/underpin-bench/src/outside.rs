@@ -5,9 +5,11 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::executor::{limits, outcome};
+use crate::launch::{limits, outcome};
 use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch};
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::memory_point::MemoryPoint;
+use crate::outcome::RunOutcome;
+use crate::record::{MemoryRun, ProcessPeak};
 use crate::series::{Series, process_peak};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

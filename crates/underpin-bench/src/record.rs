@@ -2,7 +2,9 @@
 
 use crate::load::{LoadRecord, LoadSample};
 use crate::machine::Machine;
+use crate::memory_point::MemoryPoint;
 use crate::metric::Metric;
+use crate::outcome::RunOutcome;
 use crate::rules::Rules;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -58,18 +60,6 @@ pub struct VariantRecord {
     pub is_copy: bool,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunOutcome {
-    /// With this status.
-    Exited(i32),
-    /// By this signal.
-    Signalled(i32),
-    /// It was killed at the end of its time.
-    TimedOut,
-}
-
 impl Record {
     /// The figure that an experiment is about, by which its length, its noise and its drift are judged.
     #[must_use]
@@ -86,14 +76,6 @@ impl Record {
     #[must_use]
     pub fn primary_memory(&self) -> Metric {
         if self.header.load.is_some() { Metric::RssEnd } else { Metric::Rss }
-    }
-}
-
-impl RunOutcome {
-    /// Whether it ended as a success does.
-    #[must_use]
-    pub fn succeeded(self) -> bool {
-        self == RunOutcome::Exited(0)
     }
 }
 
@@ -185,42 +167,6 @@ impl Sample {
             Metric::Counter(counter) => *self.counters.get(counter.name())? as f64,
             _ => return None,
         })
-    }
-}
-
-/// Memory at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemoryPoint {
-    /// Since the start of the run.
-    pub at_ns: Nanos,
-    /// Resident.
-    pub rss: Bytes,
-    /// Proportional.
-    pub pss: Bytes,
-    /// Private and written to.
-    pub private_dirty: Bytes,
-    /// How many processes these are the sums of; 0 in records of older versions.
-    #[serde(default)]
-    pub processes: usize,
-}
-
-impl MemoryPoint {
-    /// What the processes hold: resident memory of one; of several, which share pages, proportional memory, so that no
-    /// page counts twice.
-    #[must_use]
-    pub fn held(&self) -> Bytes {
-        if self.processes > 1 { self.pss } else { self.rss }
-    }
-
-    /// Growth from this moment to another, in bytes. Both are looked at in the same way, also if the number of
-    /// processes has changed between them.
-    pub(crate) fn growth_to(&self, end: &MemoryPoint) -> f64 {
-        let of = if self.processes.max(end.processes) > 1 {
-            |point: &MemoryPoint| point.pss
-        } else {
-            |point: &MemoryPoint| point.rss
-        };
-        of(end).0 as f64 - of(self).0 as f64
     }
 }
 

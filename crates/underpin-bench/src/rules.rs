@@ -1,7 +1,7 @@
 //! The rules of an experiment: how many runs, for how long, until when.
 
 use crate::metric::Metric;
-use crate::record::RunOutcome;
+use crate::outcome::RunOutcome;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,7 +2,9 @@
 //!
 //! However long a run is, its samples are spread over all of it; a peak is kept also where its sample goes.
 
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome};
+use crate::memory_point::MemoryPoint;
+use crate::outcome::RunOutcome;
+use crate::record::{MemoryRun, ProcessPeak};
 use crate::units::{Bytes, Nanos};
 use std::time::Duration;
 use underpin_sys::{MemoryUse, RawPid};

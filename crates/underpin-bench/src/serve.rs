@@ -6,11 +6,14 @@
 
 use crate::contestant::Contestant;
 use crate::error::BenchError;
-use crate::executor::{Environment, OutputTo, STOP, StreamsPlan, locate, outcome, pause};
+use crate::launch::{Environment, STOP, locate, outcome, pause};
 use crate::load::{Load, LoadSample, PORT, Server};
 use crate::memory::{COST_SHARE, followed};
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, RunOutcome, TimedRun};
+use crate::memory_point::MemoryPoint;
+use crate::outcome::RunOutcome;
+use crate::record::{MemoryRun, ProcessPeak, TimedRun};
 use crate::series::{Series, point, process_peak};
+use crate::streams::{OutputTo, StreamsPlan};
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsString};

@@ -4,8 +4,7 @@
 //! was interrupted, and can be read like any other; a last line that was cut off is left out. Lines of kinds that this
 //! version does not know are refused, not skipped: figures would be missing.
 
-use crate::error::BenchError;
-use crate::measure::Observer;
+use crate::observer::{Observer, ObserverError};
 use crate::record::{End, Header, MemoryRun, Record, Sample, Stopped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -236,22 +235,22 @@ impl RunFile {
 }
 
 impl Observer for RunFile {
-    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
+    fn begin(&mut self, header: &Header) -> Result<(), ObserverError> {
         self.write(&Entry::Header { form: FORM.to_owned(), header: std::borrow::Cow::Borrowed(header) });
         Ok(())
     }
 
-    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
+    fn sample(&mut self, sample: &Sample) -> Result<(), ObserverError> {
         self.write(&Entry::Sample(std::borrow::Cow::Borrowed(sample)));
         Ok(())
     }
 
-    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), ObserverError> {
         self.write(&Entry::Memory(std::borrow::Cow::Borrowed(run)));
         Ok(())
     }
 
-    fn end(&mut self, end: &End) -> Result<(), BenchError> {
+    fn end(&mut self, end: &End) -> Result<(), ObserverError> {
         self.write(&Entry::End(std::borrow::Cow::Borrowed(end)));
         // One that was cut short does not take the place of an older one.
         if end.stopped != Stopped::Interrupted {

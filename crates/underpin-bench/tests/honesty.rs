@@ -7,7 +7,7 @@ use std::time::Duration;
 use underpin_bench::stats::{Random, normal_quantile};
 use underpin_bench::{
     BUSY_LEVEL, BenchError, Command, Comparison, Contestant, Executor, Experiment, LEVEL, Machine, MemoryRun, Metric,
-    MissingMetric, Rules, RunOutcome, Silent, TimedRun, Verdict, measure, paired_ratio,
+    MissingMetric, NullObserver, Rules, RunOutcome, TimedRun, Verdict, measure, paired_ratio,
 };
 use underpin_sys::Usage;
 
@@ -80,7 +80,7 @@ fn compare_on(machine: Machine, seconds: [f64; 2], noise: Noise, rules: Rules) -
     let rules = Rules { memory_runs: 0, ..rules };
     let version = "0".to_owned();
     let experiment = Experiment { contestants, reference: 0, rules, version, started: 1, machine };
-    let record = measure(&experiment, &mut Noisy { machinery, noise }, &mut Silent).expect("an experiment");
+    let record = measure(&experiment, &mut Noisy { machinery, noise }, &mut NullObserver).expect("an experiment");
     paired_ratio(&record, Metric::Wall, 0, 1).expect("a comparison")
 }
 

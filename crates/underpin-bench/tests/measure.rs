@@ -5,8 +5,8 @@ mod common;
 use common::{command, contestant, experiment, run};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Contestant, Hooks, Metric, MockExecutor, Nanos, Rules, Silent, Stopped, Verdict, WarningKind, analyse,
-    measure,
+    BenchError, Contestant, Hooks, Metric, MockExecutor, Nanos, NullObserver, Rules, Stopped, Verdict, WarningKind,
+    analyse, measure,
 };
 
 fn runs(count: u32) -> Rules {
@@ -19,7 +19,7 @@ fn runs_are_interleaved_and_counted() {
         let contestants =
             vec![contestant("a", "sleep 0.1"), contestant("b", "sleep 0.2"), contestant("c", "sleep 0.1")];
         let mut executor = MockExecutor::new(1);
-        let record = measure(&experiment(contestants, runs(count)), &mut executor, &mut Silent).unwrap();
+        let record = measure(&experiment(contestants, runs(count)), &mut executor, &mut NullObserver).unwrap();
         for name in ["a", "b", "c"] {
             assert_eq!(executor.log.iter().filter(|one| *one == name).count(), count as usize);
         }
@@ -41,7 +41,7 @@ fn hooks_stand_around_every_run_and_equal_ones_run_once_around_all() {
     let with = |name: &str| Contestant { hooks: hooks.clone(), ..contestant(name, "sleep 0.1") };
     let mut executor = MockExecutor::new(1);
     let rules = Rules { memory_runs: 1, warmup: 1, ..runs(1) };
-    measure(&experiment(vec![with("a"), with("b")], rules), &mut executor, &mut Silent).unwrap();
+    measure(&experiment(vec![with("a"), with("b")], rules), &mut executor, &mut NullObserver).unwrap();
     assert_eq!(executor.log.first().unwrap(), "setup make");
     assert_eq!(executor.log.last().unwrap(), "cleanup clean");
     let between = &executor.log[1..executor.log.len() - 1];
@@ -56,7 +56,7 @@ fn clean_up_runs_after_a_failure_too() {
     let hooks = Hooks { cleanup: Some(command("clean")), ..Hooks::default() };
     let failing = Contestant { hooks: hooks.clone(), ..contestant("a", "sleep 0.1 status=3") };
     let mut executor = MockExecutor::new(1);
-    let error = measure(&experiment(vec![failing.clone()], runs(4)), &mut executor, &mut Silent).unwrap_err();
+    let error = measure(&experiment(vec![failing.clone()], runs(4)), &mut executor, &mut NullObserver).unwrap_err();
     assert!(matches!(error, BenchError::Failed { .. }) && error.to_string().contains("status 3"), "{error}");
     assert_eq!(executor.log, ["a", "cleanup clean"]);
     let rules = Rules { ignore_failure: true, ..runs(12) };
@@ -69,7 +69,7 @@ fn clean_up_runs_after_a_failure_too() {
 fn a_command_that_hangs_is_an_error_with_its_limit() {
     let rules = Rules { timeout_ns: Some(Nanos(50_000_000)), ..runs(4) };
     let experiment = experiment(vec![contestant("a", "sleep 0.1")], rules);
-    let error = measure(&experiment, &mut MockExecutor::new(1), &mut Silent).unwrap_err();
+    let error = measure(&experiment, &mut MockExecutor::new(1), &mut NullObserver).unwrap_err();
     assert!(error.to_string().contains("0.05 s"), "{error}");
 }
 
@@ -121,7 +121,7 @@ fn a_machine_that_grows_slower_takes_nobodys_side() {
     let contestants = vec![contestant("a", "sleep 0.05"), contestant("b", "sleep 0.05")];
     let mut executor = MockExecutor::new(3);
     executor.drift = 0.05;
-    let record = measure(&experiment(contestants, runs(60)), &mut executor, &mut Silent).unwrap();
+    let record = measure(&experiment(contestants, runs(60)), &mut executor, &mut NullObserver).unwrap();
     let analysis = analyse(&record);
     let comparison = analysis.comparison("b", Metric::Wall).unwrap();
     assert!(comparison.ratio.holds(1.0) && comparison.ratio.relative_half_width() < 0.02, "{comparison:?}");
@@ -211,10 +211,10 @@ fn growth_needs_a_run_that_outlasts_its_settling() {
 
 #[test]
 fn nothing_to_measure_is_refused() {
-    let error = measure(&experiment(Vec::new(), runs(1)), &mut MockExecutor::new(1), &mut Silent).unwrap_err();
+    let error = measure(&experiment(Vec::new(), runs(1)), &mut MockExecutor::new(1), &mut NullObserver).unwrap_err();
     assert!(matches!(error, BenchError::Nothing));
     let unknown = experiment(vec![contestant("a", "dance 3")], runs(1));
-    assert!(measure(&unknown, &mut MockExecutor::new(1), &mut Silent).is_err());
+    assert!(measure(&unknown, &mut MockExecutor::new(1), &mut NullObserver).is_err());
 }
 
 #[test]

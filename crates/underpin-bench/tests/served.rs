@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Executor, Load, Metric, MockExecutor, Nanos, OutputTo, PORT, Pace, Proof,
-    RealExecutor, Rules, Server, Silent, Store, StreamsPlan, Variant, Verdict, WarningKind, measure,
+    BenchError, Command, Contestant, Executor, Load, Metric, MockExecutor, Nanos, NullObserver, OutputTo, PORT, Pace,
+    Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, Verdict, WarningKind, measure,
 };
 use underpin_sys::{RawPid, Tracee};
 use underpin_test_support::need;
@@ -274,11 +274,12 @@ fn a_server_that_dies_under_load_is_an_error_not_a_figure() {
 fn a_server_that_answers_nothing_well_is_an_error() {
     need!("python3");
     let rules = || Rules { runs: Some(1), memory_runs: 0, ..Rules::default() };
-    let error = measure(&experiment(vec![python(&[("STATUS", "404")])], rules()), &mut executor(), &mut Silent);
+    let error = measure(&experiment(vec![python(&[("STATUS", "404")])], rules()), &mut executor(), &mut NullObserver);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("it answers with status 404") && error.contains("-i"), "{error}");
     let rules = Rules { ignore_failure: true, ..rules() };
-    let record = measure(&experiment(vec![python(&[("STATUS", "404")])], rules), &mut executor(), &mut Silent).unwrap();
+    let record =
+        measure(&experiment(vec![python(&[("STATUS", "404")])], rules), &mut executor(), &mut NullObserver).unwrap();
     assert!(record.samples[0].load.as_ref().unwrap().errors.status > 0);
 }
 

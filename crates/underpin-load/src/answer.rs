@@ -8,6 +8,17 @@ use httparse::{EMPTY_HEADER, Status, parse_chunk_size};
 /// Headers that an answer may have.
 const HEADERS: usize = 100;
 
+/// A good answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Its status, below 400.
+    pub status: u16,
+    /// Its bytes.
+    pub bytes: u64,
+    /// It came on a second try.
+    pub sent_again: bool,
+}
+
 /// Why an answer is none, a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub &'static str);

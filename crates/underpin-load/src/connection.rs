@@ -5,9 +5,9 @@
 //! told apart from here: so the answer says that it was the second try ([`Answer::sent_again`]), and the time of both
 //! belongs to the request. Only idempotent methods (RFC 9110, section 9.2.2) are sent again.
 
-use crate::answer::AnswerReader;
-use crate::answer::Malformed;
-use crate::request::{Endpoint, Request};
+use crate::answer::{Answer, AnswerReader, Malformed};
+use crate::endpoint::Endpoint;
+use crate::request::Request;
 use crate::tally::{Broken, Failure};
 use std::future::poll_fn;
 use std::io;
@@ -116,17 +116,6 @@ pub(crate) struct Connection {
     stream: Option<Stream>,
     buffer: Box<[u8]>,
     deadline: Deadline,
-}
-
-/// A good answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Its status, below 400.
-    pub status: u16,
-    /// Its bytes.
-    pub bytes: u64,
-    /// It came on a second try.
-    pub sent_again: bool,
 }
 
 /// How one try to send a request and read its answer ended.

@@ -1,6 +1,6 @@
 //! What can go wrong before a request is sent, and when none is answered.
 
-use crate::request::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// A request that cannot be made of what was given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

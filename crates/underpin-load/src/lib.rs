@@ -10,6 +10,7 @@
 mod answer;
 mod connection;
 mod drive;
+mod endpoint;
 mod error;
 mod first;
 mod pace;
@@ -20,8 +21,9 @@ mod tally;
 mod worker;
 
 pub use drive::drive;
+pub use endpoint::Endpoint;
 pub use error::{LoadError, RequestError};
 pub use plan::{LoadPlan, Pace};
 pub use probe::{Unanswered, is_taken, probe};
-pub use request::{Endpoint, Request};
+pub use request::Request;
 pub use tally::{ErrorCounts, Latencies, LoadResult};

@@ -1,7 +1,8 @@
 //! One request, to see whether a server answers, and one connection, to see whether anybody is there.
 
 use crate::connection::{Connection, Target};
-use crate::request::{Endpoint, Request};
+use crate::endpoint::Endpoint;
+use crate::request::Request;
 use crate::tally::Failure;
 use std::io;
 use std::net::TcpStream;

@@ -2,8 +2,7 @@
 //!
 //! Every thread has a tally of its own; they are added up at the end, so nothing is shared while requests run.
 
-use crate::answer::Malformed;
-use crate::connection::Answer;
+use crate::answer::{Answer, Malformed};
 use hdrhistogram::Histogram;
 use std::io;
 use std::time::{Duration, Instant};

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::{
-    Command, Contestant, Executor, Experiment, Machine, Metric, RealExecutor, Rules, Silent, StreamsPlan, Variant,
-    analyse, measure, paired_ratio,
+    Command, Contestant, Executor, Experiment, Machine, Metric, NullObserver, RealExecutor, Rules, StreamsPlan,
+    Variant, analyse, measure, paired_ratio,
 };
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
@@ -90,7 +90,7 @@ impl Gain {
             started: 0,
             machine: Machine::here(),
         };
-        let record = measure(&experiment, &mut executor, &mut Silent)?;
+        let record = measure(&experiment, &mut executor, &mut NullObserver)?;
         let analysis = analyse(&record);
         let seconds = |index: usize| Some(analysis.variants.get(index)?.metric(Metric::Wall)?.median.estimate);
         let ratio = paired_ratio(&record, Metric::Wall, 0, 1).ok().map(|found| found.ratio);

@@ -4,7 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use underpin_bench::{BenchError, End, Header, MemoryRun, Observer, Sample};
+use underpin_bench::{End, Header, MemoryRun, Observer, ObserverError, Sample};
 use underpin_rewrite::files;
 
 /// Drawing is work beside what is measured, so it is rare: so many times in a second.
@@ -140,23 +140,23 @@ impl RunProgress {
 }
 
 impl Observer for RunProgress {
-    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
+    fn begin(&mut self, header: &Header) -> Result<(), ObserverError> {
         self.names = header.variants.iter().map(|variant| variant.name.clone()).collect();
         Ok(())
     }
 
-    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
+    fn sample(&mut self, sample: &Sample) -> Result<(), ObserverError> {
         self.runs += 1;
         self.draw(|it| format!("run {}: {}, {:.3} s", it.runs, it.name(sample.variant), sample.wall_ns.seconds()));
         Ok(())
     }
 
-    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), ObserverError> {
         self.draw(|it| format!("memory: {}, {} MiB", it.name(run.variant), run.peak_rss.0 >> 20));
         Ok(())
     }
 
-    fn end(&mut self, _: &End) -> Result<(), BenchError> {
+    fn end(&mut self, _: &End) -> Result<(), ObserverError> {
         self.line.clear();
         Ok(())
     }

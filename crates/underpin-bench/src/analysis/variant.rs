@@ -1,8 +1,10 @@
 //! A variant's figures: each over all its runs, and those of each run.
 
 use crate::load::{Latency, LoadErrors, LoadSample};
+use crate::memory_point::MemoryPoint;
 use crate::metric::{Direction, Metric, Pass, Unit};
-use crate::record::{MemoryPoint, MemoryRun, ProcessPeak, Record, RunOutcome, Sample};
+use crate::outcome::RunOutcome;
+use crate::record::{MemoryRun, ProcessPeak, Record, Sample};
 use crate::stats::{Bootstrap, Interval, Order, mean, median_interval};
 use crate::units::Nanos;
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Machine, MockExecutor, Record, Rules, Shell, Silent, analyse, measure,
+    Analysis, Command, Contestant, Experiment, Machine, MockExecutor, NullObserver, Record, Rules, Shell, analyse,
+    measure,
 };
 
 pub fn command(text: &str) -> Command {
@@ -21,7 +22,7 @@ pub fn experiment(contestants: Vec<Contestant>, rules: Rules) -> Experiment {
 
 /// Carries an experiment out on the model.
 pub fn run(experiment: &Experiment) -> (Record, Analysis) {
-    let record = measure(experiment, &mut MockExecutor::new(7), &mut Silent).expect("an experiment");
+    let record = measure(experiment, &mut MockExecutor::new(7), &mut NullObserver).expect("an experiment");
     let analysis = analyse(&record);
     (record, analysis)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Load, Machine, MockExecutor, Pace, Record, Rules, Server, Shell, Silent,
-    Variant, analyse, measure,
+    Analysis, Command, Contestant, Experiment, Load, Machine, MockExecutor, NullObserver, Pace, Record, Rules, Server,
+    Shell, Variant, analyse, measure,
 };
 
 fn contestant(name: &str, command: &str) -> Contestant {
@@ -21,7 +21,7 @@ fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, 
         ..Machine::default()
     };
     let experiment = Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started, machine };
-    let mut record = measure(&experiment, &mut MockExecutor::new(4), &mut Silent).expect("an experiment");
+    let mut record = measure(&experiment, &mut MockExecutor::new(4), &mut NullObserver).expect("an experiment");
     // The load of the machine that runs the test.
     record.end.as_mut().expect("it ended").load_hundredths = None;
     let analysis = analyse(&record);

@@ -9,8 +9,8 @@ use crate::screen::{self, Screen};
 use crate::variants::CommitError;
 use anyhow::{Context, bail};
 use underpin_bench::{
-    Analysis, BenchError, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer, RealExecutor,
-    Record, RunFile, Sample, Stopped, analyse, measure,
+    Analysis, BenchError, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer,
+    ObserverError, RealExecutor, Record, RunFile, Sample, Stopped, analyse, measure,
 };
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
@@ -243,22 +243,22 @@ impl Keeper {
 }
 
 impl Observer for Keeper {
-    fn begin(&mut self, header: &Header) -> Result<(), BenchError> {
+    fn begin(&mut self, header: &Header) -> Result<(), ObserverError> {
         self.progress.begin(header)?;
         self.file.begin(header)
     }
 
-    fn sample(&mut self, sample: &Sample) -> Result<(), BenchError> {
+    fn sample(&mut self, sample: &Sample) -> Result<(), ObserverError> {
         self.file.sample(sample)?;
         self.progress.sample(sample)
     }
 
-    fn memory(&mut self, run: &MemoryRun) -> Result<(), BenchError> {
+    fn memory(&mut self, run: &MemoryRun) -> Result<(), ObserverError> {
         self.file.memory(run)?;
         self.progress.memory(run)
     }
 
-    fn end(&mut self, end: &End) -> Result<(), BenchError> {
+    fn end(&mut self, end: &End) -> Result<(), ObserverError> {
         self.file.end(end)?;
         self.progress.end(end)
     }

@@ -1,0 +1,200 @@
+//! Running commands on this machine: for time as bare as can be, for memory under watch.
+
+use crate::contestant::{Command, Contestant};
+use crate::error::BenchError;
+use crate::executor::Executor;
+use crate::launch::{Environment, LONGEST, STOP, limits, locate, outcome};
+use crate::memory::{EVERY, MemoryWatch};
+use crate::metric::Metric;
+use crate::outcome::RunOutcome;
+use crate::outside;
+use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
+use crate::serve::Service;
+use crate::stats::Random;
+use crate::streams::StreamsPlan;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::CString;
+use std::time::{Duration, Instant};
+use underpin_sys::{
+    CountedEvent, Counter, HardwareCounter, LaunchError, Limits, Run, Spawn, SysError, end_requests, find_program,
+};
+
+/// Runs commands on this machine.
+#[derive(Debug)]
+pub struct RealExecutor {
+    begun: Instant,
+    streams: StreamsPlan,
+    prepared: HashMap<String, Spawn>,
+    counters: Vec<Counter>,
+    absent: Vec<MissingMetric>,
+    /// Why no process can be traced here, once that is known.
+    denied: Option<String>,
+    random: Random,
+}
+
+/// The variable whose length shifts the stack from run to run: the alignment of the stack alone can make a difference
+/// of several per cent (Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!", 2009).
+const PADDING: &str = "UNDERPIN_PADDING=";
+/// The longest padding: a page less the name.
+const PADDING_BYTES: usize = 4000;
+impl RealExecutor {
+    /// An executor that counts these events where the machine has them. Use it from the thread that makes it.
+    #[must_use]
+    pub fn new(streams: StreamsPlan, counters: &[HardwareCounter], seed: u64) -> RealExecutor {
+        let (mut open, mut absent) = (Vec::new(), Vec::new());
+        for &counter in counters {
+            match Counter::open(CountedEvent::Hardware(counter)) {
+                Ok(counter) => open.push(counter),
+                Err(error) => {
+                    absent.push(MissingMetric { metric: Metric::Counter(counter), reason: counter_reason(&error) });
+                }
+            }
+        }
+        RealExecutor {
+            begun: Instant::now(),
+            streams,
+            prepared: HashMap::new(),
+            counters: open,
+            absent,
+            denied: None,
+            // Not the numbers that the order of the runs is drawn from.
+            random: Random::new(!seed),
+        }
+    }
+
+    fn padding(&mut self) -> Option<CString> {
+        let length = self.random.below(PADDING_BYTES);
+        CString::new(format!("{PADDING}{}", "x".repeat(length))).ok()
+    }
+
+    fn memory_watch<'a>(
+        &self,
+        contestant: &'a Contestant,
+        timeout: Option<Duration>,
+        settle: Duration,
+    ) -> Result<MemoryWatch<'a>, BenchError> {
+        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let (program, environment) = locate(contestant).map_err(launch)?;
+        let streams = self.streams.open()?;
+        Ok(MemoryWatch { program, words: contestant.words(), environment, streams, timeout, settle, contestant })
+    }
+
+    fn prepared(&mut self, contestant: &Contestant) -> Result<&Spawn, BenchError> {
+        if !self.prepared.contains_key(&contestant.name) {
+            let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+            let (program, environment) = locate(contestant).map_err(launch)?;
+            let streams = self.streams.open()?;
+            let spawn = Spawn::new(program, &contestant.words(), &environment, streams)
+                .and_then(|spawn| spawn.in_directory(contestant.command.directory()))
+                .map_err(launch)?;
+            self.prepared.insert(contestant.name.clone(), spawn);
+        }
+        Ok(&self.prepared[&contestant.name])
+    }
+}
+
+/// Why a counter is absent, as a clause.
+fn counter_reason(error: &SysError) -> String {
+    const ENOENT: i32 = 2;
+    const EACCES: i32 = 13;
+    const EPERM: i32 = 1;
+    const ENODEV: i32 = 19;
+    const EOPNOTSUPP: i32 = 95;
+    match error.errno {
+        ENOENT | ENODEV | EOPNOTSUPP => "this processor, or the virtual machine, has no such counter".to_owned(),
+        EACCES | EPERM => match underpin_sys::perf_event_paranoid() {
+            Some(level) if level > 2 => {
+                format!("kernel.perf_event_paranoid is {level}: `sudo sysctl kernel.perf_event_paranoid=2` allows it")
+            }
+            _ => "it is not allowed here, as in many containers".to_owned(),
+        },
+        _ => error.to_string(),
+    }
+}
+
+impl Executor for RealExecutor {
+    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+        let padding = self.padding();
+        if let Some(load) = &contestant.load {
+            return Service { contestant, load, streams: &self.streams, padding }.timed();
+        }
+        self.prepared(contestant)?;
+        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        let limits = limits(timeout);
+        let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
+        let run: Run = self.prepared[&contestant.name].run(padding.as_ref(), limits).map_err(launch)?;
+        let outcome = outcome(run.end)?;
+        let mut counters = BTreeMap::new();
+        for (counter, before) in self.counters.iter().zip(before) {
+            let reading = counter.read()?.since(before);
+            // A count for part of the time would be an estimate, and is left out.
+            if let (CountedEvent::Hardware(which), true) = (counter.event, reading.is_whole()) {
+                counters.insert(which.name().to_owned(), reading.count);
+            }
+        }
+        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome, load: None })
+    }
+
+    fn watch(
+        &mut self,
+        contestant: &Contestant,
+        timeout: Option<Duration>,
+        settle: Duration,
+    ) -> Result<Result<MemoryRun, String>, BenchError> {
+        if let Some(load) = &contestant.load {
+            return Service { contestant, load, streams: &self.streams, padding: None }.watched();
+        }
+        if self.denied.is_none() {
+            match self.memory_watch(contestant, timeout, settle)?.run() {
+                Err(BenchError::Launch { source: LaunchError::Denied(denied), .. }) => {
+                    self.denied = Some(denied.to_string());
+                }
+                other => return other.map(Ok),
+            }
+        }
+        outside::watch(self.memory_watch(contestant, timeout, settle)?)
+    }
+
+    fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
+        match &contestant.load {
+            Some(load) => Service { contestant, load, streams: &self.streams, padding: None }.proven(),
+            None => self.watch(contestant, timeout, Duration::ZERO).map(drop),
+        }
+    }
+
+    fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError> {
+        let launch = |source| BenchError::Launch { name: format!("the {hook} command"), source };
+        let path = std::env::var_os("PATH");
+        let program = command.words().first().ok_or(BenchError::Nothing)?;
+        let program = find_program(&command.from_here(program), path.as_deref()).map_err(launch)?;
+        let environment: Environment = std::env::vars_os().collect();
+        let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?)
+            .and_then(|spawn| spawn.in_directory(command.directory()))
+            .map_err(launch)?;
+        // What cleans up is stopped only by those who insist.
+        let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
+        let limits = Limits { timeout: Some(LONGEST), requests };
+        // It stays in our process group: it may ask for a password on the terminal.
+        let run = spawn.start(None, false).and_then(|started| started.within(limits)).map_err(launch)?;
+        match outcome(run.end)? {
+            RunOutcome::Exited(0) => Ok(()),
+            outcome => Err(BenchError::Hook { hook, command: command.to_string(), outcome }),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn missing(&self) -> Vec<MissingMetric> {
+        self.absent.clone()
+    }
+
+    fn sampled(&self) -> Option<Sampled> {
+        self.denied.clone().map(|reason| Sampled { every_ns: EVERY.into(), reason })
+    }
+
+    fn end_requests(&self) -> u32 {
+        end_requests()
+    }
+}
