@@ -13,6 +13,7 @@ pub mod hyperfine;
 pub mod layout;
 pub mod markdown;
 mod page;
+mod picture;
 pub mod styled;
 pub mod text;
 pub mod units;

@@ -1,6 +1,7 @@
 //! Pages stand alone, hold their document, and let no hostile name become markup.
 
 use super::*;
+use crate::picture::dependency_picture;
 use crate::document::survey::StartUp;
 use crate::testing::*;
 

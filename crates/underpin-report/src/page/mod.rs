@@ -19,7 +19,7 @@ pub(crate) use trace::trace_page;
 pub(crate) use tree::{comparison_blocks, tree_page};
 
 use crate::document::check::AdviceRecord;
-use crate::html::Picture;
+use crate::picture::Picture;
 use crate::styled::{Role, Span};
 
 /// A page.

@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Item, Page, Section, Table, Tile, paragraph};
 use crate::document::trace::{EndRecord, TraceDocument};
-use crate::html::{loader_picture, timeline_picture};
+use crate::picture::{loader_picture, timeline_picture};
 use crate::styled::{Role, Span};
 use crate::text::{by_cost, command_words, doubt_words};
 use crate::units::{fails, percent, thousands, time};

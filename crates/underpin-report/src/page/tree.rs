@@ -5,7 +5,7 @@ use crate::bytes::Raw;
 use crate::document::tree::{
     CallComparison, EdgeRecord, EdgeResult, Level, LoaderFamily, LoaderRecord, TreeDocument, TryOutcome,
 };
-use crate::html::dependency_picture;
+use crate::picture::dependency_picture;
 use crate::styled::{Role, Span};
 use crate::units::{count, fails, size, thousands};
 

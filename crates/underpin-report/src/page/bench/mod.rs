@@ -4,7 +4,7 @@ mod method;
 mod summary;
 
 use super::{Block, Cell, Item, Page, Pictures, Section, Table};
-use crate::html::{
+use crate::picture::{
     distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
 };
 use crate::styled::{Role, Span};
@@ -55,7 +55,7 @@ fn subtitle(document: &Analysis) -> String {
 fn drawn(document: &Analysis) -> Vec<Section> {
     let main = main_metrics(document);
     let mut sections = Vec::new();
-    let mut gallery = |title: &str, pictures: Vec<crate::html::Picture>| {
+    let mut gallery = |title: &str, pictures: Vec<crate::picture::Picture>| {
         if !pictures.is_empty() {
             sections.push(Section::new(title, vec![Block::Gallery(pictures)]));
         }

@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, left_axis, picture, shown, style};
-use crate::html::svg::{Anchor, Svg};
-use crate::html::{Key, Picture};
 use crate::layout::shorten;
+use crate::picture::svg::{Anchor, Svg};
+use crate::picture::{Key, Picture};
 use crate::text::{capital, figure_words, noun};
 use underpin_bench::{Analysis, Direction, MetricSummary, Unit};
 

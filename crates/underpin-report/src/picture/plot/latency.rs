@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, WIDTH, keys, left_axis, picture, scale_hint, style};
-use crate::html::svg::{Anchor, Svg};
-use crate::html::{Key, Picture};
+use crate::picture::svg::{Anchor, Svg};
+use crate::picture::{Key, Picture};
 use crate::text::figure_words;
 use underpin_bench::stats::median;
 use underpin_bench::{Analysis, LoadFigures, Unit, VariantSummary};

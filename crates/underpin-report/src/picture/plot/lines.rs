@@ -2,8 +2,8 @@
 
 use super::axis::{Axis, Extent};
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, keys, left_axis, picture, scale_hint, shown, style};
-use crate::html::svg::Svg;
-use crate::html::{Key, Picture};
+use crate::picture::svg::Svg;
+use crate::picture::{Key, Picture};
 use crate::text::capital;
 use crate::units::{count, time};
 use underpin_bench::stats::{Order, median};

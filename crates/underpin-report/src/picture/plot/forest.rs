@@ -3,9 +3,9 @@
 //! Distances are factors, so that half and twice are as far from "no change".
 
 use super::{WIDTH, picture};
-use crate::html::svg::{Anchor, Svg};
-use crate::html::{Key, Picture};
 use crate::layout::shorten;
+use crate::picture::svg::{Anchor, Svg};
+use crate::picture::{Key, Picture};
 use crate::text::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
 use underpin_bench::{Analysis, Comparison, Metric, Verdict};
 

@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, picture, scale_hint, shown, style};
-use crate::html::svg::{Anchor, Svg};
-use crate::html::{Key, Picture};
 use crate::layout::shorten;
+use crate::picture::svg::{Anchor, Svg};
+use crate::picture::{Key, Picture};
 use crate::text::{capital, figure_words, interval_words};
 use crate::units::{count, thousands};
 use underpin_bench::{Analysis, Metric};
