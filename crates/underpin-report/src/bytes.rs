@@ -125,6 +125,20 @@ pub(crate) fn is_hostile(ch: char) -> bool {
         || matches!(ch, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// A word for a POSIX shell; `None` where it holds what cannot be typed.
+#[must_use]
+pub fn quoted(word: &Raw) -> Option<String> {
+    let text = word.bytes().to_str().ok()?;
+    if visible(word.bytes()) != text {
+        return None;
+    }
+    let safe = |ch: char| ch.is_alphanumeric() || "/._-+=:,@%".contains(ch);
+    if !text.is_empty() && text.chars().all(safe) {
+        return Some(text.to_owned());
+    }
+    Some(format!("'{}'", text.replace('\'', r"'\''")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

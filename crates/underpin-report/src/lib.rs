@@ -17,6 +17,7 @@ mod picture;
 pub mod styled;
 pub mod text;
 pub mod units;
+mod words;
 
 #[cfg(test)]
 mod testing;

@@ -5,14 +5,13 @@ mod rules;
 
 pub use rules::{allocator_advice, binding_advice, is_of_environment_alone, survey_advice};
 
-use crate::bytes::Raw;
+use crate::bytes::{Raw, quoted};
 use crate::document::check::AdviceRecord;
 use crate::document::gain::BindingGain;
 use crate::document::tree::{FoundBy, Why};
 use crate::document::trial::{TrialRatio, TriedAllocator};
-use crate::text::{change_decimals, change_interval, change_words};
 use crate::units::{count, percent, thousands, time};
-use bstr::ByteSlice;
+use crate::words::{change_decimals, change_interval, change_words};
 use underpin_bench::Verdict;
 
 /// One piece of advice, heaviest kind first.
@@ -294,20 +293,6 @@ fn never_found_words(name: &Raw, lookups: usize, others: usize) -> String {
     };
     let lookups = count(lookups, "lookup", "lookups");
     format!("{name} is looked for after the start and never found ({lookups}){rest}. See each lookup:")
-}
-
-/// A word for a POSIX shell; `None` where it holds what cannot be typed.
-#[must_use]
-pub fn quoted(word: &Raw) -> Option<String> {
-    let text = word.bytes().to_str().ok()?;
-    if crate::bytes::visible(word.bytes()) != text {
-        return None;
-    }
-    let safe = |ch: char| ch.is_alphanumeric() || "/._-+=:,@%".contains(ch);
-    if !text.is_empty() && text.chars().all(safe) {
-        return Some(text.to_owned());
-    }
-    Some(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
 fn line(command: &[Raw]) -> Option<String> {

@@ -4,10 +4,10 @@ use super::Advice;
 use crate::bytes::Raw;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::gain::BindingGain;
+use crate::document::trace::by_cost;
 use crate::document::trace::{PhaseName, TraceDocument};
 use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryOutcome, Why};
 use crate::document::trial::AllocatorTrial;
-use crate::text::by_cost;
 use std::collections::BTreeMap;
 
 /// Failing lookups below this are not worth a word; above it they are where there are this many for each library, or

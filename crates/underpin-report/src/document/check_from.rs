@@ -357,7 +357,7 @@ fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
         "The data cannot tell for {where_}, but the system's own files can.{ship} Copy the program into its root folder (an \
          unpacked image, a container's root) and ask there:"
     );
-    let name = crate::advice::quoted(&Raw::from(Raw::from(program).file_name()));
+    let name = crate::bytes::quoted(&Raw::from(Raw::from(program).file_name()));
     let command = name.map(|name| format!("underpin tree --root ROOT /{name}"));
     Some(AdviceRecord { rule: "missing_facts".to_owned(), message, command })
 }
@@ -393,7 +393,7 @@ fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
     let message = "It is the distribution's own build: where it does not run, install that system's package of it, or \
                    ship this one with its libraries and loader:";
     let folder = Raw::from(Raw::from(program).file_name()).to_string() + "-bundle";
-    let words = crate::advice::quoted(&Raw::from(program)).zip(crate::advice::quoted(&folder.as_str().into()));
+    let words = crate::bytes::quoted(&Raw::from(program)).zip(crate::bytes::quoted(&folder.as_str().into()));
     let command = words.map(|(program, folder)| format!("underpin bundle {program} -o {folder}"));
     vec![AdviceRecord { rule: "distribution".to_owned(), message: message.to_owned(), command }]
 }

@@ -2,8 +2,8 @@
 
 use super::check::AdviceRecord;
 use super::storm::{StormBinding, StormCase};
-use crate::advice::quoted;
 use crate::bytes::Raw;
+use crate::bytes::quoted;
 use crate::units::{thousands, time};
 use bstr::ByteSlice;
 use underpin_resolve::storm::MODEL_DOUBT;

@@ -384,3 +384,10 @@ impl TraceDocument {
         self.directories.iter().map(|directory| directory.failed).sum()
     }
 }
+
+/// Libraries by what they cost, the dearest first.
+pub(crate) fn by_cost(libraries: &[LibraryRecord]) -> Vec<&LibraryRecord> {
+    let mut sorted: Vec<&LibraryRecord> = libraries.iter().collect();
+    sorted.sort_by(|a, b| b.total_seconds().partial_cmp(&a.total_seconds()).unwrap_or(std::cmp::Ordering::Equal));
+    sorted
+}

@@ -1,8 +1,8 @@
 //! Pages stand alone, hold their document, and let no hostile name become markup.
 
 use super::*;
-use crate::picture::dependency_picture;
 use crate::document::survey::StartUp;
+use crate::picture::dependency_picture;
 use crate::testing::*;
 
 fn sample_survey() -> SurveyDocument {

@@ -6,8 +6,8 @@ use crate::document::check::{
     Answer, CheckDocument, FileRecord, FloorRecord, HardeningState, StepRecord, SystemRecord,
 };
 use crate::styled::{Role, Span};
-use crate::text::{answer_role, reason_in_short, symbol_name};
 use crate::units::{count, size};
+use crate::words::{answer_role, reason_in_short, symbol_name};
 
 /// Symbols that a cell shows before it folds.
 const SHOWN_SYMBOLS: usize = 6;

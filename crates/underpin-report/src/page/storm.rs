@@ -65,7 +65,7 @@ fn times(document: &StormDocument) -> Section {
             Cell::new(Role::Plain, case.limit.words()),
         ]);
     }
-    let later = format!("Opened later: {}", crate::text::opened_later(document));
+    let later = format!("Opened later: {}", crate::words::opened_later(document));
     let blocks = vec![super::Block::Table(table), paragraph(Role::Plain, later)];
     Section::new("Until the last process has started", blocks)
 }

@@ -7,7 +7,7 @@ use super::{Block, Cell, Page, Section, Table, advice_section, paragraph};
 use crate::document::survey::SurveyDocument;
 use crate::document::trial::TrialRatio;
 use crate::styled::{Role, Span};
-use crate::text::{change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
+use crate::words::{change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
 use underpin_bench::Unit;
 
 /// The page of `underpin survey`.

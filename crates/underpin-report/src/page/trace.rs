@@ -1,11 +1,12 @@
 //! The trace document as a page: the time line, phases, calls, libraries, directories, the doubt.
 
 use super::{Block, Cell, Item, Page, Section, Table, Tile, paragraph};
+use crate::document::trace::by_cost;
 use crate::document::trace::{EndRecord, TraceDocument};
 use crate::picture::{loader_picture, timeline_picture};
 use crate::styled::{Role, Span};
-use crate::text::{by_cost, command_words, doubt_words};
 use crate::units::{fails, percent, thousands, time};
+use crate::words::{command_words, doubt_words};
 
 /// The page of `underpin trace`.
 pub(crate) fn trace_page(document: &TraceDocument) -> Page {

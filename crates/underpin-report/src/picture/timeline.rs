@@ -4,9 +4,9 @@
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
 use crate::bytes::Raw;
+use crate::document::trace::by_cost;
 use crate::document::trace::{LibraryRecord, PhaseName, PhaseRecord, TraceDocument};
 use crate::layout::shorten;
-use crate::text::by_cost;
 use crate::units::{count, thousands, time};
 
 /// Both pictures are drawn for a wide page and for a telephone; the page shows the one that fits.

@@ -1,16 +1,15 @@
 //! The screen of `underpin bench`: one table for each figure, one row for each variant, and the doubt.
 
-use super::bench_answer::{answer, pareto_words};
-use super::bench_words::{
-    baseline_words, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title,
-    figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,
-    verdict_role,
-};
 use super::{bench_short, load};
 use crate::document::bench::BenchDocument;
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
+use crate::words::{
+    answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, comparison_word,
+    confidence_title, figure_words, gate_words, interval_words, limit_words, load_words, method_words, missing,
+    noise_words, pareto_words, runs_words, verdict_role,
+};
 use underpin_bench::{Analysis, Comparison, Direction, GateReport, Metric, VariantSummary};
 
 /// Workloads under variants.
@@ -69,14 +68,8 @@ fn header(text: &mut Text, document: &Analysis, view: &View) {
 /// How a server was asked.
 fn load_line(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(load) = &document.load {
-        text.append(wrap(Line::new(), &[Span::new(Role::Dim, load::load_words(load))], view.usable()));
+        text.append(wrap(Line::new(), &[Span::new(Role::Dim, load_words(load))], view.usable()));
     }
-}
-
-/// The command, where all variants run the same.
-pub(crate) fn common_command(document: &Analysis) -> Option<String> {
-    let (first, rest) = document.variants.split_first()?;
-    rest.iter().all(|one| one.command == first.command).then(|| first.command.join(" "))
 }
 
 /// What a table of a figure shows.

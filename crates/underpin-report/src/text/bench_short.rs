@@ -1,14 +1,13 @@
 //! The usual screen of `underpin bench`: the figures that matter, what they say, and how far to trust them, in a dozen
 //! lines. Everything else is a `-v` away, and nothing that changes the answer is.
 
-use super::bench_answer::{answer, pareto_words};
-use super::bench_words::{
-    capital, change_decimals, change_interval, change_words, comparison_word, confidence_title, figure_words,
-    interval_words, level_words, noise_words, verdict_role,
-};
 use super::load;
 use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
+use crate::words::{
+    answer, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title, figure_words,
+    interval_words, level_words, noise_words, pareto_words, verdict_role,
+};
 use underpin_bench::{Analysis, Metric, MetricSummary, VariantSummary};
 
 /// Figures of a command; for a server those of [`load::SHORT`].

@@ -1,10 +1,9 @@
 //! What a screen of servers has beside that of commands: the load in words, and a table of answer times.
 
-use super::figure_words;
 use crate::layout::{Align, Table, View};
 use crate::styled::{Role, Span, Text};
-use crate::units::{count, thousands, time};
-use underpin_bench::{Analysis, LoadMethod, Metric, Unit, VariantSummary};
+use crate::words::figure_words;
+use underpin_bench::{Analysis, Metric, Unit, VariantSummary};
 
 /// Figures of the short form.
 pub(super) const SHORT: [Metric; 6] =
@@ -17,27 +16,6 @@ const TIMES: [(&str, Metric); 5] = [
     ("p99.9", Metric::P999),
     ("longest", Metric::LatencyMax),
 ];
-
-/// The load in words: what is asked, when, for how long.
-pub(crate) fn load_words(load: &LoadMethod) -> String {
-    let connections = count(load.connections, "connection", "connections");
-    let pace = match load.rate {
-        Some(rate) => format!("{} in a second whatever the server does, on at most {connections}", rate_words(rate)),
-        None => format!("{connections}, each with one request after the other"),
-    };
-    let mut words = format!("{}: {pace}; {} in each run", load.request, time(load.window_seconds));
-    if load.warmup_seconds > 0.0 {
-        words.push_str(&format!(" after {} of warm-up", time(load.warmup_seconds)));
-    }
-    if !load.starts_server {
-        words.push_str("; the server is not started here");
-    }
-    words
-}
-
-fn rate_words(rate: f64) -> String {
-    if rate.fract() == 0.0 { thousands(rate as u64) } else { rate.to_string() }
-}
 
 /// Percentiles of every variant side by side, each the median of its runs, and the requests that failed.
 pub(super) fn answer_times(text: &mut Text, document: &Analysis, view: &View) {

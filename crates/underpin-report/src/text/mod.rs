@@ -5,9 +5,7 @@
 
 mod advice;
 mod bench;
-mod bench_answer;
 mod bench_short;
-mod bench_words;
 mod bind;
 mod bundle;
 mod calls;
@@ -25,17 +23,6 @@ mod tries;
 mod verify;
 mod why;
 
-pub(crate) use bench::common_command;
-pub(crate) use bench_answer::{answer, main_metrics, noun, pareto_words, place_words};
-pub(crate) use bench_words::{
-    baseline_words, capital, change_decimals, change_interval, change_words, comparison_word, confidence_title,
-    figure_words, gate_words, interval_words, limit_words, method_words, missing, noise_words, runs_words,
-    verdict_role, verdict_word,
-};
-pub(crate) use check::{answer_role, reason_in_short, symbol_name};
-pub(crate) use load::load_words;
-pub(crate) use storm::opened_later;
-pub(crate) use trace::{by_cost, command_words, doubt_words};
 pub use tree::tree_list;
 
 use crate::document::bench::BenchDocument;

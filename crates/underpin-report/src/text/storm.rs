@@ -6,6 +6,7 @@ use crate::document::storm::{FileSystemRecord, OperationsRecord, StormCase, Stor
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size, thousands, time};
+use crate::words::opened_later;
 
 /// Columns of figures beside which the names of the rows still have room on 80 columns.
 const CASES: usize = 4;
@@ -47,23 +48,6 @@ fn job(text: &mut Text, document: &StormDocument, view: &View) {
     let guess = if job.processor_known { "" } else { " (a guess; --cpu-time gives it)" };
     row(text, "opened later", &opened_later(document), view);
     row(text, "computing", &format!("{} in each process{guess}", time(job.processor_seconds)), view);
-}
-
-/// What a run opened after its start, or that nobody looked.
-pub(crate) fn opened_later(document: &StormDocument) -> String {
-    let Some(later) = &document.opened_later else {
-        return "not counted; a run shows what dlopen looks for (-- ARGS)".to_owned();
-    };
-    if later.lookups.later.calls == 0 {
-        return "nothing, in the run that was asked for".to_owned();
-    }
-    format!(
-        "lookups for libraries in a run: {}; as it is, {} until the last process has opened them too (following starts \
-         {}); the table counts the start",
-        later.lookups.words(),
-        time(later.seconds),
-        time(later.following_seconds),
-    )
 }
 
 fn times(text: &mut Text, document: &StormDocument, view: &View) {

@@ -2,19 +2,23 @@
 //! what to do about it, on one page. Each part in its own screen holds the rest.
 
 use super::advice::advice;
-use super::check::{BASELINE, file_lines, reason_in_short};
+use super::check::{BASELINE, file_lines};
 use super::findings;
-use super::trace::{doubt_words, phases};
+use super::trace::phases;
 use crate::bytes::Raw;
 use crate::document::check::{Answer, CheckDocument, ReasonKind, SystemRecord};
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
+use crate::document::trace::by_cost;
 use crate::document::tree::{EdgeResult, LoaderFamily, TreeDocument};
 use crate::document::trial::TrialRatio;
 use crate::layout::{View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text};
-use crate::text::{by_cost, change_decimals, change_interval, change_words, figure_words, verdict_role, verdict_word};
 use crate::units::{count, fails, size, thousands, time};
+use crate::words::{
+    change_decimals, change_interval, change_words, doubt_words, figure_words, reason_in_short, symbol_name,
+    verdict_role, verdict_word,
+};
 use underpin_bench::Unit;
 
 /// Libraries and systems that the page names in a line.
@@ -110,7 +114,7 @@ fn floor_spans(check: &CheckDocument) -> Vec<Span> {
     }
     let foundation = check.floors.first().filter(|floor| floor.is_foundation());
     if let Some(step) = foundation.and_then(|floor| floor.steps.first()) {
-        let symbols: Vec<String> = step.demands.iter().flat_map(|d| &d.symbols).map(super::symbol_name).collect();
+        let symbols: Vec<String> = step.demands.iter().flat_map(|d| &d.symbols).map(symbol_name).collect();
         let more = symbols.len().saturating_sub(NAMED);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         let names = symbols.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");

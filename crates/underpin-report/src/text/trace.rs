@@ -1,14 +1,13 @@
 //! The screen of `underpin trace`: phases on a time line, calls, libraries, directories, and the doubt.
 
 use super::advice;
-use crate::advice::quoted;
 use crate::document::trace::{
-    EndRecord, EventRecord, FailedLookup, LibraryRecord, PhaseRecord, TraceDocument, UntilRecord,
+    EndRecord, EventRecord, FailedLookup, LibraryRecord, PhaseRecord, TraceDocument, UntilRecord, by_cost,
 };
 use crate::layout::{Align, Table, View, shorten, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::{count, fails, percent, thousands, time};
-use std::cmp::Ordering;
+use crate::words::{command_words, doubt_words};
 
 /// Rows of each table in the short form.
 const SHORT_ROWS: usize = 10;
@@ -33,11 +32,6 @@ pub fn trace(document: &TraceDocument, view: &View) -> Text {
     doubt(&mut text, document, view);
     text.append(advice(&document.advice, view));
     text
-}
-
-/// The command, shown the way a person would read it.
-pub(crate) fn command_words(document: &TraceDocument) -> String {
-    document.command.iter().map(|word| quoted(word).unwrap_or_else(|| word.to_string())).collect::<Vec<_>>().join(" ")
 }
 
 fn header(text: &mut Text, document: &TraceDocument, view: &View) {
@@ -154,13 +148,6 @@ fn calls(text: &mut Text, document: &TraceDocument, view: &View) {
     }
     text.append(table.lines(view.usable()));
     rest(text, shown, document.syscalls.len());
-}
-
-/// Libraries by what they cost, the dearest first.
-pub(crate) fn by_cost(libraries: &[LibraryRecord]) -> Vec<&LibraryRecord> {
-    let mut sorted: Vec<&LibraryRecord> = libraries.iter().collect();
-    sorted.sort_by(|a, b| b.total_seconds().partial_cmp(&a.total_seconds()).unwrap_or(Ordering::Equal));
-    sorted
 }
 
 fn libraries(text: &mut Text, document: &TraceDocument, view: &View) {
@@ -305,36 +292,4 @@ fn doubt(text: &mut Text, document: &TraceDocument, view: &View) {
     for note in &document.notes {
         text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Warn, note)], view.usable()));
     }
-}
-
-/// What the tracer added to the times, in a few sentences.
-pub(crate) fn doubt_words(document: &TraceDocument) -> String {
-    let doubt = &document.doubt;
-    let (added, whole) = (document.added_seconds(), document.instants.end_seconds);
-    let handling = if document.tasks.len() > 1 {
-        format!("The tracer's own work, {}, is in them, since several tasks ran.", time(doubt.handling_seconds))
-    } else {
-        format!("The tracer's own work, {}, is left out of them.", time(doubt.handling_seconds))
-    };
-    let left_out = match document.not_returned.as_slice() {
-        [] => String::new(),
-        names => format!(" Calls that do not return ({}) are not among them, as with strace -c.", names.join(", ")),
-    };
-    if doubt.per_call_seconds * doubt.stops as f64 > whole {
-        return format!(
-            "Counts are exact.{left_out} How much of the {} was added by the watching cannot be told: {}, at {} each, \
-             would be more than all of it. {handling}",
-            time(whole),
-            count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
-            time(doubt.per_call_seconds)
-        );
-    }
-    format!(
-        "Counts are exact.{left_out} Of the {} about {} ({}) was added by the watching: {}, {} each. {handling}",
-        time(whole),
-        time(added),
-        percent(added, whole),
-        count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),
-        time(doubt.per_call_seconds)
-    )
 }

@@ -1,7 +1,7 @@
 //! Each rule at its threshold, and its command.
 
 use super::*;
-use crate::advice::quoted;
+use crate::bytes::quoted;
 use crate::document::tree::{FindingRecord, FoundBy, Level};
 use crate::testing::{broken_closure, prefix_closure, sample_check, sample_trace};
 

@@ -2,8 +2,8 @@
 
 use crate::page::{Block, Cell, Pictures, Section, Table, joined, paragraph};
 use crate::styled::Role;
-use crate::text::{load_words, method_words};
 use crate::units::{count, size, time};
+use crate::words::{load_words, method_words};
 use underpin_bench::{Analysis, Stopped};
 
 /// The commands and what each variant changes in the environment.

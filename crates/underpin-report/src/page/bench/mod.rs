@@ -8,12 +8,12 @@ use crate::picture::{
     distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
 };
 use crate::styled::{Role, Span};
-use crate::text::{
+use crate::units::date;
+use crate::words::{
     answer, baseline_words, capital, change_decimals, change_interval, change_words, common_command, comparison_word,
     confidence_title, figure_words, gate_words, limit_words, main_metrics, missing, noise_words, pareto_words,
     runs_words, verdict_role,
 };
-use crate::units::date;
 use underpin_bench::{Analysis, LimitReport, Metric, MetricSummary, Pass, VariantSummary};
 
 /// The page of `underpin bench`.

@@ -2,7 +2,7 @@
 
 use crate::page::{Block, Cell, Column, Section, Table};
 use crate::styled::{Role, Span};
-use crate::text::{
+use crate::words::{
     capital, change_decimals, change_interval, change_words, comparison_word, figure_words, interval_words,
     main_metrics, place_words, verdict_role,
 };

@@ -6,7 +6,7 @@ use super::{WIDTH, picture};
 use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
 use crate::picture::{Key, Picture};
-use crate::text::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
+use crate::words::{capital, change_decimals, change_interval, change_words, noun, verdict_role};
 use underpin_bench::{Analysis, Comparison, Metric, Verdict};
 
 const ROW: f64 = 17.0;

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::{CHARACTER, WIDTH, keys, left_axis, picture, scale_hint, style};
 use crate::picture::svg::{Anchor, Svg};
 use crate::picture::{Key, Picture};
-use crate::text::figure_words;
+use crate::words::figure_words;
 use underpin_bench::stats::median;
 use underpin_bench::{Analysis, LoadFigures, Unit, VariantSummary};
 

@@ -4,8 +4,8 @@ use super::axis::{Axis, Extent};
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, keys, left_axis, picture, scale_hint, shown, style};
 use crate::picture::svg::Svg;
 use crate::picture::{Key, Picture};
-use crate::text::capital;
 use crate::units::{count, time};
+use crate::words::capital;
 use underpin_bench::stats::{Order, median};
 use underpin_bench::{Analysis, MemoryAt, MemoryRunFigures, Metric, Unit};
 
@@ -28,8 +28,9 @@ pub(crate) fn distribution_picture(document: &Analysis, metric: Metric) -> Optio
     let height = |share: f64| 8.0 + (1.0 - share) * (HEIGHT - 8.0);
     let words = format!("Share of runs whose {} is at most so much", about.label);
     let medians = rows.iter().map(|row| {
-        let figure =
-            |share: f64| crate::text::figure_words(Order::new(&row.figures).quantile(share).unwrap_or(0.0), about.unit);
+        let figure = |share: f64| {
+            crate::words::figure_words(Order::new(&row.figures).quantile(share).unwrap_or(0.0), about.unit)
+        };
         format!(
             "{}: a quarter up to {}, half up to {}, nine tenths up to {}",
             row.variant.name,
@@ -157,7 +158,7 @@ pub(crate) fn memory_picture(document: &Analysis) -> Option<Picture> {
         format!(
             "{name}: {}, up to {}",
             count(runs.len(), "run", "runs"),
-            crate::text::figure_words(peak(middle(runs)), Unit::Bytes)
+            crate::words::figure_words(peak(middle(runs)), Unit::Bytes)
         )
     });
     let note = words.collect::<Vec<_>>().join("; ");

@@ -5,7 +5,7 @@ use super::{CHARACTER, Shown, WIDTH, bottom_axis, left_axis, picture, shown, sty
 use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
 use crate::picture::{Key, Picture};
-use crate::text::{capital, figure_words, noun};
+use crate::words::{capital, figure_words, noun};
 use underpin_bench::{Analysis, Direction, MetricSummary, Unit};
 
 const TOP: f64 = 24.0;

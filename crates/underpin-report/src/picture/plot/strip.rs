@@ -5,8 +5,8 @@ use super::{CHARACTER, Shown, WIDTH, bottom_axis, picture, scale_hint, shown, st
 use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
 use crate::picture::{Key, Picture};
-use crate::text::{capital, figure_words, interval_words};
 use crate::units::{count, thousands};
+use crate::words::{capital, figure_words, interval_words};
 use underpin_bench::{Analysis, Metric};
 
 /// Height of a row: a line of words above the runs.

@@ -246,3 +246,9 @@ pub(crate) fn missing(document: &Analysis) -> Vec<(&str, Vec<&str>)> {
     }
     reasons
 }
+
+/// The command, where all variants run the same.
+pub(crate) fn common_command(document: &Analysis) -> Option<String> {
+    let (first, rest) = document.variants.split_first()?;
+    rest.iter().all(|one| one.command == first.command).then(|| first.command.join(" "))
+}

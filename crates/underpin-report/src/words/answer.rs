@@ -1,6 +1,6 @@
 //! What a comparison says, in a sentence for each variant, and who is on the Pareto front.
 
-use super::bench_words::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
+use super::comparison::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
 use crate::layout::{labels, shorten};
 use crate::styled::{Role, Span};
 use underpin_bench::{Analysis, Comparison, Metric, Pareto, VariantSummary, Verdict};
