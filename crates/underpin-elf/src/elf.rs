@@ -129,7 +129,7 @@ impl Elf {
     #[must_use]
     pub fn offset_of(&self, vaddr: Vaddr) -> Option<FileOffset> {
         let (load, _) = self.load_of(vaddr)?;
-        load.offset.0.checked_add(vaddr.0 - load.vaddr.0).map(FileOffset)
+        load.offset.0.checked_add(vaddr.0.checked_sub(load.vaddr.0)?).map(FileOffset)
     }
 
     /// The PT_LOAD that holds an address in the file, and the file offset up to which what follows the address in memory

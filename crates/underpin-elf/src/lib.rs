@@ -8,6 +8,7 @@
 //! larger than the file. Every error carries the offset at which the file stopped making sense.
 //! It does not search for libraries: that is `underpin-resolve`.
 #![forbid(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
 mod budget;
 mod deep;

@@ -304,7 +304,7 @@ fn dynamic<H: FileHeader<Endian = object::Endianness>>(
     order: object::Endianness,
     bytes: &[u8],
 ) -> (Vec<(i64, u64)>, bool) {
-    let count = bytes.len() / size_of::<H::Dyn>();
+    let count = bytes.len().checked_div(size_of::<H::Dyn>()).unwrap_or(0);
     let Ok((entries, _)) = pod::slice_from_bytes::<H::Dyn>(bytes, count) else {
         return (Vec::new(), false);
     };

@@ -89,9 +89,9 @@ fn read_segments<S: Source + ?Sized>(
         let offset = if layout.class == Class::Elf64 { 54 } else { 42 };
         return Err(fault_at(Fault::BadHeader { field: "e_phentsize", value: entry as u64 }, offset));
     }
-    let size = u64::from(header.phnum) * entry as u64;
+    let size = u64::from(header.phnum).saturating_mul(entry as u64);
     let bytes = window.range(header.phoff, size, "the program headers")?;
-    let mut segments = Vec::with_capacity(bytes.len() / entry);
+    let mut segments = Vec::with_capacity(usize::from(header.phnum));
     segments.extend(bytes.chunks_exact(entry).filter_map(|bytes| layout.segment(bytes).map(Segment::from)));
     Ok(segments)
 }

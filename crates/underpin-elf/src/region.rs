@@ -36,7 +36,7 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
 
     /// How many bytes there can be.
     pub(crate) fn size(&self) -> u64 {
-        self.limit - self.start
+        self.limit.saturating_sub(self.start)
     }
 
     /// `size` bytes at `at` (relative to the region), read if need be.
@@ -54,14 +54,14 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
     pub(crate) fn piece(&self, at: u64, size: u64) -> Result<Cow<'_, [u8]>, ElfError> {
         let end = at.checked_add(size).filter(|end| *end <= self.size());
         end.ok_or_else(|| self.fault(at))?;
-        self.window.range(self.start + at, size, self.what)
+        self.window.range(self.start.saturating_add(at), size, self.what)
     }
 
     /// Reads on: to `end`, and at least to twice of what is there, so that growing costs a constant number of reads.
     fn grow(&mut self, end: u64) -> Result<(), ElfError> {
         let have = self.bytes.len() as u64;
         let wanted = end.max(have.saturating_mul(2)).max(4096).min(self.size());
-        let more = self.window.range(self.start + have, wanted - have, self.what)?;
+        let more = self.window.range(self.start.saturating_add(have), wanted.saturating_sub(have), self.what)?;
         self.bytes.extend_from_slice(&more);
         Ok(())
     }
@@ -83,9 +83,9 @@ impl<S: Source + ?Sized> Strings for Region<'_, '_, S> {
             if at >= self.size() || self.bytes.len() as u64 >= self.size() {
                 return Err(self.fault(at));
             }
-            self.grow(at + 1)?;
+            self.grow(at.saturating_add(1))?;
         };
         budget.take(length, self.what, self.start.saturating_add(at))?;
-        Ok(self.bytes.get(start..start + length).unwrap_or_default())
+        Ok(self.bytes.get(start..).and_then(|rest| rest.get(..length)).unwrap_or_default())
     }
 }

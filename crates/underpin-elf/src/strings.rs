@@ -44,7 +44,7 @@ impl<'e> StringTable<'e> {
         let sum = self.start.0.wrapping_add(offset);
         let vaddr = Vaddr(if self.elf.ident.class == Class::Elf32 { sum & u64::from(u32::MAX) } else { sum });
         let place = self.elf.load_of(vaddr).and_then(|(load, limit)| {
-            let at = load.offset.0.checked_add(vaddr.0 - load.vaddr.0)?;
+            let at = load.offset.0.checked_add(vaddr.0.checked_sub(load.vaddr.0)?)?;
             Some(Place { begin: load.offset.0, at, limit })
         });
         place.ok_or_else(|| {
@@ -74,7 +74,8 @@ pub(crate) fn read_strings<S: Source + ?Sized>(
         rest = behind;
         let last = group.last().and_then(|index| offsets.get(*index)).copied().unwrap_or(first);
         let Place { at: start, limit, .. } = table.place(first)?;
-        let bytes = window.up_to(start, last - first + FIRST, limit, "the dynamic string table")?;
+        let span = last.saturating_sub(first).saturating_add(FIRST);
+        let bytes = window.up_to(start, span, limit, "the dynamic string table")?;
         for index in group {
             let offset = offsets.get(*index).copied().unwrap_or(first);
             let place = table.place(offset)?;
@@ -99,7 +100,7 @@ fn group_len(rest: &[usize], offsets: &[u64], first: u64) -> usize {
     rest.iter()
         .take_while(|index| {
             let offset = offsets.get(**index).copied().unwrap_or(first);
-            let near = offset - previous <= GAP && offset - first <= SPAN;
+            let near = offset.saturating_sub(previous) <= GAP && offset.saturating_sub(first) <= SPAN;
             previous = offset;
             near
         })
@@ -136,16 +137,16 @@ impl<S: Source + ?Sized> Strings for Nearby<'_, '_, '_, S> {
         let mut size = FIRST * 2;
         while self.held(place.at).is_none() {
             let base = place.at.saturating_sub(size).max(place.begin);
-            let bytes = self.window.up_to(base, size * 2, place.limit, what)?.into_owned();
+            let bytes = self.window.up_to(base, size.saturating_mul(2), place.limit, what)?.into_owned();
             if size > self.window.len() {
                 return Err(ElfError { fault: Fault::BadTable { what }, offset: FileOffset(base) });
             }
             (self.base, self.bytes) = (base, bytes);
-            size *= 4;
+            size = size.saturating_mul(4);
         }
         let (start, length) = self.held(place.at).unwrap_or_default();
         budget.take(length, what, place.at)?;
-        Ok(self.bytes.get(start..start + length).unwrap_or_default())
+        Ok(self.bytes.get(start..).and_then(|rest| rest.get(..length)).unwrap_or_default())
     }
 }
 

@@ -3,6 +3,8 @@
 //! The file is kept as it is and searched in place, by the loader's own binary search and comparison, so that a
 //! damaged or unsorted file gives the loader's answer. Every offset is checked before it is used.
 
+#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+
 use crate::environment::Environment;
 use crate::loader::{CacheRules, Loader, glibc};
 use bstr::{BStr, BString, ByteSlice};
@@ -154,14 +156,15 @@ impl Cache {
     }
 
     fn entry(&self, index: usize) -> Option<(i32, u32, u32, u64)> {
-        let at = self.entries.start + index * self.entries.size;
+        let at = self.entries.start.checked_add(index.checked_mul(self.entries.size)?)?;
+        let field = |offset: usize| self.u32(at.checked_add(offset)?);
         let hwcap = if self.entries.size == ENTRY_NEW {
-            let (first, second) = (u64::from(self.u32(at + 16)?), u64::from(self.u32(at + 20)?));
+            let (first, second) = (u64::from(field(16)?), u64::from(field(20)?));
             if self.big_endian { first << 32 | second } else { second << 32 | first }
         } else {
             0
         };
-        Some((self.u32(at)?.cast_signed(), self.u32(at + 4)?, self.u32(at + 8)?, hwcap))
+        Some((field(0)?.cast_signed(), field(4)?, field(8)?, hwcap))
     }
 
     fn string(&self, offset: u32) -> Option<&BStr> {
@@ -169,15 +172,15 @@ impl Cache {
         if offset >= self.entries.limit {
             return None;
         }
-        let rest = self.bytes.get(self.entries.strings + offset..)?;
+        let rest = self.bytes.get(self.entries.strings.checked_add(offset)?..)?;
         terminated(rest)
     }
 
     /// The name of a glibc-hwcaps subdirectory by its index in the extension section.
     fn hwcaps_name(&self, index: u32) -> Option<&BStr> {
         let (offset, size) = self.hwcaps_section()?;
-        let at = (index as usize).checked_mul(4).filter(|at| at + 4 <= size)?;
-        let string = self.u32(offset + at)? as usize;
+        let at = (index as usize).checked_mul(4).filter(|at| at.saturating_add(4) <= size)?;
+        let string = self.u32(offset.checked_add(at)?)? as usize;
         terminated(self.bytes.get(string..)?)
     }
 
@@ -185,28 +188,31 @@ impl Cache {
         if self.entries.size != ENTRY_NEW {
             return None;
         }
-        let directory = self.u32(self.entries.strings + 32)? as usize;
+        let directory = self.u32(self.entries.strings.checked_add(32)?)? as usize;
         if directory == 0 || self.u32(directory)? != EXTENSION_MAGIC {
             return None;
         }
-        let count = self.u32(directory + 4)? as usize;
-        let held = self.bytes.len().saturating_sub(directory + 8) / 16;
-        (0..count.min(held)).find_map(|index| {
-            let at = directory + 8 + index * 16;
-            (self.u32(at)? == TAG_GLIBC_HWCAPS).then_some((self.u32(at + 8)? as usize, self.u32(at + 12)? as usize))
+        let count = self.u32(directory.checked_add(4)?)? as usize;
+        let sections = self.bytes.get(directory.checked_add(8)?..)?.chunks_exact(16).take(count);
+        let field = |section, at| word(section, at, self.big_endian);
+        sections.into_iter().find_map(|section| {
+            let is_hwcaps = field(section, 0)? == TAG_GLIBC_HWCAPS;
+            is_hwcaps.then_some((field(section, 8)? as usize, field(section, 12)? as usize))
         })
     }
 
     /// The path that the loader takes for `name` (`search_cache`).
     fn lookup(&self, name: &[u8], context: &Context) -> Option<&BStr> {
-        let (mut left, mut right) = (0isize, self.entries.count as isize - 1);
-        while left <= right {
-            let middle = (left + right) / 2;
-            let (_, key, ..) = self.entry(middle as usize)?;
+        // Between `left` and before `right`; glibc's own halves are the same, so several entries of one name are met alike.
+        let (mut left, mut right) = (0, self.entries.count);
+        while left < right {
+            let last = right.saturating_sub(1);
+            let middle = usize::midpoint(left, last);
+            let (_, key, ..) = self.entry(middle)?;
             match compare(name, self.string(key)?) {
-                Ordering::Less => left = middle + 1,
-                Ordering::Greater => right = middle - 1,
-                Ordering::Equal => return self.best(name, middle as usize, right as usize, context),
+                Ordering::Less => left = middle.saturating_add(1),
+                Ordering::Greater => right = middle,
+                Ordering::Equal => return self.best(name, middle, last, context),
             }
         }
         None
@@ -217,10 +223,7 @@ impl Cache {
             let key = self.entry(index).map(|entry| entry.1);
             key.and_then(|key| self.string(key)).is_some_and(|found| compare(name, found).is_eq())
         };
-        let mut first = hit;
-        while first > 0 && named(first - 1) {
-            first -= 1;
-        }
+        let first = (0..hit).rev().take_while(|index| named(*index)).last().unwrap_or(hit);
         let mut best: Option<&BStr> = None;
         let mut best_priority = usize::MAX;
         for index in first..=last {
@@ -260,8 +263,8 @@ impl Cache {
 /// The NUL-terminated string at the start; none is longer than PATH_MAX, so a hostile file costs no more than that.
 fn terminated(bytes: &[u8]) -> Option<&BStr> {
     const PATH_MAX: usize = 4096;
-    let bounded = &bytes[..bytes.len().min(PATH_MAX)];
-    Some(bounded[..bounded.find_byte(0)?].as_bstr())
+    let bounded = bytes.get(..PATH_MAX).unwrap_or(bytes);
+    bounded.get(..bounded.find_byte(0)?).map(ByteSlice::as_bstr)
 }
 
 fn is_extension(hwcap: u64) -> bool {
@@ -282,17 +285,23 @@ fn word(bytes: &[u8], offset: usize, big_endian: bool) -> Option<u32> {
     Some(if big_endian { u32::from_be_bytes(*raw) } else { u32::from_le_bytes(*raw) })
 }
 
+/// How many entries of a size the bytes behind a header hold.
+fn held(bytes: &[u8], header: usize, size: usize) -> usize {
+    bytes.len().saturating_sub(header).checked_div(size).unwrap_or(0)
+}
+
 fn new_entries(bytes: &[u8], start: usize, big_endian: bool) -> Result<Entries, CacheError> {
-    let flags = bytes.get(start + 28).copied().unwrap_or(0) & 3;
+    let table = bytes.get(start..).unwrap_or_default();
+    let flags = table.get(28).copied().unwrap_or(0) & 3;
     if flags != 0 && flags != if big_endian { 3 } else { 2 } {
         return Err(CacheError::WrongByteOrder);
     }
-    let count = word(bytes, start + MAGIC_NEW.len(), big_endian).unwrap_or(0);
-    if ((bytes.len() - start).saturating_sub(HEADER_NEW) / ENTRY_NEW) < count as usize {
+    let count = word(table, MAGIC_NEW.len(), big_endian).unwrap_or(0);
+    if held(table, HEADER_NEW, ENTRY_NEW) < count as usize {
         return Err(CacheError::Truncated { entries: count });
     }
     Ok(Entries {
-        start: start + HEADER_NEW,
+        start: start.saturating_add(HEADER_NEW),
         count: count as usize,
         size: ENTRY_NEW,
         strings: start,
@@ -302,53 +311,55 @@ fn new_entries(bytes: &[u8], start: usize, big_endian: bool) -> Result<Entries, 
 
 fn old_entries(bytes: &[u8], big_endian: bool) -> Result<Entries, CacheError> {
     let count = word(bytes, 12, big_endian).unwrap_or(0);
-    if ((bytes.len() - HEADER_OLD) / ENTRY_OLD) < count as usize {
+    if held(bytes, HEADER_OLD, ENTRY_OLD) < count as usize {
         return Err(CacheError::Truncated { entries: count });
     }
-    let end = HEADER_OLD + count as usize * ENTRY_OLD;
+    let end = (count as usize).saturating_mul(ENTRY_OLD).saturating_add(HEADER_OLD);
     let inner = end.next_multiple_of(8);
     if bytes.get(inner..).is_some_and(|rest| rest.len() >= HEADER_NEW && rest.starts_with(MAGIC_NEW)) {
         return new_entries(bytes, inner, big_endian);
     }
-    Ok(Entries { start: HEADER_OLD, count: count as usize, size: ENTRY_OLD, strings: end, limit: bytes.len() - end })
+    Ok(Entries {
+        start: HEADER_OLD,
+        count: count as usize,
+        size: ENTRY_OLD,
+        strings: end,
+        limit: bytes.len().saturating_sub(end),
+    })
 }
 
 /// `_dl_cache_libcmp`: digits compare as numbers. The table is sorted in descending order of it.
 fn compare(one: &[u8], two: &[u8]) -> Ordering {
-    let (mut a, mut b) = (0, 0);
-    let digit = |text: &[u8], at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
-    let number = |text: &[u8], at: &mut usize| {
+    let (mut one, mut two) = (one, two);
+    // Takes the digits in front; too large a number wraps around, as glibc's int does.
+    let number = |text: &mut &[u8]| {
         let mut value = 0i32;
-        while digit(text, *at) {
-            value = value.wrapping_mul(10).wrapping_add(i32::from(text[*at] - b'0'));
-            *at += 1;
+        while let Some((digit @ b'0'..=b'9', rest)) = text.split_first() {
+            value = value.wrapping_mul(10).wrapping_add(i32::from(digit.wrapping_sub(b'0')));
+            *text = rest;
         }
         value
     };
-    while a < one.len() {
-        match (digit(one, a), digit(two, b)) {
+    while let Some((left, rest)) = one.split_first() {
+        let right = two.first().copied().unwrap_or(0);
+        match (left.is_ascii_digit(), right.is_ascii_digit()) {
             (true, true) => {
-                let order = number(one, &mut a).cmp(&number(two, &mut b));
+                let order = number(&mut one).cmp(&number(&mut two));
                 if order.is_ne() {
                     return order;
                 }
             }
             (true, false) => return Ordering::Greater,
             (false, true) => return Ordering::Less,
-            (false, false) => {
-                let (left, right) = (one[a].cast_signed(), two.get(b).copied().unwrap_or(0).cast_signed());
-                if left != right {
-                    return left.cmp(&right);
-                }
-                a += 1;
-                b += 1;
-            }
+            (false, false) if *left != right => return left.cast_signed().cmp(&right.cast_signed()),
+            (false, false) => (one, two) = (rest, two.get(1..).unwrap_or_default()),
         }
     }
-    0i8.cmp(&two.get(b).copied().unwrap_or(0).cast_signed())
+    0i8.cmp(&two.first().copied().unwrap_or(0).cast_signed())
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "a panic is the failing assertion")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

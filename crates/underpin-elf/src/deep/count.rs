@@ -35,7 +35,7 @@ pub(crate) fn table<'w, 's, S: Source + ?Sized>(
 ) -> Result<Region<'w, 's, S>, ElfError> {
     match elf.load_of(vaddr) {
         Some((load, limit)) => {
-            let start = load.offset.0.saturating_add(vaddr.0 - load.vaddr.0);
+            let start = load.offset.0.saturating_add(vaddr.0.saturating_sub(load.vaddr.0));
             Region::new(window, what, start, limit, guess)
         }
         None => Region::new(window, what, u64::MAX, 0, 0),
@@ -69,17 +69,19 @@ fn from_gnu_hash<S: Source + ?Sized>(
     let header = region.get(0, 16)?;
     let field = |at| layout.u32(header, at).map(u64::from).unwrap_or(0);
     let (buckets, first, bloom) = (field(0), field(4), field(8));
-    let buckets_at = 16 + bloom * layout.word_size() as u64;
-    let chains_at = buckets_at + buckets * 4;
-    let bytes = region.get(buckets_at, buckets * 4)?;
+    let buckets_at = bloom.saturating_mul(layout.word_size() as u64).saturating_add(16);
+    let buckets_size = buckets.saturating_mul(4);
+    let bytes = region.get(buckets_at, buckets_size)?;
     let last = bytes.chunks_exact(4).filter_map(|bytes| layout.u32(bytes, 0)).map(u64::from).max().unwrap_or(0);
     if last < first || last == 0 {
         return Ok(None);
     }
     let mut index = last;
+    let mut chain_at =
+        buckets_at.saturating_add(buckets_size).saturating_add(last.saturating_sub(first).saturating_mul(4));
     loop {
-        let value = region.get(chains_at + (index - first) * 4, 4)?;
-        index += 1;
+        let value = region.get(chain_at, 4)?;
+        (index, chain_at) = (index.saturating_add(1), chain_at.saturating_add(4));
         if layout.u32(value, 0).is_some_and(|value| value & 1 != 0) {
             return Ok(Some(index));
         }
@@ -89,7 +91,7 @@ fn from_gnu_hash<S: Source + ?Sized>(
 fn from_section(dynamic: &Dynamic, layout: Layout, sections: &[Section]) -> Option<u64> {
     let is_table =
         |section: &&Section| section.kind == SectionKind::DynamicSymbols && Some(section.vaddr) == dynamic.symbol_table;
-    sections.iter().find(is_table).map(|section| section.size / layout.symbol_size() as u64)
+    sections.iter().find(is_table)?.size.checked_div(layout.symbol_size() as u64)
 }
 
 /// Linkers put another table right behind the symbols: the distance to the nearest is an upper bound that is exact but
@@ -99,5 +101,5 @@ pub(crate) fn between_tables(dynamic: &Dynamic, layout: Layout) -> Option<u64> {
     let pairs = [dynamic.string_table, dynamic.verneed, dynamic.verdef].map(|pair| pair.map(|(vaddr, _)| vaddr));
     let singles = [dynamic.versym, dynamic.gnu_hash, dynamic.hash];
     let behind = pairs.into_iter().chain(singles).flatten().filter(|vaddr| *vaddr > start).min()?;
-    Some((behind.0 - start.0) / layout.symbol_size() as u64)
+    behind.0.checked_sub(start.0)?.checked_div(layout.symbol_size() as u64)
 }

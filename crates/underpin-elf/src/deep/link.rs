@@ -78,8 +78,10 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
         None => count::dynamic_symbols(&window, layout, elf, dynamic, &[])?,
     };
     let mut bound = Vec::new();
-    let mut versions = count::table(&window, elf, versym, "DT_VERSYM", count * 2)?;
-    let held = versions.size().min(count * 2);
+    // The count of a DT_HASH with words of 64 bits is any number.
+    let size = count.saturating_mul(2);
+    let mut versions = count::table(&window, elf, versym, "DT_VERSYM", size)?;
+    let held = versions.size().min(size);
     for (at, bytes) in (0u64..).zip(versions.get(0, held)?.chunks_exact(2)) {
         // Bit 15 hides a version from the linker.
         if layout.u16(bytes, 0).is_some_and(|index| indices.contains(&(index & 0x7fff))) {
@@ -89,12 +91,12 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
     let (Some(first), Some(last)) = (bound.first(), bound.last()) else { return Ok(false) };
     let entry = layout.symbol_size() as u64;
     let region = count::table(&window, elf, symbols, "the dynamic symbol table", 0)?;
-    let skip = first * entry;
-    let bytes = region.piece(skip, (last + 1 - first) * entry)?;
+    let behind = |at: u64| at.saturating_sub(*first).saturating_mul(entry);
+    let bytes = region.piece(first.saturating_mul(entry), behind(last.saturating_add(1)))?;
     let names: Vec<u64> = bound
         .iter()
         .filter_map(|at| {
-            let at = usize::try_from((at - first) * entry).ok()?;
+            let at = usize::try_from(behind(*at)).ok()?;
             let symbol = layout.symbol(bytes.get(at..)?.get(..layout.symbol_size())?)?;
             (symbol.section == 0).then_some(u64::from(symbol.name))
         })
@@ -117,7 +119,7 @@ fn tables_of(elf: &Elf, dynamic: &Dynamic, strings: Vaddr, size: u64) -> (u64, u
     let Some(last) = tables.filter_map(|(vaddr, _)| elf.offset_of(vaddr)).max() else { return (0, 0) };
     let start = strings.0.saturating_add(size).saturating_sub(NAMES).max(strings.0);
     let end = last.0.saturating_add(TABLE);
-    if start <= last.0 && end - start <= FAR { (start, end) } else { (0, 0) }
+    if start <= last.0 && end.saturating_sub(start) <= FAR { (start, end) } else { (0, 0) }
 }
 
 struct Symbols<'a, 's, S: ?Sized> {

@@ -45,8 +45,12 @@ fn ranges(elf: &Elf, sections: &[Section], len: u64) -> Vec<(u64, u64, u64)> {
     for (offset, size, align) in candidates {
         let end = offset.saturating_add(size);
         let covered = ranges.iter().any(|(start, size, _)| *start <= offset && end <= start.saturating_add(*size));
-        if size > 0 && !covered && size <= left && ranges.len() < 256 {
-            left -= size;
+        if size > 0
+            && !covered
+            && ranges.len() < 256
+            && let Some(rest) = left.checked_sub(size)
+        {
+            left = rest;
             ranges.push((offset, size, align));
         }
     }
@@ -89,10 +93,11 @@ impl List {
     /// The note at `at`, and where the next one starts.
     fn note<'b>(&self, bytes: &'b [u8], at: usize) -> Option<(Note<'b>, usize)> {
         let align = if self.align == 8 { 8 } else { 4 };
-        let size = |field| self.layout.u32(bytes, at + field).and_then(|size| usize::try_from(size).ok());
+        let head = bytes.get(at..)?;
+        let size = |field| self.layout.u32(head, field).and_then(|size| usize::try_from(size).ok());
         let (owner_size, content_size) = (size(0)?, size(4)?);
-        let kind = self.layout.u32(bytes, at + 8)?;
-        let owner_at = at + 12;
+        let kind = self.layout.u32(head, 8)?;
+        let owner_at = at.checked_add(12)?;
         let content_at = owner_at.checked_add(owner_size)?.checked_next_multiple_of(align)?;
         let owner = bytes.get(owner_at..)?.get(..owner_size)?.trim_end_with(|last| last == '\0');
         let content = bytes.get(content_at.min(bytes.len())..)?.get(..content_size)?;
@@ -117,7 +122,7 @@ impl List {
     }
 
     fn abi_tag(&self, content: &[u8]) -> Option<AbiTag> {
-        let word = |index: usize| self.layout.u32(content, index * 4);
+        let word = |at: usize| self.layout.u32(content, at);
         let os = match word(0)? {
             0 => AbiOs::Linux,
             1 => AbiOs::Hurd,
@@ -125,7 +130,7 @@ impl List {
             3 => AbiOs::FreeBsd,
             other => AbiOs::Other(other),
         };
-        Some(AbiTag { os, kernel: (word(1)?, word(2)?, word(3)?) })
+        Some(AbiTag { os, kernel: (word(4)?, word(8)?, word(12)?) })
     }
 
     /// NT_GNU_PROPERTY_TYPE_0: a list of type, size, data, padded to the size of an address. The numbers mean different
@@ -153,7 +158,7 @@ impl List {
                 }
                 _ => {}
             }
-            let next = (8 + size).checked_next_multiple_of(self.layout.word_size())?;
+            let next = size.checked_add(8)?.checked_next_multiple_of(self.layout.word_size())?;
             content = content.get(next.min(content.len())..)?;
         }
         Some(())
@@ -162,9 +167,10 @@ impl List {
     /// Three addresses, then three strings (SystemTap, `UserSpaceProbeImplementation`).
     fn probe(&self, content: &[u8]) -> Option<Probe> {
         let size = self.layout.word_size();
-        let address = |index: usize| self.layout.word(content, index * size).map(Vaddr);
-        let (pc, base, semaphore) = (address(0)?, address(1)?, address(2)?);
-        let mut strings = content.get(3 * size..)?.split_str("\0").map(BString::from);
+        let mut words = content.chunks_exact(size);
+        let mut address = || self.layout.word(words.next()?, 0).map(Vaddr);
+        let (pc, base, semaphore) = (address()?, address()?, address()?);
+        let mut strings = content.get(size.checked_mul(3)?..)?.split_str("\0").map(BString::from);
         let [provider, name, arguments] = [strings.next()?, strings.next()?, strings.next().unwrap_or_default()];
         Some(Probe { provider, name, arguments, pc, base, semaphore })
     }

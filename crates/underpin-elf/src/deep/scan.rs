@@ -12,6 +12,7 @@ use crate::raw::Layout;
 use crate::window::Window;
 use crate::{AllocatorKind, Elf, ElfError, Endian, Evidence, Language, Section, SectionKind, Source};
 use bstr::{BString, ByteSlice, Finder};
+use std::ops::Range;
 
 /// How much of a file is searched, in bytes: all read-only data of nearly every program.
 const LIMIT: u64 = 64 << 20;
@@ -36,8 +37,8 @@ fn always(_: &[u8]) -> Option<Option<BString>> {
 /// "... release version 2.36." in the banner of glibc.
 fn glibc_banner(text: &[u8]) -> Option<Option<BString>> {
     let line = text.lines().next()?;
-    let at = line.find("version ")?;
-    Some(version_prefix(line.get(at + 8..)?))
+    let (_, version) = line.split_once_str("version ")?;
+    Some(version_prefix(version))
 }
 
 /// "/rustc/<40 hexadecimal digits>/": source paths in Rust's panics.
@@ -227,16 +228,14 @@ fn pieces<S: Source + ?Sized>(
         let end = start.saturating_add(*size).min(window.len());
         let (mut at, mut embedded_until) = (*start, 0);
         while at < end {
-            let size = (end - at).min(PIECE);
-            if size > left {
-                return Ok(true);
-            }
-            left -= size;
+            let size = end.saturating_sub(at).min(PIECE);
+            let Some(rest) = left.checked_sub(size) else { return Ok(true) };
+            left = rest;
             buffer.resize(usize::try_from(size).unwrap_or(0), 0);
             window.fill(at, &mut buffer, "the read-only data")?;
             blank_embedded(&mut buffer, at, &mut embedded_until);
             look(&buffer);
-            at += if size == PIECE { PIECE - OVERLAP } else { size };
+            at = at.saturating_add(if size == PIECE { PIECE - OVERLAP } else { size });
         }
     }
     Ok(false)
@@ -248,41 +247,47 @@ fn blank_embedded(buffer: &mut [u8], at: u64, until: &mut u64) {
     let magic = [0x7f, b'E', b'L', b'F'];
     let inside = |until: u64| usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
     let mut from = inside(*until).min(buffer.len());
-    buffer[..from].fill(0);
+    blank(buffer, 0..from);
     while let Some(found) = buffer.get(from..).and_then(|rest| rest.find(magic)) {
-        let start = from + found;
-        let size = buffer.get(start..).and_then(embedded_size).filter(|_| at + start as u64 > 0);
-        let end = size.map_or(start + magic.len(), |size| {
-            *until = (at + start as u64).saturating_add(size).max(*until);
+        let start = from.saturating_add(found);
+        let place = at.saturating_add(start as u64);
+        let size = buffer.get(start..).and_then(embedded_size).filter(|_| place > 0);
+        from = size.map_or(start.saturating_add(magic.len()), |size| {
+            *until = place.saturating_add(size).max(*until);
             inside(*until).min(buffer.len())
         });
         if size.is_some() {
-            buffer[start..end].fill(0);
+            blank(buffer, start..from);
         }
-        from = end;
     }
+}
+
+fn blank(buffer: &mut [u8], range: Range<usize>) {
+    buffer.get_mut(range).unwrap_or_default().fill(0);
 }
 
 /// How many bytes an ELF file has that begins here, by its section headers, which stand at its end; those of 64 bits in
 /// little-endian order, which is what is embedded in practice. `None` where it is no such file.
 fn embedded_size(bytes: &[u8]) -> Option<u64> {
     let number = |at: usize, size: usize| {
-        let bytes = bytes.get(at..at + size)?;
+        let bytes = bytes.get(at..)?.get(..size)?;
         Some(bytes.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte)))
     };
     let identified = bytes.get(4..7)? == [2, 1, 1] && number(0x14, 4)? == 1 && number(0x34, 2)? == 64;
-    let sections = number(0x28, 8)?.checked_add(number(0x3a, 2)? * number(0x3c, 2)?)?;
+    let sections = number(0x28, 8)?.checked_add(number(0x3a, 2)?.checked_mul(number(0x3c, 2)?)?)?;
     // The program headers of a file that was stripped of its sections stand behind its header, and the rest is not told.
-    identified.then(|| sections.max(64 + 56 * number(0x38, 2).unwrap_or(0)))
+    let segments = number(0x38, 2).unwrap_or(0).saturating_mul(56).saturating_add(64);
+    identified.then(|| sections.max(segments))
 }
 
 /// jemalloc's version is made by `git describe --long --abbrev=40`: `5.3.0-0-g` and 40 hexadecimal digits.
 fn git_version(bytes: &[u8]) -> Option<BString> {
     bytes.find_iter("-g").find_map(|at| {
-        let end = at + 42;
-        let hash = bytes.get(at + 2..end)?;
-        let start = bytes.get(at.saturating_sub(32)..at)?.iter().rposition(|byte| *byte == 0)?;
-        let text = bytes.get(at.saturating_sub(32) + start + 1..end)?;
+        let end = at.checked_add(42)?;
+        let hash = bytes.get(at..end)?.get(2..)?;
+        let before = bytes.get(at.saturating_sub(32)..end)?;
+        let start = before.get(..before.len().checked_sub(42)?)?.iter().rposition(|byte| *byte == 0)?;
+        let text = before.get(start.checked_add(1)?..)?;
         let (numbers, _) = text.split_once_str("-")?;
         let complete = hash.iter().all(u8::is_ascii_hexdigit) && bytes.get(end) == Some(&0);
         (complete && is_version(numbers)).then(|| text.into())
@@ -292,7 +297,7 @@ fn git_version(bytes: &[u8]) -> Option<BString> {
 /// A text that is `1.`, a number, a dot and a number: all that musl's loader says of its version.
 fn plain_version(bytes: &[u8]) -> Option<BString> {
     bytes.find_iter("\x001.").find_map(|at| {
-        let rest = bytes.get(at + 1..)?;
+        let rest = bytes.get(at.checked_add(1)?..)?;
         let text = rest.get(..rest.iter().take(16).position(|byte| *byte == 0)?)?;
         is_version(text).then(|| text.into())
     })
@@ -307,8 +312,9 @@ fn is_version(text: &[u8]) -> bool {
 fn search(bytes: &[u8], needle: &Needle, finder: &Finder<'_>, traces: &mut Traces) {
     let mut at = 0;
     while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
-        let text = bytes.get(at + found..).unwrap_or_default();
-        at += found + finder.needle().len();
+        let place = at.saturating_add(found);
+        let text = bytes.get(place..).unwrap_or_default();
+        at = place.saturating_add(finder.needle().len());
         let Some(version) = (needle.judge)(text.get(..OVERLAP as usize).unwrap_or(text)) else { continue };
         traces.note(needle.subject, evidence(needle, finder.needle()));
         if let Some(version) = version {

@@ -108,7 +108,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         let mut at = table.offset.0;
         let end = at.checked_add(table.size).filter(|end| *end <= self.window.len()).ok_or_else(missing)?;
         while at < end {
-            let size = (end - at).min((BATCH * entry) as u64);
+            let size = end.saturating_sub(at).min(BATCH.saturating_mul(entry) as u64);
             let bytes = self.window.range(at, size, what)?;
             for raw in bytes.chunks_exact(entry).filter_map(|bytes| self.layout.symbol(bytes)) {
                 let name = names.string(u64::from(raw.name), &mut budget)?;
@@ -119,7 +119,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
                     traces.see(name, &seen(&raw));
                 }
             }
-            at += size;
+            at = at.saturating_add(size);
         }
         if keep {
             symbols.from = SymbolSource::Static;

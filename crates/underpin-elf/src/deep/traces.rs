@@ -57,11 +57,12 @@ impl Finding {
     /// Whether two traces say so that do not depend on each other: texts, names, tables and notes are one each, but for
     /// tables, which nobody repeats in prose.
     pub(crate) fn has_two_traces(&self) -> bool {
-        let any = |wanted: fn(&Evidence) -> bool| usize::from(self.evidence.iter().any(wanted));
-        let tables = self.evidence.iter().filter(|piece| matches!(piece, Evidence::Table(_))).count();
+        let any = |wanted: fn(&Evidence) -> bool| self.evidence.iter().find(|piece| wanted(piece));
+        let tables = self.evidence.iter().filter(|piece| matches!(piece, Evidence::Table(_)));
         let text = any(|piece| matches!(piece, Evidence::Text(_)));
         let names = any(|piece| matches!(piece, Evidence::Names(_)));
-        tables + text + names + any(|piece| matches!(piece, Evidence::Note(_))) >= 2
+        let note = any(|piece| matches!(piece, Evidence::Note(_)));
+        tables.chain(text).chain(names).chain(note).count() >= 2
     }
 }
 

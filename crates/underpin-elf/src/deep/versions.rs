@@ -62,7 +62,7 @@ pub(crate) fn read_needs<S: Source + ?Sized>(
         let aux_count = layout.u16(entry, 2).unwrap_or(0);
         let [file, aux, next] = [4, 8, 12].map(|field| layout.u32(entry, field).unwrap_or(0));
         let file = names.get(file)?;
-        let mut aux_at = at + u64::from(aux);
+        let mut aux_at = at.saturating_add(u64::from(aux));
         for _ in 0..aux_count {
             left.next(region, aux_at)?;
             let entry = region.get(aux_at, 16)?;
@@ -79,12 +79,12 @@ pub(crate) fn read_needs<S: Source + ?Sized>(
             if next == 0 {
                 break;
             }
-            aux_at += u64::from(next);
+            aux_at = aux_at.saturating_add(u64::from(next));
         }
         if next == 0 {
             break;
         }
-        at += u64::from(next);
+        at = at.saturating_add(u64::from(next));
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ pub(crate) fn read_definitions<S: Source + ?Sized>(
         let entry = region.get(at, 20)?;
         let [flags, index] = [2, 4].map(|field| layout.u16(entry, field).unwrap_or(0));
         let [aux, next] = [12, 16].map(|field| layout.u32(entry, field).unwrap_or(0));
-        let aux_at = at + u64::from(aux);
+        let aux_at = at.saturating_add(u64::from(aux));
         let name = layout.u32(region.get(aux_at, 8)?, 0).unwrap_or(0);
         versions.definition_of.insert(index & 0x7fff, versions.definitions.len());
         versions.definitions.push(VersionDefinition {
@@ -115,7 +115,7 @@ pub(crate) fn read_definitions<S: Source + ?Sized>(
         if next == 0 {
             break;
         }
-        at += u64::from(next);
+        at = at.saturating_add(u64::from(next));
     }
     Ok(())
 }

@@ -30,15 +30,18 @@ impl Layout {
     /// The fields of the header that a rewrite changes, with their offsets.
     #[must_use]
     pub fn header_writes(self, header: &RawHeader) -> Vec<(u64, Vec<u8>)> {
-        let word = self.word_size() as u64;
-        let counts = 24 + 3 * word + 6;
+        // Offsets of e_phoff, e_shoff, e_phnum, e_shentsize, e_shnum and e_shstrndx (elf(5), Elf32_Ehdr and Elf64_Ehdr).
+        let [phoff, shoff, phnum, shentsize, shnum, shstrndx] = match self.class {
+            Class::Elf32 => [28, 32, 44, 46, 48, 50],
+            Class::Elf64 => [32, 40, 56, 58, 60, 62],
+        };
         vec![
-            (24 + word, self.word_bytes(header.phoff)),
-            (24 + 2 * word, self.word_bytes(header.shoff)),
-            (counts + 2, self.u16_bytes(header.phnum).to_vec()),
-            (counts + 4, self.u16_bytes(header.shentsize).to_vec()),
-            (counts + 6, self.u16_bytes(header.shnum).to_vec()),
-            (counts + 8, self.u16_bytes(header.shstrndx).to_vec()),
+            (phoff, self.word_bytes(header.phoff)),
+            (shoff, self.word_bytes(header.shoff)),
+            (phnum, self.u16_bytes(header.phnum).to_vec()),
+            (shentsize, self.u16_bytes(header.shentsize).to_vec()),
+            (shnum, self.u16_bytes(header.shnum).to_vec()),
+            (shstrndx, self.u16_bytes(header.shstrndx).to_vec()),
         ]
     }
 
@@ -75,6 +78,7 @@ impl Layout {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "a panic is the failing assertion")]
 mod tests {
     use super::*;
 

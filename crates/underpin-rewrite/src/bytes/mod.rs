@@ -3,6 +3,8 @@
 //! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
 //! is part of the rewritten file, a note in a section of its own, so it travels with every copy.
 
+#![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+
 mod block;
 mod builder;
 mod choose;
