@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
     }
 
     fn stations(&self) -> [Station; 3] {
-        let shared = self.fs.server.serves == Serves::StormJob;
+        let shared = self.fs.server.serves == Serves::Job;
         [
             Station { shared, variation: self.fs.server.variation },
             Station { shared: true, variation: 0.0 },

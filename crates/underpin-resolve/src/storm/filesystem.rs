@@ -53,7 +53,7 @@ pub struct FileSystem {
 #[serde(rename_all = "snake_case")]
 pub enum Serves {
     /// All nodes of the job.
-    StormJob,
+    Job,
     /// One node: a daemon or the kernel on it.
     Node,
 }
@@ -94,7 +94,7 @@ pub enum FileSystemError {
     Form(String),
     /// A file system names a source that is not there.
     #[error("file system {name} names the source {key:?}, which the file does not have")]
-    ParameterSource {
+    Source {
         /// The file system.
         name: String,
         /// The key.
@@ -144,7 +144,7 @@ impl FileSystemTable {
 
 fn check(system: &FileSystem, sources: &BTreeMap<String, ParameterSource>) -> Result<(), FileSystemError> {
     if let Some(key) = system.sources.values().find(|key| !sources.contains_key(*key)) {
-        return Err(FileSystemError::ParameterSource { name: system.name.clone(), key: key.clone() });
+        return Err(FileSystemError::Source { name: system.name.clone(), key: key.clone() });
     }
     let server = &system.server;
     let figure = |figure: Option<f64>| figure.is_none_or(|figure| figure.is_finite() && figure > 0.0);
