@@ -9,6 +9,7 @@ use super::image::{Image, fault, reach};
 use super::note;
 use super::record::{Inverse, Record, Span};
 use super::sections::Sections;
+use super::sizes::{table_size, with_nul};
 use super::wanted::{Value, Wanted};
 use super::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, RewriteOptions, Strategy, tags};
 use bstr::BString;
@@ -97,7 +98,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
 
     /// The end of the file as far as it is made.
     pub fn end(&self) -> u64 {
-        self.cut.kept + self.tail.len() as u64
+        self.cut.kept.saturating_add(self.tail.len() as u64)
     }
 
     /// Cuts the file somewhere else, before anything is written behind the place.
@@ -108,17 +109,17 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     /// Fills up with zeros until the end of the file is `offset` or behind it.
     pub fn pad_to(&mut self, offset: u64) {
         let missing = usize::try_from(offset.saturating_sub(self.end())).unwrap_or(0);
-        self.tail.resize(self.tail.len() + missing, 0);
+        self.tail.resize(self.tail.len().saturating_add(missing), 0);
     }
 
-    /// Says that bytes of the original stand `by` bytes further on now.
-    pub fn slid(&mut self, offset: u64, by: u64, len: u64) {
-        self.spans.push(Span { from: offset + by, to: offset, len });
+    /// Says that bytes of the original which stood at `offset` stand at `to` now.
+    pub fn slid(&mut self, offset: u64, to: u64, len: u64) {
+        self.spans.push(Span { from: to, to: offset, len });
     }
 
     /// Whether bytes of the original are to be others in some place.
     pub fn has_written(&self, place: Range<u64>) -> bool {
-        let within = |(start, bytes): &(u64, Vec<u8>)| *start < place.end && start + bytes.len() as u64 > place.start;
+        let within = |(start, bytes): &(u64, Vec<u8>)| *start < place.end && end_of(*start, bytes) > place.start;
         self.writes.iter().any(within)
     }
 
@@ -128,19 +129,17 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
             return put(&mut self.tail, at, &bytes);
         }
         let mut bytes = bytes;
-        if let Ok(inside) = usize::try_from(self.cut.kept - offset)
-            && self.cut.kept < self.image.bytes.len() as u64 + self.tail.len() as u64
+        if let Ok(inside) = usize::try_from(self.cut.kept.saturating_sub(offset))
+            && self.cut.kept < end_of(self.image.bytes.len() as u64, &self.tail)
             && inside < bytes.len()
         {
             let behind = bytes.split_off(inside);
             put(&mut self.tail, 0, &behind);
         }
         // A field of a table that has moved.
-        let within = |(start, old): &(u64, Vec<u8>)| {
-            offset >= *start && offset.saturating_add(bytes.len() as u64) <= start.saturating_add(old.len() as u64)
-        };
+        let within = |(start, old): &(u64, Vec<u8>)| offset >= *start && end_of(offset, &bytes) <= end_of(*start, old);
         match self.writes.iter_mut().find(|write| within(write)) {
-            Some((start, old)) => put(old, usize::try_from(offset - *start).unwrap_or(usize::MAX), &bytes),
+            Some((start, old)) => put(old, index(offset.saturating_sub(*start)), &bytes),
             None => self.writes.push((offset, bytes)),
         }
     }
@@ -150,7 +149,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         self.write(offset, [text.as_slice(), &[0]].concat());
         self.offsets.insert(text.clone(), vaddr.wrapping_sub(self.strtab));
         self.placed.push(PlacedString { text: text.clone(), offset: FileOffset(offset), strategy });
-        self.strsz = self.strsz.max(vaddr.wrapping_sub(self.strtab) + text.len() as u64 + 1);
+        self.strsz = self.strsz.max(vaddr.wrapping_sub(self.strtab).saturating_add(with_nul(text)));
     }
 
     /// File offset of an address in the rewritten file.
@@ -208,7 +207,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     /// Where an address of the original is now.
     fn address(&self, vaddr: u64) -> u64 {
         let moved = self.moved.iter().find(|moved| moved.from.contains(&vaddr));
-        moved.map_or(vaddr, |moved| moved.to + (vaddr - moved.from.start))
+        moved.map_or(vaddr, |moved| moved.to.saturating_add(vaddr.saturating_sub(moved.from.start)))
     }
 
     fn text_offset(&self, text: &BString) -> Result<u64, Refusal> {
@@ -231,8 +230,8 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
             }
             entries.push(RawEntry { tag: *tag, value });
         }
-        if entries.len() >= capacity {
-            return Err(Refusal::DynamicFull { missing: entries.len() + 1 - capacity });
+        if let Some(over) = entries.len().checked_sub(capacity) {
+            return Err(Refusal::DynamicFull { missing: over.saturating_add(1) });
         }
         // Entries that are no more become DT_NULL.
         entries
@@ -258,7 +257,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         let Some(text) = &wanted.interpreter else { return Ok(()) };
         let vaddr = self.strtab.wrapping_add(self.text_offset(text)?);
         let offset = self.offset_of(vaddr).ok_or(Refusal::TooFar)?;
-        let size = text.len() as u64 + 1;
+        let size = with_nul(text);
         let mut old = None;
         for segment in self.segments.iter_mut().filter(|segment| segment.kind == tags::PT_INTERP) {
             old = Some(segment.vaddr);
@@ -314,7 +313,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         self.pad_to(encoded.offset);
         self.tail.extend(encoded.bytes);
         let table = self.image.sections.as_ref()?;
-        let size = (table.entries.len() * layout.section_size()) as u64;
+        let size = table_size(table.entries.len(), layout.section_size());
         let names = table.entries.get(table.names).map(|(_, section)| (section.offset, section.size))?;
         for (from, (to, len)) in [(encoded.offset, names), (encoded.headers_at, (self.image.header.shoff, size))] {
             if to >= self.cut.kept {
@@ -354,8 +353,9 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         let (offset, note) = (self.end(), note::encode(&record, layout, None)?);
         let size = note.len() as u64;
         if let Some(at) = header_at {
-            let word = layout.word_size() as u64;
-            self.write(at + 8 + 2 * word, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
+            // `sh_offset` and `sh_size` stand behind two words of 32 bits and two addresses.
+            let place = at.checked_add(table_size(2, layout.word_size()))?.checked_add(8)?;
+            self.write(place, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
         }
         self.tail.extend(note);
         Some(size)
@@ -389,26 +389,27 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     /// What the spans alone make of bytes that are written at an offset.
     fn slid_back(&self, offset: u64, new: &[u8]) -> Vec<u8> {
         let mut bytes = new.to_vec();
-        let end = offset + new.len() as u64;
-        for span in self.spans.iter().filter(|span| span.to < end && span.to + span.len > offset) {
-            let (from, to) = (span.to.max(offset), (span.to + span.len).min(end));
-            let moved = self.now(span.from + (from - span.to), to - from);
-            put(&mut bytes, usize::try_from(from - offset).unwrap_or(usize::MAX), &moved);
+        let end = end_of(offset, new);
+        for span in &self.spans {
+            let (from, to) = (span.to.max(offset), span.to.saturating_add(span.len).min(end));
+            if from < to {
+                let now_at = span.from.saturating_add(from.saturating_sub(span.to));
+                put(&mut bytes, index(from.saturating_sub(offset)), &self.now(now_at, to.saturating_sub(from)));
+            }
         }
         bytes
     }
 
     /// Bytes of the rewritten file as far as it is made.
     fn now(&self, offset: u64, len: u64) -> Vec<u8> {
-        let index = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let mut bytes = vec![0; index(len)];
         let kept = self.image.bytes.get(..index(self.cut.kept)).unwrap_or_default();
         let writes = self.writes.iter().map(|(start, written)| (*start, written.as_slice()));
         for (start, source) in std::iter::once((0, kept)).chain(writes).chain([(self.cut.kept, self.tail.as_slice())]) {
-            let (from, to) = (start.max(offset), (start + source.len() as u64).min(offset + len));
+            let (from, to) = (start.max(offset), end_of(start, source).min(offset.saturating_add(len)));
             if from < to {
-                let part = source.get(index(from - start)..index(to - start)).unwrap_or_default();
-                put(&mut bytes, index(from - offset), part);
+                let part = index(from.saturating_sub(start))..index(to.saturating_sub(start));
+                put(&mut bytes, index(from.saturating_sub(offset)), source.get(part).unwrap_or_default());
             }
         }
         bytes
@@ -440,13 +441,23 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
             let Some(first) = old.iter().zip(new).position(differs) else { continue };
             let last = old.iter().zip(new).rposition(differs).unwrap_or(first);
             let bytes = new.get(first..=last).unwrap_or_default().to_vec();
-            patches.push(Patch { offset: FileOffset(offset + first as u64), bytes });
+            patches.push(Patch { offset: FileOffset(offset.saturating_add(first as u64)), bytes });
         }
         patches
     }
 }
 
-/// Replaces bytes at an index; none where they do not fit.
+/// The offset behind bytes that start at one.
+fn end_of(start: u64, bytes: &[u8]) -> u64 {
+    start.saturating_add(bytes.len() as u64)
+}
+
+/// An offset as an index; what does not fit is beyond every file.
+fn index(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
+}
+
+/// Replaces bytes at an index; none if they do not fit.
 fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..new.len())) {
         place.copy_from_slice(new);

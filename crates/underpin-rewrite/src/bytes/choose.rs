@@ -105,10 +105,14 @@ fn is_large(rewrite: &Rewrite) -> bool {
 /// counts as much as a page.
 fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
     let cost = &rewrite.cost;
-    let calls = i64::from(cost.mmap_calls) + i64::from(cost.read_calls);
+    let calls = i64::from(cost.mmap_calls).saturating_add(i64::from(cost.read_calls));
     let bytes = i64::try_from(cost.file_bytes).unwrap_or(i64::MAX);
     let steps = calls.saturating_add(i64::from(cost.segments));
-    if is_large(rewrite) { (true, bytes.saturating_add(steps * PAGE), calls) } else { (false, steps, bytes) }
+    if is_large(rewrite) {
+        (true, bytes.saturating_add(steps.saturating_mul(PAGE)), calls)
+    } else {
+        (false, steps, bytes)
+    }
 }
 
 /// A call more costs as much as so many bytes more.
@@ -131,7 +135,10 @@ impl Target<'_, '_> {
         if self.options.without_record || self.options.without_sections || self.image.sections.is_none() {
             return Ok(first);
         }
-        let reserved = |slack: u64| self.builder(wanted, place, (record + slack).next_multiple_of(4)).ok();
+        let reserved = |slack: u64| {
+            let reserve = record.checked_add(slack)?.checked_next_multiple_of(4)?;
+            self.builder(wanted, place, reserve).ok()
+        };
         Ok(SLACK.into_iter().find_map(reserved).map_or(first, |(rewrite, _)| rewrite))
     }
 
@@ -141,9 +148,9 @@ impl Target<'_, '_> {
         builder.interpreter.clone_from(&wanted.interpreter);
         let missing = reuse(&mut builder, &wanted.texts);
         // DT_NULL has to fit, too.
-        let entries = Some(wanted.entries.len() + 1).filter(|count| *count > image.dynamic.capacity);
+        let entries = wanted.entries.len().checked_add(1).filter(|count| *count > image.dynamic.capacity);
         if let (Some(count), Strategy::DeadStrings | Strategy::PagePadding) = (entries, place.strategy()) {
-            return Err(Refusal::DynamicFull { missing: count - image.dynamic.capacity });
+            return Err(Refusal::DynamicFull { missing: count.saturating_sub(image.dynamic.capacity) });
         }
         self.place(&mut builder, wanted, place, &missing, entries)
             .ok_or(Refusal::NoRoom { strategy: place.strategy() })?;

@@ -5,6 +5,7 @@
 //! information): they make way where the last segment grows.
 
 use super::image::Image;
+use super::sizes::table_size;
 use super::tags;
 use underpin_elf::raw::RawSection;
 
@@ -52,12 +53,12 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
     let (table, layout) = (image.sections.as_ref()?, image.layout);
     let end = |offset: u64, size: u64| offset.saturating_add(size);
     let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL && segment.file_size > 0);
-    let headers = end(image.header.phoff, (image.segments.len() * layout.segment_size()) as u64);
+    let headers = end(image.header.phoff, table_size(image.segments.len(), layout.segment_size()));
     let fixed = segments.map(|segment| end(segment.offset, segment.file_size));
     if fixed.chain([headers, layout.header_size() as u64]).any(|end| end > kept) {
         return None;
     }
-    let own = (image.header.shoff, (table.entries.len() * layout.section_size()) as u64);
+    let own = (image.header.shoff, table_size(table.entries.len(), layout.section_size()));
     // A table in front of the cut stays there, unused.
     let mut behind = vec![own];
     behind.retain(|(offset, size)| end(*offset, *size) > kept);

@@ -20,10 +20,10 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, wanted: &Wanted, texts: 
     let mut order: Vec<&BString> = texts.iter().collect();
     order.sort_by_key(|text| std::cmp::Reverse(text.len()));
     for text in order {
-        let size = text.len() + 1;
+        let size = text.len().checked_add(1)?;
         let run = runs.iter_mut().filter(|run| run.len() >= size).min_by_key(|run| run.len())?;
         let at = run.start as u64;
-        run.start += size;
+        run.start = run.start.checked_add(size)?;
         let offset = builder.offset_of(builder.strtab)?.checked_add(at)?;
         builder.place(text, builder.strtab.checked_add(at)?, offset, Strategy::DeadStrings);
     }
@@ -44,7 +44,7 @@ fn runs(live: &[bool]) -> Vec<Range<usize>> {
             if start < at {
                 runs.push(start..at);
             }
-            start = at + 1;
+            start = at.saturating_add(1);
         }
     }
     if start < live.len() {
@@ -82,7 +82,7 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
         }
         let length = table.get(start..)?.iter().position(|byte| *byte == 0)?;
         mark(&mut live, start, length)?;
-        covered = start + length + 1;
+        covered = start.checked_add(length)?.checked_add(1)?;
     }
     Some(live)
 }
@@ -91,11 +91,11 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
 /// its strings from it. In a file that was bound and stripped, DT_STRSZ reaches over the tables behind.
 fn sections_agree(image: &Image<'_>) -> Option<()> {
     let start = image.offset_of(image.strings.vaddr)?;
-    let end = start.checked_add(image.strings.counted().len() as u64)?;
+    let size = image.strings.counted().len() as u64;
+    let end = start.checked_add(size)?;
     let over = |offset: u64, size: u64| size > 0 && offset < end && offset.saturating_add(size) > start;
     let addressed = image.dynamic.entries.iter().filter(|entry| tags::ADDRESS_TAGS.contains(&entry.tag));
-    let inside =
-        |vaddr: u64| vaddr.checked_sub(image.strings.vaddr).is_some_and(|within| within > 0 && within < end - start);
+    let inside = |vaddr: u64| vaddr.checked_sub(image.strings.vaddr).is_some_and(|within| within > 0 && within < size);
     let covering = [tags::PT_LOAD, tags::PT_GNU_RELRO];
     let segments = image.segments.iter().filter(|segment| !covering.contains(&segment.kind));
     let alone = addressed.into_iter().all(|entry| !inside(entry.value))
@@ -109,7 +109,7 @@ fn sections_agree(image: &Image<'_>) -> Option<()> {
         let empty = [tags::SHT_NOBITS, tags::SHT_NULL].contains(&section.kind);
         !linked && (empty || !over(section.offset, section.size))
     });
-    let same = strings.offset == start && strings.size == end - start;
+    let same = strings.offset == start && strings.size == size;
     (alone && sound && same && table.names != index).then_some(())
 }
 
@@ -128,7 +128,7 @@ fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
     let sections = image.sections.iter().flat_map(|table| &table.entries).map(|(_, section)| section);
     let by_section = sections
         .filter(|section| section.kind == tags::SHT_DYNSYM && section.addr == symbols)
-        .filter_map(|section| usize::try_from(section.size).ok().map(|size| size / layout.symbol_size()))
+        .filter_map(|section| usize::try_from(section.size).ok()?.checked_div(layout.symbol_size()))
         .max();
     let by_hash = image
         .dynamic
@@ -152,5 +152,5 @@ fn gnu_hash_count(image: &Image<'_>, vaddr: u64) -> Option<usize> {
     let last = table.get(start..chains)?.chunks_exact(4).filter_map(|bucket| layout.u32(bucket, 0)).max()? as usize;
     let chain = table.get(last.checked_sub(first)?.checked_mul(4)?.checked_add(chains)?..)?;
     let length = chain.chunks_exact(4).position(|link| layout.u32(link, 0).is_some_and(|link| link & 1 != 0))?;
-    (last != 0).then_some(last + length + 1)
+    last.checked_add(length)?.checked_add(1).filter(|_| last != 0)
 }

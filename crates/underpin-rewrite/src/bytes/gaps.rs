@@ -2,6 +2,7 @@
 
 use super::builder::PatchBuilder;
 use super::image::{Image, SectionTable};
+use super::sizes::{table_size, whole_steps};
 use super::{room, tags};
 use underpin_elf::raw::RawSegment;
 
@@ -12,7 +13,7 @@ const LEFT: [u8; 2] = [b'X', b'Z'];
 /// Zeros in front of the first letter, at most.
 const ALIGNMENT: usize = 64;
 /// Program headers that another tool may want to add: what is behind the table stays free for them.
-const HEADERS_MORE: u64 = 4;
+const HEADERS_MORE: usize = 4;
 /// Smaller holes than this are no room for anything.
 const HOLE_MIN: u64 = 64;
 /// Files with more sections are not searched for holes: each is compared with all.
@@ -33,9 +34,10 @@ pub(super) struct Gap {
 impl Gap {
     /// The rest of it from an offset on that is aligned.
     pub fn after(self, used: u64, align: u64) -> Option<Gap> {
-        let used = self.vaddr.checked_add(used)?.checked_next_multiple_of(align)? - self.vaddr;
+        let vaddr = self.vaddr.checked_add(used)?.checked_next_multiple_of(align)?;
+        let used = vaddr.checked_sub(self.vaddr)?;
         let room = self.room.checked_sub(used).filter(|room| *room > 0)?;
-        Some(Gap { offset: self.offset + used, vaddr: self.vaddr + used, room, ..self })
+        Some(Gap { offset: self.offset.checked_add(used)?, vaddr, room, ..self })
     }
 }
 
@@ -49,15 +51,17 @@ impl Gap {
 /// Makes everything up to the first bytes of a gap part of its segment.
 pub(super) fn grow(builder: &mut PatchBuilder<'_, '_>, gap: &Gap, size: u64) -> Option<()> {
     if !gap.behind {
-        builder.taken.push((gap.offset, gap.offset + size));
+        builder.taken.push((gap.offset, gap.offset.checked_add(size)?));
         return Some(());
     }
     let segment = builder.segments.get_mut(gap.segment)?;
-    let end = segment.vaddr + segment.memory_size;
-    let more = (gap.vaddr + size).saturating_sub(end);
-    builder.cost.mapped_bytes += ((end + more).div_ceil(PAGE) - end.div_ceil(PAGE)) * PAGE;
-    segment.file_size += more;
-    segment.memory_size += more;
+    let end = segment.vaddr.checked_add(segment.memory_size)?;
+    let new_end = gap.vaddr.checked_add(size)?.max(end);
+    let more = new_end.checked_sub(end)?;
+    (segment.file_size, segment.memory_size) =
+        (segment.file_size.checked_add(more)?, segment.memory_size.checked_add(more)?);
+    let pages = new_end.div_ceil(PAGE).saturating_sub(end.div_ceil(PAGE));
+    builder.cost.mapped_bytes = builder.cost.mapped_bytes.saturating_add(pages.saturating_mul(PAGE));
     Some(())
 }
 
@@ -79,13 +83,16 @@ pub(super) fn gaps(image: &Image<'_>) -> Vec<Gap> {
     holes.into_iter().chain(gaps).collect()
 }
 
-/// The largest part of each gap that a builder has left, for bytes of an alignment. Only for drafts without another segment.
+/// The largest part of each gap that a builder has left, for bytes of an alignment. Only for a builder without another segment.
 pub(super) fn left(builder: &PatchBuilder<'_, '_>, align: u64) -> Vec<Gap> {
     let rest = |gap: Gap| {
         let (old, new) = (builder.image.segments.get(gap.segment)?, builder.segments.get(gap.segment)?);
-        let inside = builder.taken.iter().filter(|(start, _)| *start >= gap.offset && *start < gap.offset + gap.room);
-        let hole = inside.map(|(_, end)| end - gap.offset).max().unwrap_or(0);
-        gap.after(if gap.behind { new.memory_size - old.memory_size } else { hole }, align)
+        let inside = builder
+            .taken
+            .iter()
+            .filter(|(start, _)| *start >= gap.offset && *start < gap.offset.saturating_add(gap.room));
+        let hole = inside.map(|(_, end)| end.saturating_sub(gap.offset)).max().unwrap_or(0);
+        gap.after(if gap.behind { new.memory_size.saturating_sub(old.memory_size) } else { hole }, align)
     };
     gaps(builder.image).into_iter().filter_map(rest).collect()
 }
@@ -96,7 +103,9 @@ fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap>
     let room = room::zero_room(image, offset).min(memory_room(image, segment, vaddr)?);
     // Another segment over the same bytes would map the names where nothing knows them.
     let shared = image.loads().any(|load| {
-        load != segment && load.offset < offset + room && load.offset.saturating_add(load.file_size) > offset
+        load != segment
+            && load.offset < offset.saturating_add(room)
+            && load.offset.saturating_add(load.file_size) > offset
     });
     (room > 0 && !shared).then_some(Gap { segment: index, offset, vaddr, room, behind: true })
 }
@@ -109,7 +118,7 @@ fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u6
     let others = image.loads().filter(|load| **load != *segment);
     let next = others.filter(|load| load.vaddr >= segment.vaddr).map(|load| load.vaddr).min();
     if let Some(next) = next {
-        limit = (next / page * page).min(image.layout.highest());
+        limit = whole_steps(next, page).min(image.layout.highest());
     }
     limit.checked_sub(vaddr).filter(|room| *room > 0)
 }
@@ -121,15 +130,15 @@ fn holes(image: &Image<'_>, index: usize, load: &RawSegment) -> Vec<Gap> {
     let Some(table) = image.sections.as_ref().filter(few) else { return Vec::new() };
     let end = load.offset.saturating_add(load.file_size).min(image.bytes.len() as u64);
     let starts = table.entries.iter().map(|(_, section)| section.offset.saturating_add(section.size));
-    let headers = (image.segments.len() as u64 + HEADERS_MORE) * image.layout.segment_size() as u64;
+    let headers = table_size(image.segments.len().saturating_add(HEADERS_MORE), image.layout.segment_size());
     let mut starts: Vec<u64> = starts.chain([image.header.phoff.saturating_add(headers)]).collect();
     starts.retain(|start| *start >= load.offset && *start < end);
     starts.sort_unstable();
     starts.dedup();
     let hole = |offset: u64| {
-        let room = left_room(image, offset).min(end - offset);
-        let vaddr = load.vaddr.checked_add(offset - load.offset)?;
-        let inside = |address: u64| address >= vaddr && address - vaddr < room;
+        let room = left_room(image, offset).min(end.saturating_sub(offset));
+        let vaddr = load.vaddr.checked_add(offset.checked_sub(load.offset)?)?;
+        let inside = |address: u64| address.checked_sub(vaddr).is_some_and(|within| within < room);
         let addressed = image.dynamic.entries.iter().filter(|entry| tags::ADDRESS_TAGS.contains(&entry.tag));
         let mut addresses = addressed.map(|entry| entry.value).chain([image.header.entry, image.strings.vaddr]);
         let free = room >= HOLE_MIN && !addresses.any(inside) && !is_shared(image, index, offset, room);
@@ -140,9 +149,9 @@ fn holes(image: &Image<'_>, index: usize, load: &RawSegment) -> Vec<Gap> {
 
 fn is_shared(image: &Image<'_>, index: usize, offset: u64, room: u64) -> bool {
     let others = image.segments.iter().enumerate().filter(|(at, other)| *at != index && other.kind == tags::PT_LOAD);
-    others
-        .into_iter()
-        .any(|(_, load)| load.offset < offset + room && load.offset.saturating_add(load.file_size) > offset)
+    others.into_iter().any(|(_, load)| {
+        load.offset < offset.saturating_add(room) && load.offset.saturating_add(load.file_size) > offset
+    })
 }
 
 /// How many bytes from an offset on belong to nothing and are what patchelf leaves: one letter, and the zeros that were

@@ -203,7 +203,7 @@ impl<'a> Image<'a> {
                     step => version = version.checked_add(u64::from(step)).ok_or_else(broken)?,
                 }
             }
-            if needs.len() + names.len() > budget {
+            if needs.len().saturating_add(names.len()) > budget {
                 return Err(broken());
             }
             match next {
@@ -267,7 +267,7 @@ fn read_segments(bytes: &[u8], layout: Layout, header: &RawHeader) -> Result<Vec
     if usize::from(header.phentsize) != layout.segment_size() || header.phnum == u16::MAX {
         return Err(bad());
     }
-    let size = usize::from(header.phnum) * layout.segment_size();
+    let size = usize::from(header.phnum).saturating_mul(layout.segment_size());
     if size > SEGMENTS_MAX {
         return Err(bad());
     }
@@ -282,15 +282,15 @@ fn read_dynamic(bytes: &[u8], layout: Layout, segments: &[RawSegment], elf: &Elf
     };
     let bad = || fault(Fault::BadTable { what: "the dynamic section" }, segment.offset);
     let (start, end) = reach(segments, segment.vaddr, bytes.len()).ok_or_else(bad)?;
-    let size = usize::try_from(segment.file_size).map_err(|_| bad())?.min(end - start);
-    let table = bytes.get(start..start + size).ok_or_else(bad)?;
+    let size = usize::try_from(segment.file_size).map_err(|_| bad())?.min(end.saturating_sub(start));
+    let table = bytes.get(start..).and_then(|rest| rest.get(..size)).ok_or_else(bad)?;
     let entries: Vec<RawEntry> = table
         .chunks_exact(layout.entry_size())
         .filter_map(|entry| layout.entry(entry))
         .take_while(|entry| entry.tag != tags::DT_NULL)
         .take(DYNAMIC_MAX)
         .collect();
-    let capacity = size / layout.entry_size();
+    let capacity = size.checked_div(layout.entry_size()).unwrap_or(0);
     if entries.len() >= capacity {
         return Err(bad());
     }
@@ -307,7 +307,7 @@ fn read_strings<'a>(
     // patchelf puts the table of an ET_EXEC in front of it, over the border of two segments that follow each other both
     // in the file and in memory.
     let follows = |end: usize| {
-        let address = vaddr.checked_add((end - start) as u64)?;
+        let address = vaddr.checked_add(end.checked_sub(start)? as u64)?;
         reach(segments, address, bytes.len()).filter(|(next, _)| *next == end)
     };
     while let Some((_, next)) = follows(end) {

@@ -23,6 +23,7 @@ mod room;
 mod sections;
 mod segment;
 mod shift;
+mod sizes;
 mod table;
 mod tags;
 mod tail;

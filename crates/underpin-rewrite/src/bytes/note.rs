@@ -27,20 +27,22 @@ const TRAILER: usize = 8 + MAGIC.len();
 const SCHEMA_1: &str = "underpin.binding/1";
 /// Whose note it is, with the zeros up to the next four bytes.
 const OWNER: &[u8; 12] = b"underpin\0\0\0\0";
+/// Lengths, kind and owner of a note.
+const HEAD: usize = 12 + OWNER.len();
 /// Most bytes of section headers and of section names that are read to look for a record.
 const TABLE_MAX: u64 = 1 << 22;
 
 /// The record as it stands in the file: a note of `size` bytes, or of as many as it needs. `None` where it needs more.
 pub(super) fn encode(record: &Record, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
     let payload = wire::encode(record);
-    let needed = 12 + OWNER.len() + payload.len() + TRAILER;
-    let size = size.map_or(Some(needed.next_multiple_of(4)), |size| usize::try_from(size).ok())?;
-    let content = size.checked_sub(12 + OWNER.len()).filter(|_| size >= needed)?;
+    let needed = payload.len().checked_add(HEAD + TRAILER)?;
+    let size = size.map_or(needed.checked_next_multiple_of(4), |size| usize::try_from(size).ok())?;
+    let content = size.checked_sub(HEAD).filter(|_| size >= needed)?;
     let content = u32::try_from(content).ok()?;
     // The length of the name counts one NUL; the kind is the schema.
     let head = [9, content, 2].map(|number| layout.u32_bytes(number)).concat();
     let mut note = [&head[..], OWNER].concat();
-    note.resize(size - payload.len() - TRAILER, 0);
+    note.resize(size.checked_sub(payload.len())?.checked_sub(TRAILER)?, 0);
     note.extend(&payload);
     note.extend((payload.len() as u64).to_le_bytes());
     note.extend(MAGIC);

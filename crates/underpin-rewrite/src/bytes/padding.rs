@@ -7,6 +7,7 @@
 use super::block::{ALIGN, Block, displace};
 use super::builder::{PatchBuilder, Place};
 use super::gaps::{self, gaps, grow};
+use super::sizes::{length, with_nul};
 use super::{Strategy, shift, tags, view};
 use bstr::BString;
 use underpin_elf::raw::RawSection;
@@ -25,8 +26,9 @@ pub(super) fn place_shifted(builder: &mut PatchBuilder<'_, '_>, texts: &[BString
     let way = shift::way(builder.image, texts).filter(|_| builder.interpreter.is_none())?;
     shift::extend(builder, &way, texts, Strategy::PagePadding)?;
     if !way.out.is_empty() {
-        let size = way.out.end - way.out.start;
-        let aligned = |gap: gaps::Gap| gap.after((way.out.start % ALIGN + ALIGN - gap.vaddr % ALIGN) % ALIGN, 1);
+        let size = length(&way.out);
+        let ahead = |gap: &gaps::Gap| way.out.start.wrapping_sub(gap.vaddr) % ALIGN;
+        let aligned = |gap: gaps::Gap| gap.after(ahead(&gap), 1);
         let gap = gaps::left(builder, 1).into_iter().filter_map(aligned).find(|gap| gap.room >= size)?;
         grow(builder, &gap, size)?;
         displace(builder, &way.out, gap.vaddr, gap.offset)?;
@@ -57,10 +59,12 @@ pub(super) fn place_names(builder: &mut PatchBuilder<'_, '_>, texts: &[BString])
     order.sort_by_key(|text| (is_interpreter(text), std::cmp::Reverse(text.len())));
     let mut used = vec![(0u64, 0u64); gaps.len()];
     for text in order {
-        let size = text.len() as u64 + 1;
-        let (gap, (used, named)) = gaps.iter().zip(&mut used).find(|(gap, (used, _))| gap.room - used >= size)?;
-        builder.place(text, gap.vaddr + *used, gap.offset + *used, Strategy::PagePadding);
-        *used += size;
+        let size = with_nul(text);
+        let (gap, (used, named)) =
+            gaps.iter().zip(&mut used).find(|(gap, (used, _))| gap.room.saturating_sub(*used) >= size)?;
+        let (vaddr, offset) = (gap.vaddr.checked_add(*used)?, gap.offset.checked_add(*used)?);
+        builder.place(text, vaddr, offset, Strategy::PagePadding);
+        *used = used.checked_add(size)?;
         if !is_interpreter(text) {
             *named = *used;
         }

@@ -100,7 +100,7 @@ impl Inverse {
     /// The bytes that stood at an offset.
     pub(super) fn new(offset: u64, bytes: &[u8]) -> Inverse {
         let fill = bytes.last().copied().unwrap_or(0);
-        let used = bytes.iter().rposition(|byte| *byte != fill).map_or(0, |last| last + 1);
+        let used = bytes.iter().rposition(|byte| *byte != fill).map_or(0, |last| last.saturating_add(1));
         Inverse { offset, bytes: hex(bytes.get(..used).unwrap_or_default()), len: bytes.len() as u64, fill }
     }
 
@@ -110,12 +110,13 @@ impl Inverse {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for at in (0..old.len()).filter(|at| differs(*at)) {
             match runs.last_mut() {
-                Some((_, end)) if at <= *end + NEAR => *end = at + 1,
-                _ => runs.push((at, at + 1)),
+                Some((_, end)) if at <= end.saturating_add(NEAR) => *end = at.saturating_add(1),
+                _ => runs.push((at, at.saturating_add(1))),
             }
         }
-        let piece =
-            |(start, end): (usize, usize)| Inverse::new(offset + start as u64, old.get(start..end).unwrap_or_default());
+        let piece = |(start, end): (usize, usize)| {
+            Inverse::new(offset.saturating_add(start as u64), old.get(start..end).unwrap_or_default())
+        };
         runs.into_iter().map(piece).collect()
     }
 
@@ -161,15 +162,14 @@ impl Record {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+    bytes.iter().fold(String::with_capacity(bytes.len().saturating_mul(2)), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes().iter().map(|digit| char::from(*digit).to_digit(16)).collect::<Option<Vec<u32>>>()?;
-    digits.len().is_multiple_of(2).then(|| {
-        digits.chunks_exact(2).filter_map(|pair| u8::try_from(pair.first()? * 16 + pair.last()?).ok()).collect()
-    })
+    let digit = |byte: &u8| u8::try_from(char::from(*byte).to_digit(16)?).ok();
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
 }

@@ -1,6 +1,7 @@
 //! Files that are left as they are, found before anything is planned.
 
 use super::image::Image;
+use super::sizes::table_size;
 use super::{RecordError, Refusal, note, tags};
 use underpin_elf::{FileOffset, FileType, Machine};
 
@@ -54,7 +55,7 @@ fn refuse_signed(image: &Image<'_>) -> Result<(), Refusal> {
 /// Zeros at the end are alignment, not payload.
 fn refuse_payload(image: &Image<'_>) -> Result<(), Refusal> {
     let layout = image.layout;
-    let table = |offset: u64, count: usize, size: usize| offset.saturating_add((count * size) as u64);
+    let table = |offset: u64, count: usize, size: usize| offset.saturating_add(table_size(count, size));
     let segments = image.segments.iter().map(|segment| segment.offset.saturating_add(segment.file_size));
     let mut end = segments.max().unwrap_or(0).max(layout.header_size() as u64);
     end = end.max(table(image.header.phoff, image.segments.len(), layout.segment_size()));

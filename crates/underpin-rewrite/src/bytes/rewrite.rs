@@ -92,7 +92,7 @@ impl Rewrite {
     #[must_use]
     pub fn apply(&self, original: &[u8]) -> Vec<u8> {
         let kept = usize::try_from(self.kept).unwrap_or(usize::MAX).min(original.len());
-        let mut bytes = Vec::with_capacity(kept + self.appended.len());
+        let mut bytes = Vec::with_capacity(kept.saturating_add(self.appended.len()));
         bytes.extend_from_slice(original.get(..kept).unwrap_or(original));
         for patch in &self.patches {
             let start = usize::try_from(patch.offset.0).unwrap_or(usize::MAX);

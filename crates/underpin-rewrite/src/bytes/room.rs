@@ -1,6 +1,7 @@
 //! Bytes of a file that belong to nothing.
 
 use super::image::Image;
+use super::sizes::table_size;
 use super::tags;
 
 /// How many bytes from `offset` on belong to nothing: no segment, section or table, and not behind the end of the file.
@@ -9,9 +10,9 @@ pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
     let section_count = image.sections.as_ref().map_or(usize::from(image.header.shnum), |table| table.entries.len());
     let headers = [
         (0, layout.header_size() as u64),
-        (image.header.phoff, image.segments.len() as u64 * layout.segment_size() as u64),
-        (image.header.shoff, (section_count * layout.section_size()) as u64),
-        (image.bytes.len() as u64, u64::MAX - image.bytes.len() as u64),
+        (image.header.phoff, table_size(image.segments.len(), layout.segment_size())),
+        (image.header.shoff, table_size(section_count, layout.section_size())),
+        (image.bytes.len() as u64, u64::MAX.saturating_sub(image.bytes.len() as u64)),
     ];
     // A PT_LOAD may run over the place asked for: that is no obstacle where the caller looks inside of one.
     let loaded = |kind: u32| kind == tags::PT_LOAD;
@@ -32,7 +33,7 @@ pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
             return 0;
         }
     }
-    limit - offset
+    limit.saturating_sub(offset)
 }
 
 /// How many of them are zero.

@@ -1,6 +1,7 @@
 //! The section table of a rewritten file: the old one with sections added at its end, so that no index changes.
 
 use super::image::SectionTable;
+use super::sizes::table_size;
 use super::{note, tags};
 use underpin_elf::raw::{Layout, RawHeader, RawSection};
 
@@ -43,9 +44,10 @@ impl<'a> Sections<'a> {
 
     /// Adds a section at the end and says its index.
     pub fn add(&mut self, name: &'static [u8], header: RawSection) -> usize {
+        let index = self.headers.len();
         self.headers.push(header);
-        self.rename(self.headers.len() - 1, name);
-        self.headers.len() - 1
+        self.rename(index, name);
+        index
     }
 
     pub fn rename(&mut self, index: usize, name: &'static [u8]) {
@@ -71,13 +73,14 @@ impl<'a> Sections<'a> {
         if let Some(table) = self.headers.get_mut(name_section) {
             (table.offset, table.size) = (at, bytes.len() as u64);
         }
-        let headers_at = (at + bytes.len() as u64).next_multiple_of(8);
-        bytes.resize(usize::try_from(headers_at - at).unwrap_or(bytes.len()), 0);
+        let end = at.saturating_add(bytes.len() as u64);
+        let headers_at = end.checked_next_multiple_of(8).unwrap_or(end);
+        bytes.resize(usize::try_from(headers_at.saturating_sub(at)).unwrap_or(bytes.len()), 0);
         header.shoff = headers_at;
         header.shentsize = u16::try_from(layout.section_size()).unwrap_or(0);
         self.set_counts(header, name_section);
         bytes.extend(self.headers.iter().flat_map(|section| layout.section_bytes(section)));
-        let record_at = record.map(|record| headers_at + (record * layout.section_size()) as u64);
+        let record_at = record.map(|record| headers_at.saturating_add(table_size(record, layout.section_size())));
         Encoded { bytes, offset: at, record_at, headers_at }
     }
 

@@ -4,6 +4,7 @@
 
 use super::block::{ALIGN, Block};
 use super::builder::PatchBuilder;
+use super::sizes::table_size;
 use super::table::{self, Room};
 use super::{Caution, Strategy, tags};
 use std::ops::Range;
@@ -21,8 +22,8 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
     let room = table::room(image)?;
     let unused = image.segments.iter().position(|segment| segment.kind == tags::PT_NULL);
     let unused = if let Room::Instead(index) = room { Some(index) } else { unused };
-    let count = image.segments.len() as u64 + u64::from(unused.is_none());
-    let table_size = count * image.layout.segment_size() as u64;
+    let count = image.segments.len().saturating_add(usize::from(unused.is_none()));
+    let new_table = table_size(count, image.layout.segment_size());
     if let Room::Displacing(range) = &room {
         // Not twice what stands right behind a table that grows.
         if builder.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
@@ -30,13 +31,13 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
         }
         block.displaced.push(range.clone());
     }
-    builder.pad_to(builder.end().next_multiple_of(ALIGN));
+    builder.pad_to(builder.end().checked_next_multiple_of(ALIGN)?);
     let offset = builder.end();
-    let vaddr = end.checked_next_multiple_of(page)?.checked_add(offset % page)?;
-    let ahead = if matches!(room, Room::Elsewhere) { table_size.next_multiple_of(ALIGN) } else { 0 };
+    let vaddr = end.checked_next_multiple_of(page)?.checked_add(offset.checked_rem(page)?)?;
+    let ahead = if matches!(room, Room::Elsewhere) { new_table.next_multiple_of(ALIGN) } else { 0 };
     let size = ahead.checked_add(block.size(image)?)?;
     vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
-    builder.pad_to(offset + size);
+    builder.pad_to(offset.checked_add(size)?);
     let flags = if block.entries.is_some() { tags::PF_R | tags::PF_W } else { tags::PF_R };
     let (file_size, memory_size, paddr) = (size, size, vaddr);
     let load = RawSegment { kind: tags::PT_LOAD, flags, offset, vaddr, paddr, file_size, memory_size, align: page };
@@ -44,13 +45,13 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
         builder.segments.remove(unused);
     }
     let last = builder.segments.iter().rposition(|segment| segment.kind == tags::PT_LOAD)?;
-    builder.segments.insert(last + 1, load);
-    block.write(builder, vaddr + ahead, offset + ahead, Strategy::NewSegment)?;
+    builder.segments.insert(last.checked_add(1)?, load);
+    block.write(builder, vaddr.checked_add(ahead)?, offset.checked_add(ahead)?, Strategy::NewSegment)?;
     for header in builder.segments.iter_mut().filter(|segment| segment.kind == tags::PT_PHDR) {
         if ahead > 0 {
             (header.offset, header.vaddr, header.paddr) = (offset, vaddr, vaddr);
         }
-        (header.file_size, header.memory_size) = (table_size, table_size);
+        (header.file_size, header.memory_size) = (new_table, new_table);
     }
     if ahead > 0 {
         builder.phoff = offset;
@@ -60,14 +61,15 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
             builder.cautions.push(Caution::NeedsKernel5_18);
         }
     }
-    builder.cost.segments += 1;
-    builder.cost.mapped_bytes += size;
+    let cost = &mut builder.cost;
+    cost.segments = cost.segments.saturating_add(1);
+    cost.mapped_bytes = cost.mapped_bytes.saturating_add(size);
     if !image.is_program() {
-        builder.cost.mmap_calls += 1;
-        let old = image.segments.len() as u64 * image.layout.segment_size() as u64;
-        let was_read = image.header.phoff.saturating_add(old) <= FIRST_READ;
-        let is_read = builder.phoff.saturating_add(table_size) <= FIRST_READ;
-        builder.cost.read_calls += if was_read && !is_read { 2 } else { 0 };
+        cost.mmap_calls = cost.mmap_calls.saturating_add(1);
+        let old_table = table_size(image.segments.len(), image.layout.segment_size());
+        let was_read = image.header.phoff.saturating_add(old_table) <= FIRST_READ;
+        let is_read = builder.phoff.saturating_add(new_table) <= FIRST_READ;
+        cost.read_calls = cost.read_calls.saturating_add(if was_read && !is_read { 2 } else { 0 });
     }
     Some(())
 }

@@ -10,11 +10,12 @@ use super::block::displace;
 use super::builder::PatchBuilder;
 use super::gaps::{Gap, gaps, grow};
 use super::image::Image;
+use super::sizes::{length, whole_steps, with_nul};
 use super::{PlacedString, Strategy, table, tags};
 use bstr::BString;
 use std::ops::Range;
 use underpin_elf::FileOffset;
-use underpin_elf::raw::RawSection;
+use underpin_elf::raw::{RawSection, RawSegment};
 
 /// Most bytes that slide.
 const LIMIT: u64 = 64 << 20;
@@ -58,20 +59,22 @@ impl Behind<'_> {
             return None;
         }
         let start = strings.addr.checked_add(strings.size)?;
-        let load = image.loads().find(|load| load.vaddr <= strings.addr && start <= load.vaddr + load.file_size)?;
+        let load_end = |load: &&RawSegment| load.vaddr.saturating_add(load.file_size);
+        let load = image.loads().find(|load| load.vaddr <= strings.addr && start <= load_end(load))?;
+        let load_end = load_end(&load);
         let mut behind: Vec<&RawSection> = entries
             .iter()
             .map(|(_, section)| section)
-            .filter(|section| section.addr >= start && section.addr < load.vaddr + load.file_size)
+            .filter(|section| section.addr >= start && section.addr < load_end)
             .filter(|section| table::is_allocated(section))
             .collect();
         behind.sort_by_key(|section| section.addr);
         let (mut end, mut sections, mut stop) = (start, Vec::new(), None);
         for section in behind {
             let next = section.addr.checked_add(section.size)?;
-            let in_step = section.offset.checked_sub(offset) == Some(section.addr - strings.addr);
+            let in_step = section.offset.checked_sub(offset) == section.addr.checked_sub(strings.addr);
             let movable = table::is_movable(image, section) || is_dynamic(image, section);
-            let can = in_step && movable && section.align <= STEP && next - start <= LIMIT;
+            let can = in_step && movable && section.align <= STEP && length(&(start..next)) <= LIMIT;
             is_alignment(image, end, section.addr)?;
             if !can || sections.len() >= SECTIONS_MAX || table::cuts(image, &(section.addr..next)) {
                 stop = Some(section.addr);
@@ -80,15 +83,15 @@ impl Behind<'_> {
             sections.push(section);
             end = next;
         }
-        if stop.is_none() && end != load.vaddr + load.file_size {
+        if stop.is_none() && end != load_end {
             // The end of the segment belongs to somebody.
             stop = Some(end);
         }
-        (!table::cuts(image, &(start..end.max(start + 1)))).then_some(Behind { start, sections, stop })
+        (!table::cuts(image, &(start..end.max(start.saturating_add(1))))).then_some(Behind { start, sections, stop })
     }
 
     fn end(&self) -> u64 {
-        self.sections.last().map_or(self.start, |section| section.addr + section.size)
+        self.sections.last().map_or(self.start, |section| section.addr.saturating_add(section.size))
     }
 }
 
@@ -105,7 +108,12 @@ fn is_alignment(image: &Image<'_>, end: u64, next: u64) -> Option<()> {
 }
 
 fn size_of(texts: &[BString]) -> u64 {
-    texts.iter().map(|text| text.len() as u64 + 1).sum()
+    texts.iter().fold(0, |sum, text| sum.saturating_add(with_nul(text)))
+}
+
+/// How far the names reach beyond the room that is there, in whole steps.
+fn missing(texts: &[BString], room: &Range<u64>) -> Option<u64> {
+    size_of(texts).saturating_sub(length(room)).checked_next_multiple_of(STEP)
 }
 
 /// As few bytes as suffice go somewhere else, none if possible; what stands in front of them slides by as many as are
@@ -114,9 +122,9 @@ pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     let behind = Behind::read(image)?;
     let end = behind.end();
     let first = behind.sections.first().map_or(behind.stop.unwrap_or(end), |first| first.addr);
-    let missing = size_of(texts).saturating_sub(first - behind.start).next_multiple_of(STEP);
+    let missing = missing(texts, &(behind.start..first))?;
     let padding = gaps(image).into_iter().find(|gap| behind.stop.is_none() && gap.follows(end));
-    let padded = padding.map_or(0, |gap| gap.room / STEP * STEP);
+    let padded = padding.map_or(0, |gap| whole_steps(gap.room, STEP));
     if padded >= missing {
         let padding = padding.filter(|_| missing > 0).map(|gap| (gap, missing));
         return Some(Way { slides: vec![(first..end, missing)], padding, out: end..end, beyond: 0 });
@@ -127,15 +135,15 @@ pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
         if behind.sections.get(from..=to)?.iter().any(|section| is_dynamic(image, section)) {
             return None;
         }
-        let out = out..last.addr + last.size;
-        let next = behind.sections.get(to + 1).map(|next| next.addr);
-        let room = (next.or(behind.stop).unwrap_or(out.end) - out.start) / STEP * STEP;
+        let out = out..last.addr.checked_add(last.size)?;
+        let next = behind.sections.get(to.checked_add(1)?).map(|next| next.addr);
+        let room = whole_steps(next.or(behind.stop).unwrap_or(out.end).saturating_sub(out.start), STEP);
         let rest = missing.saturating_sub(room);
         let padding = padding.filter(|_| rest > 0).map(|gap| (gap, rest));
         let slides = vec![(first..out.start, missing), (next.unwrap_or(end)..end, rest)];
-        (rest <= padded && out.end - out.start <= OUT_LIMIT).then_some(Way { slides, padding, out, beyond: 0 })
+        (rest <= padded && length(&out) <= OUT_LIMIT).then_some(Way { slides, padding, out, beyond: 0 })
     };
-    runs.filter_map(way).min_by_key(|way| way.out.end - way.out.start)
+    runs.filter_map(way).min_by_key(|way| length(&way.out))
 }
 
 /// Everything slides over the end of a segment that is going to be longer.
@@ -143,7 +151,7 @@ pub(super) fn beyond_the_end(image: &Image<'_>, texts: &[BString]) -> Option<Way
     let behind = Behind::read(image).filter(|behind| behind.stop.is_none())?;
     let end = behind.end();
     let first = behind.sections.first().map_or(end, |first| first.addr);
-    let beyond = size_of(texts).saturating_sub(first - behind.start).next_multiple_of(STEP);
+    let beyond = missing(texts, &(behind.start..first))?;
     Some(Way { slides: vec![(first..end, beyond)], padding: None, out: end..end, beyond })
 }
 
@@ -162,7 +170,7 @@ pub(super) fn extend(
         grow(builder, gap, *size)?;
     }
     let slides = || way.slides.iter().filter(|(range, by)| !range.is_empty() && *by > 0);
-    if let Some(end) = slides().map(|(range, by)| range.end + by).max() {
+    if let Some(end) = slides().map(|(range, by)| range.end.saturating_add(*by)).max() {
         // One piece with the names, so that no byte is written twice.
         let size = usize::try_from(end.checked_sub(start)?).ok()?;
         let from = usize::try_from(offset).ok()?;
@@ -171,20 +179,22 @@ pub(super) fn extend(
         piece.resize(size, 0);
         builder.write(offset, piece);
         for (range, by) in slides() {
-            let at = offset + (range.start - start);
-            displace(builder, range, range.start + by, at + by)?;
-            builder.slid(at, *by, range.end - range.start);
+            let at = offset.checked_add(range.start.checked_sub(start)?)?;
+            let to = at.checked_add(*by)?;
+            displace(builder, range, range.start.checked_add(*by)?, to)?;
+            builder.slid(at, to, length(range));
         }
     }
     let mut names = Vec::new();
     for text in texts {
         let at = names.len() as u64;
-        builder.offsets.insert(text.clone(), before + at);
-        builder.placed.push(PlacedString { text: text.clone(), offset: FileOffset(offset + at), strategy });
+        builder.offsets.insert(text.clone(), before.checked_add(at)?);
+        let offset = FileOffset(offset.checked_add(at)?);
+        builder.placed.push(PlacedString { text: text.clone(), offset, strategy });
         names.extend_from_slice(text);
         names.push(0);
     }
-    builder.strsz = before + names.len() as u64;
+    builder.strsz = before.checked_add(names.len() as u64)?;
     builder.write(offset, names);
     let section = builder.sections.as_mut()?.headers.get_mut(image.string_section()?)?;
     section.size = builder.strsz;

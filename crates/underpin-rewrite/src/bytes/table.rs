@@ -7,6 +7,7 @@
 //! another says too. A file that has room in none of these ways gets no segment.
 
 use super::image::Image;
+use super::sizes::length;
 use super::{gaps, room, tags};
 use std::ops::Range;
 use underpin_elf::FileType;
@@ -40,7 +41,7 @@ pub(super) fn room(image: &Image<'_>) -> Option<Room> {
     if is_free || gaps::left_room(image, end) >= entry {
         return Some(Room::Free);
     }
-    let displaced = displaced(image, end, entry).filter(|range| range.end - range.start <= LIMIT);
+    let displaced = displaced(image, end, entry).filter(|range| length(range) <= LIMIT);
     displaced
         .map(Room::Displacing)
         .or_else(|| redundant(image).map(Room::Instead))
@@ -77,12 +78,13 @@ fn is_property(image: &Image<'_>, segment: &RawSegment) -> bool {
 /// The addresses of the sections that stand in the way, whole.
 fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     let table = image.sections.as_ref()?;
+    let behind = start.checked_add(size)?;
     let load = image
         .loads()
-        .find(|load| load.offset <= image.header.phoff && start + size <= load.offset.saturating_add(load.file_size))?;
+        .find(|load| load.offset <= image.header.phoff && behind <= load.offset.saturating_add(load.file_size))?;
     let sections = || table.entries.iter().map(|(_, section)| section).filter(|section| section.size > 0);
     let in_file = |section: &&RawSection| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
-    let (mut first, mut end) = (start + size, start + size);
+    let (mut first, mut end) = (behind, behind);
     // Grows until nothing is cut in two: a note may lie in a segment with others.
     loop {
         let before = (first, end);
@@ -94,12 +96,13 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
                 sections().filter(in_file).map(|section| (!is_movable(image, section), section.offset, section.size)),
             );
         for (fixed, offset, size) in pieces.filter(|(_, _, size)| *size > 0) {
-            if offset < end && offset.checked_add(size)? > start {
+            let piece_end = offset.checked_add(size)?;
+            if offset < end && piece_end > start {
                 if fixed || offset < start {
                     return None;
                 }
                 first = first.min(offset);
-                end = end.max(offset + size);
+                end = end.max(piece_end);
             }
         }
         if before == (first, end) {
@@ -112,7 +115,7 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
         .filter(|segment| segment.file_size > 0 && segment.kind != tags::PT_LOAD)
         .all(|segment| [tags::PT_INTERP, tags::PT_NOTE, tags::PT_GNU_PROPERTY].contains(&segment.kind));
     let inside = end <= load.offset.saturating_add(load.file_size);
-    let vaddr = |offset: u64| load.vaddr.checked_add(offset - load.offset);
+    let vaddr = |offset: u64| load.vaddr.checked_add(offset.checked_sub(load.offset)?);
     (known && inside && between.iter().all(|byte| *byte == 0)).then_some(vaddr(first)?..vaddr(end)?)
 }
 

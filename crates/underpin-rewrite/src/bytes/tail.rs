@@ -23,7 +23,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid:
     let old = *builder.segments.get(index)?;
     let end = old.vaddr.checked_add(old.memory_size)?.checked_add(slid)?;
     let at = end.checked_next_multiple_of(ALIGN)?.checked_sub(old.vaddr)?;
-    if at - old.file_size > LIMIT.max(image.bytes.len() as u64 / 128) {
+    if at.saturating_sub(old.file_size) > LIMIT.max(image.bytes.len() as u64 / 128) {
         return None;
     }
     let size = at.checked_add(block.size(image)?)?;
@@ -34,16 +34,18 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid:
     if slid > 0 && (!is_of_strings || offset != old.offset || old.file_size != old.memory_size) {
         return None;
     }
-    builder.pad_to(offset + size);
+    builder.pad_to(offset.checked_add(size)?);
     let new = RawSegment { offset, file_size: size, memory_size: size, ..old };
     *builder.segments.get_mut(index)? = new;
     repoint(builder, &old, &new);
-    block.write(builder, new.vaddr + at, new.offset + at, Strategy::DataTail)?;
-    let pages = |end: u64| (old.vaddr + end).div_ceil(PAGE);
-    builder.cost.mapped_bytes += (pages(size) - pages(old.memory_size)) * PAGE;
+    block.write(builder, new.vaddr.checked_add(at)?, new.offset.checked_add(at)?, Strategy::DataTail)?;
+    let pages = |end: u64| old.vaddr.saturating_add(end).div_ceil(PAGE);
+    let more = pages(size).saturating_sub(pages(old.memory_size)).saturating_mul(PAGE);
+    builder.cost.mapped_bytes = builder.cost.mapped_bytes.saturating_add(more);
     // glibc maps zeros that pass the last page of the file's content on their own (`elf/dl-map-segments.h`).
     let had_zeros = pages(old.memory_size) > pages(old.file_size);
-    builder.cost.mmap_calls -= i32::from(had_zeros && !image.is_program());
+    let saved = i32::from(had_zeros && !image.is_program());
+    builder.cost.mmap_calls = builder.cost.mmap_calls.saturating_sub(saved);
     Some(())
 }
 
@@ -56,11 +58,12 @@ fn content(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment) -> Option<u64> 
         return Some(old.offset);
     }
     let align = old.align.max(1);
-    let offset = builder.end().checked_next_multiple_of(align)?.checked_add(old.vaddr % align)?;
+    let offset = builder.end().checked_next_multiple_of(align)?.checked_add(old.vaddr.checked_rem(align)?)?;
     // Not further away than needed.
     let offset = offset.checked_sub(align).filter(|offset| *offset >= builder.end()).unwrap_or(offset);
     // What was written into the content would stay behind.
-    if offset - builder.end() > LIMIT || old.file_size > LIMIT || builder.has_written(old.offset..behind) {
+    if offset.saturating_sub(builder.end()) > LIMIT || old.file_size > LIMIT || builder.has_written(old.offset..behind)
+    {
         return None;
     }
     builder.pad_to(offset);
@@ -77,7 +80,7 @@ fn last_writable(builder: &PatchBuilder<'_, '_>) -> Option<usize> {
         && last.file_size > 0
         && last.file_size <= last.memory_size
         && last.align.max(1).is_power_of_two()
-        && last.vaddr % last.align.max(1) == last.offset % last.align.max(1);
+        && last.vaddr.checked_rem(last.align.max(1)) == last.offset.checked_rem(last.align.max(1));
     sound.then_some(index)
 }
 
@@ -86,7 +89,7 @@ fn last_writable(builder: &PatchBuilder<'_, '_>) -> Option<usize> {
 fn repoint(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment, new: &RawSegment) {
     let end = old.vaddr.saturating_add(old.memory_size);
     let inside = |vaddr: u64| vaddr >= old.vaddr && vaddr < end;
-    let moved = |vaddr: u64| new.offset + (vaddr - old.vaddr);
+    let moved = |vaddr: u64| new.offset.saturating_add(vaddr.saturating_sub(old.vaddr));
     let others = builder.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD);
     for segment in others.filter(|segment| inside(segment.vaddr) && segment.memory_size > 0) {
         segment.offset = moved(segment.vaddr);

@@ -27,16 +27,18 @@ const LIMIT: u64 = 32 << 10;
 /// Registers the view. `None` where it would be much larger than the table.
 pub(super) fn register(builder: &mut PatchBuilder<'_, '_>) -> Option<()> {
     let Some(index) = builder.image.string_section().filter(|_| builder.sections.is_some()) else { return Some(()) };
-    let most = builder.image.strings.counted().len() as u64 + LIMIT;
+    let most = (builder.image.strings.counted().len() as u64).saturating_add(LIMIT);
     let mut bytes = vec![0; usize::try_from(builder.strsz).ok().filter(|_| builder.strsz <= most)?];
     // What memory holds from DT_STRTAB on, as far as the file fills it.
+    let end = builder.strtab.checked_add(builder.strsz)?;
     for load in builder.image.loads() {
         let from = load.vaddr.max(builder.strtab);
-        let to = load.vaddr.saturating_add(load.file_size).min(builder.strtab + builder.strsz);
+        let to = load.vaddr.saturating_add(load.file_size).min(end);
         if from < to {
-            let size = usize::try_from(to - from).ok()?;
+            let size = usize::try_from(to.checked_sub(from)?).ok()?;
             let source = builder.image.bytes_at(from)?.get(..size)?;
-            bytes.get_mut(usize::try_from(from - builder.strtab).ok()?..)?.get_mut(..size)?.copy_from_slice(source);
+            let at = usize::try_from(from.checked_sub(builder.strtab)?).ok()?;
+            bytes.get_mut(at..)?.get_mut(..size)?.copy_from_slice(source);
         }
     }
     for placed in &builder.placed {
