@@ -10,7 +10,7 @@
 
 use crate::machine::Machine;
 use crate::metric::{Metric, Pass};
-use crate::record::Record;
+use crate::record::BenchRecord;
 use crate::stats::{Interval, mann_whitney, mean, paired_shift, shift, signed_rank};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Comparison {
     /// The level at which it claims: a machine that was busy before the start has to show more.
     pub level: f64,
     /// What it says.
-    pub verdict: Verdict,
+    pub verdict: Difference,
 }
 
 /// A rank test.
@@ -86,7 +86,7 @@ pub enum Refused {
 /// What a comparison says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Difference {
     /// The variant has less.
     Less,
     /// The variant has more.
@@ -100,7 +100,7 @@ pub enum Verdict {
 /// Intervals within this share of 1 are called equal.
 const SAME: f64 = 0.01;
 /// The level of the claims: of a hundred comparisons of equal commands, one differs by chance. Stricter than that of
-/// the intervals, since a claim is read without its doubt.
+/// the intervals, since a claim is read without its interval.
 pub const LEVEL: f64 = 0.01;
 /// The level of claims about time where other work kept every processor busy before the start. There a false claim is
 /// large, and once 9 of 180 were counted at the level of 1 % (docs/bench/aa.md).
@@ -155,23 +155,23 @@ pub fn least_memory_runs(compared: usize) -> u32 {
     runs
 }
 
-impl Verdict {
+impl Difference {
     /// A difference is claimed if the corrected test and the interval both have it.
-    fn of(ratio: Interval, p_corrected: f64, level: f64) -> Verdict {
+    fn of(ratio: Interval, p_corrected: f64, level: f64) -> Difference {
         let Interval { low, high, .. } = ratio;
         let found = ratio.is_confident() && p_corrected <= level;
         match () {
-            () if found && low > 1.0 => Verdict::More,
-            () if found && high < 1.0 => Verdict::Less,
-            () if ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Verdict::Same,
-            () => Verdict::Undecided,
+            () if found && low > 1.0 => Difference::More,
+            () if found && high < 1.0 => Difference::Less,
+            () if ratio.is_confident() && low >= 1.0 - SAME && high <= 1.0 + SAME => Difference::Same,
+            () => Difference::Undecided,
         }
     }
 
     /// Whether it claims a difference.
     #[must_use]
     pub const fn is_claimed(self) -> bool {
-        matches!(self, Verdict::Less | Verdict::More)
+        matches!(self, Difference::Less | Difference::More)
     }
 }
 
@@ -188,23 +188,23 @@ impl Comparison {
             test,
             count,
             level,
-            verdict: Verdict::of(ratio, p_value, level),
+            verdict: Difference::of(ratio, p_value, level),
         }
     }
 
     /// Takes the p-value that is left after a correction for the number of comparisons.
     pub(crate) fn correct(&mut self, p_corrected: f64) {
         self.p_corrected = p_corrected;
-        self.verdict = Verdict::of(self.ratio, p_corrected, self.level);
+        self.verdict = Difference::of(self.ratio, p_corrected, self.level);
     }
 
     /// On which side the difference lies by its interval, if that leaves out no change and the test proves nothing.
     #[must_use]
-    pub fn likely(&self) -> Option<Verdict> {
+    pub fn likely(&self) -> Option<Difference> {
         let ratio = &self.ratio;
         match self.verdict {
-            Verdict::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(Verdict::More),
-            Verdict::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(Verdict::Less),
+            Difference::Undecided if ratio.is_confident() && ratio.low > 1.0 => Some(Difference::More),
+            Difference::Undecided if ratio.is_confident() && ratio.high < 1.0 => Some(Difference::Less),
             _ => None,
         }
     }
@@ -216,7 +216,7 @@ impl Comparison {
     }
 }
 
-impl Record {
+impl BenchRecord {
     /// The figures of a variant, by block.
     fn by_block(&self, metric: Metric, variant: usize) -> BTreeMap<u32, Vec<f64>> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -255,7 +255,12 @@ impl Record {
 ///
 /// # Errors
 /// Where a figure is missing or not positive.
-pub(crate) fn ratio(record: &Record, metric: Metric, reference: usize, variant: usize) -> Result<Comparison, Refused> {
+pub(crate) fn ratio(
+    record: &BenchRecord,
+    metric: Metric,
+    reference: usize,
+    variant: usize,
+) -> Result<Comparison, Refused> {
     match metric.pass() {
         Pass::Timed => paired_ratio(record, metric, reference, variant),
         Pass::Memory => compare_records((record, reference), (record, variant), metric),
@@ -266,7 +271,12 @@ pub(crate) fn ratio(record: &Record, metric: Metric, reference: usize, variant: 
 ///
 /// # Errors
 /// Where a figure is missing or not positive.
-pub fn paired_ratio(record: &Record, metric: Metric, reference: usize, variant: usize) -> Result<Comparison, Refused> {
+pub fn paired_ratio(
+    record: &BenchRecord,
+    metric: Metric,
+    reference: usize,
+    variant: usize,
+) -> Result<Comparison, Refused> {
     let (before, after) = (record.by_block(metric, reference), record.by_block(metric, variant));
     let mut differences = Vec::new();
     for (block, figures) in &before {
@@ -284,7 +294,7 @@ pub fn paired_ratio(record: &Record, metric: Metric, reference: usize, variant: 
     Ok(Comparison::new(name(record, variant), name(record, reference), metric, ratio, tested))
 }
 
-fn name(record: &Record, variant: usize) -> &str {
+fn name(record: &BenchRecord, variant: usize) -> &str {
     record.header.variants.get(variant).map_or("", |variant| &variant.name)
 }
 
@@ -302,8 +312,8 @@ fn logarithms(figures: &[f64]) -> Result<Vec<f64>, Refused> {
 /// # Errors
 /// Where a figure is missing or not positive.
 pub fn compare_records(
-    (earlier, reference): (&Record, usize),
-    (later, variant): (&Record, usize),
+    (earlier, reference): (&BenchRecord, usize),
+    (later, variant): (&BenchRecord, usize),
     metric: Metric,
 ) -> Result<Comparison, Refused> {
     let before = logarithms(&earlier.figures(metric, reference))?;

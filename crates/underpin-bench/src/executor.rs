@@ -1,35 +1,35 @@
 //! What an experiment asks of whatever runs its commands.
 
-use crate::contestant::{Command, Contestant};
+use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
 use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
 use std::time::Duration;
 
-/// Whatever runs contestants: the machine, or a model of one.
+/// Whatever runs candidates: the machine, or a model of one.
 pub trait Executor {
-    /// Runs a contestant once and times it.
+    /// Runs a candidate once and times it.
     ///
     /// # Errors
     /// Where it cannot be started.
-    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError>;
+    fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError>;
 
-    /// Runs a contestant once and watches its memory. `Ok(Err(reason))` where this machine does not allow that.
+    /// Runs a candidate once and watches its memory. `Ok(Err(reason))` where this machine does not allow that.
     ///
     /// # Errors
     /// Where it cannot be started, or its variant is not in effect.
     fn watch(
         &mut self,
-        contestant: &Contestant,
+        candidate: &Candidate,
         timeout: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError>;
 
-    /// Finds out whether a contestant's variant is in effect in it.
+    /// Finds out whether a candidate's variant is in effect in it.
     ///
     /// # Errors
-    /// Where it is not, or the contestant cannot be started.
-    fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
-        self.watch(contestant, timeout, Duration::ZERO).map(drop)
+    /// Where it is not, or the candidate cannot be started.
+    fn prove(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<(), BenchError> {
+        self.watch(candidate, timeout, Duration::ZERO).map(drop)
     }
 
     /// Runs a command around the runs.

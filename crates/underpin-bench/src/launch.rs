@@ -1,6 +1,6 @@
 //! What every way to start a command has in common: its file and environment, its limits, how it ended.
 
-use crate::contestant::Contestant;
+use crate::candidate::Candidate;
 use crate::error::BenchError;
 use crate::outcome::RunOutcome;
 use std::ffi::OsString;
@@ -19,18 +19,18 @@ pub(crate) fn limits(timeout: Option<Duration>) -> Limits {
     Limits { timeout: Some(timeout.unwrap_or(LONGEST)), requests: STOP }
 }
 
-/// The environment of a contestant, as pairs of name and value.
+/// The environment of a candidate, as pairs of name and value.
 pub(crate) type Environment = Vec<(OsString, OsString)>;
 
 /// The file to execute and its environment.
-pub(crate) fn locate(contestant: &Contestant) -> Result<(PathBuf, Environment), LaunchError> {
-    let environment = contestant.variant.environment(std::env::vars_os());
+pub(crate) fn locate(candidate: &Candidate) -> Result<(PathBuf, Environment), LaunchError> {
+    let environment = candidate.variant.environment(std::env::vars_os());
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let words = contestant.words();
+    let words = candidate.words();
     let named = words.first().ok_or(LaunchError::Empty)?;
-    let program = contestant
+    let program = candidate
         .file()
-        .map_or_else(|| find_program(&contestant.command.from_here(named), path), |file| Ok(file.to_owned()))?;
+        .map_or_else(|| find_program(&candidate.command.from_here(named), path), |file| Ok(file.to_owned()))?;
     Ok((program, environment))
 }
 

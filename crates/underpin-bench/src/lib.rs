@@ -1,13 +1,13 @@
 //! Measures workloads under variants, interleaved, and says how sure each difference is.
 //!
-//! [`Experiment`] -> [`measure`] (through an [`Executor`]) -> [`Record`] -> [`analyse`] -> [`Analysis`]. A record holds
+//! [`Experiment`] -> [`measure`] (through an [`Executor`]) -> [`BenchRecord`] -> [`analyse`] -> [`Analysis`]. A record holds
 //! raw figures only and can be stored and analysed again, with the same answer to the bit. Figures of time come from a
 //! pass in which nothing else happens; memory comes from a pass of its own. Nothing here prints.
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod candidate;
 mod compare;
-mod contestant;
 mod error;
 mod executor;
 mod gate;
@@ -39,11 +39,11 @@ pub use analysis::{
     MemoryAt, MemoryRunFigures, Method, MetricSummary, NoiseFloor, Pareto, ProcessFigures, RunFigures, VariantSummary,
     analyse,
 };
+pub use candidate::{Candidate, Command, Hooks, Proof, Shell, Variant};
 pub use compare::{
-    BUSY_LEVEL, Comparison, LEVEL, RankTest, Refused, Verdict, compare_records, least_blocks, least_blocks_at,
+    BUSY_LEVEL, Comparison, Difference, LEVEL, RankTest, Refused, compare_records, least_blocks, least_blocks_at,
     least_memory_runs, level, paired_ratio,
 };
-pub use contestant::{Command, Contestant, Hooks, Proof, Shell, Variant};
 pub use error::BenchError;
 pub use executor::Executor;
 pub use gate::{Gate, GateOutcome, GateResult, GateRule};
@@ -58,7 +58,7 @@ pub use observer::{NullObserver, Observer, ObserverError};
 pub use outcome::RunOutcome;
 pub use real::RealExecutor;
 pub use record::{
-    End, Header, MemoryRun, MissingMetric, ProcessPeak, Record, Sample, Sampled, Stopped, TimedRun, VariantRecord,
+    BenchRecord, End, Header, MemoryRun, MissingMetric, ProcessPeak, Sample, Sampled, Stopped, TimedRun, VariantRecord,
 };
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};

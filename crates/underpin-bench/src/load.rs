@@ -1,6 +1,6 @@
 //! Work that is served: what load is put on a server, and what came of it.
 //!
-//! [`Load`] is part of a contestant, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
+//! [`Load`] is part of a candidate, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
 
 use crate::memory_point::MemoryPoint;
 use crate::metric::Metric;
@@ -17,7 +17,7 @@ pub const PORT: &str = "{PORT}";
 /// Who runs the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// It is the contestant's command: started for each run, and stopped after it.
+    /// It is the candidate's command: started for each run, and stopped after it.
     Started,
     /// Somebody else: it is there before, stays, and nothing is known of its memory.
     Running,

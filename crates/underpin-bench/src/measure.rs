@@ -2,8 +2,8 @@
 //!
 //! Every run is handed to the observer as soon as it is done, so that nothing is lost when a later one fails.
 
+use crate::candidate::{Candidate, Command};
 use crate::compare::{least_blocks_at, level, paired_ratio};
-use crate::contestant::{Command, Contestant};
 use crate::error::BenchError;
 use crate::executor::Executor;
 use crate::launch::LONGEST;
@@ -12,7 +12,7 @@ use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
 use crate::observer::Observer;
 use crate::outcome::RunOutcome;
-use crate::record::{End, Header, MemoryRun, MissingMetric, Record, Sample, Stopped, TimedRun, VariantRecord};
+use crate::record::{BenchRecord, End, Header, MemoryRun, MissingMetric, Sample, Stopped, TimedRun, VariantRecord};
 use crate::rules::{Rules, Until};
 use crate::schedule::Schedule;
 use crate::stats::{Bootstrap, median_interval};
@@ -23,7 +23,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The columns of the comparison; names are unique.
-    pub contestants: Vec<Contestant>,
+    pub candidates: Vec<Candidate>,
     /// The index of the one that the others are compared with.
     pub reference: usize,
     /// How.
@@ -47,16 +47,16 @@ pub fn measure(
     experiment: &Experiment,
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
-) -> Result<Record, BenchError> {
-    if experiment.contestants.is_empty() {
+) -> Result<BenchRecord, BenchError> {
+    if experiment.candidates.is_empty() {
         return Err(BenchError::Nothing);
     }
     let header = experiment.header();
     observer.begin(&header)?;
-    let record = Record { header, samples: Vec::new(), memory: Vec::new(), end: None };
+    let record = BenchRecord { header, samples: Vec::new(), memory: Vec::new(), end: None };
     let mut session = Session { experiment, executor, observer, record, missing: Vec::new() };
     let result = session.carry_out();
-    let cleaned = session.each_once("cleanup", |contestant| contestant.hooks.cleanup.as_ref());
+    let cleaned = session.each_once("cleanup", |candidate| candidate.hooks.cleanup.as_ref());
     let stopped = match result {
         // What was measured up to then is shown; without any of it there is nothing to show.
         Err(BenchError::Interrupted) if !session.record.samples.is_empty() => Stopped::Interrupted,
@@ -75,32 +75,32 @@ pub fn measure(
 impl Experiment {
     fn header(&self) -> Header {
         let words =
-            |contestant: &Contestant| contestant.words().iter().map(|word| word.to_string_lossy().into()).collect();
-        let environment = |contestant: &Contestant| {
+            |candidate: &Candidate| candidate.words().iter().map(|word| word.to_string_lossy().into()).collect();
+        let environment = |candidate: &Candidate| {
             let text = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
-            let changes = &contestant.variant.changes;
+            let changes = &candidate.variant.changes;
             changes.iter().map(|(name, value)| (text(name), value.as_ref().map(text))).collect()
         };
-        let variant = |contestant: &Contestant| VariantRecord {
-            name: contestant.name.clone(),
-            command: words(contestant),
-            environment: environment(contestant),
-            is_copy: contestant.is_copy,
+        let variant = |candidate: &Candidate| VariantRecord {
+            name: candidate.name.clone(),
+            command: words(candidate),
+            environment: environment(candidate),
+            is_copy: candidate.is_copy,
         };
         Header {
             started: self.started,
             underpin: self.version.clone(),
             machine: self.machine.clone(),
-            variants: self.contestants.iter().map(variant).collect(),
+            variants: self.candidates.iter().map(variant).collect(),
             reference: self.reference,
             rules: self.rules.clone(),
             load: self.load().map(Load::record),
         }
     }
 
-    /// The load, where the contestants are servers; it is the same for all.
+    /// The load, where the candidates are servers; it is the same for all.
     fn load(&self) -> Option<&Load> {
-        self.contestants.iter().find_map(|contestant| contestant.load.as_deref())
+        self.candidates.iter().find_map(|candidate| candidate.load.as_deref())
     }
 }
 
@@ -108,7 +108,7 @@ struct Session<'a> {
     experiment: &'a Experiment,
     executor: &'a mut dyn Executor,
     observer: &'a mut dyn Observer,
-    record: Record,
+    record: BenchRecord,
     missing: Vec<MissingMetric>,
 }
 
@@ -118,10 +118,10 @@ impl Session<'_> {
     }
 
     fn carry_out(&mut self) -> Result<Stopped, BenchError> {
-        self.each_once("setup", |contestant| contestant.hooks.setup.as_ref())?;
+        self.each_once("setup", |candidate| candidate.hooks.setup.as_ref())?;
         self.prove()?;
         for _ in 0..self.rules().warmup {
-            for index in 0..self.experiment.contestants.len() {
+            for index in 0..self.experiment.candidates.len() {
                 self.go_on()?;
                 self.one(index)?;
             }
@@ -141,14 +141,10 @@ impl Session<'_> {
         if self.is_asked_to_end() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 
-    /// Runs a command of each contestant, equal ones once.
-    fn each_once(
-        &mut self,
-        hook: &'static str,
-        of: impl Fn(&Contestant) -> Option<&Command>,
-    ) -> Result<(), BenchError> {
+    /// Runs a command of each candidate, equal ones once.
+    fn each_once(&mut self, hook: &'static str, of: impl Fn(&Candidate) -> Option<&Command>) -> Result<(), BenchError> {
         let mut done: Vec<&Command> = Vec::new();
-        for command in self.experiment.contestants.iter().filter_map(of) {
+        for command in self.experiment.candidates.iter().filter_map(of) {
             if !done.contains(&command) {
                 done.push(command);
                 self.executor.hook(hook, command)?;
@@ -159,10 +155,10 @@ impl Session<'_> {
 
     /// Variants that can prove themselves do so before anything is timed.
     fn prove(&mut self) -> Result<(), BenchError> {
-        for contestant in self.experiment.contestants.iter().filter(|contestant| contestant.variant.proof.is_some()) {
+        for candidate in self.experiment.candidates.iter().filter(|candidate| candidate.variant.proof.is_some()) {
             let timeout = self.timeout();
             self.go_on()?;
-            self.around(contestant, |executor| executor.prove(contestant, timeout))?;
+            self.around(candidate, |executor| executor.prove(candidate, timeout))?;
         }
         Ok(())
     }
@@ -174,14 +170,14 @@ impl Session<'_> {
     /// Runs something between the commands that belong before and after each run.
     fn around<T>(
         &mut self,
-        contestant: &Contestant,
+        candidate: &Candidate,
         work: impl FnOnce(&mut dyn Executor) -> Result<T, BenchError>,
     ) -> Result<T, BenchError> {
-        if let Some(prepare) = &contestant.hooks.prepare {
+        if let Some(prepare) = &candidate.hooks.prepare {
             self.executor.hook("prepare", prepare)?;
         }
         let result = work(self.executor)?;
-        if let Some(conclude) = &contestant.hooks.conclude {
+        if let Some(conclude) = &candidate.hooks.conclude {
             self.executor.hook("conclude", conclude)?;
         }
         Ok(result)
@@ -189,26 +185,26 @@ impl Session<'_> {
 
     /// One timed run with what belongs around it, and the time at which it started.
     fn one(&mut self, index: usize) -> Result<(Nanos, TimedRun), BenchError> {
-        let contestant = &self.experiment.contestants[index];
+        let candidate = &self.experiment.candidates[index];
         let timeout = self.timeout();
-        let (at, run) = self.around(contestant, |executor| {
+        let (at, run) = self.around(candidate, |executor| {
             let at = Nanos::from(executor.elapsed());
-            Ok((at, executor.run(contestant, timeout)?))
+            Ok((at, executor.run(candidate, timeout)?))
         })?;
-        self.accept(contestant, run.outcome)?;
+        self.accept(candidate, run.outcome)?;
         match &run.load {
             Some(load) if load.requests == 0 && !self.rules().ignore_failure => {
                 let requests = load.errors.total() + load.unsent;
                 let reason = load.first_failure.clone().unwrap_or_else(|| "the load was too short".to_owned());
-                Err(BenchError::NoAnswers { name: contestant.name.clone(), requests, reason })
+                Err(BenchError::NoAnswers { name: candidate.name.clone(), requests, reason })
             }
             _ => Ok((at, run)),
         }
     }
 
     /// Whether a run counts.
-    fn accept(&self, contestant: &Contestant, outcome: RunOutcome) -> Result<(), BenchError> {
-        let name = contestant.name.clone();
+    fn accept(&self, candidate: &Candidate, outcome: RunOutcome) -> Result<(), BenchError> {
+        let name = candidate.name.clone();
         match outcome {
             RunOutcome::TimedOut => {
                 let seconds = self.timeout().unwrap_or(LONGEST).as_secs_f64();
@@ -221,7 +217,7 @@ impl Session<'_> {
 
     fn timed(&mut self) -> Result<Stopped, BenchError> {
         let begun = self.executor.elapsed();
-        let mut schedule = Schedule::new(self.experiment.contestants.len(), self.rules().seed);
+        let mut schedule = Schedule::new(self.experiment.candidates.len(), self.rules().seed);
         let (mut block, mut runs, mut check_at, mut longest) = (0u32, 0u32, 6u32, Duration::ZERO);
         loop {
             let before = self.executor.elapsed();
@@ -259,10 +255,10 @@ impl Session<'_> {
 
     /// Runs below which no difference could be told.
     fn least_runs(&self) -> u32 {
-        if self.experiment.contestants.len() < 2 {
+        if self.experiment.candidates.len() < 2 {
             return 0;
         }
-        let compared = self.experiment.contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
+        let compared = self.experiment.candidates.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         // A run of a server is long: what the machine does within it evens out, so a block is one run of each.
         let runs = if self.experiment.load().is_some() { 1 } else { 2 };
         let level = level(&self.experiment.machine, Metric::Wall);
@@ -290,14 +286,14 @@ impl Session<'_> {
         if rules.until.is_some() {
             return narrow.then_some(Stopped::Narrow);
         }
-        let enough = Duration::from(rules.time_ns) * u32::try_from(self.experiment.contestants.len()).unwrap_or(1);
+        let enough = Duration::from(rules.time_ns) * u32::try_from(self.experiment.candidates.len()).unwrap_or(1);
         (rules.budget_ns.is_none() && took >= enough).then_some(Stopped::Time)
     }
 
     /// Whether every interval that the rule is about is narrow enough.
     fn narrow(&self, until: Until) -> bool {
         let reference = self.experiment.reference;
-        let others = (0..self.experiment.contestants.len()).filter(|&index| !until.ratio || index != reference);
+        let others = (0..self.experiment.candidates.len()).filter(|&index| !until.ratio || index != reference);
         let metric = if self.experiment.load().is_some() { self.record.primary() } else { until.metric };
         others.into_iter().all(|index| {
             let interval = if until.ratio {
@@ -311,9 +307,9 @@ impl Session<'_> {
 
     /// The memory pass; stops early where the machine does not allow it or the budget is spent.
     fn watched(&mut self) -> Result<(), BenchError> {
-        let mut schedule = Schedule::new(self.experiment.contestants.len(), self.rules().seed ^ 1);
+        let mut schedule = Schedule::new(self.experiment.candidates.len(), self.rules().seed ^ 1);
         let each = self.experiment.load().map_or(Duration::ZERO, Load::least_time);
-        let mut longest = each * u32::try_from(self.experiment.contestants.len()).unwrap_or(1);
+        let mut longest = each * u32::try_from(self.experiment.candidates.len()).unwrap_or(1);
         for block in 0..self.rules().memory_runs {
             if self.is_asked_to_end() {
                 if block == 0 {
@@ -341,13 +337,13 @@ impl Session<'_> {
     }
 
     fn watched_run(&mut self, index: usize, block: u32) -> Result<Result<(), String>, BenchError> {
-        let contestant = &self.experiment.contestants[index];
+        let candidate = &self.experiment.candidates[index];
         let (timeout, settle) = (self.timeout(), Duration::from(self.rules().settle_ns));
-        let run = match self.around(contestant, |executor| executor.watch(contestant, timeout, settle))? {
+        let run = match self.around(candidate, |executor| executor.watch(candidate, timeout, settle))? {
             Ok(run) => MemoryRun { variant: index, block, ..run },
             Err(reason) => return Ok(Err(reason)),
         };
-        self.accept(contestant, run.outcome)?;
+        self.accept(candidate, run.outcome)?;
         self.observer.memory(&run)?;
         self.record.memory.push(run);
         Ok(Ok(()))
@@ -359,10 +355,10 @@ impl Session<'_> {
         self.missing.extend(missing.map(|metric| MissingMetric { metric, reason: reason.to_owned() }));
     }
 
-    fn finish(mut self, stopped: Stopped) -> Result<Record, BenchError> {
+    fn finish(mut self, stopped: Stopped) -> Result<BenchRecord, BenchError> {
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(self.executor.missing());
-        if self.experiment.contestants.iter().any(|contestant| !contestant.is_started()) {
+        if self.experiment.candidates.iter().any(|candidate| !candidate.is_started()) {
             let reason = "somebody else runs the server: start it here with --serve".to_owned();
             missing.push(MissingMetric { metric: Metric::CpuPerRequest, reason });
         }

@@ -5,7 +5,7 @@
 //! from the launcher's peak and is one figure for all small programs. A sampling thread reads `smaps_rollup` of every
 //! living process and never spends more than a tenth of the time on it. Nothing of this run is timed.
 
-use crate::contestant::{Contestant, Proof};
+use crate::candidate::{Candidate, Proof};
 use crate::error::BenchError;
 use crate::launch::{LONGEST, STOP};
 use crate::memory_point::MemoryPoint;
@@ -51,7 +51,7 @@ pub struct MemoryWatch<'a> {
     /// After its exec, how long the first process takes to settle.
     pub settle: Duration,
     /// Whose run it is.
-    pub contestant: &'a Contestant,
+    pub candidate: &'a Candidate,
 }
 
 /// What tracer and sampler share.
@@ -160,7 +160,7 @@ pub(crate) fn followed(proof: &dyn Proof, task: Tracee) -> Result<Result<(), Str
 
 /// What the tracer alone keeps.
 struct Tracer<'a> {
-    contestant: &'a Contestant,
+    candidate: &'a Candidate,
     shared: Shared,
     main: RawPid,
     peaks: BTreeMap<RawPid, ProcessPeak>,
@@ -179,7 +179,7 @@ impl MemoryWatch<'_> {
     /// # Errors
     /// Where it cannot be started or watched, or its variant is not in effect.
     pub fn run(self) -> Result<MemoryRun, BenchError> {
-        let name = self.contestant.name.clone();
+        let name = self.candidate.name.clone();
         let failed = |source| BenchError::Launch { name: name.clone(), source };
         let launch = Launch {
             program: self.program.clone(),
@@ -187,7 +187,7 @@ impl MemoryWatch<'_> {
             environment: self.environment,
             input: self.streams.input,
             output: self.streams.output,
-            directory: self.contestant.command.directory().map(Path::to_owned),
+            directory: self.candidate.command.directory().map(Path::to_owned),
             filter: None,
         };
         let suspended = launch.start_beside().map_err(failed)?;
@@ -206,7 +206,7 @@ impl MemoryWatch<'_> {
             finished: false,
         };
         let shared: Shared = Arc::new((Mutex::new(tree), Condvar::new()));
-        if let Some(proof) = &self.contestant.variant.proof {
+        if let Some(proof) = &self.candidate.variant.proof {
             if let Err(reason) = followed(proof.as_ref(), suspended.task)? {
                 suspended.task.kill_and_reap()?;
                 return Err(BenchError::NotInEffect { name, reason });
@@ -219,7 +219,7 @@ impl MemoryWatch<'_> {
         suspended.task.resume(Resume::Continue, 0)?;
         let thread = sampler(Arc::clone(&shared))?;
         let mut tracer = Tracer {
-            contestant: self.contestant,
+            candidate: self.candidate,
             shared: Arc::clone(&shared),
             main,
             peaks: BTreeMap::new(),
@@ -318,7 +318,7 @@ impl Tracer<'_> {
         }
         if process == self.main {
             self.at_exit = Some(point(tree.elapsed(), memory, 1));
-            if let Some(proof) = &self.contestant.variant.proof {
+            if let Some(proof) = &self.candidate.variant.proof {
                 self.refused = proof.took(tid).err();
             }
         }
@@ -337,7 +337,7 @@ impl Tracer<'_> {
 
     fn result(self) -> Result<MemoryRun, BenchError> {
         if let Some(reason) = self.refused {
-            return Err(BenchError::NotInEffect { name: self.contestant.name.clone(), reason });
+            return Err(BenchError::NotInEffect { name: self.candidate.name.clone(), reason });
         }
         let tree = lock(&self.shared);
         if tree.was_stopped {
@@ -345,7 +345,7 @@ impl Tracer<'_> {
         }
         let Some(outcome) = self.outcome else {
             let source = LaunchError::Sys(SysError::gone("waiting for the command"));
-            return Err(BenchError::Launch { name: self.contestant.name.clone(), source });
+            return Err(BenchError::Launch { name: self.candidate.name.clone(), source });
         };
         let run = tree.series.run(self.peaks.into_values());
         Ok(MemoryRun {

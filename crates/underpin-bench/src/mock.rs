@@ -4,7 +4,7 @@
 //! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same words, and
 //! `errors=N`; one that somebody else runs answers 1,000 in a second.
 
-use crate::contestant::{Command, Contestant};
+use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
 use crate::executor::Executor;
 use crate::load::{Latency, Load, LoadErrors, LoadSample, Server};
@@ -24,7 +24,7 @@ use underpin_sys::{HardwareCounter, LaunchError, Usage};
 pub struct MockExecutor {
     clock: Duration,
     random: Random,
-    /// The names of the contestants and hooks, in the order in which they ran.
+    /// The names of the candidates and hooks, in the order in which they ran.
     pub log: Vec<String>,
     /// Everything takes longer by this share for each second that has passed: a machine that grows warm.
     pub drift: f64,
@@ -46,9 +46,9 @@ struct Model {
     status: i32,
 }
 
-fn model(contestant: &Contestant) -> Result<Model, BenchError> {
+fn model(candidate: &Candidate) -> Result<Model, BenchError> {
     let mut model = Model { seconds: f64::NAN, bytes: 8e6, noise: 0.02, status: 0 };
-    let words: Vec<_> = contestant.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<_> = candidate.words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     for word in &words {
         match word.split_once('=') {
             Some(("memory", text)) => model.bytes = text.parse::<f64>().unwrap_or(8.0) * 1024.0 * 1024.0,
@@ -58,30 +58,30 @@ fn model(contestant: &Contestant) -> Result<Model, BenchError> {
         }
     }
     let known = words.first().is_some_and(|word| word == "sleep") && model.seconds.is_finite();
-    let unknown = || LaunchError::NotFound { program: contestant.command.to_string().into() };
-    if known { Ok(model) } else { Err(BenchError::Launch { name: contestant.name.clone(), source: unknown() }) }
+    let unknown = || LaunchError::NotFound { program: candidate.command.to_string().into() };
+    if known { Ok(model) } else { Err(BenchError::Launch { name: candidate.name.clone(), source: unknown() }) }
 }
 
 /// What a server of the model does; its seconds are requests in a second.
-fn served(contestant: &Contestant) -> Result<Model, BenchError> {
-    let load = contestant.load.as_ref();
+fn served(candidate: &Candidate) -> Result<Model, BenchError> {
+    let load = candidate.load.as_ref();
     if load.is_some_and(|load| load.server == Server::Running) {
         return Ok(Model { seconds: 1000.0, bytes: 0.0, noise: 0.02, status: 0 });
     }
-    let mut words = contestant.words();
+    let mut words = candidate.words();
     let known = words.first().is_some_and(|word| word == "serve");
     if known {
         words[0] = "sleep".into();
     }
     let variant = crate::Variant { wrapper: words, ..crate::Variant::default() };
-    model(&Contestant { variant, ..contestant.clone() })
+    model(&Candidate { variant, ..candidate.clone() })
 }
 
 impl MockExecutor {
     /// A run of a server: answer times that follow from the number of connections (Little's law), with a tail.
-    fn serve(&mut self, contestant: &Contestant, load: &Load) -> Result<TimedRun, BenchError> {
-        let model = served(contestant)?;
-        self.log.push(contestant.name.clone());
+    fn serve(&mut self, candidate: &Candidate, load: &Load) -> Result<TimedRun, BenchError> {
+        let model = served(candidate)?;
+        self.log.push(candidate.name.clone());
         let noise = 1.0 - model.noise * self.random.unit();
         let rate = match load.pace {
             Pace::Closed { .. } => model.seconds * noise,
@@ -127,12 +127,12 @@ impl MockExecutor {
 }
 
 impl Executor for MockExecutor {
-    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
-        if let Some(load) = &contestant.load {
-            return self.serve(contestant, load);
+    fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+        if let Some(load) = &candidate.load {
+            return self.serve(candidate, load);
         }
-        let model = model(contestant)?;
-        self.log.push(contestant.name.clone());
+        let model = model(candidate)?;
+        self.log.push(candidate.name.clone());
         let slower = 1.0 + self.drift * self.clock.as_secs_f64();
         let noise = 1.0 + model.noise * -self.random.unit().ln();
         let wall = Duration::from_secs_f64(model.seconds * noise * slower);
@@ -154,19 +154,19 @@ impl Executor for MockExecutor {
 
     fn watch(
         &mut self,
-        contestant: &Contestant,
+        candidate: &Candidate,
         _: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
-        if contestant.load.as_ref().is_some_and(|load| load.server == Server::Running) {
+        if candidate.load.as_ref().is_some_and(|load| load.server == Server::Running) {
             return Ok(Err("somebody else runs the server".to_owned()));
         }
-        let seconds = contestant.load.as_ref().map(|load| load.window.as_secs_f64());
+        let seconds = candidate.load.as_ref().map(|load| load.window.as_secs_f64());
         let model = match seconds {
-            None => model(contestant)?,
-            Some(seconds) => Model { seconds, status: 0, ..served(contestant)? },
+            None => model(candidate)?,
+            Some(seconds) => Model { seconds, status: 0, ..served(candidate)? },
         };
-        self.log.push(format!("watch {}", contestant.name));
+        self.log.push(format!("watch {}", candidate.name));
         self.clock += Duration::from_secs_f64(model.seconds);
         let peak = (model.bytes * (1.0 + 0.01 * self.random.unit())).round();
         let point = |at: f64, share: f64| {

@@ -3,7 +3,7 @@
 //! Each process's own peak (`VmHWM`) is read with every sample, so a peak between two samples is lost only where the
 //! process ends before the next one; what comes after the last sample is not seen. Records say that they were made so.
 
-use crate::contestant::Contestant;
+use crate::candidate::Candidate;
 use crate::error::BenchError;
 use crate::launch::{limits, outcome};
 use crate::memory::{COST_SHARE, EVERY, GRACE, MemoryWatch};
@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// What is known of a run so far.
 struct Outside<'a> {
-    contestant: &'a Contestant,
+    candidate: &'a Candidate,
     started: &'a Started,
     begun: Instant,
     settle: Duration,
@@ -36,15 +36,15 @@ struct Outside<'a> {
 /// # Errors
 /// Where it cannot be started, or its variant was not seen in effect.
 pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>, BenchError> {
-    let MemoryWatch { program, words, environment, streams, timeout, settle, contestant } = watch;
-    let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+    let MemoryWatch { program, words, environment, streams, timeout, settle, candidate } = watch;
+    let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
     let spawn = Spawn::new(program, &words, &environment, streams)
-        .and_then(|spawn| spawn.in_directory(contestant.command.directory()))
+        .and_then(|spawn| spawn.in_directory(candidate.command.directory()))
         .map_err(launch)?;
     let started = spawn.start(None, true).map_err(launch)?;
-    let unproven = contestant.variant.proof.as_ref().map(|_| "it ended before it could be looked at".to_owned());
+    let unproven = candidate.variant.proof.as_ref().map(|_| "it ended before it could be looked at".to_owned());
     let mut outside = Outside {
-        contestant,
+        candidate,
         started: &started,
         begun: Instant::now(),
         settle,
@@ -59,7 +59,7 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
     let found = outside.found(left_behind);
     let end = started.finish()?.end;
     let outcome = if timed_out { RunOutcome::TimedOut } else { outcome(end)? };
-    let found = found.map_err(|reason| BenchError::NotInEffect { name: contestant.name.clone(), reason })?;
+    let found = found.map_err(|reason| BenchError::NotInEffect { name: candidate.name.clone(), reason })?;
     Ok(match found {
         Some(run) => Ok(MemoryRun { outcome, ..run }),
         None => {
@@ -111,7 +111,7 @@ impl Outside<'_> {
 
     /// The first sample may come before the loader has done its work, so the proof is asked for until it holds.
     fn prove(&mut self, pid: RawPid) {
-        if let (Err(_), Some(proof)) = (&self.proven, &self.contestant.variant.proof) {
+        if let (Err(_), Some(proof)) = (&self.proven, &self.candidate.variant.proof) {
             self.proven = proof.seen(pid);
         }
     }

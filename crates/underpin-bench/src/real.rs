@@ -1,6 +1,6 @@
 //! Running commands on this machine: for time as bare as can be, for memory under watch.
 
-use crate::contestant::{Command, Contestant};
+use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
 use crate::executor::Executor;
 use crate::launch::{Environment, LONGEST, STOP, limits, locate, outcome};
@@ -69,27 +69,27 @@ impl RealExecutor {
 
     fn memory_watch<'a>(
         &self,
-        contestant: &'a Contestant,
+        candidate: &'a Candidate,
         timeout: Option<Duration>,
         settle: Duration,
     ) -> Result<MemoryWatch<'a>, BenchError> {
-        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
-        let (program, environment) = locate(contestant).map_err(launch)?;
+        let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
+        let (program, environment) = locate(candidate).map_err(launch)?;
         let streams = self.streams.open()?;
-        Ok(MemoryWatch { program, words: contestant.words(), environment, streams, timeout, settle, contestant })
+        Ok(MemoryWatch { program, words: candidate.words(), environment, streams, timeout, settle, candidate })
     }
 
-    fn prepared(&mut self, contestant: &Contestant) -> Result<&Spawn, BenchError> {
-        if !self.prepared.contains_key(&contestant.name) {
-            let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
-            let (program, environment) = locate(contestant).map_err(launch)?;
+    fn prepared(&mut self, candidate: &Candidate) -> Result<&Spawn, BenchError> {
+        if !self.prepared.contains_key(&candidate.name) {
+            let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
+            let (program, environment) = locate(candidate).map_err(launch)?;
             let streams = self.streams.open()?;
-            let spawn = Spawn::new(program, &contestant.words(), &environment, streams)
-                .and_then(|spawn| spawn.in_directory(contestant.command.directory()))
+            let spawn = Spawn::new(program, &candidate.words(), &environment, streams)
+                .and_then(|spawn| spawn.in_directory(candidate.command.directory()))
                 .map_err(launch)?;
-            self.prepared.insert(contestant.name.clone(), spawn);
+            self.prepared.insert(candidate.name.clone(), spawn);
         }
-        Ok(&self.prepared[&contestant.name])
+        Ok(&self.prepared[&candidate.name])
     }
 }
 
@@ -113,16 +113,16 @@ fn counter_reason(error: &SysError) -> String {
 }
 
 impl Executor for RealExecutor {
-    fn run(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
+    fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
         let padding = self.padding();
-        if let Some(load) = &contestant.load {
-            return Service { contestant, load, streams: &self.streams, padding }.timed();
+        if let Some(load) = &candidate.load {
+            return Service { candidate, load, streams: &self.streams, padding }.timed();
         }
-        self.prepared(contestant)?;
-        let launch = |source| BenchError::Launch { name: contestant.name.clone(), source };
+        self.prepared(candidate)?;
+        let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
         let limits = limits(timeout);
         let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
-        let run: Run = self.prepared[&contestant.name].run(padding.as_ref(), limits).map_err(launch)?;
+        let run: Run = self.prepared[&candidate.name].run(padding.as_ref(), limits).map_err(launch)?;
         let outcome = outcome(run.end)?;
         let mut counters = BTreeMap::new();
         for (counter, before) in self.counters.iter().zip(before) {
@@ -137,28 +137,28 @@ impl Executor for RealExecutor {
 
     fn watch(
         &mut self,
-        contestant: &Contestant,
+        candidate: &Candidate,
         timeout: Option<Duration>,
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
-        if let Some(load) = &contestant.load {
-            return Service { contestant, load, streams: &self.streams, padding: None }.watched();
+        if let Some(load) = &candidate.load {
+            return Service { candidate, load, streams: &self.streams, padding: None }.watched();
         }
         if self.denied.is_none() {
-            match self.memory_watch(contestant, timeout, settle)?.run() {
+            match self.memory_watch(candidate, timeout, settle)?.run() {
                 Err(BenchError::Launch { source: LaunchError::Denied(denied), .. }) => {
                     self.denied = Some(denied.to_string());
                 }
                 other => return other.map(Ok),
             }
         }
-        outside::watch(self.memory_watch(contestant, timeout, settle)?)
+        outside::watch(self.memory_watch(candidate, timeout, settle)?)
     }
 
-    fn prove(&mut self, contestant: &Contestant, timeout: Option<Duration>) -> Result<(), BenchError> {
-        match &contestant.load {
-            Some(load) => Service { contestant, load, streams: &self.streams, padding: None }.proven(),
-            None => self.watch(contestant, timeout, Duration::ZERO).map(drop),
+    fn prove(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<(), BenchError> {
+        match &candidate.load {
+            Some(load) => Service { candidate, load, streams: &self.streams, padding: None }.proven(),
+            None => self.watch(candidate, timeout, Duration::ZERO).map(drop),
         }
     }
 

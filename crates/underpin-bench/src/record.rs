@@ -15,7 +15,7 @@ use underpin_sys::Usage;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct BenchRecord {
     /// What was to be measured, where and how.
     pub header: Header,
     /// Timed runs in the order in which they ran.
@@ -60,7 +60,7 @@ pub struct VariantRecord {
     pub is_copy: bool,
 }
 
-impl Record {
+impl BenchRecord {
     /// The figure that an experiment is about, by which its length, its noise and its drift are judged.
     #[must_use]
     pub fn primary(&self) -> Metric {

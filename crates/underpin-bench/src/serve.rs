@@ -4,7 +4,7 @@
 //! and is never timed. A server that was there before, one that ends by itself and one that never answers are errors with
 //! the end of what the server wrote. Nothing that was started outlives the run.
 
-use crate::contestant::Contestant;
+use crate::candidate::Candidate;
 use crate::error::BenchError;
 use crate::launch::{Environment, STOP, locate, outcome, pause};
 use crate::load::{Load, LoadSample, PORT, Server};
@@ -40,9 +40,9 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 const TAIL: u64 = 4096;
 const LINES: usize = 6;
 
-/// A contestant that is a server, about to run once.
+/// A candidate that is a server, about to run once.
 pub(crate) struct Service<'a> {
-    pub contestant: &'a Contestant,
+    pub candidate: &'a Candidate,
     pub load: &'a Load,
     pub streams: &'a StreamsPlan,
     pub padding: Option<CString>,
@@ -96,7 +96,7 @@ impl Service<'_> {
 
     /// Starts it under a tracer as far as the variant's proof asks for, has it answer once, and asks the proof.
     pub(crate) fn proven(&self) -> Result<(), BenchError> {
-        let Some(proof) = self.contestant.variant.proof.as_ref().filter(|_| self.contestant.is_started()) else {
+        let Some(proof) = self.candidate.variant.proof.as_ref().filter(|_| self.candidate.is_started()) else {
             return Ok(());
         };
         let (running, is_traced) = match self.start(true) {
@@ -106,12 +106,12 @@ impl Service<'_> {
         };
         let took = running.pid().map_or(Ok(()), |pid| if is_traced { proof.took(pid) } else { proof.seen(pid) });
         running.stop()?;
-        took.map_err(|reason| BenchError::NotInEffect { name: self.contestant.name.clone(), reason })
+        took.map_err(|reason| BenchError::NotInEffect { name: self.candidate.name.clone(), reason })
     }
 
     /// Starts the server and waits for its first answer.
     fn start(&self, traced: bool) -> Result<Running<'_>, BenchError> {
-        let name = self.contestant.name.as_str();
+        let name = self.candidate.name.as_str();
         let port = free_port()?;
         let request = self.load.request(port)?;
         if self.load.server == Server::Running {
@@ -121,20 +121,20 @@ impl Service<'_> {
             return Err(BenchError::Taken { name: name.to_owned(), endpoint: request.endpoint().clone() });
         }
         let launch = |source| BenchError::Launch { name: name.to_owned(), source };
-        let (program, mut environment) = locate(self.contestant).map_err(launch)?;
+        let (program, mut environment) = locate(self.candidate).map_err(launch)?;
         if let Some((variable, value)) = self.padding.as_ref().and_then(|text| text.to_str().ok()?.split_once('=')) {
             environment.push((variable.into(), value.into()));
         }
         for (_, value) in environment.iter_mut().filter(|(name, _)| self.sets(name)) {
             *value = with_port(value, port);
         }
-        let words: Vec<OsString> = self.contestant.words().iter().map(|word| with_port(word, port)).collect();
+        let words: Vec<OsString> = self.candidate.words().iter().map(|word| with_port(word, port)).collect();
         let (streams, output) = self.open()?;
         let begun = Instant::now();
         let background = if traced {
             self.trace(&program, words, environment, streams)?
         } else {
-            Background::start(&program, &words, &environment, self.contestant.command.directory(), streams)
+            Background::start(&program, &words, &environment, self.candidate.command.directory(), streams)
                 .map_err(launch)?
         };
         let mut running = Running { name, background: Some(background), request, output };
@@ -144,7 +144,7 @@ impl Service<'_> {
 
     /// Whether the variant sets a variable.
     fn sets(&self, name: &OsString) -> bool {
-        self.contestant.variant.changes.iter().any(|(changed, _)| changed == name)
+        self.candidate.variant.changes.iter().any(|(changed, _)| changed == name)
     }
 
     fn trace(
@@ -154,19 +154,19 @@ impl Service<'_> {
         environment: Environment,
         streams: Streams,
     ) -> Result<Background, BenchError> {
-        let name = || self.contestant.name.clone();
+        let name = || self.candidate.name.clone();
         let launch = Launch {
             program: program.to_owned(),
             arguments: words,
             environment,
             input: streams.input,
             output: streams.output,
-            directory: self.contestant.command.directory().map(Path::to_owned),
+            directory: self.candidate.command.directory().map(Path::to_owned),
             filter: None,
         };
         let suspended = launch.start_beside().map_err(|source| BenchError::Launch { name: name(), source })?;
         let task = suspended.task;
-        if let Some(proof) = &self.contestant.variant.proof
+        if let Some(proof) = &self.candidate.variant.proof
             && let Err(reason) = followed(proof.as_ref(), task)?
         {
             task.kill_and_reap()?;

@@ -5,7 +5,7 @@
 //! version does not know are refused, not skipped: figures would be missing.
 
 use crate::observer::{Observer, ObserverError};
-use crate::record::{End, Header, MemoryRun, Record, Sample, Stopped};
+use crate::record::{BenchRecord, End, Header, MemoryRun, Sample, Stopped};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// Where there is none, or it cannot be read.
-    pub fn load(&self, name: Option<&str>) -> Result<(PathBuf, Record), StoreError> {
+    pub fn load(&self, name: Option<&str>) -> Result<(PathBuf, BenchRecord), StoreError> {
         let path = self.find(name)?;
         Ok((path.clone(), read(&path)?))
     }
@@ -261,10 +261,10 @@ impl Observer for RunFile {
 }
 
 /// Reads a file of lines.
-fn read(path: &Path) -> Result<Record, StoreError> {
+fn read(path: &Path) -> Result<BenchRecord, StoreError> {
     let io = |source| StoreError::Io { what: "read", path: path.to_owned(), source };
     let mut reader = BufReader::new(File::open(path).map_err(io)?);
-    let mut record: Option<Record> = None;
+    let mut record: Option<BenchRecord> = None;
     let (mut text, mut line) = (String::new(), 0);
     loop {
         text.clear();
@@ -283,14 +283,14 @@ fn read(path: &Path) -> Result<Record, StoreError> {
     }
 }
 
-fn add(record: &mut Option<Record>, entry: Entry<'static>) -> Result<(), String> {
+fn add(record: &mut Option<BenchRecord>, entry: Entry<'static>) -> Result<(), String> {
     match (record.as_mut(), entry) {
         (None, Entry::Header { form, header }) if form == FORM => {
             let header = header.into_owned();
             if header.reference >= header.variants.len() {
                 return Err("the reference is none of the variants".to_owned());
             }
-            *record = Some(Record { header, samples: Vec::new(), memory: Vec::new(), end: None });
+            *record = Some(BenchRecord { header, samples: Vec::new(), memory: Vec::new(), end: None });
         }
         (None, Entry::Header { form, .. }) => {
             return Err(format!("the form is {form:?}, and this underpin reads {FORM:?}"));

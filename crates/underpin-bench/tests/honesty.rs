@@ -6,8 +6,8 @@ mod common;
 use std::time::Duration;
 use underpin_bench::stats::{Random, normal_quantile};
 use underpin_bench::{
-    BUSY_LEVEL, BenchError, Command, Comparison, Contestant, Executor, Experiment, LEVEL, Machine, MemoryRun, Metric,
-    MissingMetric, NullObserver, Rules, RunOutcome, TimedRun, Verdict, measure, paired_ratio,
+    BUSY_LEVEL, BenchError, Candidate, Command, Comparison, Difference, Executor, Experiment, LEVEL, Machine,
+    MemoryRun, Metric, MissingMetric, NullObserver, Rules, RunOutcome, TimedRun, measure, paired_ratio,
 };
 use underpin_sys::Usage;
 
@@ -35,8 +35,8 @@ struct Noisy {
 }
 
 impl Executor for Noisy {
-    fn run(&mut self, contestant: &Contestant, _: Option<Duration>) -> Result<TimedRun, BenchError> {
-        let seconds: f64 = contestant.command.to_string().parse().expect("seconds");
+    fn run(&mut self, candidate: &Candidate, _: Option<Duration>) -> Result<TimedRun, BenchError> {
+        let seconds: f64 = candidate.command.to_string().parse().expect("seconds");
         let wall = seconds * (self.noise)(&mut self.machinery);
         self.machinery.clock += wall;
         self.machinery.runs += 1;
@@ -47,7 +47,7 @@ impl Executor for Noisy {
 
     fn watch(
         &mut self,
-        _: &Contestant,
+        _: &Candidate,
         _: Option<Duration>,
         _: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
@@ -74,12 +74,12 @@ fn compare(seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
 
 /// The same on a machine that is described.
 fn compare_on(machine: Machine, seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
-    let contestant = |(name, seconds): (&str, f64)| common::contestant(name, &seconds.to_string());
+    let candidate = |(name, seconds): (&str, f64)| common::candidate(name, &seconds.to_string());
     let machinery = Machinery { random: Random::new(rules.seed ^ 0xabcd), clock: 0.0, runs: 0, state: 0.0 };
-    let contestants = [("a", seconds[0]), ("b", seconds[1])].map(contestant).to_vec();
+    let candidates = [("a", seconds[0]), ("b", seconds[1])].map(candidate).to_vec();
     let rules = Rules { memory_runs: 0, ..rules };
     let version = "0".to_owned();
-    let experiment = Experiment { contestants, reference: 0, rules, version, started: 1, machine };
+    let experiment = Experiment { candidates, reference: 0, rules, version, started: 1, machine };
     let record = measure(&experiment, &mut Noisy { machinery, noise }, &mut NullObserver).expect("an experiment");
     paired_ratio(&record, Metric::Wall, 0, 1).expect("a comparison")
 }
@@ -138,7 +138,7 @@ fn equal_commands_are_told_apart_no_more_often_than_the_level_says_whatever_the_
         for runs in [16, 40] {
             let claimed = (0..experiments).filter(|&seed| {
                 let rules = Rules { runs: Some(runs), seed: u64::from(seed), ..Rules::default() };
-                matches!(compare([0.05, 0.05], noise, rules).verdict, Verdict::More | Verdict::Less)
+                matches!(compare([0.05, 0.05], noise, rules).verdict, Difference::More | Difference::Less)
             });
             let claimed = claimed.count() as f64;
             assert!(claimed <= most, "{name}, {runs} runs: {claimed} of {experiments}");
@@ -157,7 +157,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     };
     assert_eq!(
         (clear(&calm, 16), clear(&busy, 18), clear(&busy, 20)),
-        (Verdict::More, Verdict::Undecided, Verdict::More)
+        (Difference::More, Difference::Undecided, Difference::More)
     );
     let by_itself =
         compare_on(busy.clone(), [2.0, 2.0], drifting, Rules { time_ns: underpin_bench::Nanos(1), ..Rules::default() });
@@ -167,7 +167,7 @@ fn a_machine_with_more_to_do_than_processors_has_to_show_five_times_the_evidence
     for (name, noise) in NOISES {
         let claimed = (0..experiments).filter(|&seed| {
             let rules = Rules { runs: Some(24), seed: u64::from(seed), ..Rules::default() };
-            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict, Verdict::More | Verdict::Less)
+            matches!(compare_on(busy.clone(), [0.05, 0.05], noise, rules).verdict, Difference::More | Difference::Less)
         });
         let claimed = claimed.count() as f64;
         assert!(claimed <= most, "{name}: {claimed} of {experiments}");
@@ -179,7 +179,7 @@ fn of_equal_short_commands_no_large_difference_is_claimed_by_default() {
     for (name, noise) in NOISES {
         for seed in 0..25 {
             let comparison = compare([0.001, 0.001], noise, Rules { seed, ..Rules::default() });
-            let claimed = matches!(comparison.verdict, Verdict::More | Verdict::Less);
+            let claimed = matches!(comparison.verdict, Difference::More | Difference::Less);
             let notable = (comparison.ratio.estimate - 1.0).abs() > 0.05;
             assert!(!(claimed && notable), "{name}, seed {seed}: {comparison:?}");
         }
@@ -194,7 +194,7 @@ fn three_per_cent_of_fifty_milliseconds_are_found_within_a_minute() {
         let found = (0..tries)
             .filter(|&seed| {
                 let rules = Rules { seed, ..minute.clone() };
-                compare([0.05, 0.0515], noise, rules).verdict == Verdict::More
+                compare([0.05, 0.0515], noise, rules).verdict == Difference::More
             })
             .count();
         assert!(found >= 23, "{name}: {found} of {tries}");

@@ -13,8 +13,8 @@ use underpin_bench::{Executor, RealExecutor, RunOutcome, StreamsPlan, TimedRun};
 use underpin_test_support::{Fixture, need};
 
 fn run(program: &Path) -> TimedRun {
-    let contestant = common::contestant("it", &program.display().to_string());
-    RealExecutor::new(StreamsPlan::default(), &[], 1).run(&contestant, None).expect("it starts")
+    let candidate = common::candidate("it", &program.display().to_string());
+    RealExecutor::new(StreamsPlan::default(), &[], 1).run(&candidate, None).expect("it starts")
 }
 
 /// What GNU time says of a program in a format of its own.

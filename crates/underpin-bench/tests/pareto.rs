@@ -2,18 +2,18 @@
 
 mod common;
 
-use common::{contestant, experiment, run};
-use underpin_bench::{Beaten, Contestant, Metric, Pareto, Record, Rules, analyse};
+use common::{candidate, experiment, run};
+use underpin_bench::{Beaten, BenchRecord, Candidate, Metric, Pareto, Rules, analyse};
 
-fn record_of(contestants: Vec<Contestant>, runs: u32, memory_runs: u32) -> Record {
+fn record_of(candidates: Vec<Candidate>, runs: u32, memory_runs: u32) -> BenchRecord {
     let rules = Rules { runs: Some(runs), memory_runs, ..Rules::default() };
-    run(&experiment(contestants, rules)).0
+    run(&experiment(candidates, rules)).0
 }
 
 /// The front of commands named a, b, c, each with 20 timed runs and 6 watched ones.
 fn front(commands: &[&str]) -> Option<Pareto> {
-    let contestants = ["a", "b", "c"].iter().zip(commands).map(|(name, text)| contestant(name, text)).collect();
-    analyse(&record_of(contestants, 20, 6)).pareto
+    let candidates = ["a", "b", "c"].iter().zip(commands).map(|(name, text)| candidate(name, text)).collect();
+    analyse(&record_of(candidates, 20, 6)).pareto
 }
 
 fn beaten(variant: &str, by: &str, claims: &[Metric]) -> Beaten {
@@ -53,8 +53,8 @@ fn a_loss_that_is_not_told_keeps_a_variant_on_the_front() {
 
 #[test]
 fn too_few_runs_beat_nobody() {
-    let contestants = vec![contestant("a", "sleep 0.5 memory=300"), contestant("b", "sleep 0.1 memory=60")];
-    assert_eq!(analyse(&record_of(contestants, 4, 2)).pareto.unwrap().front, ["a", "b"]);
+    let candidates = vec![candidate("a", "sleep 0.5 memory=300"), candidate("b", "sleep 0.1 memory=60")];
+    assert_eq!(analyse(&record_of(candidates, 4, 2)).pareto.unwrap().front, ["a", "b"]);
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn who_beats_is_on_the_front_itself() {
 #[test]
 fn one_variant_or_no_memory_makes_no_front() {
     assert_eq!(front(&["sleep 0.5"]), None);
-    let contestants = vec![contestant("a", "sleep 0.5"), contestant("b", "sleep 0.6")];
-    assert_eq!(analyse(&record_of(contestants, 12, 0)).pareto, None);
-    let copy = Contestant { is_copy: true, ..contestant("a again", "sleep 0.5") };
-    let again = vec![contestant("a", "sleep 0.5"), copy];
+    let candidates = vec![candidate("a", "sleep 0.5"), candidate("b", "sleep 0.6")];
+    assert_eq!(analyse(&record_of(candidates, 12, 0)).pareto, None);
+    let copy = Candidate { is_copy: true, ..candidate("a again", "sleep 0.5") };
+    let again = vec![candidate("a", "sleep 0.5"), copy];
     assert_eq!(analyse(&record_of(again, 12, 6)).pareto, None, "the copy is a check and no choice");
 }

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Executor, MemoryRun, Metric, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
+    BenchError, Candidate, Command, Executor, MemoryRun, Metric, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
 };
 use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
 use underpin_test_support::{Fixture, need, skip};
 
-fn contestant(text: &str) -> Contestant {
-    common::contestant(text, text)
+fn candidate(text: &str) -> Candidate {
+    common::candidate(text, text)
 }
 
-fn shell(script: &str) -> Contestant {
+fn shell(script: &str) -> Candidate {
     let words = ["sh", "-c", script].map(std::ffi::OsString::from).to_vec();
-    Contestant { command: Command::of_words(words).expect("a command"), ..contestant("sh") }
+    Candidate { command: Command::of_words(words).expect("a command"), ..candidate("sh") }
 }
 
 fn executor() -> RealExecutor {
@@ -32,8 +32,8 @@ fn can_watch() -> bool {
     works
 }
 
-fn watched(contestant: &Contestant) -> MemoryRun {
-    let run = executor().watch(contestant, Some(Duration::from_secs(120)), Duration::ZERO);
+fn watched(candidate: &Candidate) -> MemoryRun {
+    let run = executor().watch(candidate, Some(Duration::from_secs(120)), Duration::ZERO);
     run.expect("it starts").expect("it can be watched")
 }
 
@@ -56,7 +56,7 @@ fn five_kinds_of_nothing_are_told_apart_by_their_memory() {
     dir.musl_cc(["-o", "musl-dynamic", "main.c"]);
     let mut peaks = HashMap::new();
     for name in ["bare", "musl-static", "musl-dynamic", "glibc-static", "glibc-dynamic"] {
-        let run = watched(&contestant(&dir.join(name).display().to_string()));
+        let run = watched(&candidate(&dir.join(name).display().to_string()));
         assert_eq!(run.outcome, RunOutcome::Exited(0));
         assert_eq!(run.process_count, 1);
         peaks.insert(name, run.peak_rss.0 / 1024);
@@ -91,7 +91,7 @@ fn memory_is_that_which_the_program_touched() {
          memset(m,1,64<<20);munmap(m,48<<20);return m[63<<20]-1;}",
     );
     dir.cc(["-o", "main", "main.c"]);
-    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let run = watched(&candidate(&dir.join("main").display().to_string()));
     let mebibytes = |bytes: underpin_bench::Bytes| bytes.0 >> 20;
     assert!((64..70).contains(&mebibytes(run.peak_rss)), "{run:?}");
     let end = run.at_exit.unwrap();
@@ -113,7 +113,7 @@ fn the_peak_of_a_tree_is_the_sum_of_what_lives_at_once() {
          memset(malloc(32<<20),1,32<<20);write(p[1],\"x\",1);wait(0);return 0;}",
     );
     dir.cc(["-O0", "-o", "main", "main.c"]);
-    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let run = watched(&candidate(&dir.join("main").display().to_string()));
     assert_eq!(run.process_count, 2);
     let dirty = run.peak_private_dirty.0 >> 20;
     assert!((64..70).contains(&dirty), "{dirty}");
@@ -136,7 +136,7 @@ fn pages_that_processes_share_count_once_in_the_peak() {
          for(int i=0;i<8;i++)if(!fork()){memset(p,2,1<<20);sleep(1);_exit(0);}while(wait(0)>0){}return 0;}",
     );
     dir.cc(["-O1", "-o", "main", "main.c"]);
-    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let run = watched(&candidate(&dir.join("main").display().to_string()));
     let peak = run.figure(Metric::Rss).unwrap() / f64::from(1 << 20);
     assert!((108.0 * 0.8..108.0 * 1.2).contains(&peak), "{peak}: {run:?}");
     assert!(run.peak_rss.0 >> 20 > 800, "the sum counts them nine times: {run:?}");
@@ -154,8 +154,8 @@ fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
     let dir = Fixture::new();
     let path = dir.write("grow.py", GROWS);
     let alone = format!("/usr/bin/python3 {}", path.display());
-    for contestant in [contestant(&alone), shell(&format!("{alone}; :"))] {
-        let run = watched(&contestant);
+    for candidate in [candidate(&alone), shell(&format!("{alone}; :"))] {
+        let run = watched(&candidate);
         let growth = run.figure(Metric::RssGrowth).unwrap() / f64::from(1 << 20);
         assert!((135.0..165.0).contains(&growth), "{growth}: {run:?}");
     }
@@ -177,7 +177,7 @@ fn a_peak_of_several_processes_between_two_samples_is_within_the_bound() {
          close(p[1]);while(wait(0)>0){}return 0;}",
     );
     dir.cc(["-o", "main", "main.c"]);
-    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let run = watched(&candidate(&dir.join("main").display().to_string()));
     let bound = run.peak_bound.unwrap().0 >> 20;
     assert!((300..320).contains(&bound), "{bound}: {run:?}");
     assert!(run.peak_rss <= run.peak_bound.unwrap() && run.step_ns.is_some(), "{run:?}");
@@ -198,7 +198,7 @@ fn threads_and_signals_do_not_lose_the_figures() {
     );
     dir.cc(["-pthread", "-o", "main", "main.c"]);
     // The process is ended by a thread that is not its first.
-    let run = watched(&contestant(&dir.join("main").display().to_string()));
+    let run = watched(&candidate(&dir.join("main").display().to_string()));
     assert_eq!((run.outcome, run.process_count), (RunOutcome::Exited(5), 1));
     assert!(run.at_exit.unwrap().rss.0 > 8 << 20, "{run:?}");
     let run = watched(&shell("kill -SEGV $$"));
@@ -228,9 +228,8 @@ fn what_cannot_be_started_is_an_error_in_both_passes() {
     let dir = Fixture::new();
     let text = dir.write("text", "no program");
     for (name, status) in [("no-such-command-of-underpin", 127), (text.to_str().unwrap(), 126)] {
-        let contestant = contestant(name);
-        let errors =
-            [executor().run(&contestant, None).err(), executor().watch(&contestant, None, Duration::ZERO).err()];
+        let candidate = candidate(name);
+        let errors = [executor().run(&candidate, None).err(), executor().watch(&candidate, None, Duration::ZERO).err()];
         for error in errors {
             match error.unwrap() {
                 BenchError::Launch { source, .. } => assert_eq!(source.exit_status(), status),
@@ -245,7 +244,7 @@ fn a_variant_changes_the_environment_of_both_passes() {
     let changes = vec![("GIVEN".into(), Some("yes".into())), ("HOME".into(), None)];
     let variant = Variant { changes, ..Variant::default() };
     let script = "test \"$GIVEN\" = yes && test -z \"$HOME\"";
-    let with = Contestant { variant, ..shell(script) };
+    let with = Candidate { variant, ..shell(script) };
     assert_eq!(executor().run(&with, None).unwrap().outcome, RunOutcome::Exited(0));
     assert_eq!(executor().run(&shell(script), None).unwrap().outcome, RunOutcome::Exited(1));
     if can_watch() {
@@ -256,7 +255,7 @@ fn a_variant_changes_the_environment_of_both_passes() {
 #[test]
 fn a_wrapper_stands_before_the_command() {
     let variant = Variant { wrapper: vec!["env".into(), "GIVEN=yes".into()], ..Variant::default() };
-    let with = Contestant { variant, ..shell("test \"$GIVEN\" = yes") };
+    let with = Candidate { variant, ..shell("test \"$GIVEN\" = yes") };
     assert_eq!(executor().run(&with, None).unwrap().outcome, RunOutcome::Exited(0));
 }
 
@@ -288,7 +287,7 @@ fn a_variant_that_did_not_take_is_an_error() {
     }
     let with = |name: &'static str| {
         let variant = Variant { proof: Some(Arc::new(Mapped(name))), ..Variant::default() };
-        executor().watch(&Contestant { variant, ..shell(":") }, None, Duration::ZERO)
+        executor().watch(&Candidate { variant, ..shell(":") }, None, Duration::ZERO)
     };
     assert!(with("[stack]").is_ok());
     match with("libnothing.so").unwrap_err() {
@@ -296,6 +295,6 @@ fn a_variant_that_did_not_take_is_an_error() {
         other => panic!("{other}"),
     }
     let variant = Variant { proof: Some(Arc::new(Never)), ..Variant::default() };
-    let refused = executor().watch(&Contestant { variant, ..shell("sleep 1000") }, None, Duration::ZERO);
+    let refused = executor().watch(&Candidate { variant, ..shell("sleep 1000") }, None, Duration::ZERO);
     assert!(matches!(refused, Err(BenchError::NotInEffect { .. })), "{refused:?}");
 }

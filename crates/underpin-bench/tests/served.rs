@@ -2,15 +2,15 @@
 
 mod common;
 
-use common::{contestant, experiment, run};
+use common::{candidate, experiment, run};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Command, Contestant, Executor, Load, Metric, MockExecutor, Nanos, NullObserver, OutputTo, PORT, Pace,
-    Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, Verdict, WarningKind, measure,
+    BenchError, Candidate, Command, Difference, Executor, Load, Metric, MockExecutor, Nanos, NullObserver, OutputTo,
+    PORT, Pace, Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, WarningKind, measure,
 };
 use underpin_sys::{RawPid, Tracee};
 use underpin_test_support::need;
@@ -31,28 +31,28 @@ fn load() -> Load {
     }
 }
 
-fn served(name: &str, words: &[&str], load: Load) -> Contestant {
+fn served(name: &str, words: &[&str], load: Load) -> Candidate {
     let command = Command::of_words(words.iter().map(Into::into).collect()).expect("a command");
-    Contestant { load: Some(Arc::new(load)), ..Contestant::new(name, command) }
+    Candidate { load: Some(Arc::new(load)), ..Candidate::new(name, command) }
 }
 
-fn model(name: &str, text: &str) -> Contestant {
+fn model(name: &str, text: &str) -> Candidate {
     let load = Load { window: Duration::from_secs(5), ..load() };
-    Contestant { load: Some(Arc::new(load)), ..contestant(name, text) }
+    Candidate { load: Some(Arc::new(load)), ..candidate(name, text) }
 }
 
 #[test]
 fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better() {
-    let contestants = vec![model("a", "serve 1000 memory=300"), model("b", "serve 1200 memory=60")];
+    let candidates = vec![model("a", "serve 1000 memory=300"), model("b", "serve 1200 memory=60")];
     let rules = Rules { min_runs: 4, memory_runs: 1, ..Rules::default() };
-    let (record, analysis) = run(&experiment(contestants, rules));
+    let (record, analysis) = run(&experiment(candidates, rules));
     let least = underpin_bench::least_blocks(1);
     assert_eq!(record.samples.len(), 2 * least, "one run of each in a block");
     assert_eq!(record.primary(), Metric::Rps);
     let of = |metric| analysis.comparison("b", metric).map(|one| one.verdict);
-    assert_eq!(of(Metric::Rps), Some(Verdict::More));
-    assert_eq!(of(Metric::P50), Some(Verdict::Less));
-    assert_eq!(of(Metric::RssGrowth), Some(Verdict::Less));
+    assert_eq!(of(Metric::Rps), Some(Difference::More));
+    assert_eq!(of(Metric::P50), Some(Difference::Less));
+    assert_eq!(of(Metric::RssGrowth), Some(Difference::Less));
     assert_eq!(of(Metric::Wall), None, "the time of a load says nothing of the server");
     assert_eq!(of(Metric::User), None);
     let growth = analysis.variants[0].metric(Metric::RssGrowth).unwrap();
@@ -68,9 +68,9 @@ fn a_served_comparison_takes_what_it_takes_to_tell_and_says_which_side_is_better
 
 #[test]
 fn few_runs_of_servers_claim_nothing_and_say_how_many_it_takes() {
-    let contestants = vec![model("a", "serve 1000"), model("b", "serve 3000")];
-    let (_, analysis) = run(&experiment(contestants, Rules { runs: Some(4), ..Rules::default() }));
-    assert_eq!(analysis.comparison("b", Metric::Rps).unwrap().verdict, Verdict::Undecided);
+    let candidates = vec![model("a", "serve 1000"), model("b", "serve 3000")];
+    let (_, analysis) = run(&experiment(candidates, Rules { runs: Some(4), ..Rules::default() }));
+    assert_eq!(analysis.comparison("b", Metric::Rps).unwrap().verdict, Difference::Undecided);
     let warning = analysis
         .warnings
         .iter()
@@ -87,11 +87,11 @@ fn at_a_fixed_rate_the_answer_times_are_what_counts() {
     let pace = Pace::Open { rate: 500.0, connections: 8 };
     let with = |name: &str, text: &str| {
         let load = Load { pace, window: Duration::from_secs(5), ..load() };
-        Contestant { load: Some(Arc::new(load)), ..model(name, text) }
+        Candidate { load: Some(Arc::new(load)), ..model(name, text) }
     };
     let (record, analysis) = run(&experiment(vec![with("a", "serve 1000"), with("b", "serve 2000")], Rules::default()));
     assert_eq!(record.primary(), Metric::P99);
-    assert_eq!(analysis.comparison("b", Metric::P99).unwrap().verdict, Verdict::Less);
+    assert_eq!(analysis.comparison("b", Metric::P99).unwrap().verdict, Difference::Less);
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn failed_requests_are_a_warning_with_their_reason() {
 #[test]
 fn of_a_server_that_somebody_else_runs_no_memory_is_known_and_that_is_said() {
     let theirs = Load { server: Server::Running, window: Duration::from_secs(5), ..load() };
-    let contestant = Contestant { load: Some(Arc::new(theirs)), ..model("a", "GET http://127.0.0.1/") };
-    let (record, analysis) = run(&experiment(vec![contestant], Rules::default()));
+    let candidate = Candidate { load: Some(Arc::new(theirs)), ..model("a", "GET http://127.0.0.1/") };
+    let (record, analysis) = run(&experiment(vec![candidate], Rules::default()));
     assert!(analysis.variants[0].metric(Metric::Rps).is_some());
     assert!(analysis.variants[0].metric(Metric::RssEnd).is_none());
     let missing = record.end.unwrap().missing;
@@ -169,24 +169,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;
 
-fn python(changes: &[(&str, &str)]) -> Contestant {
+fn python(changes: &[(&str, &str)]) -> Candidate {
     let changes = changes.iter().map(|(name, value)| ((*name).into(), Some((*value).into())));
     let variant = Variant { changes: changes.collect(), ..Variant::default() };
-    Contestant { variant, ..served("python", &["python3", "-c", SERVER, PORT], load()) }
+    Candidate { variant, ..served("python", &["python3", "-c", SERVER, PORT], load()) }
 }
 
 fn executor() -> RealExecutor {
     RealExecutor::new(StreamsPlan::default(), &[], 1)
 }
 
-fn refusal(contestant: &Contestant) -> BenchError {
-    executor().run(contestant, None).expect_err("a refusal")
+fn refusal(candidate: &Candidate) -> BenchError {
+    executor().run(candidate, None).expect_err("a refusal")
 }
 
-fn with_load(contestant: Contestant, change: impl FnOnce(&mut Load)) -> Contestant {
+fn with_load(candidate: Candidate, change: impl FnOnce(&mut Load)) -> Candidate {
     let mut changed = load();
     change(&mut changed);
-    Contestant { load: Some(Arc::new(changed)), ..contestant }
+    Candidate { load: Some(Arc::new(changed)), ..candidate }
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn the_port_is_told_to_servers_that_take_it_from_a_variable() {
     let words = ["sh", "-c", "exec python3 -c \"$SERVER\" \"$LISTEN\""];
     let changes = [("SERVER", SERVER), ("LISTEN", PORT)].map(|(name, value)| (name.into(), Some(value.into())));
     let variant = Variant { changes: changes.to_vec(), ..Variant::default() };
-    let run = executor().run(&Contestant { variant, ..served("sh", &words, load()) }, None).unwrap();
+    let run = executor().run(&Candidate { variant, ..served("sh", &words, load()) }, None).unwrap();
     assert!(run.load.unwrap().answered > 0);
 }
 
@@ -227,18 +227,18 @@ fn nothing_of_a_server_is_left_when_its_run_is_over() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let words = ["python3", "-c", SERVER, &port.to_string()];
     let line = format!("GET http://127.0.0.1:{port}/");
-    let contestant = with_load(served("python", &words, load()), |load| load.line = line);
-    executor().run(&contestant, None).unwrap();
+    let candidate = with_load(served("python", &words, load()), |load| load.line = line);
+    executor().run(&candidate, None).unwrap();
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "nobody listens any more");
-    executor().run(&contestant, None).unwrap();
+    executor().run(&candidate, None).unwrap();
 }
 
 #[test]
 fn a_port_that_is_taken_is_refused_before_the_wrong_server_is_measured() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let contestant = with_load(python(&[]), |load| load.line = format!("GET http://{address}/"));
-    let error = refusal(&contestant);
+    let candidate = with_load(python(&[]), |load| load.line = format!("GET http://{address}/"));
+    let error = refusal(&candidate);
     assert!(matches!(error, BenchError::Taken { .. }) && error.to_string().contains("{PORT}"), "{error}");
 }
 
@@ -289,8 +289,8 @@ fn output_goes_where_it_was_asked_to() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
     let streams = StreamsPlan { input: None, output: OutputTo::File(log.clone()) };
-    let contestant = with_load(python(&[("LEFT", "5")]), |load| load.window = Duration::from_secs(3600));
-    RealExecutor::new(streams, &[], 1).run(&contestant, None).unwrap_err();
+    let candidate = with_load(python(&[("LEFT", "5")]), |load| load.window = Duration::from_secs(3600));
+    RealExecutor::new(streams, &[], 1).run(&candidate, None).unwrap_err();
     assert_eq!(std::fs::read_to_string(log).unwrap(), "no more\n");
 }
 
@@ -319,7 +319,7 @@ fn the_proof_of_a_variant_holds_for_servers_too() {
     need!("python3");
     let with = |proof: &Arc<Asked>| {
         let proof: Arc<dyn Proof> = Arc::clone(proof) as Arc<dyn Proof>;
-        Contestant { variant: Variant { proof: Some(proof), ..Variant::default() }, ..python(&[]) }
+        Candidate { variant: Variant { proof: Some(proof), ..Variant::default() }, ..python(&[]) }
     };
     let good = Arc::new(Asked::default());
     executor().prove(&with(&good), None).unwrap();

@@ -5,14 +5,14 @@ mod common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use underpin_bench::{
-    Contestant, Experiment, Machine, MockExecutor, Record, Rules, Store, StoreError, Variant, measure,
+    BenchRecord, Candidate, Experiment, Machine, MockExecutor, Rules, Store, StoreError, Variant, measure,
 };
 
 fn experiment() -> Experiment {
     let variant = Variant { changes: vec![("A".into(), Some("1".into())), ("B".into(), None)], ..Variant::default() };
-    let contestant = |name: &str, text: &str| Contestant { variant: variant.clone(), ..common::contestant(name, text) };
+    let candidate = |name: &str, text: &str| Candidate { variant: variant.clone(), ..common::candidate(name, text) };
     Experiment {
-        contestants: vec![contestant("a", "sleep 0.5"), contestant("b", "sleep 0.6")],
+        candidates: vec![candidate("a", "sleep 0.5"), candidate("b", "sleep 0.6")],
         reference: 0,
         rules: Rules {
             runs: Some(4),
@@ -26,7 +26,7 @@ fn experiment() -> Experiment {
     }
 }
 
-fn saved(store: &Store, name: Option<&str>) -> Record {
+fn saved(store: &Store, name: Option<&str>) -> BenchRecord {
     let mut file = store.begin(1_700_000_000, name).expect("a name");
     let record = measure(&experiment(), &mut MockExecutor::new(1), &mut file).expect("an experiment");
     assert!(file.failure().is_none());

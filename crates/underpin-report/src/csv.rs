@@ -1,7 +1,7 @@
 //! Figures as comma-separated values (RFC 4180): one row for each variant and figure.
 
 use crate::document::bench::BenchDocument;
-use underpin_bench::Verdict;
+use underpin_bench::Difference;
 
 const COLUMNS: [&str; 18] = [
     "variant",
@@ -52,12 +52,12 @@ pub fn bench(document: &BenchDocument) -> String {
     out
 }
 
-const fn verdict(verdict: Verdict) -> &'static str {
+const fn verdict(verdict: Difference) -> &'static str {
     match verdict {
-        Verdict::Less => "less",
-        Verdict::More => "more",
-        Verdict::Same => "same",
-        Verdict::Undecided => "undecided",
+        Difference::Less => "less",
+        Difference::More => "more",
+        Difference::Same => "same",
+        Difference::Undecided => "undecided",
     }
 }
 

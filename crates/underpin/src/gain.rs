@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 use underpin_bench::{
-    Command, Contestant, Executor, Experiment, Machine, Metric, NullObserver, RealExecutor, Rules, StreamsPlan,
-    Variant, analyse, measure, paired_ratio,
+    Candidate, Command, Executor, Experiment, Machine, Metric, NullObserver, RealExecutor, Rules, StreamsPlan, Variant,
+    analyse, measure, paired_ratio,
 };
 use underpin_report::document::bind::CallsTotal;
 use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
@@ -68,9 +68,9 @@ impl Gain {
     fn measured(&self, program: &Path, arguments: &[OsString]) -> anyhow::Result<BindingGain> {
         let copy = bound_copy(&self.plan, program)?;
         let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
-        let plain = Contestant::new("as it is", Command::of_words(words)?);
+        let plain = Candidate::new("as it is", Command::of_words(words)?);
         let variant = Variant { program: Some(copy.to_path_buf()), ..Variant::default() };
-        let bound = Contestant { name: "bound".to_owned(), variant, ..plain.clone() };
+        let bound = Candidate { name: "bound".to_owned(), variant, ..plain.clone() };
         let mut executor = RealExecutor::new(StreamsPlan::default(), &[], Rules::default().seed);
         let first = executor.run(&plain, Some(LONGEST))?;
         let is_short = 2 * first.wall * RUNS <= BUDGET;
@@ -83,7 +83,7 @@ impl Gain {
             ..Rules::default()
         };
         let experiment = Experiment {
-            contestants: vec![plain, bound],
+            candidates: vec![plain, bound],
             reference: 0,
             rules,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -95,7 +95,7 @@ impl Gain {
         let seconds = |index: usize| Some(analysis.variants.get(index)?.metric(Metric::Wall)?.median.estimate);
         let ratio = paired_ratio(&record, Metric::Wall, 0, 1).ok().map(|found| found.ratio);
         let measured = ratio.map(|ratio| MeasuredGain {
-            runs: record.samples.len() / experiment.contestants.len(),
+            runs: record.samples.len() / experiment.candidates.len(),
             before_seconds: seconds(0).unwrap_or_default(),
             after_seconds: seconds(1).unwrap_or_default(),
             ratio: Ratio { estimate: ratio.estimate, low: ratio.low, high: ratio.high },

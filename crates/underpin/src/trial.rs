@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
-    Command, Contestant, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
+    Candidate, Command, Experiment, Machine, Observer, RealExecutor, Rules, StreamsPlan, Variant, analyse,
     least_blocks, least_memory_runs, measure,
 };
 use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
@@ -33,12 +33,12 @@ pub fn allocators(
     fits(trace, limit)?;
     let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();
     let command = Command::of_words(words).map_err(|error| error.to_string())?;
-    let plain = Contestant::new("as it is", command.clone());
-    let mut contestants = vec![plain.clone()];
+    let plain = Candidate::new("as it is", command.clone());
+    let mut candidates = vec![plain.clone()];
     for name in TRIED {
         let allocator = name.parse().map_err(|error: underpin_malloc::MallocError| error.to_string())?;
         let variant = on_allocator(&allocator, &command, &Variant::default()).map_err(|error| error.to_string())?;
-        contestants.push(Contestant { name: name.to_owned(), variant, ..plain.clone() });
+        candidates.push(Candidate { name: name.to_owned(), variant, ..plain.clone() });
     }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let rules = Rules {
@@ -48,7 +48,7 @@ pub fn allocators(
         ..Rules::default()
     };
     let experiment = Experiment {
-        contestants,
+        candidates,
         reference: 0,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: seconds,

@@ -3,7 +3,7 @@
 use super::Analysis;
 use crate::compare::{Comparison, compare_records};
 use crate::metric::Metric;
-use crate::record::Record;
+use crate::record::BenchRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct Baseline {
 impl Analysis {
     /// Adds an earlier record: each variant beside the one of the same name then, or, if both have but one, beside that.
     #[must_use]
-    pub fn with_baseline(mut self, name: &str, earlier: &Record, record: &Record) -> Analysis {
+    pub fn with_baseline(mut self, name: &str, earlier: &BenchRecord, record: &BenchRecord) -> Analysis {
         let mut comparisons = Vec::new();
         for (index, now) in record.header.variants.iter().enumerate() {
             let Some(then) = counterpart(earlier, &names(record), index).filter(|_| !now.is_copy) else { continue };
@@ -38,25 +38,25 @@ impl Analysis {
 
     /// Whether any of these variants has one in an earlier record to be compared with.
     #[must_use]
-    pub fn comparable(earlier: &Record, names: &[&str]) -> bool {
+    pub fn comparable(earlier: &BenchRecord, names: &[&str]) -> bool {
         (0..names.len()).any(|index| counterpart(earlier, names, index).is_some())
     }
 }
 
 /// The names of a record's variants.
-pub(super) fn names(record: &Record) -> Vec<&str> {
+pub(super) fn names(record: &BenchRecord) -> Vec<&str> {
     record.header.variants.iter().map(|variant| variant.name.as_str()).collect()
 }
 
 /// The variant of an earlier record that one of this is compared with.
-pub(super) fn counterpart(earlier: &Record, names: &[&str], index: usize) -> Option<usize> {
+pub(super) fn counterpart(earlier: &BenchRecord, names: &[&str], index: usize) -> Option<usize> {
     let name = names.get(index)?;
     let same = earlier.header.variants.iter().position(|variant| variant.name == *name);
     let alone = names.len() == 1 && earlier.header.variants.len() == 1;
     same.or(alone.then_some(0))
 }
 
-fn differences(earlier: &Record, record: &Record) -> Vec<String> {
+fn differences(earlier: &BenchRecord, record: &BenchRecord) -> Vec<String> {
     let (then, now) = (&earlier.header.machine, &record.header.machine);
     let pairs = [
         ("processor", then.processor.clone(), now.processor.clone()),

@@ -4,7 +4,7 @@ use super::Analysis;
 use super::baseline::{counterpart, names};
 use crate::compare::{Comparison, compare_records};
 use crate::gate::{Gate, GateOutcome, GateResult};
-use crate::record::Record;
+use crate::record::BenchRecord;
 use crate::stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub struct LimitReport {
 impl Analysis {
     /// Judges limits: beside the baseline if there is one, else beside the reference.
     #[must_use]
-    pub fn with_gate(mut self, gate: &Gate, earlier: Option<&Record>, record: &Record) -> Analysis {
+    pub fn with_gate(mut self, gate: &Gate, earlier: Option<&BenchRecord>, record: &BenchRecord) -> Analysis {
         let mut limits = Vec::new();
         for (index, one) in record.header.variants.iter().enumerate() {
             if one.is_copy || (earlier.is_none() && index == record.header.reference) {

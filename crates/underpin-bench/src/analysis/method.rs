@@ -1,7 +1,7 @@
 //! Where and how a record was measured.
 
 use crate::load::LoadRecord;
-use crate::record::{Record, Stopped};
+use crate::record::{BenchRecord, Stopped};
 use crate::stats::CONFIDENCE;
 use crate::units::Nanos;
 use schemars::JsonSchema;
@@ -82,7 +82,7 @@ pub struct LoadMethod {
 }
 
 impl MachineSummary {
-    pub(super) fn of(record: &Record) -> MachineSummary {
+    pub(super) fn of(record: &BenchRecord) -> MachineSummary {
         let machine = record.header.machine.clone();
         let load = |hundredths: u64| hundredths as f64 / 100.0;
         MachineSummary {
@@ -100,7 +100,7 @@ impl MachineSummary {
 }
 
 impl Method {
-    pub(super) fn of(record: &Record) -> Method {
+    pub(super) fn of(record: &BenchRecord) -> Method {
         let (rules, end) = (&record.header.rules, record.end.as_ref());
         Method {
             warmup: rules.warmup,

@@ -21,7 +21,7 @@ pub use variant::{
 
 use crate::compare::{Comparison, ratio};
 use crate::metric::{Metric, Pass};
-use crate::record::{MissingMetric, Record};
+use crate::record::{BenchRecord, MissingMetric};
 use crate::stats::{Interval, holm};
 use crate::warning::Warning;
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl Analysis {
 
 /// Analyses a record.
 #[must_use]
-pub fn analyse(record: &Record) -> Analysis {
+pub fn analyse(record: &BenchRecord) -> Analysis {
     let header = &record.header;
     let variants: Vec<VariantSummary> = (0..header.variants.len()).map(|of| VariantSummary::of(record, of)).collect();
     let comparisons = comparisons(record);
@@ -134,7 +134,7 @@ pub fn analyse(record: &Record) -> Analysis {
 
 /// All comparisons; p-values of one metric are corrected over the variants. A copy of the reference is a check of the
 /// method, not one of the questions, so it neither gets nor causes a correction.
-fn comparisons(record: &Record) -> Vec<Comparison> {
+fn comparisons(record: &BenchRecord) -> Vec<Comparison> {
     let reference = record.header.reference;
     let mut all: Vec<(usize, Comparison)> = Vec::new();
     for metric in Metric::all()

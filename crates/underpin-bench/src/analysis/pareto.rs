@@ -6,9 +6,9 @@
 //! runs tell that it is beaten, and what they leave undecided stays on it.
 
 use super::variant::VariantSummary;
-use crate::compare::{Verdict, ratio};
+use crate::compare::{Difference, ratio};
 use crate::metric::{Direction, Metric};
-use crate::record::Record;
+use crate::record::BenchRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ enum Standing {
 impl Pareto {
     /// The front of a record; `None` where fewer than two variants have both figures. The reference's copy is not one
     /// of the choices.
-    pub(crate) fn of(record: &Record, variants: &[VariantSummary]) -> Option<Pareto> {
+    pub(crate) fn of(record: &BenchRecord, variants: &[VariantSummary]) -> Option<Pareto> {
         let metrics = axes(record, variants)?;
         let choices: Vec<usize> = (0..variants.len())
             .filter(|&index| !record.header.variants[index].is_copy)
@@ -90,14 +90,14 @@ impl Pareto {
 }
 
 /// A figure of time and one of memory, where some variant has them: for a server what its clients feel.
-fn axes(record: &Record, variants: &[VariantSummary]) -> Option<[Metric; 2]> {
+fn axes(record: &BenchRecord, variants: &[VariantSummary]) -> Option<[Metric; 2]> {
     let some_has = |metric: Metric| variants.iter().any(|variant| variant.metric(metric).is_some());
     let axes = [record.primary(), record.primary_memory()];
     axes.into_iter().all(some_has).then_some(axes)
 }
 
 struct Field<'a> {
-    record: &'a Record,
+    record: &'a BenchRecord,
     variants: &'a [VariantSummary],
     metrics: [Metric; 2],
     rivals: usize,
@@ -121,7 +121,7 @@ impl Field<'_> {
 
     /// How `one` stands to `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
     fn standing(&self, metric: Metric, one: usize, other: usize) -> Standing {
-        let verdict = ratio(self.record, metric, other, one).map_or(Verdict::Undecided, |mut found| {
+        let verdict = ratio(self.record, metric, other, one).map_or(Difference::Undecided, |mut found| {
             found.correct((found.p_value * self.rivals as f64).min(1.0));
             found.verdict
         });
@@ -129,12 +129,16 @@ impl Field<'_> {
             |index: usize| self.variants[index].metric(metric).map_or(f64::NAN, |summary| summary.median.estimate);
         let (mine, its) = (median(one), median(other));
         match (verdict, metric.direction()) {
-            (Verdict::Same, _) => Standing::Level,
-            (Verdict::Less, Direction::LowerIsBetter) | (Verdict::More, Direction::HigherIsBetter) => Standing::Better,
-            (Verdict::More, Direction::LowerIsBetter) | (Verdict::Less, Direction::HigherIsBetter) => Standing::Worse,
-            (Verdict::Undecided, Direction::LowerIsBetter) if mine <= its => Standing::Level,
-            (Verdict::Undecided, Direction::HigherIsBetter) if mine >= its => Standing::Level,
-            (Verdict::Undecided, _) => Standing::Worse,
+            (Difference::Same, _) => Standing::Level,
+            (Difference::Less, Direction::LowerIsBetter) | (Difference::More, Direction::HigherIsBetter) => {
+                Standing::Better
+            }
+            (Difference::More, Direction::LowerIsBetter) | (Difference::Less, Direction::HigherIsBetter) => {
+                Standing::Worse
+            }
+            (Difference::Undecided, Direction::LowerIsBetter) if mine <= its => Standing::Level,
+            (Difference::Undecided, Direction::HigherIsBetter) if mine >= its => Standing::Level,
+            (Difference::Undecided, _) => Standing::Worse,
         }
     }
 }

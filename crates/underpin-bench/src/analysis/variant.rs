@@ -4,7 +4,7 @@ use crate::load::{Latency, LoadErrors, LoadSample};
 use crate::memory_point::MemoryPoint;
 use crate::metric::{Direction, Metric, Pass, Unit};
 use crate::outcome::RunOutcome;
-use crate::record::{MemoryRun, ProcessPeak, Record, Sample};
+use crate::record::{BenchRecord, MemoryRun, ProcessPeak, Sample};
 use crate::stats::{Bootstrap, Interval, Order, mean, median_interval};
 use crate::units::Nanos;
 use schemars::JsonSchema;
@@ -175,7 +175,7 @@ impl VariantSummary {
     }
 
     /// The variant of a record.
-    pub(super) fn of(record: &Record, index: usize) -> VariantSummary {
+    pub(super) fn of(record: &BenchRecord, index: usize) -> VariantSummary {
         let header = &record.header.variants[index];
         let samples = || record.samples.iter().filter(|sample| sample.variant == index);
         let watched = record.memory.iter().filter(|run| run.variant == index);
@@ -194,7 +194,7 @@ impl VariantSummary {
 }
 
 impl MetricSummary {
-    fn of(record: &Record, metric: Metric, variant: usize) -> Option<MetricSummary> {
+    fn of(record: &BenchRecord, metric: Metric, variant: usize) -> Option<MetricSummary> {
         let blocks = record.blocks(metric, variant);
         let figures = blocks.concat();
         let order = Order::new(&figures);

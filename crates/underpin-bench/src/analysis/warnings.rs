@@ -3,7 +3,7 @@
 use super::Analysis;
 use crate::compare::{least_blocks_at, level};
 use crate::metric::Metric;
-use crate::record::{Record, Stopped};
+use crate::record::{BenchRecord, Stopped};
 use crate::stats::{Order, trend};
 use crate::warning::{Warning, WarningKind};
 
@@ -24,7 +24,7 @@ const FAR_BYTES: u64 = 4 << 20;
 const OUTLIERS: f64 = 0.05;
 
 /// The warnings of a record, the gravest first.
-pub(super) fn of(record: &Record, analysis: &Analysis) -> Vec<Warning> {
+pub(super) fn of(record: &BenchRecord, analysis: &Analysis) -> Vec<Warning> {
     let mut found = Found { record, warnings: Vec::new() };
     ended(&mut found, analysis);
     noise(&mut found, analysis);
@@ -43,7 +43,7 @@ pub(super) fn of(record: &Record, analysis: &Analysis) -> Vec<Warning> {
 
 /// A record, and what was found in it so far.
 struct Found<'a> {
-    record: &'a Record,
+    record: &'a BenchRecord,
     warnings: Vec<Warning>,
 }
 

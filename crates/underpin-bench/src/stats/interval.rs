@@ -1,4 +1,4 @@
-//! A figure with its doubt.
+//! A figure with its uncertainty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

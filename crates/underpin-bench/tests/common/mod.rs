@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Machine, MockExecutor, NullObserver, Record, Rules, Shell, analyse,
+    Analysis, BenchRecord, Candidate, Command, Experiment, Machine, MockExecutor, NullObserver, Rules, Shell, analyse,
     measure,
 };
 
@@ -11,17 +11,17 @@ pub fn command(text: &str) -> Command {
     Command::parse(text, &Shell::None).expect("a command")
 }
 
-pub fn contestant(name: &str, text: &str) -> Contestant {
-    Contestant::new(name, command(text))
+pub fn candidate(name: &str, text: &str) -> Candidate {
+    Candidate::new(name, command(text))
 }
 
-pub fn experiment(contestants: Vec<Contestant>, rules: Rules) -> Experiment {
+pub fn experiment(candidates: Vec<Candidate>, rules: Rules) -> Experiment {
     let machine = Machine { processors: 2, ..Machine::default() };
-    Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
+    Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
 }
 
 /// Carries an experiment out on the model.
-pub fn run(experiment: &Experiment) -> (Record, Analysis) {
+pub fn run(experiment: &Experiment) -> (BenchRecord, Analysis) {
     let record = measure(experiment, &mut MockExecutor::new(7), &mut NullObserver).expect("an experiment");
     let analysis = analyse(&record);
     (record, analysis)

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use underpin_bench::{Analysis, Interval, Metric, VariantSummary, Verdict};
+use underpin_bench::{Analysis, Difference, Interval, Metric, VariantSummary};
 
 /// The command as it is and on each allocator, interleaved.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct TrialRatio {
     /// The ratio with its interval.
     pub ratio: Interval,
     /// What these runs say.
-    pub verdict: Verdict,
+    pub verdict: Difference,
 }
 
 impl AllocatorTrial {
@@ -74,7 +74,7 @@ const PRICE: f64 = 0.10;
 impl TriedAllocator {
     /// The product of both ratios where it is a bargain: below 1.
     fn gain(&self) -> Option<f64> {
-        let wins = |one: &TrialRatio| one.verdict == Verdict::Less && one.ratio.estimate <= 1.0 - WORTH;
+        let wins = |one: &TrialRatio| one.verdict == Difference::Less && one.ratio.estimate <= 1.0 - WORTH;
         let figures = [Some(self.wall), self.rss];
         let figures = || figures.iter().flatten();
         let product: f64 = figures().map(|one| one.ratio.estimate).product();
@@ -95,15 +95,15 @@ fn tried(document: &Analysis, variant: &VariantSummary) -> Option<TriedAllocator
 mod tests {
     use super::*;
 
-    fn ratio(estimate: f64, verdict: Verdict) -> TrialRatio {
+    fn ratio(estimate: f64, verdict: Difference) -> TrialRatio {
         let ratio = Interval { estimate, low: estimate - 0.02, high: estimate + 0.02, confidence: 0.95 };
         TrialRatio { ratio, verdict }
     }
 
-    fn trial(figures: &[(&str, f64, Verdict, f64, Verdict)]) -> AllocatorTrial {
+    fn trial(figures: &[(&str, f64, Difference, f64, Difference)]) -> AllocatorTrial {
         let median = Interval { estimate: 1.0, low: 0.9, high: 1.1, confidence: 0.95 };
         let tried =
-            |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, Verdict, f64, Verdict)| TriedAllocator {
+            |&(name, wall, wall_verdict, rss, rss_verdict): &(&str, f64, Difference, f64, Difference)| TriedAllocator {
                 name: name.to_owned(),
                 wall: ratio(wall, wall_verdict),
                 rss: Some(ratio(rss, rss_verdict)),
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_best_bargain_is_chosen() {
-        use Verdict::{Less, More, Same};
+        use Difference::{Less, More, Same};
         let best = |trial: &AllocatorTrial| trial.best().map(|one| one.name.clone());
         let seed = trial(&[("jemalloc", 1.07, More, 0.19, Less), ("mimalloc", 0.98, Same, 0.6, Less)]);
         assert_eq!(best(&seed), Some("jemalloc".to_owned()));
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_without_a_certain_gain_or_at_a_high_price() {
-        use Verdict::{Less, More, Same, Undecided};
+        use Difference::{Less, More, Same, Undecided};
         for (wall, wall_verdict, rss, rss_verdict) in [
             (0.99, Less, 1.0, Same),
             (0.8, Undecided, 0.7, Undecided),

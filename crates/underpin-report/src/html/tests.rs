@@ -31,7 +31,7 @@ fn pages() -> Vec<String> {
     ]
 }
 
-fn bench_document((_, analysis): (underpin_bench::Record, underpin_bench::Analysis)) -> BenchDocument {
+fn bench_document((_, analysis): (underpin_bench::BenchRecord, underpin_bench::Analysis)) -> BenchDocument {
     BenchDocument::new(analysis)
 }
 

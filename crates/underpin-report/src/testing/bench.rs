@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    Analysis, Command, Contestant, Experiment, Load, Machine, MockExecutor, NullObserver, Pace, Record, Rules, Server,
-    Shell, Variant, analyse, measure,
+    Analysis, BenchRecord, Candidate, Command, Experiment, Load, Machine, MockExecutor, NullObserver, Pace, Rules,
+    Server, Shell, Variant, analyse, measure,
 };
 
-fn contestant(name: &str, command: &str) -> Contestant {
+fn candidate(name: &str, command: &str) -> Candidate {
     let variant = Variant { changes: vec![("MALLOC_ARENA_MAX".into(), Some("1".into()))], ..Variant::default() };
-    Contestant { variant, ..Contestant::new(name, Command::parse(command, &Shell::None).expect("a command")) }
+    Candidate { variant, ..Candidate::new(name, Command::parse(command, &Shell::None).expect("a command")) }
 }
 
-fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, Analysis) {
+fn record(candidates: Vec<Candidate>, rules: Rules, started: u64) -> (BenchRecord, Analysis) {
     let machine = Machine {
         processor: "a model".to_owned(),
         processors: 2,
@@ -20,7 +20,7 @@ fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, 
         load_hundredths: Some(112),
         ..Machine::default()
     };
-    let experiment = Experiment { contestants, reference: 0, rules, version: "0".to_owned(), started, machine };
+    let experiment = Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started, machine };
     let mut record = measure(&experiment, &mut MockExecutor::new(4), &mut NullObserver).expect("an experiment");
     // The load of the machine that runs the test.
     record.end.as_mut().expect("it ended").load_hundredths = None;
@@ -29,19 +29,19 @@ fn record(contestants: Vec<Contestant>, rules: Rules, started: u64) -> (Record, 
 }
 
 /// Three variants and the reference once more.
-pub(crate) fn sample_bench() -> (Record, Analysis) {
-    let copy = Contestant { is_copy: true, ..contestant("glibc (again)", "sleep 0.5 memory=300") };
-    let contestants = vec![
-        contestant("glibc", "sleep 0.5 memory=300"),
-        contestant("jemalloc", "sleep 0.54 memory=58"),
-        contestant("mimalloc", "sleep 0.501 memory=70 noise=0.1"),
+pub(crate) fn sample_bench() -> (BenchRecord, Analysis) {
+    let copy = Candidate { is_copy: true, ..candidate("glibc (again)", "sleep 0.5 memory=300") };
+    let candidates = vec![
+        candidate("glibc", "sleep 0.5 memory=300"),
+        candidate("jemalloc", "sleep 0.54 memory=58"),
+        candidate("mimalloc", "sleep 0.501 memory=70 noise=0.1"),
         copy,
     ];
-    record(contestants, Rules { runs: Some(20), ..Rules::default() }, 1_000_000)
+    record(candidates, Rules { runs: Some(20), ..Rules::default() }, 1_000_000)
 }
 
 /// Two servers under load, one of which fails at times.
-pub(crate) fn served_bench() -> (Record, Analysis) {
+pub(crate) fn served_bench() -> (BenchRecord, Analysis) {
     let load = Load {
         server: Server::Started,
         line: "GET http://127.0.0.1:{PORT}/".to_owned(),
@@ -56,23 +56,22 @@ pub(crate) fn served_bench() -> (Record, Analysis) {
         settle: Duration::from_millis(200),
     };
     let load = Arc::new(load);
-    let served = |name: &str, text: &str| Contestant { load: Some(Arc::clone(&load)), ..contestant(name, text) };
-    let contestants = vec![
+    let served = |name: &str, text: &str| Candidate { load: Some(Arc::clone(&load)), ..candidate(name, text) };
+    let candidates = vec![
         served("glibc", "serve 4000 memory=300"),
         served("jemalloc", "serve 4400 memory=120 noise=0.01"),
         served("mimalloc", "serve 4010 memory=130 errors=400"),
     ];
-    record(contestants, Rules { min_runs: 4, memory_runs: 1, ..Rules::default() }, 3_000_000)
+    record(candidates, Rules { min_runs: 4, memory_runs: 1, ..Rules::default() }, 3_000_000)
 }
 
 /// One command alone, with too few runs.
-pub(crate) fn lone_bench() -> (Record, Analysis) {
-    record(vec![contestant("app", "sleep 0.001 status=0")], Rules { runs: Some(3), ..Rules::default() }, 2_000_000)
+pub(crate) fn lone_bench() -> (BenchRecord, Analysis) {
+    record(vec![candidate("app", "sleep 0.001 status=0")], Rules { runs: Some(3), ..Rules::default() }, 2_000_000)
 }
 
 /// Names and commands that would act on a terminal or on a page.
-pub(crate) fn hostile_bench() -> (Record, Analysis) {
-    let contestants =
-        vec![contestant("a\u{1b}[31m\u{202e}", "sleep 0.5 '<script>|'"), contestant("b,\"|\n", "sleep 0.5")];
-    record(contestants, Rules { runs: Some(12), ..Rules::default() }, 1)
+pub(crate) fn hostile_bench() -> (BenchRecord, Analysis) {
+    let candidates = vec![candidate("a\u{1b}[31m\u{202e}", "sleep 0.5 '<script>|'"), candidate("b,\"|\n", "sleep 0.5")];
+    record(candidates, Rules { runs: Some(12), ..Rules::default() }, 1)
 }

@@ -25,7 +25,7 @@ use crate::testing::{
 };
 use proptest::prelude::*;
 use std::sync::LazyLock;
-use underpin_bench::{Analysis, Record, analyse};
+use underpin_bench::{Analysis, BenchRecord, analyse};
 use underpin_rewrite::plan::Reserve;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -258,7 +258,7 @@ fn tags_of(words: &mut Words) -> TagsDocument {
     }
 }
 
-fn bench_of(words: &mut Words, (mut record, _): (Record, Analysis)) -> BenchDocument {
+fn bench_of(words: &mut Words, (mut record, _): (BenchRecord, Analysis)) -> BenchDocument {
     for (index, variant) in record.header.variants.iter_mut().enumerate() {
         words.text(&mut variant.name);
         // Names are unique.
@@ -389,7 +389,8 @@ fn comparison_of(words: &mut Words) -> CallComparison {
 }
 
 /// Measured once: the analysis takes longer than the screens.
-static SAMPLES: LazyLock<[(Record, Analysis); 3]> = LazyLock::new(|| [sample_bench(), lone_bench(), served_bench()]);
+static SAMPLES: LazyLock<[(BenchRecord, Analysis); 3]> =
+    LazyLock::new(|| [sample_bench(), lone_bench(), served_bench()]);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]

@@ -1,4 +1,4 @@
-//! The screen of `underpin bench`: one table for each figure, one row for each variant, and the doubt.
+//! The screen of `underpin bench`: one table for each figure, one row for each variant, and how far to trust it.
 
 use super::{bench_short, load};
 use crate::document::bench::BenchDocument;
@@ -24,7 +24,7 @@ pub fn bench(document: &BenchDocument, view: &View) -> Text {
         bench_short::figures(&mut text, document, view);
         load::answer_times(&mut text, document, view);
         bench_short::said(&mut text, document, view);
-        bench_short::doubts(&mut text, document, view);
+        bench_short::warnings(&mut text, document, view);
     } else {
         figures(&mut text, document, view);
         load::answer_times(&mut text, document, view);
@@ -33,7 +33,7 @@ pub fn bench(document: &BenchDocument, view: &View) -> Text {
     baseline(&mut text, document, view);
     gate(&mut text, document, view);
     if view.verbosity > 0 {
-        doubt(&mut text, document, view);
+        trust(&mut text, document, view);
     }
     text
 }
@@ -231,7 +231,7 @@ fn gate(text: &mut Text, document: &Analysis, view: &View) {
     }
 }
 
-fn doubt(text: &mut Text, document: &Analysis, view: &View) {
+fn trust(text: &mut Text, document: &Analysis, view: &View) {
     text.heading("How far to trust this");
     let mut line = |role: Role, words: &str| {
         text.append(wrap(Line::new().plain("  "), &[Span::new(role, words)], view.usable()));

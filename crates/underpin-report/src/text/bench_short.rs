@@ -142,8 +142,8 @@ pub(super) fn said(text: &mut Text, document: &Analysis, view: &View) {
     }
 }
 
-/// The doubts, one after the other in a paragraph, and where the rest is.
-pub(super) fn doubts(text: &mut Text, document: &Analysis, view: &View) {
+/// The warnings, one after the other in a paragraph, and where the rest is.
+pub(super) fn warnings(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(noise) = &document.noise_floor {
         text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, noise_words(noise))], view.usable()));
     }
@@ -168,7 +168,7 @@ pub(super) fn doubts(text: &mut Text, document: &Analysis, view: &View) {
     text.append(wrap(Line::new().plain("  "), &spans, view.usable()));
 }
 
-/// The doubts in short, each with the variants that share it.
+/// The warnings in short, each with the variants that share it.
 fn grouped(document: &Analysis) -> Vec<(Vec<&str>, String)> {
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for warning in &document.warnings {

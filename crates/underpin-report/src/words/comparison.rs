@@ -3,8 +3,8 @@
 use crate::styled::Role;
 use crate::units::{count, size, thousands, time};
 use underpin_bench::{
-    Analysis, Comparison, Direction, GateOutcome, GateResult, Interval, LEVEL, LimitReport, NoiseFloor, Stopped, Unit,
-    Verdict,
+    Analysis, Comparison, Difference, Direction, GateOutcome, GateResult, Interval, LEVEL, LimitReport, NoiseFloor,
+    Stopped, Unit,
 };
 
 /// A figure in its unit.
@@ -77,20 +77,20 @@ pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a Inter
 }
 
 /// A verdict in a word.
-pub(crate) const fn verdict_word(verdict: Verdict) -> &'static str {
+pub(crate) const fn verdict_word(verdict: Difference) -> &'static str {
     match verdict {
-        Verdict::Less => "less",
-        Verdict::More => "more",
-        Verdict::Same => "same",
-        Verdict::Undecided => "?",
+        Difference::Less => "less",
+        Difference::More => "more",
+        Difference::Same => "same",
+        Difference::Undecided => "?",
     }
 }
 
 /// What a comparison says in a word: its verdict, or on which side the difference probably lies.
 pub(crate) fn comparison_word(comparison: &Comparison) -> &'static str {
     match comparison.likely() {
-        Some(Verdict::Less) => "less?",
-        Some(Verdict::More) => "more?",
+        Some(Difference::Less) => "less?",
+        Some(Difference::More) => "more?",
         _ => verdict_word(comparison.verdict),
     }
 }
@@ -101,12 +101,12 @@ pub(crate) fn level_words(level: f64) -> String {
 }
 
 /// How a verdict looks: what is claimed is good or bad by the side that is better in that figure.
-pub(crate) const fn verdict_role(verdict: Verdict, direction: Option<Direction>) -> Role {
+pub(crate) const fn verdict_role(verdict: Difference, direction: Option<Direction>) -> Role {
     match (verdict, direction) {
-        (Verdict::Same | Verdict::Undecided, _) => Role::Dim,
-        (Verdict::More, Some(Direction::HigherIsBetter)) => Role::Good,
-        (Verdict::Less, Some(Direction::HigherIsBetter)) | (Verdict::More, _) => Role::Bad,
-        (Verdict::Less, _) => Role::Good,
+        (Difference::Same | Difference::Undecided, _) => Role::Dim,
+        (Difference::More, Some(Direction::HigherIsBetter)) => Role::Good,
+        (Difference::Less, Some(Direction::HigherIsBetter)) | (Difference::More, _) => Role::Bad,
+        (Difference::Less, _) => Role::Good,
     }
 }
 

@@ -9,8 +9,8 @@ use crate::screen::{self, Screen};
 use crate::variants::CommitError;
 use anyhow::{Context, bail};
 use underpin_bench::{
-    Analysis, BenchError, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer,
-    ObserverError, RealExecutor, Record, RunFile, Sample, Stopped, analyse, measure,
+    Analysis, BenchError, BenchRecord, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer,
+    ObserverError, RealExecutor, RunFile, Sample, Stopped, analyse, measure,
 };
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
@@ -67,7 +67,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
     let experiment = &plan.experiment;
-    let names = experiment.contestants.iter().filter(|one| !one.is_copy).map(|one| one.name.as_str()).collect();
+    let names = experiment.candidates.iter().filter(|one| !one.is_copy).map(|one| one.name.as_str()).collect();
     check_gate(&plan.results, baseline.as_ref(), &experiment.machine, names)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
     let mut keeper = Keeper { file, progress: RunProgress::new("") };
@@ -130,7 +130,7 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 /// A kept run with its name.
-type Baseline = (String, Record);
+type Baseline = (String, BenchRecord);
 
 fn baseline(plan: &ResultPlan) -> anyhow::Result<Option<Baseline>> {
     let Some(name) = &plan.baseline else { return Ok(None) };
@@ -177,7 +177,7 @@ fn check_gate(
 }
 
 fn present(
-    record: &Record,
+    record: &BenchRecord,
     baseline: Option<&Baseline>,
     plan: &ResultPlan,
     screen: &mut Screen,

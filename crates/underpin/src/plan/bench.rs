@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use underpin_bench::{
-    Command, Contestant, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
+    Candidate, Command, Experiment, Gate, Hooks, Machine, Nanos, OutputTo, Rules, Shell, Store, StreamsPlan, Variant,
     least_memory_runs, stats::Random,
 };
 use underpin_report::hyperfine::TimeUnit;
@@ -150,24 +150,24 @@ impl BenchPlan {
     pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
         let counted = counters(&args.rules.counters)?;
         let commits = commits(&args)?;
-        let mut contestants = contestants(&args, commits.as_ref())?;
-        let is_served = contestants.iter().any(|contestant| contestant.load.is_some());
+        let mut candidates = candidates(&args, commits.as_ref())?;
+        let is_served = candidates.iter().any(|candidate| candidate.load.is_some());
         if !args.debug_mode {
-            contestants.iter().try_for_each(|one| find(one, commits.as_ref()))?;
+            candidates.iter().try_for_each(|one| find(one, commits.as_ref()))?;
         }
         let reference = match &args.reference {
             None => 0,
-            Some(name) => position(&contestants, name, commits.as_ref()).with_context(|| {
-                let names: Vec<&str> = contestants.iter().map(|one| one.name.as_str()).collect();
+            Some(name) => position(&candidates, name, commits.as_ref()).with_context(|| {
+                let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
                 format!("--reference {name}: no variant has that name; there are {}", names.join(", "))
             })?,
         };
         if args.aa {
-            let copy = &contestants[reference];
+            let copy = &candidates[reference];
             let name = format!("{} (again)", copy.name);
-            contestants.push(Contestant { name, is_copy: true, ..copy.clone() });
+            candidates.push(Candidate { name, is_copy: true, ..copy.clone() });
         }
-        let compared = contestants.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
+        let compared = candidates.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
         let seed = args.rules.seed.unwrap_or_else(|| if args.debug_mode { 1 } else { fresh_seed() });
         let mut rules = rules(&args.rules, args.around.ignore_failure.as_deref(), compared, seed);
         if is_served {
@@ -176,7 +176,7 @@ impl BenchPlan {
         let machine = if args.debug_mode { model_machine() } else { Machine::here() };
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let experiment = Experiment {
-            contestants,
+            candidates,
             reference,
             rules,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -287,18 +287,17 @@ fn commits(args: &BenchArgs) -> anyhow::Result<Option<Commits>> {
     Ok(Some(commits))
 }
 
-/// The contestant that `--reference` names: by its whole name, or by the revision alone.
-fn position(contestants: &[Contestant], name: &str, commits: Option<&Commits>) -> Option<usize> {
+/// The candidate that `--reference` names: by its whole name, or by the revision alone.
+fn position(candidates: &[Candidate], name: &str, commits: Option<&Commits>) -> Option<usize> {
     let commit = commits.and_then(|commits| commits.all.iter().find(|commit| commit.revision == name));
-    let by_name = contestants.iter().position(|one| one.name == name);
-    let of_commit = |commit: &Commit| {
-        contestants.iter().position(|one| one.command.directory() == Some(commit.directory.as_path()))
-    };
+    let by_name = candidates.iter().position(|one| one.name == name);
+    let of_commit =
+        |commit: &Commit| candidates.iter().position(|one| one.command.directory() == Some(commit.directory.as_path()));
     by_name.or_else(|| commit.and_then(of_commit))
 }
 
 /// Every command at every commit under every variant, with every value of every parameter.
-fn contestants(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec<Contestant>> {
+fn candidates(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec<Candidate>> {
     let shell = shell(args.around.shell.as_deref())?;
     let servers = Servers::new(args)?;
     let commands = args.commands.len() + usize::from(!args.words.is_empty());
@@ -313,7 +312,7 @@ fn contestants(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Ve
         for set in &parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)? {
             for &commit in &places {
                 let case = Case { args, index, count, set, commit, shell: &shell };
-                all.extend(case.contestants(servers.as_ref())?);
+                all.extend(case.candidates(servers.as_ref())?);
             }
         }
     }
@@ -334,7 +333,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// It under every variant.
-    fn contestants(&self, servers: Option<&Servers<'_>>) -> anyhow::Result<Vec<Contestant>> {
+    fn candidates(&self, servers: Option<&Servers<'_>>) -> anyhow::Result<Vec<Candidate>> {
         let values = match self.commit {
             Some(commit) => [self.set.as_slice(), &[commit.parameter()]].concat(),
             None => self.set.clone(),
@@ -348,7 +347,7 @@ impl Case<'_> {
         let command = command.in_directory(self.commit.map(|commit| commit.directory.as_path()));
         let hooks = self.hooks(&values)?;
         let dimensions = Dimensions::new(self.args, &values, self.commit)?;
-        let contestant = |variant: Variant| Contestant {
+        let candidate = |variant: Variant| Candidate {
             name: self.name(&command, &variant),
             command: command.clone(),
             load: load.clone(),
@@ -356,7 +355,7 @@ impl Case<'_> {
             hooks: hooks.clone(),
             is_copy: false,
         };
-        Ok(dimensions.of(&command)?.into_iter().map(contestant).collect())
+        Ok(dimensions.of(&command)?.into_iter().map(candidate).collect())
     }
 
     fn hooks(&self, values: &ParameterSet) -> anyhow::Result<Hooks> {
@@ -418,9 +417,9 @@ fn command(args: &BenchArgs, index: usize, set: &ParameterSet, shell: &Shell) ->
     })
 }
 
-fn make_unique(contestants: &mut [Contestant]) {
-    for index in 1..contestants.len() {
-        let (before, rest) = contestants.split_at_mut(index);
+fn make_unique(candidates: &mut [Candidate]) {
+    for index in 1..candidates.len() {
+        let (before, rest) = candidates.split_at_mut(index);
         let taken = |name: &str| before.iter().any(|one| one.name == name);
         let name = rest[0].name.clone();
         let mut number = 2;
@@ -431,16 +430,16 @@ fn make_unique(contestants: &mut [Contestant]) {
     }
 }
 
-/// Makes sure that the program of a contestant is there, before anything runs.
-fn find(contestant: &Contestant, commits: Option<&Commits>) -> anyhow::Result<()> {
-    if !contestant.is_started() {
+/// Makes sure that the program of a candidate is there, before anything runs.
+fn find(candidate: &Candidate, commits: Option<&Commits>) -> anyhow::Result<()> {
+    if !candidate.is_started() {
         return Ok(());
     }
     let path = std::env::var_os("PATH");
-    let Some(program) = contestant.words().into_iter().next() else { return Ok(()) };
-    let directory = contestant.command.directory();
+    let Some(program) = candidate.words().into_iter().next() else { return Ok(()) };
+    let directory = candidate.command.directory();
     let commit = commits.and_then(|all| all.all.iter().find(|one| Some(one.directory.as_path()) == directory));
-    match find_program(&contestant.command.from_here(&program), path.as_deref()) {
+    match find_program(&candidate.command.from_here(&program), path.as_deref()) {
         Err(_) if let Some(commit) = commit => Err(commit.missing(&program).into()),
         Err(LaunchError::NotFound { .. }) if is_assignment(&program) => bail!(
             "{}: not found in PATH; no shell reads the command, so a variable is set with --env, or -S lets a shell read it",

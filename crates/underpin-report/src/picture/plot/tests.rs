@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{lone_bench, sample_bench, served_bench};
-use underpin_bench::{Analysis, Comparison, Direction, Unit, Verdict};
+use underpin_bench::{Analysis, Comparison, Difference, Direction, Unit};
 
 fn sample() -> Analysis {
     sample_bench().1
@@ -136,14 +136,14 @@ fn changes_have_the_looks_of_their_verdicts() {
     let document = sample();
     let svg = forest_picture(&document, &[Metric::Wall, Metric::Rss]).unwrap().svg;
     let drawn = |class: &str| svg.matches(&format!("<g class=\"{class}\"")).count();
-    let said = |verdicts: &[Verdict]| {
+    let said = |verdicts: &[Difference]| {
         let of =
             |one: &&Comparison| [Metric::Wall, Metric::Rss].contains(&one.metric) && verdicts.contains(&one.verdict);
         document.comparisons.iter().filter(of).count()
     };
-    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[Verdict::Less]), "less memory");
-    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[Verdict::More]), "more time");
-    assert_eq!(drawn("untold"), said(&[Verdict::Same, Verdict::Undecided]));
+    assert!(drawn("gain") >= 2 && drawn("gain") == said(&[Difference::Less]), "less memory");
+    assert!(drawn("loss") >= 1 && drawn("loss") == said(&[Difference::More]), "more time");
+    assert_eq!(drawn("untold"), said(&[Difference::Same, Difference::Undecided]));
     assert!(forest_picture(&lone_bench().1, &[Metric::Wall]).is_none(), "nothing to compare");
 }
 

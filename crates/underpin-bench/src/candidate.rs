@@ -214,7 +214,7 @@ pub struct Hooks {
 
 /// One column of the comparison: a command, or a server under load, under a variant.
 #[derive(Clone, Debug)]
-pub struct Contestant {
+pub struct Candidate {
     /// Its name in the report.
     pub name: String,
     /// What runs; for a server that somebody else runs, the request.
@@ -229,12 +229,12 @@ pub struct Contestant {
     pub is_copy: bool,
 }
 
-impl Contestant {
+impl Candidate {
     /// A command as it is, with nothing around it.
     #[must_use]
-    pub fn new(name: impl Into<String>, command: Command) -> Contestant {
+    pub fn new(name: impl Into<String>, command: Command) -> Candidate {
         let (variant, hooks) = (Variant::default(), Hooks::default());
-        Contestant { name: name.into(), command, load: None, variant, hooks, is_copy: false }
+        Candidate { name: name.into(), command, load: None, variant, hooks, is_copy: false }
     }
 
     /// Whether anything of it is started here.
