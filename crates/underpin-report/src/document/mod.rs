@@ -9,8 +9,6 @@ pub mod bind;
 mod bind_from;
 pub mod bundle;
 pub mod check;
-mod check_file;
-mod check_from;
 pub mod doctor;
 pub mod gain;
 pub(crate) mod json;
@@ -28,7 +26,7 @@ pub mod trial;
 pub mod verify;
 
 use crate::bytes::is_hostile;
-pub use check_from::CheckInput;
+pub use check::CheckInput;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};

@@ -1,10 +1,9 @@
 //! What a file itself is, as records: linkage, C library, allocator, languages, hardening.
 
-use super::check::{
-    AllocatorOrigin, AllocatorRecord, AllocatorServes, FileRecord, HardeningRecord, HardeningState, LibcRecord,
-    PartRecord,
+use super::{
+    AllocatorOrigin, AllocatorRecord, AllocatorServes, CheckInput, FileRecord, HardeningRecord, HardeningState,
+    LibcRecord, PartRecord,
 };
-use super::check_from::CheckInput;
 use crate::bytes::Raw;
 use crate::units::count;
 use underpin_elf::{

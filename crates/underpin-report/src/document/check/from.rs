@@ -1,12 +1,11 @@
 //! From the floors and verdicts of the resolver to the check document: records, and reasons as clauses.
 
-use super::SchemaTag;
-use super::check::*;
-use super::check_file::file_record;
+use super::file_from::file_record;
+use super::*;
 use crate::bytes::{Raw, visible};
+use crate::document::SchemaTag;
 use crate::units::count;
 use bstr::{BStr, BString, ByteSlice};
-use underpin_elf::{Details, Elf};
 use underpin_resolve::compat::{
     self, Advice, Caveat, Compat, Demand, FloorStep, GlibcGate, HiddenFloor, HiddenKind, Install, InterpreterCause,
     Library, LowerFloor, Method, NeededSymbol, ReachSystem, RuledOutBecause, StaticHazard, SystemNote, SystemVerdict,
@@ -15,31 +14,6 @@ use underpin_resolve::compat::{
 
 /// A system is named as within reach where at most so many symbols stand in the way.
 const NEAR_SYMBOLS: usize = 8;
-
-/// What a check document is made from.
-#[derive(Clone, Copy, Debug)]
-pub struct CheckInput<'a> {
-    /// The program, as the user named it.
-    pub program: &'a BStr,
-    /// File size in bytes.
-    pub bytes: u64,
-    /// What a loader reads of it.
-    pub elf: &'a Elf,
-    /// The rest that its file says.
-    pub details: &'a Details,
-    /// Objects that travel with it.
-    pub companions: &'a [BString],
-    /// The floors and verdicts.
-    pub compat: &'a Compat,
-    /// Day of the table of systems, `YYYY-MM-DD`.
-    pub systems_date: &'a str,
-    /// Whether the user chose the systems.
-    pub systems_chosen: bool,
-    /// Whether only a plain yes passes.
-    pub strict: bool,
-    /// Whether the program is a file of the distribution: then nobody here builds it.
-    pub of_distribution: bool,
-}
 
 impl CheckDocument {
     /// The document of a check. Where no systems were chosen, a limit and the expectations decide whether it passed.

@@ -1,0 +1,111 @@
+//! Where a program runs, and why it does not elsewhere.
+
+use super::DemandRecord;
+use crate::bytes::Raw;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Whether a program starts on a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// On the base install.
+    Runs,
+    /// Once some libraries are installed.
+    RunsIfInstalled,
+    /// It does not start.
+    Refuses,
+    /// The data cannot tell.
+    Unknown,
+}
+
+impl Answer {
+    /// The answer in a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Answer::Runs => "yes",
+            Answer::RunsIfInstalled => "yes*",
+            Answer::Refuses => "no",
+            Answer::Unknown => "?",
+        }
+    }
+}
+
+/// The verdict for one system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SystemRecord {
+    /// Its identifier, as `--on` takes it.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Last day of ordinary support, `YYYY-MM-DD`.
+    pub end_of_life: Option<String>,
+    /// Whether the program starts.
+    pub answer: Answer,
+    /// Every reason why it does not.
+    pub reasons: Vec<ReasonRecord>,
+    /// What is to be installed; where the answer is `unknown`, in any case.
+    pub install: Vec<InstallRecord>,
+    /// The command that installs it.
+    pub command: Option<String>,
+    /// Which facts are missing for an answer; empty unless it is `unknown`.
+    pub lacks: Vec<String>,
+    /// What makes the answer less sure, though no fact is missing.
+    pub doubts: Vec<String>,
+    /// What holds there beyond starting or not.
+    pub notes: Vec<String>,
+}
+
+/// Why a program does not start on a system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReasonRecord {
+    /// The kind of reason.
+    pub kind: ReasonKind,
+    /// In a short clause.
+    pub message: String,
+    /// The version that is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The newest version of that family there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest: Option<String>,
+    /// Only weak symbols ask for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weak_only: Option<bool>,
+    /// Who asks, for which symbols.
+    pub demands: Vec<DemandRecord>,
+}
+
+/// The kinds of reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// Made for another machine.
+    OtherMachine,
+    /// PT_INTERP is not there.
+    InterpreterMissing,
+    /// A version is not defined there.
+    VersionMissing,
+    /// A library is not to be had there.
+    LibraryAbsent,
+    /// The kernel is too old.
+    KernelTooOld,
+    /// A function that its musl does not have.
+    SymbolMissing,
+    /// DT_RELR is refused or not applied.
+    RelrUnsupported,
+    /// Another reason; see the message.
+    Other,
+}
+
+/// A library to install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InstallRecord {
+    /// The soname.
+    pub soname: Raw,
+    /// The package.
+    pub package: Option<String>,
+    /// The objects that need it.
+    pub needed_by: Vec<Raw>,
+}
