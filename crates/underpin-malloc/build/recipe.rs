@@ -141,7 +141,8 @@ fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     let folder = tools.out.join("jemalloc");
     let mut flags: Vec<&str> = COMMON.to_vec();
     flags.extend(tools.machine_flags());
-    flags.push("-O3");
+    let mapped = Tools::mapped(&folder, "jemalloc");
+    flags.extend(["-O3", &mapped]);
     let mut configure = Command::new("sh");
     configure.current_dir(&folder).env("CC", &tools.cc).env("CFLAGS", flags.join(" ")).env_remove("MALLOC_CONF");
     configure.args(["configure", "--disable-cxx", "--disable-doc", "--disable-shared"]);
@@ -218,6 +219,10 @@ fn build_mimalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
     command.args(defines.map(|name| format!("-D{name}"))).arg("-DMI_NO_THP=1");
     command.arg(format!("-DMI_ARENA_SLICE_SHIFT={MIMALLOC_SLICE_SHIFT}"));
     command.arg(include(&folder.join("include"))).arg(include(&sources));
+    // It can say when it was compiled, which would be other bytes each time.
+    command.args(["-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""]);
+    let mapped = [(folder.as_path(), "mimalloc"), (&sources, "mimalloc/src"), (&tools.manifest, "underpin-allocators")];
+    command.args(mapped.map(|(folder, name)| Tools::mapped(folder, name)));
     run(command.arg("-c").arg("-o").arg(&object).arg(tools.native("mimalloc.c")))?;
     Ok(object)
 }
@@ -245,6 +250,7 @@ fn build_snmalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
         "SNMALLOC_EXPORT=__attribute__((visibility(\"default\")))",
     ];
     command.args(defines.map(|define| format!("-D{define}"))).arg(include(&folder));
+    command.arg(Tools::mapped(&folder, "snmalloc"));
     run(command.arg("-c").arg("-o").arg(&object).arg(folder.join("snmalloc/override/malloc.cc")))?;
     Ok(object)
 }

@@ -78,6 +78,12 @@ impl Tools {
         }
     }
 
+    /// The flag by which no path of this machine comes into an object (by `__FILE__` in an assertion): what is built elsewhere
+    /// from the same sources has the same bytes.
+    pub fn mapped(folder: &Path, name: &str) -> String {
+        format!("-ffile-prefix-map={}={name}", folder.display())
+    }
+
     pub fn native(&self, name: &str) -> PathBuf {
         self.manifest.join("native").join(name)
     }
@@ -86,7 +92,8 @@ impl Tools {
     pub fn compile_c(&self, name: &str) -> Result<PathBuf, Failure> {
         let object = self.out.join(name).with_extension("o");
         let mut command = Command::new(&self.cc);
-        command.args(COMMON).args(self.machine_flags()).args(["-std=gnu11", "-O2", "-fno-builtin", "-c", "-o"]);
+        command.args(COMMON).args(self.machine_flags()).args(["-std=gnu11", "-O2", "-fno-builtin"]);
+        command.arg(Tools::mapped(&self.manifest, "underpin-allocators")).args(["-c", "-o"]);
         run(command.arg(&object).arg(self.native(name)))?;
         Ok(object)
     }

@@ -45,6 +45,24 @@ fn the_digest_is_that_of_the_bytes() {
     }
 }
 
+/// What is built elsewhere or later from the same sources has the same bytes, and nobody's home is in them.
+#[test]
+fn no_object_tells_where_or_when_it_was_built() {
+    // `__TIME__` is 23:59:59 (C11, 6.10.8.1).
+    let is_time = |text: &str| {
+        text.len() == 8
+            && text.bytes().enumerate().all(|(at, b)| if at % 3 == 2 { b == b':' } else { b.is_ascii_digit() })
+    };
+    for object in objects() {
+        let text = String::from_utf8_lossy(object.bytes);
+        let told = text.split('\0').find(|text| {
+            let places = [env!("CARGO_MANIFEST_DIR"), env!("CARGO_TARGET_TMPDIR"), "/registry/src/"];
+            is_time(text) || places.iter().any(|place| text.contains(place))
+        });
+        assert_eq!(told, None, "{}", object.name);
+    }
+}
+
 #[test]
 fn an_object_belongs_to_no_c_library() {
     need!("readelf");
