@@ -125,7 +125,7 @@ impl Pool {
     pub fn start(options: Options, application: Arc<dyn Application>, report: Report) -> anyhow::Result<Pool> {
         let shared = Arc::new(Shared {
             options,
-            queue: Queue::new(options.queue),
+            queue: Queue::new(options.queue, options.patience),
             watchdog: Arc::default(),
             current: Mutex::new(Current { application, ready: 0, failure: None }),
             changed: Condvar::new(),
@@ -170,10 +170,8 @@ impl Pool {
 
     /// Sees to it that somebody works on what was queued.
     pub fn wake_workers(&self) {
-        if let Some(at) = self.shared.queue.wake_one(self.shared.options.patience) {
-            // While others wait, another thread is made for what is late.
-            let soon = self.shared.members.can_grow(&self.shared.watchdog).then(|| Instant::now() + LATE);
-            self.shared.watchdog.wake_by(soon.map_or(at, |soon| soon.min(at)));
+        if let Some(at) = self.shared.queue.wake_one() {
+            self.shared.look_by(at);
         }
     }
 
@@ -211,10 +209,13 @@ impl Pool {
         let trial = spawn("reload", STACK, move || trial.worker(slot).map(drop))?;
         trial.join().map_err(|_| anyhow::anyhow!("the new application panicked while it was loaded"))??;
         let mut current = lock(&self.shared.current);
+        // All three under one lock: whoever reads them sees an application with its own generation and count.
         current.application = application;
         current.ready = 0;
         self.shared.generation.fetch_add(1, Ordering::Release);
         drop(current);
+        // A worker holds the queue's lock from asking whether it is outdated until it is listed as parked: so it either asked after
+        // the generation was set, or is found here.
         self.shared.queue.wake_all();
         let deadline = Instant::now() + CHANGE_OVER;
         let mut current = lock(&self.shared.current);
@@ -280,6 +281,14 @@ fn spawn<T: Send + 'static>(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Jobs were left to nobody: the watchdog looks after them by then, or sooner if it may make a thread for them.
+    fn look_by(&self, at: Instant) {
+        let soon = self.members.can_grow(&self.watchdog).then(|| Instant::now() + LATE);
+        self.watchdog.wake_by(soon.map_or(at, |soon| soon.min(at)));
+    }
 }
 
 impl watchdog::Keeper for Arc<Shared> {
@@ -353,7 +362,7 @@ fn serve_with(
             }
             Taken::Job(job, attention) => {
                 if let Some(at) = attention {
-                    shared.watchdog.wake_by(at);
+                    shared.look_by(at);
                 }
                 let goes_on = work(shared, slot, loaded, job, member);
                 // Only the watchdog sets it, under the lock of a run that has not ended: so not from here on.
@@ -419,8 +428,12 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWork
         Ok(new) => *loaded = new,
         Err(failure) => {
             (shared.report)(&format!("an interpreter thread keeps the old application: {failure:#}"));
+            // Under the lock: a reload in between would set `ready` to 0 for its own generation, and this thread would be counted
+            // in it twice, now and when it changes over again.
+            let mut current = lock(&shared.current);
             loaded.generation = shared.generation.load(Ordering::Acquire);
-            lock(&shared.current).ready += 1;
+            current.ready += 1;
+            drop(current);
             shared.changed.notify_all();
         }
     }

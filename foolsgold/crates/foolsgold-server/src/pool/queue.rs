@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// What a worker got.
 pub(super) enum Taken {
-    /// Something to do, and when somebody has to look after what was left behind, if anything was.
+    /// Something to do, and when the watchdog has to look after what was left behind, if nobody else will.
     Job(Box<Job>, Option<Instant>),
     /// Connections to run from now on.
     Reactor(Arc<dyn Reactor>),
@@ -43,6 +43,8 @@ pub(super) enum Taken {
 pub(super) struct Queue {
     inner: Mutex<Inner>,
     limit: usize,
+    /// How long a job may wait.
+    patience: Duration,
     pub(super) pace: Pace,
     /// Threads beyond the usual number.
     surplus: AtomicUsize,
@@ -72,8 +74,8 @@ impl Inner {
 }
 
 impl Queue {
-    pub(super) fn new(limit: usize) -> Queue {
-        Queue { inner: Mutex::default(), limit, pace: Pace::new(), surplus: AtomicUsize::new(0) }
+    pub(super) fn new(limit: usize, patience: Duration) -> Queue {
+        Queue { inner: Mutex::default(), limit, patience, pace: Pace::new(), surplus: AtomicUsize::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -133,8 +135,8 @@ impl Queue {
         found
     }
 
-    /// Wakes a worker if that pays. Returns when somebody has to look after what waits, if anything does.
-    pub(super) fn wake_one(&self, patience: Duration) -> Option<Instant> {
+    /// Wakes a worker if that pays. Returns when the watchdog has to look after what waits, if nobody else will.
+    pub(super) fn wake_one(&self) -> Option<Instant> {
         let now = Instant::now();
         let mut inner = self.lock();
         // Whoever is on its way up wakes the next when it leaves jobs behind.
@@ -147,7 +149,7 @@ impl Queue {
         let next = inner.next_up();
         let nobody = next.is_none();
         wake(next, inner);
-        nobody.then(|| now + patience)
+        nobody.then(|| now + self.patience)
     }
 
     /// Wakes a worker if a job has waited too long for those that are busy.
@@ -173,12 +175,16 @@ impl Queue {
             let is_due = inline.is_some_and(|inline| inline.is_due(now));
             if !is_due && let Some(job) = inner.jobs.pop_front() {
                 inner.parking.slot(id).busy_since = Some(now);
-                if inner.will_soon_be_empty(now, self.pace.mean()) {
-                    let left = !inner.jobs.is_empty() && inner.parking.waiting() > 0;
+                if inner.will_soon_be_empty(now, self.pace.mean()) && inner.parking.waiting() > 0 {
+                    let left = !inner.jobs.is_empty();
                     return Taken::Job(job, left.then(|| now + LATE));
                 }
-                wake(inner.next_up(), inner);
-                return Taken::Job(job, None);
+                let next = inner.next_up();
+                // The jobs behind this one were pushed while this worker was on its way up, so whoever pushed them left them to it.
+                // If there is nobody to pass them on to, only the watchdog can see that they wait too long.
+                let unattended = next.is_none() && !inner.parking.waking && !inner.jobs.is_empty();
+                wake(next, inner);
+                return Taken::Job(job, unattended.then(|| now + self.patience));
             }
             if inner.closed && inner.jobs.is_empty() {
                 return Taken::Closed;
@@ -283,5 +289,74 @@ fn wake(waiting: Option<Waiting>, inner: MutexGuard<'_, Inner>) {
     drop(inner);
     if let Some(waiting) = waiting {
         waiting.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use foolsgold_core::work::{Request, RequestBody, oneshot};
+    use http::{HeaderMap, Method, Uri, Version};
+
+    const PATIENCE: Duration = Duration::from_secs(3600);
+
+    fn job() -> Box<Job> {
+        let now = Instant::now();
+        let request = Request {
+            method: Method::GET,
+            uri: Uri::from_static("/"),
+            version: Version::HTTP_11,
+            headers: HeaderMap::new(),
+            scheme: "http",
+            server: ("localhost".into(), 80),
+            peer: None,
+            body: RequestBody::Whole(Bytes::new()),
+            arrived: now,
+        };
+        Box::new(Job { request, reply: oneshot::channel().0, queued: now })
+    }
+
+    fn queue_with(jobs: usize) -> Queue {
+        let queue = Queue::new(100, PATIENCE);
+        (0..jobs).for_each(|_| assert!(queue.push(job()).is_ok()));
+        queue
+    }
+
+    fn attention(queue: &Queue, id: WorkerId) -> Option<Instant> {
+        match queue.take(id, None, || false) {
+            Taken::Job(_, attention) => attention,
+            _ => panic!("there is a job"),
+        }
+    }
+
+    /// The one that pushes several jobs wakes one worker and trusts it with the rest; if that worker finds nobody to pass
+    /// the rest on to, the watchdog must be told, or nobody makes another thread for it.
+    #[test]
+    fn a_worker_that_leaves_jobs_to_nobody_says_when_to_look_after_them() {
+        let queue = queue_with(2);
+        let only = queue.register();
+        assert!(attention(&queue, only).is_some_and(|at| at <= Instant::now() + PATIENCE));
+        assert_eq!(attention(&queue, only), None, "nothing was left");
+    }
+
+    #[test]
+    fn jobs_left_to_a_worker_on_its_way_up_need_no_watchdog() {
+        let queue = queue_with(3);
+        let (busy, parked) = (queue.register(), queue.register());
+        queue.lock().parking.park(parked, thread::current());
+        // Jobs count as long until they are seen to be short, so the parked worker is woken for what is left.
+        assert_eq!(attention(&queue, busy), None);
+        assert!(queue.lock().parking.waking && queue.lock().parking.waiting() == 0);
+        assert_eq!(attention(&queue, busy), None, "the woken worker is still on its way");
+    }
+
+    #[test]
+    fn a_worker_that_is_interrupted_passes_the_wake_up_on() {
+        let queue = queue_with(1);
+        let (outdated, parked) = (queue.register(), queue.register());
+        queue.lock().parking.park(parked, thread::current());
+        assert!(matches!(queue.take(outdated, None, || true), Taken::Interrupted));
+        assert!(!queue.lock().parking.is_parked(parked), "the other one was chosen for the job");
     }
 }

@@ -8,6 +8,8 @@
 //! - `next` never lies after the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the watchdog
 //!   looks, so that whoever begins meanwhile unparks it, and is set to the deadline found right before it parks.
 //! - A run is stopped, lost or ended under the lock of its slot: it is stopped at most once, and either ends or is lost.
+//! - A thread is counted among [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: who
+//!   subtracts the waiting from the living must not subtract one that is not among them.
 
 use super::policy::LATE;
 use super::queue::Queue;
@@ -229,16 +231,18 @@ impl WatchedSlot {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a run whose worker is gone.
+    /// Forgets a run whose worker is gone, also if it was gone while it waited.
     pub(super) fn clear(&self) {
-        *self.lock() = None;
+        let mut run = self.lock();
+        self.waits(&run, false);
+        *run = None;
     }
 
     /// Stops the run if it is over its time. The lock is held meanwhile, so that [`Slot::end`] never returns before a
     /// stop that still belongs to this run, and so that a run either ends or is lost, never both.
     fn check(&self, now: Instant) -> Check {
-        let mut run = self.lock();
-        let Some(run) = run.as_mut().filter(|run| run.paused.is_none() && !run.is_lost) else { return Check::Done };
+        let mut guarded = self.lock();
+        let Some(run) = guarded.as_mut().filter(|run| run.paused.is_none() && !run.is_lost) else { return Check::Done };
         if run.deadline > now {
             return Check::Again(run.deadline);
         }
@@ -253,8 +257,7 @@ impl WatchedSlot {
         run.is_lost = true;
         thread.is_lost.store(true, Ordering::SeqCst);
         let answer = run.on_loss.take();
-        // It is not among the threads any more, so not among those that wait.
-        self.waits(false);
+        self.waits(&guarded, false);
         Check::Lost(Arc::clone(&thread.is_lost), answer)
     }
 
@@ -264,11 +267,13 @@ impl WatchedSlot {
         self.thread.is_some() && stopped.is_some_and(|run| now > run.deadline + OVERDUE)
     }
 
-    /// Whether its thread waits for something outside.
-    fn waits(&self, waits: bool) {
+    /// Whether its thread waits for something outside. Called with the lock of the slot, so that no other change comes between
+    /// the look at the run and the count.
+    fn waits(&self, run: &MutexGuard<'_, Option<Run>>, waits: bool) {
         let Some(thread) = &self.thread else { return };
-        // The swap counts each change once, also if `pause` and `sleeps` meet.
-        if thread.waits.swap(waits, Ordering::SeqCst) == waits {
+        let is_lost = run.as_ref().is_some_and(|run| run.is_lost);
+        // The swap counts each change once, also if `pause` follows `sleeps`.
+        if (waits && is_lost) || thread.waits.swap(waits, Ordering::SeqCst) == waits {
             return;
         }
         if waits {
@@ -312,15 +317,16 @@ impl Slot for WatchedSlot {
     }
 
     fn pause(&self) {
-        self.waits(true);
-        if let Some(run) = self.lock().as_mut() {
+        let mut run = self.lock();
+        self.waits(&run, true);
+        if let Some(run) = run.as_mut() {
             run.paused.get_or_insert_with(Instant::now);
         }
     }
 
     fn resume(&self) {
-        self.waits(false);
         let mut run = self.lock();
+        self.waits(&run, false);
         let Some(run) = run.as_mut() else { return };
         if let Some(since) = run.paused.take() {
             run.deadline += since.elapsed();
@@ -330,7 +336,7 @@ impl Slot for WatchedSlot {
     }
 
     fn sleeps(&self, sleeps: bool) {
-        self.waits(sleeps);
+        self.waits(&self.lock(), sleeps);
     }
 
     fn on_loss(&self, answer: Loss) {
@@ -340,7 +346,53 @@ impl Slot for WatchedSlot {
     }
 
     fn end(&self) -> bool {
-        self.waits(false);
-        self.lock().take().is_some_and(|run| run.stopped)
+        let mut run = self.lock();
+        self.waits(&run, false);
+        run.take().is_some_and(|run| run.stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot_of_thread(watchdog: &Arc<Watchdog>) -> Arc<WatchedSlot> {
+        watchdog.slot_of_thread(&watchdog.slot(), &Arc::default())
+    }
+
+    #[test]
+    fn a_thread_waits_once_however_often_it_says_so() {
+        let watchdog = Arc::new(Watchdog::default());
+        let slot = slot_of_thread(&watchdog);
+        slot.begin(LEAST_GRACE, Arc::new(|| ()));
+        slot.sleeps(true);
+        slot.pause();
+        assert_eq!(watchdog.waiting(), 1);
+        slot.resume();
+        slot.sleeps(false);
+        assert_eq!(watchdog.waiting(), 0);
+    }
+
+    /// The pool makes another thread if too many of the living wait. A lost one does not live, so it must not be subtracted.
+    #[test]
+    fn a_lost_thread_that_goes_on_to_sleep_is_not_among_those_that_wait() {
+        let watchdog = Arc::new(Watchdog::default());
+        let slot = slot_of_thread(&watchdog);
+        slot.begin(Duration::ZERO, Arc::new(|| ()));
+        assert!(matches!(slot.check(Instant::now()), Check::Again(_)), "it is stopped, and has time to come back");
+        assert!(matches!(slot.check(Instant::now() + LEAST_GRACE * 2), Check::Lost(..)));
+        slot.sleeps(true);
+        assert_eq!(watchdog.waiting(), 0);
+        assert!(slot.end(), "it was stopped");
+    }
+
+    #[test]
+    fn a_worker_that_panics_while_it_waits_does_not_wait_for_ever() {
+        let watchdog = Arc::new(Watchdog::default());
+        let slot = slot_of_thread(&watchdog);
+        slot.begin(LEAST_GRACE, Arc::new(|| ()));
+        slot.sleeps(true);
+        slot.clear();
+        assert_eq!(watchdog.waiting(), 0);
     }
 }
