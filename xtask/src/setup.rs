@@ -24,6 +24,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
         &[
             "qemu-user",
             "gcc-aarch64-linux-gnu",
+            "g++-aarch64-linux-gnu",
             "libc6-arm64-cross",
             "libc6-dev-arm64-cross",
             "libc6-armhf-cross",

@@ -24,13 +24,7 @@ const ZIG: &str = "0.15.2";
 pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
     let every = [Processor::X86_64, Processor::Aarch64];
     let wanted = if processors.is_empty() { &every } else { processors };
-    // Before minutes of compiling end for want of one of them.
-    let missing = missing(wanted, &std::env::var_os("PATH").unwrap_or_default());
-    if !missing.is_empty() {
-        let tools: Vec<String> = missing.iter().map(|(tool, package)| format!("{tool} ({package})")).collect();
-        let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-        bail!("the static files need {}: apt-get install {}", tools.join(", "), packages.join(" "));
-    }
+    has_tools(wanted, &[])?;
     for processor in wanted {
         let there = setup::add_target(processor.triple(), "no static foolsgold for it");
         if !there && processors.is_empty() {
@@ -45,9 +39,29 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Checks for the programs that the builds start, before minutes of compiling end for want of one of them; `more` are others
+/// with their packages.
+///
+/// # Errors
+/// Which are missing, and how to install them.
+pub fn has_tools(processors: &[Processor], more: &[(&'static str, &'static str)]) -> anyhow::Result<()> {
+    let missing = missing(processors, more, &std::env::var_os("PATH").unwrap_or_default());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let tools: Vec<String> = missing.iter().map(|(tool, package)| format!("{tool} ({package})")).collect();
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    bail!("the static files need {}: apt-get install {}", tools.join(", "), packages.join(" "))
+}
+
 /// Programs that the builds and their checks start and that are not in `path`, each with its Debian package.
-fn missing(processors: &[Processor], path: &OsStr) -> Vec<(&'static str, &'static str)> {
+fn missing(
+    processors: &[Processor],
+    more: &[(&'static str, &'static str)],
+    path: &OsStr,
+) -> Vec<(&'static str, &'static str)> {
     let mut tools = vec![("readelf", "binutils")];
+    tools.extend(more);
     if processors.contains(&Processor::X86_64) {
         tools.push(("x86_64-linux-musl-gcc", "musl-tools"));
     }
@@ -100,27 +114,18 @@ fn serves(processor: Processor, file: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// As [`all`].
 pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathBuf> {
-    let mut command = Command::new(run::cargo());
-    command.args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "foolsgold",
-        "--bin",
-        "foolsgold",
-        "--no-default-features",
-    ]);
-    if allocator != Allocator::System {
-        command.args(["--features", allocator.name()]);
+    let (sources, target) = (run::workspace(), run::target());
+    let mut command = release(&sources, &target, "foolsgold");
+    match allocator {
+        // The default, left as it is: so `dist` finds the same build.
+        Allocator::Mimalloc => {}
+        Allocator::System => _ = command.arg("--no-default-features"),
+        Allocator::Jemalloc => _ = command.args(["--no-default-features", "--features", allocator.name()]),
     }
-    let target = run::target();
     let mut folder = target.clone();
     if let Linkage::Musl(processor) = linkage {
-        let triple = processor.triple();
-        command.args(["--target", triple]);
-        folder.push(triple);
-        with_c_compiler(&mut command, processor)?;
+        for_processor(&mut command, &sources, &target, processor)?;
+        folder.push(processor.triple());
     }
     finish(command, "foolsgold")?;
     // The next build of another kind would replace it.
@@ -135,33 +140,47 @@ pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathB
     Ok(file)
 }
 
-/// Builds a product as it is released: static for a processor, without a path of this machine in it. `sources` is the
-/// workspace, `target` where cargo builds.
+/// Builds a product as it is released, static for a processor. `sources` is the workspace, `target` where cargo builds.
 ///
 /// # Errors
 /// As [`all`].
 pub fn program(sources: &Path, target: &Path, package: &str, processor: Processor) -> anyhow::Result<PathBuf> {
-    let triple = processor.triple();
-    let home = std::env::var_os("CARGO_HOME")
-        .map_or_else(|| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
-    // The longest first: cargo may build below the sources.
-    let places = [(target, "/target"), (sources, "/src"), (home.as_path(), "/cargo")];
-    let flags = |option: &str| places.map(|(from, to)| format!("{option}={}={to}", from.display()));
-    let mut command = Command::new(run::cargo());
-    command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
-    command.args(["--target", triple, "--target-dir"]).arg(target).current_dir(sources);
-    // The last flag that fits wins, so that the longest comes last (rustc's --remap-path-prefix, gcc's -ffile-prefix-map).
-    let mut rust = flags("--remap-path-prefix");
-    rust.reverse();
-    let mut c = flags("-ffile-prefix-map");
-    c.reverse();
-    command.env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"));
-    command.env(format!("CFLAGS_{}", triple.replace('-', "_")), c.join(" "));
-    with_c_compiler(&mut command, processor)?;
+    let mut command = release(sources, target, package);
+    for_processor(&mut command, sources, target, processor)?;
     finish(command, package)?;
-    let file = target.join(triple).join("release").join(package);
+    let file = target.join(processor.triple()).join("release").join(package);
     is_static(&file)?;
     Ok(file)
+}
+
+/// The build of a product.
+fn release(sources: &Path, target: &Path, package: &str) -> Command {
+    let mut command = Command::new(run::cargo());
+    command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
+    command.arg("--target-dir").arg(target).current_dir(sources);
+    command
+}
+
+/// Makes a build static for a processor, and the same wherever and whenever it is done: no path of this machine comes into
+/// it and no date.
+fn for_processor(command: &mut Command, sources: &Path, target: &Path, processor: Processor) -> anyhow::Result<()> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map_or_else(|| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
+    // The last that fits wins (rustc's --remap-path-prefix, gcc's -ffile-prefix-map), so the longest comes last: cargo may
+    // build below the sources.
+    let places = [(home.as_path(), "/cargo"), (sources, "/src"), (target, "/target")];
+    let mapped = |option: &str| places.map(|(from, to)| format!("{option}={}={to}", from.display()));
+    let mut c = mapped("-ffile-prefix-map").to_vec();
+    // mimalloc can say when it was compiled.
+    c.extend(["-Wno-builtin-macro-redefined", "-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""].map(str::to_owned));
+    command.args(["--target", processor.triple()]);
+    command.env("CARGO_ENCODED_RUSTFLAGS", mapped("--remap-path-prefix").join("\x1f"));
+    command.env(format!("CFLAGS_{}", processor.triple().replace('-', "_")), c.join(" "));
+    match processor {
+        // musl-gcc is found by its name.
+        Processor::X86_64 => Ok(()),
+        Processor::Aarch64 => with_zig(command),
+    }
 }
 
 /// Shows a build and runs it to its end.
@@ -169,14 +188,6 @@ fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
     println!("+ {command:?}");
     let status = command.status().context("cannot start cargo")?;
     if status.success() { Ok(()) } else { bail!("{package} does not build ({status})") }
-}
-
-/// The C compiler of a static build: musl-gcc is found by its name, zig is brought.
-fn with_c_compiler(command: &mut Command, processor: Processor) -> anyhow::Result<()> {
-    match processor {
-        Processor::X86_64 => Ok(()),
-        Processor::Aarch64 => with_zig(command),
-    }
 }
 
 /// Lets a build for aarch64 compile C with zig and link with Rust's own linker.
@@ -214,11 +225,13 @@ mod tests {
     fn what_is_missing_is_known_before_anything_is_compiled() {
         let folder = crate::run::scratch("statics-test").unwrap();
         std::fs::write(folder.join("readelf"), "").unwrap();
-        let of = |processors: &[Processor]| missing(processors, folder.as_os_str());
+        let of = |processors: &[Processor]| missing(processors, &[], folder.as_os_str());
         assert_eq!(of(&[Processor::X86_64]), [("x86_64-linux-musl-gcc", "musl-tools")]);
         assert!(of(&[Processor::Aarch64]).contains(&("pip3", "python3-pip")));
         std::fs::write(folder.join("x86_64-linux-musl-gcc"), "").unwrap();
         assert!(of(&[Processor::X86_64]).is_empty());
+        let more = super::missing(&[Processor::X86_64], &[("dpkg-deb", "dpkg")], folder.as_os_str());
+        assert_eq!(more, [("dpkg-deb", "dpkg")]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

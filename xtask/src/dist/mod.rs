@@ -98,6 +98,15 @@ fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor])
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut tools = vec![("dpkg-deb", "dpkg"), ("unshare", "util-linux"), ("gzip", "gzip"), ("tar", "tar")];
+    if processors.contains(&Processor::Aarch64) {
+        // The allocators on board are built by GCC (crates/underpin-allocators).
+        tools.extend([
+            ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+            ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
+        ]);
+    }
+    statics::has_tools(processors, &tools)?;
     let date = date(sources)?;
     let mut packages = Vec::new();
     for &processor in processors {
