@@ -1,4 +1,19 @@
-//! What a build is for: a processor, a C library and an allocator.
+//! How the programs of the workspace are built: a product for a processor, with a C library and an allocator.
+//!
+//! A static build has musl linked in: for x86-64 by musl-gcc, for aarch64 by zig from PyPI. zig is a whole C compiler with musl
+//! for every processor in one Python package; it is fetched into target/ and used for the C sources only. What it compiles is
+//! linked by the linker that comes with Rust.
+
+use crate::run;
+use anyhow::{Context, bail};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The release of zig that was tried.
+const ZIG: &str = "0.15.2";
 
 /// A processor that foolsgold is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -82,5 +97,185 @@ impl Processor {
             Processor::X86_64 => "x86_64",
             Processor::Aarch64 => "aarch64",
         }
+    }
+}
+
+/// Checks for the programs that the builds start, before minutes of compiling end for want of one of them; `more` are others
+/// with their packages.
+///
+/// # Errors
+/// Which are missing, and how to install them.
+pub fn has_tools(processors: &[Processor], more: &[(&'static str, &'static str)]) -> anyhow::Result<()> {
+    let missing = missing(processors, more, &std::env::var_os("PATH").unwrap_or_default());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let tools: Vec<String> = missing.iter().map(|(tool, package)| format!("{tool} ({package})")).collect();
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    bail!("the static files need {}: apt-get install {}", tools.join(", "), packages.join(" "))
+}
+
+/// Programs that the builds and their checks start and that are not in `path`, each with its Debian package.
+fn missing(
+    processors: &[Processor],
+    more: &[(&'static str, &'static str)],
+    path: &OsStr,
+) -> Vec<(&'static str, &'static str)> {
+    let mut tools = vec![("readelf", "binutils")];
+    tools.extend(more);
+    if processors.contains(&Processor::X86_64) {
+        tools.push(("x86_64-linux-musl-gcc", "musl-tools"));
+    }
+    if processors.contains(&Processor::Aarch64) {
+        tools.push(("python3", "python3"));
+        tools.push(("pip3", "python3-pip"));
+        if std::env::consts::ARCH != "aarch64" {
+            tools.push(("qemu-aarch64", "qemu-user"));
+        }
+    }
+    tools.retain(|(tool, _)| !std::env::split_paths(path).any(|folder| folder.join(tool).exists()));
+    tools
+}
+
+/// Builds foolsgold as a user would get it, and says where it is: each kind has a place of its own.
+///
+/// # Errors
+/// If a compiler is missing, or the build fails.
+pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathBuf> {
+    let (sources, target) = (run::workspace(), run::target());
+    let mut command = release(&sources, &target, "foolsgold");
+    match allocator {
+        // The default, left as it is: so `dist` finds the same build.
+        Allocator::Mimalloc => {}
+        Allocator::System => _ = command.arg("--no-default-features"),
+        Allocator::Jemalloc => _ = command.args(["--no-default-features", "--features", allocator.name()]),
+    }
+    let mut folder = target.clone();
+    if let Linkage::Musl(processor) = linkage {
+        for_processor(&mut command, &sources, &target, processor)?;
+        folder.push(processor.triple());
+    }
+    finish(command, "foolsgold")?;
+    // The next build of another kind would replace it.
+    let place = target.join("foolsgold").join(linkage.name()).join(allocator.name());
+    fs::create_dir_all(&place)?;
+    let file = place.join("foolsgold");
+    // A running one cannot be written to.
+    if file.exists() {
+        fs::remove_file(&file)?;
+    }
+    fs::copy(folder.join("release/foolsgold"), &file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}
+
+/// Builds a product as it is released, static for a processor. `sources` is the workspace, `target` where cargo builds.
+///
+/// # Errors
+/// If a compiler is missing, or the build fails.
+pub fn program(sources: &Path, target: &Path, package: &str, processor: Processor) -> anyhow::Result<PathBuf> {
+    let mut command = release(sources, target, package);
+    for_processor(&mut command, sources, target, processor)?;
+    finish(command, package)?;
+    let file = target.join(processor.triple()).join("release").join(package);
+    is_static(&file)?;
+    Ok(file)
+}
+
+/// The build of a product.
+fn release(sources: &Path, target: &Path, package: &str) -> Command {
+    let mut command = Command::new(run::cargo());
+    command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
+    command.arg("--target-dir").arg(target).current_dir(sources);
+    command
+}
+
+/// Makes a build static for a processor, and the same wherever and whenever it is done: no path of this machine comes into
+/// it and no date.
+fn for_processor(command: &mut Command, sources: &Path, target: &Path, processor: Processor) -> anyhow::Result<()> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map_or_else(|| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
+    // The last that fits wins (rustc's --remap-path-prefix, gcc's -ffile-prefix-map), so the longest comes last: cargo may
+    // build below the sources.
+    let places = [(home.as_path(), "/cargo"), (sources, "/src"), (target, "/target")];
+    let mapped = |option: &str| places.map(|(from, to)| format!("{option}={}={to}", from.display()));
+    let mut c = mapped("-ffile-prefix-map").to_vec();
+    // mimalloc can say when it was compiled.
+    c.extend(["-Wno-builtin-macro-redefined", "-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""].map(str::to_owned));
+    command.args(["--target", processor.triple()]);
+    command.env("CARGO_ENCODED_RUSTFLAGS", mapped("--remap-path-prefix").join("\x1f"));
+    command.env(format!("CFLAGS_{}", processor.triple().replace('-', "_")), c.join(" "));
+    match processor {
+        // musl-gcc is found by its name.
+        Processor::X86_64 => Ok(()),
+        Processor::Aarch64 => with_zig(command),
+    }
+}
+
+/// Shows a build and runs it to its end.
+fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
+    println!("+ {command:?}");
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("{package} does not build ({status})") }
+}
+
+/// Lets a build for aarch64 compile C with zig and link with Rust's own linker.
+fn with_zig(command: &mut Command) -> anyhow::Result<()> {
+    let folder = run::target().join("zig");
+    let zig = folder.join("ziglang/zig");
+    let version = Command::new(&zig).arg("version").output().map(|output| output.stdout).unwrap_or_default();
+    if String::from_utf8_lossy(&version).trim() != ZIG {
+        let (package, place) = (format!("ziglang=={ZIG}"), folder.display().to_string());
+        let quiet = ["-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", &place, &package];
+        run::must("python3", &quiet).context("zig comes from PyPI by pip (package python3-pip)")?;
+    }
+    // cc passes clang's name of the target, which zig does not know.
+    let compiler = "for word do shift; case $word in --target=*) ;; *) set -- \"$@\" \"$word\" ;; esac; done\n\
+                    exec ZIG cc -target aarch64-linux-musl \"$@\"";
+    for (name, variable, line) in [
+        ("cc", "CC_aarch64_unknown_linux_musl", compiler),
+        ("ar", "AR_aarch64_unknown_linux_musl", "exec ZIG ar \"$@\""),
+    ] {
+        let script = folder.join(name);
+        let text = format!("#!/bin/sh\n{}\n", line.replace("ZIG", &format!("'{}'", zig.display())));
+        fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        command.env(variable, script);
+    }
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
+    Ok(())
+}
+
+/// No loader is asked for and no library: all that a static file must not do.
+///
+/// # Errors
+/// Which it does.
+pub fn is_static(file: &Path) -> anyhow::Result<()> {
+    let output = Command::new("readelf").args(["-lWd"]).arg(file).output().context("cannot start readelf")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || !text.contains("LOAD") {
+        bail!("readelf cannot read {}", file.display());
+    }
+    match text.lines().find(|line| line.contains("INTERP") || line.contains("(NEEDED)")) {
+        Some(line) => bail!("{} is not static: {}", file.display(), line.trim()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Processor, missing};
+
+    #[test]
+    fn what_is_missing_is_known_before_anything_is_compiled() {
+        let folder = crate::run::scratch("statics-test").unwrap();
+        std::fs::write(folder.join("readelf"), "").unwrap();
+        let of = |processors: &[Processor]| missing(processors, &[], folder.as_os_str());
+        assert_eq!(of(&[Processor::X86_64]), [("x86_64-linux-musl-gcc", "musl-tools")]);
+        assert!(of(&[Processor::Aarch64]).contains(&("pip3", "python3-pip")));
+        std::fs::write(folder.join("x86_64-linux-musl-gcc"), "").unwrap();
+        assert!(of(&[Processor::X86_64]).is_empty());
+        let more = super::missing(&[Processor::X86_64], &[("dpkg-deb", "dpkg")], folder.as_os_str());
+        assert_eq!(more, [("dpkg-deb", "dpkg")]);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 14] = [
+const PACKAGES: [(&str, &[&str]); 15] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
@@ -41,6 +41,7 @@ const PACKAGES: [(&str, &[&str]); 14] = [
     ("what brings a C compiler for static programs of aarch64", &["python3-pip"]),
     ("a client of HTTP/2", &["curl"]),
     ("a slow file system", &["fuse3"]),
+    ("a Debian system to install packages into", &["debootstrap"]),
 ];
 
 /// The versions of patchelf that files were rewritten with which users of Spack, Nix and Conda have; Debian's own is among

@@ -8,13 +8,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder that becomes a package: files with their modes.
 struct Stage(PathBuf);
 
 impl Stage {
-    fn new(name: &str) -> anyhow::Result<Stage> {
-        Ok(Stage(run::scratch(name)?))
+    fn new() -> anyhow::Result<Stage> {
+        // Tests make several at a time.
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        Ok(Stage(run::scratch(&format!("dist-stage-{}", MADE.fetch_add(1, Ordering::Relaxed)))?))
     }
 
     fn put(&self, to: &str, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
@@ -29,9 +32,11 @@ impl Stage {
         self.put(to, &fs::read(from).with_context(|| format!("cannot read {}", from.display()))?, mode)
     }
 
-    /// Replaces a file by `FILE.gz`.
-    fn compress(&self, file: &str) -> anyhow::Result<()> {
-        run::must("gzip", &["--no-name", "--best", &self.0.join(file).display().to_string()])
+    /// Replaces files by `FILE.gz`.
+    fn compress(&self, files: &[String]) -> anyhow::Result<()> {
+        let files: Vec<String> = files.iter().map(|file| self.0.join(file).display().to_string()).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        run::must("gzip", &[&["--no-name", "--best"], &files[..]].concat())
     }
 
     /// Folders as everybody may read them, whatever the umask.
@@ -63,7 +68,7 @@ fn file_name(path: &Path) -> String {
 pub fn tarball(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let product = release.product;
     let name = format!("{}-{VERSION}-{}-linux", product.name, release.processor.of_kernel());
-    let stage = Stage::new("dist-tar")?;
+    let stage = Stage::new()?;
     let below = |file: &str| format!("{name}/{file}");
     stage.copy(release.program, &below(product.name), 0o755)?;
     for file in ["README.md", "CHANGELOG.md"] {
@@ -90,12 +95,13 @@ pub fn tarball(sources: &Path, release: &Release<'_>, list: &str, folder: &Path)
 /// `NAME_VERSION_ARCHITECTURE.deb`: no dependency, no script.
 pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) -> anyhow::Result<PathBuf> {
     let product = release.product;
-    let stage = Stage::new("dist-deb")?;
+    let stage = Stage::new()?;
     stage.copy(release.program, &format!("usr/bin/{}", product.name), 0o755)?;
+    let mut compressed = Vec::new();
     for page in documents(sources, product, "man")? {
         let place = format!("usr/share/man/man1/{}", file_name(&page));
         stage.copy(&page, &place, 0o644)?;
-        stage.compress(&place)?;
+        compressed.push(place);
     }
     for file in documents(sources, product, "completions")? {
         if let Some(place) = completion(&file_name(&file), product.name) {
@@ -105,7 +111,8 @@ pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) 
     let papers = format!("usr/share/doc/{}", product.name);
     let changes = format!("{papers}/changelog");
     stage.copy(&sources.join(product.folder).join("CHANGELOG.md"), &changes, 0o644)?;
-    stage.compress(&changes)?;
+    compressed.push(changes);
+    stage.compress(&compressed)?;
     stage.put(&format!("{papers}/{}.spdx.json", product.name), list.as_bytes(), 0o644)?;
     let licence = format!(
         "{} is yours under the MIT licence or version 2.0 of the Apache licence, as you like.\n\n{}\nThe Apache licence is \

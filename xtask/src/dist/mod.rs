@@ -3,11 +3,14 @@
 
 mod archive;
 mod spdx;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
+mod tests;
 mod tried;
 mod wheel;
 
-use crate::build::Processor;
-use crate::{run, setup, statics};
+use crate::build::{self, Processor};
+use crate::{run, setup};
 use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -62,8 +65,13 @@ struct Release<'a> {
 /// # Errors
 /// If a build, a package or a trial fails, or the second build differs.
 pub fn run(processors: &[Processor], twice: bool) -> anyhow::Result<()> {
+    let tag = tag()?;
+    for product in PRODUCTS {
+        let path = run::workspace().join(product.folder).join("CHANGELOG.md");
+        fits(&fs::read_to_string(&path)?, VERSION, tag.as_deref()).with_context(|| path.display().to_string())?;
+    }
     let folder = run::target().join("dist");
-    let packages = build(&run::workspace(), &run::target(), &folder, processors)?;
+    let packages = make(&run::workspace(), &run::target(), &folder, processors)?;
     for package in &packages {
         tried::package(package)?;
     }
@@ -91,7 +99,7 @@ enum Kind {
     Wheel,
 }
 
-fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor]) -> anyhow::Result<Vec<Package>> {
+fn make(sources: &Path, target: &Path, folder: &Path, processors: &[Processor]) -> anyhow::Result<Vec<Package>> {
     let every = [Processor::X86_64, Processor::Aarch64];
     let processors = if processors.is_empty() { &every } else { processors };
     if folder.exists() {
@@ -106,7 +114,7 @@ fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor])
             ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),
         ]);
     }
-    statics::has_tools(processors, &tools)?;
+    build::has_tools(processors, &tools)?;
     let date = date(sources)?;
     let mut packages = Vec::new();
     for &processor in processors {
@@ -114,7 +122,7 @@ fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor])
             bail!("rustup cannot fetch {}: name another processor with --target", processor.triple());
         }
         for product in PRODUCTS {
-            let program = statics::program(sources, target, product.name, processor)?;
+            let program = build::program(sources, target, product.name, processor)?;
             let release = Release { product, processor, program: &program, date };
             for (kind, path) in release.packages(sources, folder)? {
                 packages.push(Package { path, product, processor, kind });
@@ -127,12 +135,47 @@ fn build(sources: &Path, target: &Path, folder: &Path, processors: &[Processor])
 
 impl Release<'_> {
     fn packages(&self, sources: &Path, folder: &Path) -> anyhow::Result<Vec<(Kind, PathBuf)>> {
-        let list = spdx::list(sources, self)?;
+        self.packages_with(sources, &spdx::list(sources, self)?, folder)
+    }
+
+    /// All packages, with this list of parts in them.
+    fn packages_with(&self, sources: &Path, list: &str, folder: &Path) -> anyhow::Result<Vec<(Kind, PathBuf)>> {
         Ok(vec![
-            (Kind::Tarball, archive::tarball(sources, self, &list, folder)?),
-            (Kind::Debian, archive::debian(sources, self, &list, folder)?),
-            (Kind::Wheel, wheel::write(sources, self, &list, folder)?),
+            (Kind::Tarball, archive::tarball(sources, self, list, folder)?),
+            (Kind::Debian, archive::debian(sources, self, list, folder)?),
+            (Kind::Wheel, wheel::write(sources, self, list, folder)?),
         ])
+    }
+}
+
+/// The tag of the present commit that names a version, `v1.2.3`.
+fn tag() -> anyhow::Result<Option<String>> {
+    let output = Command::new("git").args(["tag", "--points-at", "HEAD", "v*"]).output().context("cannot start git")?;
+    Ok(String::from_utf8(output.stdout)?.lines().next().map(str::to_owned))
+}
+
+/// Whether a changelog, the version of the workspace and the tag of the commit, if there is one, say the same.
+fn fits(changelog: &str, version: &str, tag: Option<&str>) -> anyhow::Result<()> {
+    let mut headings = changelog.lines().filter_map(|line| line.strip_prefix("## ")).peekable();
+    let is_open = headings.next_if(|heading| *heading == "Unreleased").is_some();
+    let newest = headings.next().and_then(|heading| heading.split(' ').next());
+    if let Some(tag) = tag {
+        if tag.strip_prefix('v') != Some(version) {
+            bail!("the commit is tagged {tag}, and the version in Cargo.toml is {version}");
+        }
+        if is_open {
+            bail!("the commit is tagged {tag}, and what it changes is still listed as Unreleased");
+        }
+    }
+    match newest {
+        Some(newest) if is_open && newest == version => {
+            bail!("{version} is released: raise the version in Cargo.toml for what is listed as Unreleased")
+        }
+        Some(newest) if !is_open && newest != version => {
+            bail!("the newest release is {newest}, and the version in Cargo.toml is {version}")
+        }
+        None if !is_open => bail!("it names no release and nothing that is unreleased"),
+        _ => Ok(()),
     }
 }
 
@@ -202,5 +245,5 @@ fn again(folder: &Path, packages: &[Package], processors: &[Processor]) -> anyho
 /// As [`run`].
 pub fn at(sources: &Path, target: &Path, processors: &[Processor]) -> anyhow::Result<()> {
     std::env::set_current_dir(sources)?;
-    build(sources, target, &target.join("dist"), processors).map(|_| ())
+    make(sources, target, &target.join("dist"), processors).map(|_| ())
 }

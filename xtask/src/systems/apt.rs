@@ -39,7 +39,7 @@ impl Archive {
         for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d", "debs"] {
             fs::create_dir_all(folder.join(name))?;
         }
-        let source = format!("deb [signed-by={KEYRING}] {} {suite} main\n", debian()?);
+        let source = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
         fs::write(folder.join("etc/sources.list"), source)?;
         fs::write(folder.join("state/status"), "")?;
         let mut archive = Archive { folder, label: suite.to_owned(), packages: BTreeMap::new() };
@@ -149,7 +149,10 @@ fn read_index(text: &str) -> BTreeMap<String, Package> {
 }
 
 /// Where this machine's apt has Debian from.
-fn debian() -> anyhow::Result<String> {
+///
+/// # Errors
+/// If it has no Debian archive.
+pub fn mirror() -> anyhow::Result<String> {
     let format = "$(REPO_URI) $(ORIGIN)";
     let text = output(Command::new("apt-get").args(["indextargets", "--format", format, "Created-By: Packages"]))?;
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));

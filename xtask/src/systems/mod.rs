@@ -8,6 +8,8 @@ mod apt;
 mod between;
 mod library;
 
+pub use apt::mirror;
+
 use crate::run;
 use anyhow::{Context, bail};
 use apt::Archive;

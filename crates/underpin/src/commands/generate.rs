@@ -40,8 +40,8 @@ fn schema(verb: &str) -> anyhow::Result<serde_json::Value> {
 fn page(command: Command, out: &mut Vec<u8>) -> io::Result<()> {
     let closing = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let has_verbs = command.get_subcommands().any(|verb| !verb.is_hide_set());
-    // No version: a page that names one goes stale with every release.
-    let man = Man::new(command).source("underpin").date("");
+    // No date: only what a release changes may change a page.
+    let man = Man::new(command).source(concat!("underpin ", env!("CARGO_PKG_VERSION"))).date("");
     man.render_title(out)?;
     man.render_name_section(out)?;
     man.render_synopsis_section(out)?;

@@ -33,7 +33,8 @@ pub fn documents() -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
 
 fn man(command: &Command, name: &str) -> io::Result<(PathBuf, Vec<u8>)> {
     let mut text = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut text)?;
+    let source = concat!("foolsgold ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).source(source).render(&mut text)?;
     Ok((Path::new("man").join(format!("{name}.1")), text))
 }
 

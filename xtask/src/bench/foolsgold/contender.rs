@@ -56,7 +56,7 @@ impl Server {
     /// Where it does not build.
     pub fn prepare(self) -> anyhow::Result<Option<PathBuf>> {
         match self {
-            Server::Foolsgold(linkage, allocator) => crate::statics::foolsgold(linkage, allocator).map(Some),
+            Server::Foolsgold(linkage, allocator) => crate::build::foolsgold(linkage, allocator).map(Some),
             Server::Fresh => STATIC.prepare()?.as_deref().map(|program| copied(program, "fresh")).transpose(),
             Server::Alone => STATIC.prepare()?.as_deref().map(|program| copied(program, "alone")).transpose(),
             Server::Thin | Server::Puma | Server::H2o | Server::H2oAlone => Ok(None),
