@@ -24,35 +24,35 @@ struct Arguments {
     source: PathBuf,
     /// An empty folder on which it appears
     mountpoint: PathBuf,
-    /// Delay of every kind of request that has none of its own (100us, 2ms, 1s)
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    /// Delay of every kind of request that has none of its own, in microseconds as all delays
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     delay: Option<Duration>,
     /// Delay of a lookup
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     lookup_delay: Option<Duration>,
     /// Delay of an open
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     open_delay: Option<Duration>,
     /// Delay of a read
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     read_delay: Option<Duration>,
     /// Delay of a getattr
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     getattr_delay: Option<Duration>,
     /// Delay of a readlink
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = microseconds, value_name = "US")]
     readlink_delay: Option<Duration>,
     /// Requests answered per second, all clients together
     #[arg(long, value_name = "OPS")]
     rate: Option<NonZeroU64>,
-    /// How long the kernel may remember a name that was found
-    #[arg(long, value_parser = duration, value_name = "TIME", default_value = "0s")]
+    /// How long the kernel may remember a name that was found, in seconds
+    #[arg(long, value_parser = seconds, value_name = "S", default_value = "0")]
     entry_ttl: Duration,
-    /// How long the kernel may remember attributes
-    #[arg(long, value_parser = duration, value_name = "TIME", default_value = "0s")]
+    /// How long the kernel may remember attributes, in seconds
+    #[arg(long, value_parser = seconds, value_name = "S", default_value = "0")]
     attr_ttl: Duration,
-    /// How long the kernel may remember that a name does not exist; without it, it asks every time
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    /// How long the kernel may remember that a name does not exist, in seconds; without it, it asks every time
+    #[arg(long, value_parser = seconds, value_name = "S")]
     negative_ttl: Option<Duration>,
     /// Forget a file's contents at every open
     #[arg(long)]
@@ -168,15 +168,10 @@ fn write_counts(counts: Counts, file: Option<&Path>) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// `100us`, `2ms`, `1.5s`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or("a unit is missing: us, ms or s")?;
-    let scale = match &text[unit..] {
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        other => return Err(format!("unknown unit {other}: us, ms or s")),
-    };
-    let figure: f64 = text[..unit].parse().map_err(|_| format!("{} is no number", &text[..unit]))?;
-    Duration::try_from_secs_f64(figure * scale).map_err(|error| error.to_string())
+fn microseconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_micros)
+}
+
+fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_secs)
 }

@@ -184,7 +184,7 @@ fn the_command_mounts_runs_and_writes_the_counts() {
     dir.write("source/a/file", "hello");
     let at = dir.mkdir("mount");
     let mut command = dir.command(env!("CARGO_BIN_EXE_underpin-slowfs"));
-    command.args(["source", "mount", "--delay", "20us", "--rate", "20000", "--counts", "counts.json", "--", "cat"]);
+    command.args(["source", "mount", "--delay", "20", "--rate", "20000", "--counts", "counts.json", "--", "cat"]);
     let output = Output::of(command.arg(at.join("a/file")));
     if output.stderr.contains("cannot mount") {
         underpin_test_support::skip(&output.stderr);

@@ -23,8 +23,8 @@ impl Client {
     /// they are the same for all.
     fn options(self) -> &'static [&'static str] {
         match self {
-            Client::Warm => &["--lookup-delay", "100us", "--entry-ttl", "3600s", "--attr-ttl", "3600s"],
-            Client::Fresh => &["--lookup-delay", "100us"],
+            Client::Warm => &["--lookup-delay", "100", "--entry-ttl", "3600", "--attr-ttl", "3600"],
+            Client::Fresh => &["--lookup-delay", "100"],
         }
     }
 }

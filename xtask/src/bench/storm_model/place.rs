@@ -98,7 +98,7 @@ impl Place {
     pub fn mount(&self, binaries: &Binaries, delay_us: u32, rate: u32) -> anyhow::Result<Mount> {
         let mut command = Command::new(&binaries.slowfs);
         command.arg(&self.source).arg(&self.tree).arg("--counts").arg(&self.counts);
-        command.args(["--delay", &format!("{delay_us}us")]);
+        command.args(["--delay", &delay_us.to_string()]);
         if rate > 0 {
             command.args(["--rate", &rate.to_string()]);
         }
