@@ -9,7 +9,7 @@ use crate::budget::{Budget, Strings};
 use crate::region::Region;
 use crate::window::Window;
 use crate::{Class, Elf, ElfError, Fault, FileOffset, Source, Vaddr};
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 /// Strings closer than this are fetched by one read.
 const GAP: u64 = 4096;
@@ -81,7 +81,7 @@ pub(crate) fn read_strings<S: Source + ?Sized>(
             let place = table.place(offset)?;
             let skip = place.at.checked_sub(start).and_then(|skip| usize::try_from(skip).ok());
             let tail = skip.and_then(|skip| bytes.get(skip..)).unwrap_or_default();
-            let string = match tail.iter().position(|byte| *byte == 0) {
+            let string = match tail.find_byte(0) {
                 Some(end) => BString::from(tail.get(..end).unwrap_or_default()),
                 None => read_long(window, place.at, place.limit)?,
             };
@@ -125,7 +125,7 @@ impl<'w, 's, 'e, S: Source + ?Sized> Nearby<'w, 's, 'e, S> {
     /// The string at a file offset, as far as it lies whole in what is at hand.
     fn held(&self, at: u64) -> Option<(usize, usize)> {
         let start = usize::try_from(at.checked_sub(self.base)?).ok()?;
-        let length = self.bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+        let length = self.bytes.get(start..)?.find_byte(0)?;
         Some((start, length))
     }
 }
@@ -172,7 +172,7 @@ fn read_long<S: Source + ?Sized>(window: &Window<'_, S>, at: u64, limit: u64) ->
     let mut size = FIRST * 4;
     loop {
         let bytes = window.up_to(at, size, limit, "the dynamic string table")?;
-        if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+        if let Some(end) = bytes.find_byte(0) {
             return Ok(BString::from(bytes.get(..end).unwrap_or_default()));
         }
         if (bytes.len() as u64) < size {

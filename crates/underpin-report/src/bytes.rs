@@ -98,8 +98,9 @@ impl JsonSchema for Raw {
 /// that reorder or hide text as `\u{NNNN}`. Costs nothing where there is nothing to replace.
 #[must_use]
 pub fn visible(bytes: &BStr) -> Cow<'_, str> {
+    let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
     if let Ok(text) = bytes.to_str()
-        && !text.chars().any(is_hostile)
+        && (plain || !text.chars().any(is_hostile))
     {
         return Cow::Borrowed(text);
     }

@@ -3,9 +3,10 @@
 //! Shared between the programs of one run, so that a library that a thousand programs need is opened once, and a path
 //! that does not exist is asked for once. Failures are remembered as well as hits.
 
+use crate::hash::{HashMap, HashSet};
 use crate::root::{Errno, FileKind, Meta, Root};
 use bstr::{BStr, BString, ByteSlice};
-use std::collections::{HashMap, HashSet};
+
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use underpin_elf::{Elf, ElfError, LinkFacts, Source, VersionNeed};

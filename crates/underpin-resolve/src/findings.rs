@@ -8,12 +8,13 @@ use crate::closure::{
     Finding, FindingKind, Found, ObjectId, Outcome, RecognisedBy, SearchDirectory, Severity, TryResult,
 };
 use crate::files::Files;
+use crate::hash::{HashMap, HashSet};
 use crate::loader::{Loader, LoaderKind};
 use crate::resolution::{Depth, Program, Resolution};
 use crate::tokens::directory_of;
 use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
 
 /// From so many findings on, directories are listed where they were asked for single names before.
@@ -129,7 +130,7 @@ impl Collector<'_> {
 
     /// Pinned variants, `$ORIGIN` by way of a link, two objects of one soname.
     fn objects(&mut self) {
-        let mut sonames: HashMap<&BString, ObjectId> = HashMap::new();
+        let mut sonames: HashMap<&BString, ObjectId> = HashMap::default();
         for (index, object) in self.resolution.objects.iter().enumerate() {
             let id = ObjectId(index);
             if object.path.contains_str("/glibc-hwcaps/") {
@@ -275,14 +276,14 @@ impl Collector<'_> {
             self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()
         };
         // The first object of the chain that bears a name answers to it (glibc elf/dl-misc.c `_dl_name_match_p`).
-        let mut bearers: HashMap<&BString, usize> = HashMap::new();
+        let mut bearers: HashMap<&BString, usize> = HashMap::default();
         for (index, object) in self.resolution.objects.iter().enumerate() {
             for name in std::iter::once(&object.path).chain(&object.names) {
                 bearers.entry(name).or_insert(index);
             }
         }
         let mut found = Vec::new();
-        let mut defined: HashMap<usize, HashSet<&BString>> = HashMap::new();
+        let mut defined: HashMap<usize, HashSet<&BString>> = HashMap::default();
         for (index, own) in facts.iter().enumerate() {
             let Some(own) = own else { continue };
             for need in &own.version_needs {

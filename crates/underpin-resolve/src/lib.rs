@@ -14,6 +14,7 @@ mod environment;
 mod files;
 mod findings;
 mod glibc;
+mod hash;
 mod hwcaps;
 mod initialise;
 mod libc_version;

@@ -44,7 +44,7 @@ fn token(after: &[u8]) -> Option<(Token, usize)> {
 
 /// Whether any known token occurs (`_dl_dst_count`).
 pub(crate) fn contains_token(text: &[u8]) -> bool {
-    text.find_iter(b"$").any(|at| token(&text[at + 1..]).is_some())
+    text.iter().enumerate().any(|(at, byte)| *byte == b'$' && token(&text[at + 1..]).is_some())
 }
 
 /// Replaces every known token; `None` where the path must be discarded.

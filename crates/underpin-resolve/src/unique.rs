@@ -1,7 +1,8 @@
 //! A list without doubles that stays linear: a crafted file can ask for any number of names.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use crate::hash::HashMap;
+use foldhash::quality::RandomState;
+use std::hash::{BuildHasher, Hash};
 
 /// Items in the order first met, each once. What takes one insertion does not grow with the list; the hashes are seeded,
 /// so that a file cannot choose names that collide.
@@ -13,7 +14,7 @@ pub(crate) struct Unique<T> {
 
 impl<T> Default for Unique<T> {
     fn default() -> Unique<T> {
-        Unique { list: Vec::new(), places: HashMap::new(), seed: RandomState::new() }
+        Unique { list: Vec::new(), places: HashMap::default(), seed: RandomState::default() }
     }
 }
 

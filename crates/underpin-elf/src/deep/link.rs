@@ -77,17 +77,18 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
         Some(count) => count,
         None => count::dynamic_symbols(&window, layout, elf, dynamic, &[])?,
     };
-    let mut bound = Vec::new();
     // The count of a DT_HASH with words of 64 bits is any number.
     let size = count.saturating_mul(2);
     let mut versions = count::table(&window, elf, versym, "DT_VERSYM", size)?;
     let held = versions.size().min(size);
-    for (at, bytes) in (0u64..).zip(versions.get(0, held)?.chunks_exact(2)) {
-        // Bit 15 hides a version from the linker.
-        if layout.u16(bytes, 0).is_some_and(|index| indices.contains(&(index & 0x7fff))) {
-            bound.push(at);
-        }
+    let mut bound: Vec<u64> = Vec::new();
+    let entries = (0u64..).zip(versions.get(0, held)?.as_chunks::<2>().0);
+    // One version is the rule; several are looked for one after the other. Bit 15 hides a version from the linker.
+    for index in indices {
+        let (plain, hidden) = (layout.u16_bytes(*index), layout.u16_bytes(*index | 1 << 15));
+        bound.extend(entries.clone().filter(|(_, bytes)| **bytes == plain || **bytes == hidden).map(|(at, _)| at));
     }
+    bound.sort_unstable();
     let (Some(first), Some(last)) = (bound.first(), bound.last()) else { return Ok(false) };
     let entry = layout.symbol_size() as u64;
     let region = count::table(&window, elf, symbols, "the dynamic symbol table", 0)?;

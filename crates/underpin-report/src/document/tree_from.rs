@@ -38,16 +38,24 @@ impl TreeDocument {
 fn distinct_searches(objects: &[Object]) -> (Vec<SearchRecord>, Vec<Option<usize>>) {
     let mut known: HashMap<&[SearchDirectory], usize> = HashMap::new();
     let mut searches = Vec::new();
+    // Most objects search as the one before: comparing two lists costs less than hashing one.
+    let mut last: Option<(&[SearchDirectory], usize)> = None;
     let search_of = objects
         .iter()
         .map(|object| {
             let list = object.search.as_slice();
-            (!list.is_empty()).then(|| {
-                *known.entry(list).or_insert_with(|| {
+            if list.is_empty() {
+                return None;
+            }
+            let place = match last {
+                Some((before, place)) if before == list => place,
+                _ => *known.entry(list).or_insert_with(|| {
                     searches.push(SearchRecord { directories: list.iter().map(SearchDirectoryRecord::from).collect() });
                     searches.len() - 1
-                })
-            })
+                }),
+            };
+            last = Some((list, place));
+            Some(place)
         })
         .collect();
     (searches, search_of)

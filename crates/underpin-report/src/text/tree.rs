@@ -52,7 +52,8 @@ const FAMILY: [&[u8]; 15] = [
 ];
 
 fn is_family(object: &ObjectRecord) -> bool {
-    object.found.by.is_system() && FAMILY.iter().any(|prefix| object.label().starts_with(prefix))
+    let label = object.label();
+    object.found.by.is_system() && FAMILY.iter().any(|prefix| label.starts_with(prefix))
 }
 
 struct Screen<'a> {

@@ -15,12 +15,12 @@ use crate::calls::{CallName, Calls, has_calls_without_at};
 use crate::closure::{Edge, EdgeKind, Found, ObjectId, Outcome, RecognisedBy, Try};
 use crate::environment::Environment;
 use crate::files::{FileFacts, Files};
+use crate::hash::HashMap;
 use crate::loader::{Loader, usual_loader};
 use crate::resolution::{Depth, Mapped, Program, Resolution};
 use crate::root::FileId;
 use bstr::{BStr, BString, ByteSlice};
 use paths::{Directories, PathList};
-use std::collections::HashMap;
 use std::sync::Arc;
 use underpin_elf::{Ident, Machine};
 

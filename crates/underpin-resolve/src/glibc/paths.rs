@@ -3,11 +3,11 @@
 use super::{CacheState, Engine, MAIN, MapId};
 use crate::calls::CallName;
 use crate::closure::{Found, ObjectId, SearchDirectory};
+use crate::hash::HashMap;
 use crate::resolution::DeadDirectory;
 use crate::tokens::{TokenValues, contains_token, directory_of, substitute};
 use crate::unique::Unique;
 use bstr::{BStr, BString, ByteSlice};
-use std::collections::HashMap;
 
 /// What the loader remembers of one directory and subdirectory (`enum r_dir_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl PathList {
 
 impl Directories {
     pub fn new(subdirectories: usize) -> Directories {
-        Directories { all: Vec::new(), index: HashMap::new(), subdirectories }
+        Directories { all: Vec::new(), index: HashMap::default(), subdirectories }
     }
 
     pub fn system(&mut self, names: &[BString]) -> PathList {

@@ -212,15 +212,18 @@ impl Engine<'_> {
         let plain = self.loader.subdirectories.len() - 1;
         let (mut here, mut stop) = (false, false);
         for sub in 0..=plain {
+            let missing = self.directories.all[directory].status[sub] == Status::Missing;
+            // Most of the subdirectories are missing on most systems: nothing is put together for them.
+            if missing && sub != plain {
+                continue;
+            }
             let base: BString = {
                 let directory = &self.directories.all[directory];
                 [directory.name.as_slice(), self.loader.subdirectories[sub].as_slice()].concat().into()
             };
             let path: BString = [base.as_slice(), name].concat().into();
-            if self.directories.all[directory].status[sub] == Status::Missing {
-                if sub == plain {
-                    tries.push(Try { path, source: found.clone(), result: TryResult::DirectoryMissing });
-                }
+            if missing {
+                tries.push(Try { path, source: found.clone(), result: TryResult::DirectoryMissing });
                 continue;
             }
             let (step, error) = self.attempt(path, found.clone(), tries);
