@@ -276,7 +276,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --export-html 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network'
             cand --save 'Keep this run under a name'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too'
-            cand --aa 'Measure the reference beside itself too: the noise floor'
+            cand --aa 'Measure the reference against itself too: the noise floor'
             cand -N 'No shell: the default, accepted for those who are used to it'
             cand --show-output 'The same as --output inherit'
             cand --any-machine 'Judge by a baseline from another processor, kernel or size of memory too'

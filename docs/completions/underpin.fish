@@ -265,7 +265,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Kee
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference beside itself too: the noise floor'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference against itself too: the noise floor'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted for those who are used to it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'

@@ -46,7 +46,7 @@ impl Command {
     /// A command in one string.
     ///
     /// # Errors
-    /// Where nothing is in it, or a quote is not closed.
+    /// If nothing is in it, or a quote is not closed.
     pub fn parse(text: &str, shell: &Shell) -> Result<Command, BenchError> {
         let words = match shell {
             Shell::None => split(text)?,
@@ -116,7 +116,7 @@ fn split(text: &str) -> Result<Vec<OsString>, BenchError> {
     Ok(words)
 }
 
-/// The rest of a string in double quotes; `None` where it does not end.
+/// The rest of a string in double quotes; `None` if it does not end.
 fn double_quoted(bytes: &mut std::str::Bytes<'_>, word: &mut Vec<u8>) -> Option<()> {
     loop {
         match bytes.next()? {
@@ -143,7 +143,7 @@ fn quoted(word: &OsStr) -> String {
 /// Tells from a process whether a variant is in effect in it. It is asked once, in a watched run before the first
 /// timed one; whatever it does not need it leaves out.
 pub trait Proof: fmt::Debug + Send + Sync {
-    /// Follows a traced task that stands before its exec for as far as it needs, and leaves it stopped.
+    /// Follows a traced task from right before its exec for as long as it needs, and leaves it stopped.
     ///
     /// # Errors
     /// The reason why the variant is not in effect, a clause.
@@ -161,7 +161,7 @@ pub trait Proof: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The same for a running process that may not be traced, where [`Proof::follow`] is never asked.
+    /// The same for a running process that may not be traced, for which [`Proof::follow`] is never asked.
     ///
     /// # Errors
     /// As for [`Proof::follow`]; it may be too early, and then it is asked again.
@@ -173,7 +173,7 @@ pub trait Proof: fmt::Debug + Send + Sync {
 /// Under what a command runs: changes to the environment, a wrapper, and a proof that it took.
 #[derive(Clone, Debug, Default)]
 pub struct Variant {
-    /// Its name; empty where nothing is changed.
+    /// Its name; empty if nothing is changed.
     pub name: String,
     /// Variables set, or removed.
     pub changes: Vec<(OsString, Option<OsString>)>,
@@ -243,7 +243,7 @@ impl Candidate {
         self.load.as_ref().is_none_or(|load| load.server == Server::Started)
     }
 
-    /// Program and arguments with the wrapper before them. A wrapper is told the file that it is to execute.
+    /// Program and arguments with the wrapper before them. A wrapper is given the file that it is to execute.
     #[must_use]
     pub fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.variant.wrapper.iter().chain(self.command.words()).cloned().collect();
@@ -253,7 +253,7 @@ impl Candidate {
         words
     }
 
-    /// The file to execute where it is not the one that the first word names.
+    /// The file to execute if it is not the one that the first word names.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         self.variant.program.as_deref().filter(|_| self.variant.wrapper.is_empty())

@@ -4,7 +4,7 @@
 //! whole block cancels out. Who goes first in a block is drawn anew for each, and the signed-rank test asks no more than
 //! that: for equal commands the sign of each difference is that of a coin, however the noise drifts, clusters or repeats.
 //! So false claims are as rare as the level says on any machine; on one that is busier than it has processors a claim
-//! about time takes five times the evidence all the same ([`BUSY_LEVEL`]). Memory does not depend on what else runs, so its
+//! about time takes five times the evidence ([`BUSY_LEVEL`]). Memory does not depend on what else runs, so its
 //! figures are compared as two samples, which tells more from few runs. Two experiments have no blocks in common, and
 //! the time between them is in the figures.
 
@@ -79,7 +79,7 @@ pub enum Refused {
     #[error("not measured")]
     NotMeasured,
     /// A ratio to nothing says nothing.
-    #[error("some runs have none, so there is no ratio")]
+    #[error("some runs have zero, so there is no ratio")]
     NotPositive,
 }
 
@@ -102,7 +102,7 @@ const SAME: f64 = 0.01;
 /// The level of the claims: of a hundred comparisons of equal commands, one differs by chance. Stricter than that of
 /// the intervals, since a claim is read without its interval.
 pub const LEVEL: f64 = 0.01;
-/// The level of claims about time where other work kept every processor busy before the start. There a false claim is
+/// The level of claims about time when other work kept every processor busy before the start. There a false claim is
 /// large, and once 9 of 180 were counted at the level of 1 % (docs/bench/aa.md).
 pub const BUSY_LEVEL: f64 = 0.002;
 /// The fewest watched runs of each variant.
@@ -254,7 +254,7 @@ impl BenchRecord {
 /// A variant beside the reference of the same experiment, in the way that suits the figure.
 ///
 /// # Errors
-/// Where a figure is missing or not positive.
+/// If a figure is missing or not positive.
 pub(crate) fn ratio(
     record: &BenchRecord,
     metric: Metric,
@@ -270,7 +270,7 @@ pub(crate) fn ratio(
 /// A variant beside the reference of the same experiment, block by block.
 ///
 /// # Errors
-/// Where a figure is missing or not positive.
+/// If a figure is missing or not positive.
 pub fn paired_ratio(
     record: &BenchRecord,
     metric: Metric,
@@ -310,7 +310,7 @@ fn logarithms(figures: &[f64]) -> Result<Vec<f64>, Refused> {
 /// A variant beside a variant of an earlier experiment, or figures of one that need no blocks.
 ///
 /// # Errors
-/// Where a figure is missing or not positive.
+/// If a figure is missing or not positive.
 pub fn compare_records(
     (earlier, reference): (&BenchRecord, usize),
     (later, variant): (&BenchRecord, usize),

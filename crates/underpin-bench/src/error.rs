@@ -17,7 +17,7 @@ pub enum BenchError {
         source: LaunchError,
     },
     /// A command failed.
-    #[error("{name}: the command {}; use -i to measure it all the same, or --show-output to see what it says", outcome.words())]
+    #[error("{name}: the command {}; use -i to measure it anyway, or --show-output to see what it says", outcome.words())]
     Failed {
         /// The variant.
         name: String,
@@ -25,7 +25,7 @@ pub enum BenchError {
         outcome: RunOutcome,
     },
     /// A command took longer than it may.
-    #[error("{name}: not done after {seconds} s and killed; give it more with --timeout")]
+    #[error("{name}: not finished after {seconds} s and killed; raise --timeout")]
     TimedOut {
         /// The variant.
         name: String,
@@ -43,7 +43,7 @@ pub enum BenchError {
         outcome: RunOutcome,
     },
     /// The variant is not in effect in the process.
-    #[error("{name}: the variant did not take: {reason}")]
+    #[error("{name}: the variant is not in effect: {reason}")]
     NotInEffect {
         /// The variant.
         name: String,
@@ -61,7 +61,7 @@ pub enum BenchError {
         /// Why.
         source: underpin_load::LoadError,
     },
-    /// Somebody listens already where the server would.
+    /// Another server listens there already.
     #[error(
         "{name}: another server listens on {endpoint} already and would be measured in its place; stop it, or write {{PORT}} for a free port"
     )]
@@ -72,9 +72,7 @@ pub enum BenchError {
         endpoint: underpin_load::Endpoint,
     },
     /// A server that does not answer.
-    #[error(
-        "{name}: no answer from the server {seconds} s after its start: {reason}; give it more with --ready-timeout{said}"
-    )]
+    #[error("{name}: no answer from the server {seconds} s after its start: {reason}; raise --ready-timeout{said}")]
     NotReady {
         /// The variant.
         name: String,
@@ -98,7 +96,7 @@ pub enum BenchError {
         said: String,
     },
     /// A server under load gave no good answer.
-    #[error("{name}: not one of {requests} requests was answered well: {reason}; use -i to measure it all the same")]
+    #[error("{name}: none of {requests} requests got a good answer: {reason}; use -i to measure it anyway")]
     NoAnswers {
         /// The variant.
         name: String,
@@ -111,10 +109,10 @@ pub enum BenchError {
     #[error("stopped before the end")]
     Interrupted,
     /// Nothing to measure.
-    #[error("there is no command to measure")]
+    #[error("no command to measure")]
     Nothing,
     /// A command line that cannot be cut into words.
-    #[error("{0}: a quote is not closed")]
+    #[error("unclosed quote in `{0}`")]
     Quote(String),
     /// A system call failed.
     #[error(transparent)]

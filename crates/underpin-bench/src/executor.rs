@@ -10,13 +10,13 @@ pub trait Executor {
     /// Runs a candidate once and times it.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError>;
 
-    /// Runs a candidate once and watches its memory. `Ok(Err(reason))` where this machine does not allow that.
+    /// Runs a candidate once and watches its memory. `Ok(Err(reason))` if this machine does not allow that.
     ///
     /// # Errors
-    /// Where it cannot be started, or its variant is not in effect.
+    /// If it cannot be started, or its variant is not in effect.
     fn watch(
         &mut self,
         candidate: &Candidate,
@@ -27,7 +27,7 @@ pub trait Executor {
     /// Finds out whether a candidate's variant is in effect in it.
     ///
     /// # Errors
-    /// Where it is not, or the candidate cannot be started.
+    /// If it is not, or the candidate cannot be started.
     fn prove(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<(), BenchError> {
         self.watch(candidate, timeout, Duration::ZERO).map(drop)
     }
@@ -35,7 +35,7 @@ pub trait Executor {
     /// Runs a command around the runs.
     ///
     /// # Errors
-    /// Where it cannot be started or fails.
+    /// If it cannot be started or fails.
     fn hook(&mut self, hook: &'static str, command: &Command) -> Result<(), BenchError>;
 
     /// The time since the executor was made.

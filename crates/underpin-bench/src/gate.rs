@@ -1,7 +1,7 @@
-//! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`, or `rps>-5%` where more is better.
+//! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`, or `rps>-5%` if more is better.
 //!
-//! A gate fails only where the whole interval is past the limit, so noise alone does not fail a build; it passes only
-//! where the whole interval keeps to it. Everything else is not decided: an interval that reaches over the limit, fewer
+//! A gate fails only if the whole interval is past the limit, so noise alone does not fail a build; it passes only
+//! if the whole interval keeps to it. Everything else is not decided: an interval that reaches over the limit, fewer
 //! runs than can tell, a figure that was not measured. It is for the caller to see that there is something to compare.
 
 use crate::compare::Comparison;
@@ -24,7 +24,7 @@ pub struct Gate {
 pub struct GateRule {
     /// Which figure.
     pub metric: Metric,
-    /// The most that it may grow, as a share: 0.03 for `+3%`; where more is better, the least.
+    /// The most that it may grow, as a share: 0.03 for `+3%`; if more is better, the least.
     pub limit: f64,
 }
 
@@ -76,7 +76,7 @@ impl GateOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The form is wrong.
-    #[error("cannot read the limit {0:?}; write `METRIC<+N%`, as in `wall<+3%,rss<+5%`")]
+    #[error("invalid limit `{0}`: expected `METRIC<+N%`, as in `wall<+3%,rss<+5%`")]
     Form(String),
     /// The wrong side.
     #[error("{metric}: {} is better, so write `{metric}{}N%`", if *.more { "more" } else { "less" }, if *.more { '>' } else { '<' })]
@@ -92,7 +92,7 @@ pub enum GateError {
 }
 
 impl GateRule {
-    /// How a comparison stands to it. Fewer runs than could tell a difference decide nothing.
+    /// What a comparison says of it. Fewer runs than could show a difference decide nothing.
     #[must_use]
     pub fn judge(&self, comparison: Option<&Comparison>) -> GateResult {
         let Some(comparison) = comparison else { return GateResult::NotMeasured };
@@ -114,8 +114,8 @@ impl GateRule {
 }
 
 impl GateRule {
-    /// Blocks, or figures of each sample, that would decide it, where these did not: those without which nothing can be
-    /// told, else by the rule that an interval narrows with the square root of its runs. `None` where the estimate
+    /// Blocks, or figures of each sample, that would decide it, if these do not: those without which nothing can be
+    /// told, else by the rule that an interval narrows with the square root of its runs. `None` if the estimate
     /// stands so close to the limit that no reasonable number would.
     #[must_use]
     pub fn needed(&self, comparison: &Comparison) -> Option<usize> {
@@ -195,7 +195,7 @@ mod tests {
         for (wrong, words) in [("wall>3%", "less is better, so write `wall<N%`"), ("rps<3%", "write `rps>N%`")] {
             assert!(wrong.parse::<Gate>().unwrap_err().to_string().contains(words), "{wrong}");
         }
-        assert!("walls<3%".parse::<Gate>().unwrap_err().to_string().contains("there are wall"));
+        assert!("walls<3%".parse::<Gate>().unwrap_err().to_string().contains("expected one of wall"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Load {
     /// The request, with a port in place of [`PORT`].
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn request(&self, port: u16) -> Result<Request, RequestError> {
         Request::new(&self.line.replace(PORT, &port.to_string()), &self.headers, &self.body)
     }
@@ -91,7 +91,7 @@ impl Load {
 pub struct LoadRecord {
     /// `METHOD URL`.
     pub request: String,
-    /// Requests in a second, where they are sent at a fixed rate; else each connection sends the next request when the
+    /// Requests in a second, if they are sent at a fixed rate; else each connection sends the next request when the
     /// answer to the last is in.
     pub rate: Option<f64>,
     /// Connections at most.
@@ -177,7 +177,7 @@ pub struct LoadSample {
     pub bytes: Bytes,
     /// How long answers took; `None` without any.
     pub latency: Option<Latency>,
-    /// Processor time of the server and its children; `None` where the server is not ours.
+    /// Processor time of the server and its children; `None` if the server is not ours.
     pub cpu_ns: Option<Nanos>,
     /// Memory of the server and its children after the warm-up.
     pub memory_before: Option<MemoryPoint>,

@@ -6,7 +6,7 @@ use std::fs::read_to_string;
 /// What is known of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's model; empty where it does not say.
+    /// The processor's model; empty if it does not say.
     pub processor: String,
     /// Processors that this process may use.
     pub processors: usize,
@@ -16,7 +16,7 @@ pub struct Machine {
     pub kernel: String,
     /// The distribution, in words.
     pub system: String,
-    /// The frequency governor, where there is one.
+    /// The frequency governor, if there is one.
     pub governor: Option<String>,
     /// Whether addresses are randomised.
     pub aslr: bool,
@@ -31,7 +31,7 @@ impl Machine {
         self.load_hundredths.is_some_and(|hundredths| hundredths as f64 > 100.0 * self.processors as f64)
     }
 
-    /// What makes figures of this machine and of another one no comparison of programs, a clause each; empty where they
+    /// What makes figures of this machine and of another one incomparable, a clause each; empty if they
     /// are alike. Memory may differ by the little that a kernel keeps for itself.
     #[must_use]
     pub fn differs_from(&self, other: &Machine) -> Vec<String> {

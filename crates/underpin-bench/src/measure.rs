@@ -1,6 +1,6 @@
 //! Carrying out an experiment: set-up, warm-up, timed blocks until a rule says stop, watched runs, clean-up.
 //!
-//! Every run is handed to the observer as soon as it is done, so that nothing is lost when a later one fails.
+//! Every run is passed to the observer as soon as it is done, so that nothing is lost when a later one fails.
 
 use crate::candidate::{Candidate, Command};
 use crate::compare::{least_blocks_at, level, paired_ratio};
@@ -36,7 +36,7 @@ pub struct Experiment {
     pub machine: Machine,
 }
 
-/// The share of a budget that timed runs may take where memory is watched too.
+/// The share of a budget that timed runs may take if memory is watched too.
 const TIMED_SHARE: f64 = 0.8;
 
 /// Measures.
@@ -98,7 +98,7 @@ impl Experiment {
         }
     }
 
-    /// The load, where the candidates are servers; it is the same for all.
+    /// The load, if the candidates are servers; it is the same for all.
     fn load(&self) -> Option<&Load> {
         self.candidates.iter().find_map(|candidate| candidate.load.as_deref())
     }
@@ -253,7 +253,7 @@ impl Session<'_> {
         self.rules().runs.or(self.rules().max_runs).unwrap_or(u32::MAX)
     }
 
-    /// Runs below which no difference could be told.
+    /// Runs below which no difference could be shown.
     fn least_runs(&self) -> u32 {
         if self.experiment.candidates.len() < 2 {
             return 0;
@@ -305,7 +305,7 @@ impl Session<'_> {
         })
     }
 
-    /// The memory pass; stops early where the machine does not allow it or the budget is spent.
+    /// The memory pass; stops early if the machine does not allow it or the budget is spent.
     fn watched(&mut self) -> Result<(), BenchError> {
         let mut schedule = Schedule::new(self.experiment.candidates.len(), self.rules().seed ^ 1);
         let each = self.experiment.load().map_or(Duration::ZERO, Load::least_time);
@@ -313,7 +313,7 @@ impl Session<'_> {
         for block in 0..self.rules().memory_runs {
             if self.is_asked_to_end() {
                 if block == 0 {
-                    self.no_memory("measuring was interrupted before it was their turn");
+                    self.no_memory("measuring was interrupted before the watched runs");
                 }
                 return Ok(());
             }
@@ -321,7 +321,7 @@ impl Session<'_> {
             let budget = self.rules().budget_ns.map(Duration::from);
             if budget.is_some_and(|budget| before + longest > budget) {
                 if block == 0 {
-                    self.no_memory("the budget was spent before it was their turn");
+                    self.no_memory("the budget was spent before the watched runs");
                 }
                 return Ok(());
             }
@@ -359,7 +359,7 @@ impl Session<'_> {
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(self.executor.missing());
         if self.experiment.candidates.iter().any(|candidate| !candidate.is_started()) {
-            let reason = "somebody else runs the server: start it here with --serve".to_owned();
+            let reason = "underpin did not start the server: start it with --serve".to_owned();
             missing.push(MissingMetric { metric: Metric::CpuPerRequest, reason });
         }
         let grown = |run: &MemoryRun| run.figure(Metric::RssGrowth).is_some();

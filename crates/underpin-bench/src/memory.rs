@@ -95,7 +95,7 @@ impl Tree {
         }
     }
 
-    /// Kills what is left where the time is up, or where measuring is to stop at once.
+    /// Kills what is left if the time is up, or if measuring is to stop at once.
     fn enforce(&mut self) {
         let is_stopped = end_requests() >= STOP;
         if !is_stopped && Instant::now() < self.deadline {
@@ -142,7 +142,7 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
         .map_err(|error| SysError::io("starting a thread", &error))
 }
 
-/// Follows a proof, and ends it where it takes too long: an initialiser may wait for ever.
+/// Follows a proof, and ends it if it takes too long: an initialiser may wait for ever.
 pub(crate) fn followed(proof: &dyn Proof, task: Tracee) -> Result<Result<(), String>, BenchError> {
     let watchdog = Watchdog::new(task.0, Limits { timeout: Some(PROOF), requests: STOP })?;
     let followed = proof.follow(task);
@@ -177,7 +177,7 @@ impl MemoryWatch<'_> {
     /// Runs it to its end. Must be called from a thread that has no other children.
     ///
     /// # Errors
-    /// Where it cannot be started or watched, or its variant is not in effect.
+    /// If it cannot be started or watched, or its variant is not in effect.
     pub fn run(self) -> Result<MemoryRun, BenchError> {
         let name = self.candidate.name.clone();
         let failed = |source| BenchError::Launch { name: name.clone(), source };

@@ -10,7 +10,7 @@ use underpin_sys::HardwareCounter;
 /// One figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// Time on the wall, from before the start to after the end.
+    /// Wall time, from before the start to after the end.
     Wall,
     /// Processor time in user space, children included.
     User,
@@ -22,9 +22,9 @@ pub enum Metric {
     MinorFaults,
     /// Page faults that read from a disk.
     MajorFaults,
-    /// Times that the processor was given up.
+    /// Voluntary context switches: the processor was given up.
     VoluntarySwitches,
-    /// Times that the processor was taken away.
+    /// Involuntary context switches: the processor was taken away.
     InvoluntarySwitches,
     /// A counter of the processor, in user space.
     Counter(HardwareCounter),
@@ -176,9 +176,9 @@ impl Metric {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
-            Metric::Wall => "time on the wall",
-            Metric::User => "time in user space",
-            Metric::System => "time in the kernel",
+            Metric::Wall => "wall time",
+            Metric::User => "user time",
+            Metric::System => "system time",
             Metric::Cpu => "processor time",
             Metric::Rps => "requests per second",
             Metric::P50 => "answer time, median (p50)",
@@ -197,8 +197,8 @@ impl Metric {
             Metric::RssGrowth => "growth of resident memory",
             Metric::MinorFaults => "page faults",
             Metric::MajorFaults => "page faults from disk",
-            Metric::VoluntarySwitches => "times the processor was given up",
-            Metric::InvoluntarySwitches => "times the processor was taken",
+            Metric::VoluntarySwitches => "voluntary context switches",
+            Metric::InvoluntarySwitches => "involuntary context switches",
             Metric::Counter(counter) => counter.name(),
         }
     }
@@ -254,9 +254,9 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A name that is no metric's.
+/// A name that no metric has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no metric {0:?}; there are {names}", names = Metric::all().map(Metric::name).collect::<Vec<_>>().join(", "))]
+#[error("unknown metric `{0}`: expected one of {names}", names = Metric::all().map(Metric::name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownMetric(pub String);
 
 impl FromStr for Metric {

@@ -105,7 +105,7 @@ impl MockExecutor {
             answered,
             bytes: Bytes(answered * 850),
             errors: LoadErrors { timed_out: u64::try_from(model.status).unwrap_or(0), ..LoadErrors::default() },
-            first_failure: (model.status > 0).then(|| "it takes connections and does not answer in time".to_owned()),
+            first_failure: (model.status > 0).then(|| "it accepts connections and does not answer in time".to_owned()),
             latency: Some(Latency {
                 p50_ns: at(0.9),
                 p90_ns: at(1.6),
@@ -159,7 +159,7 @@ impl Executor for MockExecutor {
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
         if candidate.load.as_ref().is_some_and(|load| load.server == Server::Running) {
-            return Ok(Err("somebody else runs the server".to_owned()));
+            return Ok(Err("underpin did not start the server".to_owned()));
         }
         let seconds = candidate.load.as_ref().map(|load| load.window.as_secs_f64());
         let model = match seconds {

@@ -1,4 +1,4 @@
-//! Who is told of an experiment as it happens.
+//! Who follows an experiment as it happens.
 
 use crate::record::{End, Header, MemoryRun, Sample};
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::error::Error;
 #[error(transparent)]
 pub struct ObserverError(#[from] Box<dyn Error + Send + Sync>);
 
-/// Is told of everything as it happens: to store it, to show how far things are.
+/// Follows everything as it happens: to store it, to show how far things are.
 pub trait Observer {
     /// The experiment begins.
     ///

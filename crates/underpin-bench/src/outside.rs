@@ -1,6 +1,6 @@
-//! The memory pass where ptrace is denied, as in many containers: one run, its process group sampled from outside.
+//! The memory pass without ptrace, for machines that deny it, such as many containers: one run, its process group sampled from outside.
 //!
-//! Each process's own peak (`VmHWM`) is read with every sample, so a peak between two samples is lost only where the
+//! Each process's own peak (`VmHWM`) is read with every sample, so a peak between two samples is lost only if the
 //! process ends before the next one; what comes after the last sample is not seen. Records say that they were made so.
 
 use crate::candidate::Candidate;
@@ -27,14 +27,14 @@ struct Outside<'a> {
     series: Series,
     at_start: Option<MemoryPoint>,
     peaks: BTreeMap<RawPid, ProcessPeak>,
-    /// Whether the variant was seen to be in effect; the reason where it was not.
+    /// Whether the variant was seen to be in effect; the reason if it was not.
     proven: Result<(), String>,
 }
 
-/// Runs it to its end. `Ok(Err(reason))` where it ended before it could be looked at.
+/// Runs it to its end. `Ok(Err(reason))` if it ended before it could be looked at.
 ///
 /// # Errors
-/// Where it cannot be started, or its variant was not seen in effect.
+/// If it cannot be started, or its variant was not seen in effect.
 pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>, BenchError> {
     let MemoryWatch { program, words, environment, streams, timeout, settle, candidate } = watch;
     let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
@@ -128,7 +128,7 @@ impl Outside<'_> {
         others()
     }
 
-    /// What was found, with an outcome to be filled in; `None` where nothing was.
+    /// What was found, with an outcome to be filled in; `None` if nothing was.
     fn found(self, left_behind: usize) -> Result<Option<MemoryRun>, String> {
         self.proven?;
         if self.peaks.is_empty() {

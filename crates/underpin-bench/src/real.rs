@@ -38,7 +38,7 @@ const PADDING: &str = "UNDERPIN_PADDING=";
 /// The longest padding: a page less the name.
 const PADDING_BYTES: usize = 4000;
 impl RealExecutor {
-    /// An executor that counts these events where the machine has them. Use it from the thread that makes it.
+    /// An executor that counts those of these events that the machine has. Use it from the thread that makes it.
     #[must_use]
     pub fn new(streams: StreamsPlan, counters: &[HardwareCounter], seed: u64) -> RealExecutor {
         let (mut open, mut absent) = (Vec::new(), Vec::new());

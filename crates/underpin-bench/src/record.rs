@@ -22,7 +22,7 @@ pub struct BenchRecord {
     pub samples: Vec<Sample>,
     /// Watched runs in the order in which they ran.
     pub memory: Vec<MemoryRun>,
-    /// How it ended; `None` where it was interrupted.
+    /// How it ended; `None` if it was interrupted.
     pub end: Option<End>,
 }
 
@@ -41,7 +41,7 @@ pub struct Header {
     pub reference: usize,
     /// The rules of the experiment.
     pub rules: Rules,
-    /// The load, where the work is that of servers.
+    /// The load, if the work is that of servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
 }
@@ -82,7 +82,7 @@ impl BenchRecord {
 /// One timed run, before it has a place in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedRun {
-    /// Time on the wall.
+    /// Wall time.
     pub wall: Duration,
     /// What the kernel accounted to it.
     pub usage: Usage,
@@ -103,26 +103,26 @@ pub struct Sample {
     pub block: u32,
     /// When it started, since the beginning.
     pub at_ns: Nanos,
-    /// Time on the wall.
+    /// Wall time.
     pub wall_ns: Nanos,
-    /// Time in user space.
+    /// User time.
     pub user_ns: Nanos,
-    /// Time in the kernel.
+    /// System time.
     pub system_ns: Nanos,
     /// Page faults without input.
     pub minor_faults: u64,
     /// Page faults that read from a disk.
     pub major_faults: u64,
-    /// Times that the processor was given up.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Times that the processor was taken away.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
     /// Counters of the processor that counted all the time, by perf's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
     /// How it ended.
     pub outcome: RunOutcome,
-    /// What came of the load, where the run was that of a server; its time on the wall is then that of the load, and
+    /// What came of the load, if the run was that of a server; its wall time is then that of the load, and
     /// what the kernel accounted is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadSample>,
@@ -190,7 +190,7 @@ pub struct MemoryRun {
     /// that processes share count once for each.
     pub peak_rss: Bytes,
     /// No sum of resident memory can have been larger: the most that the own peaks of processes that lived at the same
-    /// time add up to. `None` where lives were not followed.
+    /// time add up to. `None` if lives were not followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bound: Option<Bytes>,
     /// The time between two samples, on average; a sum that was there for less may not have been seen.
@@ -201,12 +201,12 @@ pub struct MemoryRun {
     pub peak_pss: Bytes,
     /// The largest sum of private dirty memory seen.
     pub peak_private_dirty: Bytes,
-    /// The tree once the first process had settled; `None` where it ended before.
+    /// The tree once the first process had settled; `None` if it ended before.
     pub at_start: Option<MemoryPoint>,
     /// The tree late in the run: what it held, or more, for a quarter of the last fifth, in which a program that frees
     /// everything before it ends still has it. Of a server: after the load.
     pub at_end: Option<MemoryPoint>,
-    /// The first process right before its end; `None` where it was killed, or not traced.
+    /// The first process right before its end; `None` if it was killed, or not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_exit: Option<MemoryPoint>,
     /// The sum over the tree, over time.

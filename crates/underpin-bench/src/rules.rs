@@ -15,11 +15,11 @@ pub struct Rules {
     pub warmup: u32,
     /// Timed runs of each variant; `None`: as many as the other rules say.
     pub runs: Option<u32>,
-    /// At least so many; in any case enough for a difference to be told among so many variants.
+    /// At least so many; in any case enough to show a difference among so many variants.
     pub min_runs: u32,
     /// At most so many.
     pub max_runs: Option<u32>,
-    /// Time for the timed runs of each variant, where neither runs nor a budget are given.
+    /// Time for the timed runs of each variant, if neither runs nor a budget are given.
     pub time_ns: Nanos,
     /// Time for everything.
     pub budget_ns: Option<Nanos>,
@@ -115,7 +115,7 @@ impl fmt::Display for Until {
     }
 }
 
-/// A time as people write it: `60s`, `1.5 s`, `200ms`, `2m`, `1h`; a bare number is seconds. `None` where it is none.
+/// A time as people write it: `60s`, `1.5 s`, `200ms`, `2m`, `1h`; a bare number is seconds. `None` if it cannot be read.
 #[must_use]
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();

@@ -1,6 +1,6 @@
 //! The memory of a tree of processes over time: a bounded number of samples, and the peaks of their sums.
 //!
-//! However long a run is, its samples are spread over all of it; a peak is kept also where its sample goes.
+//! However long a run is, its samples are spread over all of it; a peak is kept even if its sample is dropped.
 
 use crate::memory_point::MemoryPoint;
 use crate::outcome::RunOutcome;
@@ -21,7 +21,7 @@ pub(crate) fn point(at: Duration, memory: MemoryUse, processes: usize) -> Memory
     MemoryPoint { at_ns, rss: Bytes(rss), pss: Bytes(pss), private_dirty: Bytes(private_dirty), processes }
 }
 
-/// A process with its own peak, in bytes, under the name that the kernel has for it; empty where it is just gone.
+/// A process with its own peak, in bytes, under the name that the kernel has for it; empty if it is just gone.
 pub(crate) fn process_peak(process: RawPid, peak: u64) -> ProcessPeak {
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     ProcessPeak { name: name.trim_end().to_owned(), peak_rss: Bytes(peak) }

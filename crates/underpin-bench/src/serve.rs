@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(5);
 /// The shortest time between two samples of a watched run.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
-/// What is read of the end of a server's output, and how many lines of it are told.
+/// What is read of the end of a server's output, and how many lines of it an error shows.
 const TAIL: u64 = 4096;
 const LINES: usize = 6;
 
@@ -80,7 +80,7 @@ impl Service<'_> {
     /// The same with the memory of the process tree over time.
     pub(crate) fn watched(&self) -> Result<Result<MemoryRun, String>, BenchError> {
         if self.load.server == Server::Running {
-            return Ok(Err("somebody else runs the server: start it here with --serve".to_owned()));
+            return Ok(Err("underpin did not start the server: start it with --serve".to_owned()));
         }
         let mut running = self.start(false)?;
         let mut watch = TreeWatch::new(running.pid());
@@ -100,7 +100,7 @@ impl Service<'_> {
             return Ok(());
         };
         let (running, is_traced) = match self.start(true) {
-            // Where nothing can be traced, what the process's own maps say has to do.
+            // If nothing can be traced, the process's own maps have to do.
             Err(BenchError::Launch { source: LaunchError::Denied(_), .. }) => (self.start(false)?, false),
             other => (other?, true),
         };
@@ -175,7 +175,7 @@ impl Service<'_> {
         Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })
     }
 
-    /// The server's streams; its output goes into a file without a name where nobody asked for it, so that an error can
+    /// The server's streams; its output goes into a file without a name if nobody asked for it, so that an error can
     /// say what it wrote.
     fn open(&self) -> Result<(Streams, Option<File>), BenchError> {
         let streams = self.streams.open()?;
@@ -210,7 +210,7 @@ impl Service<'_> {
             }
             let Some(background) = &mut running.background else { return true };
             meanwhile(background.pid());
-            // An error here is told by the look after the load.
+            // An error here is reported by the check after the load.
             matches!(background.ended(), Ok(None) | Err(_))
         });
         if end_requests() >= STOP {
@@ -245,7 +245,7 @@ impl Running<'_> {
         }
     }
 
-    /// An error where the server has ended.
+    /// An error if the server has ended.
     fn alive(&mut self, when: &'static str) -> Result<(), BenchError> {
         let Some(background) = &mut self.background else { return Ok(()) };
         match background.ended()? {
@@ -270,7 +270,7 @@ impl Running<'_> {
 
     fn stop(mut self) -> Result<(), BenchError> {
         match self.background.take().map(|background| background.end(GRACE)) {
-            // However it ends when it is told to is its own affair.
+            // How it ends once it is told to does not matter.
             None | Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(error.into()),
         }
@@ -281,7 +281,7 @@ impl Running<'_> {
         let Some(output) = &mut self.output else { return String::new() };
         let mut bytes = Vec::new();
         let length = output.seek(SeekFrom::End(0)).unwrap_or(0);
-        // What cannot be read is not told.
+        // What cannot be read is left out.
         let _ = output.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
         let _ = output.take(TAIL).read_to_end(&mut bytes);
         let text = String::from_utf8_lossy(&bytes);
@@ -338,7 +338,7 @@ impl TreeWatch {
         }
     }
 
-    /// Looks where it is time to.
+    /// Looks at the tree if it is time to.
     fn tick(&mut self) {
         let before = Instant::now();
         if before >= self.next {

@@ -49,7 +49,7 @@ pub enum StoreError {
         hint: String,
     },
     /// A name that cannot be a file's.
-    #[error("{0:?} cannot name a saved run: use letters, digits, `-`, `_` and `.`")]
+    #[error("invalid name {0:?} for a saved run: use letters, digits, `-`, `_` and `.`")]
     Name(String),
 }
 
@@ -63,7 +63,7 @@ enum Entry<'a> {
     End(std::borrow::Cow<'a, End>),
 }
 
-/// A folder of records: `.underpin/bench` below where the user stands.
+/// A folder of records: `.underpin/bench` in the current directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     folder: PathBuf,
@@ -96,7 +96,7 @@ impl Store {
     /// Begins a record. With a name it takes the place of an older one of that name, but only once it is complete.
     ///
     /// # Errors
-    /// [`StoreError::Name`]; a folder that cannot be written is told by [`RunFile::failure`], so that the figures can
+    /// [`StoreError::Name`]; a folder that cannot be written is reported by [`RunFile::failure`], so that the figures can
     /// be shown first.
     pub fn begin(&self, started: u64, name: Option<&str>) -> Result<RunFile, StoreError> {
         if let Some(name) = name {
@@ -131,7 +131,7 @@ impl Store {
     /// The record of a name, of a path, or the newest one.
     ///
     /// # Errors
-    /// Where there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     pub fn load(&self, name: Option<&str>) -> Result<(PathBuf, BenchRecord), StoreError> {
         let path = self.find(name)?;
         Ok((path.clone(), read(&path)?))
@@ -160,7 +160,7 @@ impl Store {
     /// Every record, the newest last.
     ///
     /// # Errors
-    /// Where the folder cannot be read; a folder that is not there holds none.
+    /// If the folder cannot be read; a folder that is not there holds none.
     pub fn list(&self) -> Result<Vec<PathBuf>, StoreError> {
         let failed = |source| StoreError::Io { what: "read", path: self.folder.clone(), source };
         let entries = match fs::read_dir(&self.folder) {
@@ -213,7 +213,7 @@ impl RunFile {
         self.failure.take()
     }
 
-    /// Writes a line. The first failure ends writing, not measuring: it is told by [`RunFile::failure`].
+    /// Writes a line. The first failure ends writing, not measuring: it is reported by [`RunFile::failure`].
     fn write(&mut self, entry: &Entry<'_>) {
         let Some(file) = &mut self.file else { return };
         let line = serde_json::to_string(entry).map_err(io::Error::from);
@@ -288,12 +288,12 @@ fn add(record: &mut Option<BenchRecord>, entry: Entry<'static>) -> Result<(), St
         (None, Entry::Header { form, header }) if form == FORM => {
             let header = header.into_owned();
             if header.reference >= header.variants.len() {
-                return Err("the reference is none of the variants".to_owned());
+                return Err("the reference is not one of the variants".to_owned());
             }
             *record = Some(BenchRecord { header, samples: Vec::new(), memory: Vec::new(), end: None });
         }
         (None, Entry::Header { form, .. }) => {
-            return Err(format!("the form is {form:?}, and this underpin reads {FORM:?}"));
+            return Err(format!("unsupported format {form:?}: this underpin reads {FORM:?}"));
         }
         (None, _) => return Err("the header is missing".to_owned()),
         (Some(_), Entry::Header { .. }) => return Err("a second header".to_owned()),

@@ -9,12 +9,12 @@ use underpin_sys::{Streams, SysError};
 /// Where the output of the commands goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OutputTo {
-    /// Nowhere.
+    /// To /dev/null.
     #[default]
     Null,
-    /// Where ours goes.
+    /// To where ours goes.
     Inherit,
-    /// Into a pipe that is read and thrown away: for programs that do less where they write to /dev/null.
+    /// Into a pipe that is read and thrown away: for programs that do less if they write to /dev/null.
     Pipe,
     /// Into a file, appended.
     File(PathBuf),

@@ -259,7 +259,7 @@ fn a_server_that_never_answers_is_given_up_with_the_reason() {
     need!("python3");
     let failing = with_load(python(&[("STATUS", "503")]), |load| load.ready = Duration::from_secs(2));
     let error = refusal(&failing).to_string();
-    assert!(error.contains("it answers with status 503") || error.contains("cannot be connected"), "{error}");
+    assert!(error.contains("it answers with status 503") || error.contains("cannot be reached"), "{error}");
 }
 
 #[test]
@@ -326,5 +326,5 @@ fn the_proof_of_a_variant_holds_for_servers_too() {
     assert!(good.followed.load(Ordering::SeqCst) <= 1, "once, where tracing is allowed");
     let bad = Arc::new(Asked { refuses: true, ..Asked::default() });
     let error = executor().prove(&with(&bad), None).unwrap_err();
-    assert_eq!(error.to_string(), "python: the variant did not take: the allocator is another one");
+    assert_eq!(error.to_string(), "python: the variant is not in effect: the allocator is another one");
 }

@@ -1,7 +1,7 @@
 //! One connection: connecting, sending the prepared bytes, reading the answer, within a time.
 //!
 //! A request on a kept connection that closes before a byte of an answer is sent again once, as RFC 9112, section 9.3.1,
-//! allows where the server may have closed it while it was idle. It may also have dropped the request, which cannot be
+//! allows if the server may have closed it while it was idle. It may also have dropped the request, which cannot be
 //! told apart from here: so the answer says that it was the second try ([`Answer::sent_again`]), and the time of both
 //! belongs to the request. Only idempotent methods (RFC 9110, section 9.2.2) are sent again.
 
@@ -132,7 +132,7 @@ impl Connection {
         Connection { target, timeout, stream: None, buffer: vec![0; BUFFER].into_boxed_slice(), deadline }
     }
 
-    /// Connects, where it is not connected.
+    /// Connects, if it is not connected.
     pub(crate) async fn open(&mut self) -> Result<(), Failure> {
         self.deadline.at = Instant::now() + self.timeout;
         self.connect().await
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// The status and the bytes of the answer; leaves the stream only where it can be used again.
+    /// The status and the bytes of the answer; leaves the stream only if it can be used again.
     async fn attempt(&mut self, request: &Request) -> Result<(u16, u64), Attempt> {
         self.send(request.bytes()).await?;
         let mut reader = AnswerReader::new(request.is_head());
@@ -245,7 +245,7 @@ fn writable(stream: &mut Option<Stream>) -> Result<&mut Stream, io::Error> {
     stream.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
 }
 
-/// Polls, and gives up with `None` where the deadline has passed.
+/// Polls, and gives up with `None` if the deadline has passed.
 fn within<T>(
     deadline: &mut Deadline,
     cx: &mut Context<'_>,

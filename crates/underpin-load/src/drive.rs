@@ -15,7 +15,7 @@ use std::time::Duration;
 /// early by returning `false`; nothing of it is on the way of a request.
 ///
 /// # Errors
-/// Where the plan cannot be carried out, or no connection at all can be made.
+/// If the plan cannot be carried out, or no connection at all can be made.
 pub fn drive(plan: &LoadPlan, tick: Duration, meanwhile: &mut dyn FnMut() -> bool) -> Result<LoadResult, LoadError> {
     plan.check()?;
     let endpoint = plan.request.endpoint();
@@ -34,7 +34,7 @@ pub fn drive(plan: &LoadPlan, tick: Duration, meanwhile: &mut dyn FnMut() -> boo
     thread::scope(|scope| {
         for index in 0..threads {
             let (shared, sender) = (&shared, sender.clone());
-            // Each thread sends one message; nobody is left to hear it only where this function has panicked.
+            // Each thread sends one message; nobody is left to hear it only if this function has panicked.
             scope.spawn(move || drop(sender.send(work(shared, index))));
         }
         drop(sender);

@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 #[non_exhaustive]
 pub enum RequestError {
     /// Neither a method nor an address.
-    #[error("cannot read the request {0:?}; write 'GET http://127.0.0.1:8080/'")]
+    #[error("invalid request {0:?}: expected 'GET http://127.0.0.1:8080/'")]
     Form(String),
     /// An encrypted connection.
     #[error(
@@ -15,19 +15,21 @@ pub enum RequestError {
     )]
     Encrypted(String),
     /// Another protocol.
-    #[error("{0}: only http:// can be loaded; write 'GET http://127.0.0.1:8080/'")]
+    #[error("{0}: only http:// is supported: expected 'GET http://127.0.0.1:8080/'")]
     Scheme(String),
-    /// No host, or a port that is none.
-    #[error("{0}: the host or the port cannot be read; write http://HOST:PORT/PATH")]
+    /// No host, or an invalid port.
+    #[error("{0}: invalid host or port: expected http://HOST:PORT/PATH")]
     Authority(String),
     /// A name and a password in the address.
     #[error("{0}: a user name in the address is not supported; give --header 'Authorization: ...'")]
     User(String),
-    /// Something that no request line can hold.
-    #[error("{0:?} holds a blank or a control character, which no request line can; write it as %20")]
+    /// A character that is not allowed in a request line.
+    #[error(
+        "{0:?} contains a blank or a control character, which is not allowed in a request line; write a blank as %20"
+    )]
     Character(String),
-    /// A header that is none.
-    #[error("cannot read the header {0:?}; write 'NAME: VALUE'")]
+    /// An invalid header.
+    #[error("invalid header {0:?}: expected 'NAME: VALUE'")]
     Header(String),
 }
 
@@ -35,11 +37,11 @@ pub enum RequestError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// Zero connections, or a rate that is none.
+    /// Zero connections, or an invalid rate.
     #[error("{0}")]
     Plan(&'static str),
     /// Nobody takes connections there.
-    #[error("nothing can connect to {endpoint}: {source}")]
+    #[error("cannot connect to {endpoint}: {source}")]
     Unreachable {
         /// Where.
         endpoint: Endpoint,

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// The output of the one that ends first; the other is dropped. The left one goes first where both have ended.
+/// The output of the one that ends first; the other is dropped. If both have ended, it is the left one's.
 pub(crate) async fn first<T>(left: impl Future<Output = T>, right: impl Future<Output = T>) -> T {
     let (mut left, mut right) = (pin!(left), pin!(right));
     poll_fn(|cx| match left.as_mut().poll(cx) {

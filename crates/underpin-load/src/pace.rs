@@ -2,7 +2,7 @@
 //!
 //! A connection that comes for its next request takes the one that is due already, however long ago (the backlog), or
 //! waits for the next. The waiting is done by one timer of the kernel for all of them, which is exact to some
-//! microseconds where the runtime's own timers are exact to a millisecond.
+//! microseconds, while the runtime's own timers are exact to a millisecond.
 
 use crate::first::first;
 use crate::tally::Tally;
@@ -85,7 +85,7 @@ impl Pacer {
         self.handed.borrow_mut().pop_front()
     }
 
-    /// The next request, where it is due.
+    /// The next request, if it is due.
     fn claim(&self, now: Instant) -> Option<Instant> {
         let due = self.beat.due(self.next.get());
         (due <= now && due < self.beat.until).then(|| {
@@ -147,7 +147,10 @@ impl Pacer {
 struct Timer(AsyncFd<OwnedFd>);
 
 impl Timer {
-    #[allow(deprecated, reason = "its safe successor wants a promise that every OwnedFd keeps: to stay the same file")]
+    #[allow(
+        deprecated,
+        reason = "its safe successor asks for a promise that every OwnedFd keeps: to stay the same file"
+    )]
     fn new() -> io::Result<Timer> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         Ok(Timer(AsyncFd::new(timerfd_create(TimerfdClockId::Monotonic, flags)?)?))
@@ -205,7 +208,7 @@ mod tests {
         runtime.block_on(async {
             assert!(pacer.take().await.is_some());
             pacer.run(&tally).await.unwrap();
-            // Also where a clock says that there is time left.
+            // Even if a clock says that there is time left.
             let later = Pacer { beat: Beat { until: until + Duration::from_secs(3600), ..pacer.beat }, ..pacer };
             assert!(later.take().await.is_none());
         });

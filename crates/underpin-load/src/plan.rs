@@ -56,9 +56,11 @@ impl LoadPlan {
     pub fn check(&self) -> Result<(), LoadError> {
         let wrong = match self.pace {
             _ if self.pace.connections() == 0 => "a load needs at least one connection",
-            Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => "a rate is a number of requests in a second",
-            _ if self.window.is_zero() => "a load needs a duration",
-            _ if self.timeout.is_zero() => "a request needs time for its answer",
+            Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {
+                "invalid rate: expected requests per second, more than 0"
+            }
+            _ if self.window.is_zero() => "the duration of a load must not be zero",
+            _ if self.timeout.is_zero() => "the timeout of a request must not be zero",
             _ => return Ok(()),
         };
         Err(LoadError::Plan(wrong))

@@ -17,7 +17,7 @@ pub struct Unanswered(String);
 /// Sends the request once; the status of the answer.
 ///
 /// # Errors
-/// Where there is no answer within the time.
+/// If there is no answer within the time.
 pub fn probe(request: &Request, timeout: Duration) -> Result<u16, Unanswered> {
     let failed = |error: io::Error| Unanswered(Failure::Connect(error).to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;

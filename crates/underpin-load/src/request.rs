@@ -18,12 +18,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads `METHOD URL` (or a URL alone: `GET`, or `POST` where there is a body) and lines of headers.
+    /// Reads `METHOD URL` (or a URL alone: `GET`, or `POST` if there is a body) and lines of headers.
     ///
-    /// `Host`, `User-Agent` and, with a body, `Content-Length` are added where they are not given.
+    /// `Host`, `User-Agent` and, with a body, `Content-Length` are added if they are not given.
     ///
     /// # Errors
-    /// Where the method, the address or a header cannot be read.
+    /// If the method, the address or a header cannot be read.
     pub fn new(line: &str, headers: &[String], body: &[u8]) -> Result<Request, RequestError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (method, url) = match words.as_slice() {
@@ -114,7 +114,7 @@ fn address(url: &str) -> Result<(Endpoint, String, String), RequestError> {
     Ok((Endpoint::Tcp { host, port }, authority.to_owned(), rooted(path)))
 }
 
-/// A path with its slash in front, also where only a query was given.
+/// A path with its slash in front, also if only a query was given.
 fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
@@ -178,9 +178,9 @@ mod tests {
     fn what_cannot_be_sent_is_refused_with_what_to_write() {
         let refusal = |line: &str, header: &[String]| Request::new(line, header, b"").unwrap_err().to_string();
         for (line, words) in [
-            ("", "write 'GET http://"),
-            ("get http://h/", "write 'GET http://"),
-            ("GET http://h/ HTTP/1.1", "write 'GET http://"),
+            ("", "expected 'GET http://"),
+            ("get http://h/", "expected 'GET http://"),
+            ("GET http://h/ HTTP/1.1", "expected 'GET http://"),
             ("GET https://h/", "https is not supported"),
             ("GET ftp://h/", "only http://"),
             ("GET h:80/", "only http://"),

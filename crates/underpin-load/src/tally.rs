@@ -51,11 +51,11 @@ pub(crate) enum Broken {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Failure::Connect(error) => write!(f, "it cannot be connected to: {error}"),
+            Failure::Connect(error) => write!(f, "it cannot be reached: {error}"),
             Failure::Status(status) => write!(f, "it answers with status {status}"),
             Failure::Broken(Broken::Io(error)) => write!(f, "the connection broke: {error}"),
             Failure::Broken(Broken::Malformed(Malformed(reason))) => f.write_str(reason),
-            Failure::TimedOut => f.write_str("it takes connections and does not answer in time"),
+            Failure::TimedOut => f.write_str("it accepts connections and does not answer in time"),
         }
     }
 }
@@ -306,6 +306,6 @@ mod tests {
         assert_eq!(sum.unsent, 1);
         // Three answers, one that never came, one that was never asked for.
         assert_eq!(sum.latencies.count(), 5);
-        assert_eq!(sum.first_failure.unwrap(), "it takes connections and does not answer in time");
+        assert_eq!(sum.first_failure.unwrap(), "it accepts connections and does not answer in time");
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) stop: AtomicBool,
 }
 
-/// What came of one thread; no tally where no thread could connect.
+/// What came of one thread; no tally if no thread could connect.
 pub(crate) enum Worked {
     Tally(Box<Tally>),
     Unreachable(io::Error),
@@ -58,7 +58,7 @@ pub(crate) fn work(shared: &Shared, index: usize) -> io::Result<Worked> {
     local.block_on(&runtime, run(shared, index, connections)).map(|tally| Worked::Tally(Box::new(tally)))
 }
 
-/// The connections of a thread; with the last refusal where none could be made.
+/// The connections of a thread; with the last refusal if none could be made.
 async fn connect(shared: &Shared, index: usize) -> (Vec<Connection>, Option<io::Error>) {
     let (plan, threads) = (&shared.plan, shared.plan.thread_count());
     let count = plan.pace.connections();
@@ -148,7 +148,7 @@ async fn closed(mut connection: Connection, request: Rc<crate::Request>, tally: 
     }
 }
 
-/// The next request when it is due, or at once where it is overdue.
+/// The next request when it is due, or at once if it is overdue.
 async fn open(mut connection: Connection, request: Rc<crate::Request>, tally: Rc<RefCell<Tally>>, pacer: Rc<Pacer>) {
     while let Some(due) = pacer.take().await {
         let outcome = connection.exchange(&request, Instant::now()).await;

@@ -260,7 +260,7 @@ fn a_server_that_never_answers_times_out() {
     assert!(result.errors.timed_out >= 2 && result.errors.timed_out == result.errors.total(), "{result:?}");
     assert!(result.latencies.longest().unwrap() >= timeout, "a request that was given up took at least so long");
     assert_eq!(probe(&Request::new(&address, &[], b"").unwrap(), timeout).unwrap_err().to_string(), {
-        "it takes connections and does not answer in time"
+        "it accepts connections and does not answer in time"
     });
 }
 
@@ -303,7 +303,7 @@ fn nobody_there_is_said_at_once() {
     let address = format!("http://127.0.0.1:{port}/");
     let error = drive(&plan(&address, closed(8)), PATIENCE, &mut || true).unwrap_err();
     assert!(matches!(&error, LoadError::Unreachable { .. }), "{error}");
-    assert!(error.to_string().starts_with(&format!("nothing can connect to 127.0.0.1:{port}")), "{error}");
+    assert!(error.to_string().starts_with(&format!("cannot connect to 127.0.0.1:{port}")), "{error}");
     assert!(probe(&Request::new(&address, &[], b"").unwrap(), PATIENCE).is_err());
 }
 

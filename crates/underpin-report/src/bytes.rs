@@ -1,6 +1,6 @@
 //! Text of the outside world: file names and sonames are bytes, and may hold anything.
 //!
-//! [`Raw`] keeps the bytes, hands them to the JSON of documents, and shows them to people through [`visible`], which lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
+//! [`Raw`] keeps the bytes, passes them to the JSON of documents, and shows them to people through [`visible`], which lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
 
 use bstr::{BStr, BString, ByteSlice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -26,7 +26,7 @@ impl Raw {
         file_name(self.bytes())
     }
 
-    /// What stands before the last component, with its slash; empty where there is no slash.
+    /// What stands before the last component, with its slash; empty if there is no slash.
     #[must_use]
     pub fn directory(&self) -> &BStr {
         self.0.rfind_byte(b'/').map_or(b"".as_bstr(), |slash| self.0[..=slash].as_bstr())
@@ -95,7 +95,7 @@ impl JsonSchema for Raw {
 }
 
 /// The bytes as text that is safe to show: bytes that are not UTF-8 as `\xNN`, control characters likewise, characters
-/// that reorder or hide text as `\u{NNNN}`. Costs nothing where there is nothing to replace.
+/// that reorder or hide text as `\u{NNNN}`. Costs nothing if there is nothing to replace.
 #[must_use]
 pub fn visible(bytes: &BStr) -> Cow<'_, str> {
     let plain = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
@@ -126,7 +126,7 @@ pub(crate) fn is_hostile(ch: char) -> bool {
         || matches!(ch, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A word for a POSIX shell; `None` where it holds what cannot be typed.
+/// A word for a POSIX shell; `None` if it holds what cannot be typed.
 #[must_use]
 pub fn quoted(word: &Raw) -> Option<String> {
     let text = word.bytes().to_str().ok()?;

@@ -146,7 +146,7 @@ fn a_gate_beside_a_kept_run_decides_the_exit_code() {
     // Noise that reaches over the limit decides nothing.
     let noisy = run(&["--baseline", "main", "--gate", "wall<+2%", "sleep 0.05 memory=100 noise=0.05"]);
     assert_eq!(noisy.code, Some(125), "{}", noisy.stdout);
-    assert!(noisy.stdout.contains("Gate not decided") && noisy.stdout.contains("would tell"), "{}", noisy.stdout);
+    assert!(noisy.stdout.contains("Gate not decided") && noisy.stdout.contains("would decide it"), "{}", noisy.stdout);
     // A gate between two commands of one run needs no baseline.
     assert_eq!(run(&["--gate", "wall<+3%", "sleep 0.05", "sleep 0.06"]).code, Some(1));
 }
@@ -228,7 +228,7 @@ fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
     assert!(shown.lines().count() <= 14, "{} lines: {shown}", shown.lines().count());
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("too few runs to tell the time") && words.contains("runs of each at least."), "{shown}");
+    assert!(words.contains("too few runs to compare the time") && words.contains("take at least"), "{shown}");
     assert!(!words.contains("Not measured") && words.contains("-v: every figure"), "{shown}");
     let all = report(&dir, &["-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(all.contains("Not measured: rss-growth") && all.contains("How far to trust this"), "{all}");
@@ -243,7 +243,7 @@ fn too_few_runs_have_no_interval_and_a_title_says_the_confidence_that_there_is()
     let few = screen("2");
     assert!(few.lines().filter(|line| line.contains("median")).all(|line| !line.contains("95 %")), "{few}");
     assert!(!few.contains("[+"), "{few}");
-    assert!(few.contains("too few runs to tell the time"), "{few}");
+    assert!(few.contains("too few runs to compare the time"), "{few}");
     // scipy.stats.wilcoxon's distribution: the interval of 6 blocks has 1 - 2/64, that of 8 has 1 - 2*4/256.
     for (runs, title) in [("12", "96 %"), ("16", "96 %")] {
         let shown = screen(runs);
@@ -277,7 +277,7 @@ fn exports_are_written_and_agree() {
         csv.contains(&format!("sleep 0.05,wall,seconds,{}", shown["variants"][0]["runs"].as_array().unwrap().len()))
     );
     assert!(csv.contains(&median.to_string()), "{csv}");
-    assert!(read("x.md").contains("**Time on the wall**"), "{}", read("x.md"));
+    assert!(read("x.md").contains("**Wall time**"), "{}", read("x.md"));
     let dash = bench(&dir, &["--debug-mode", "--export-json", "-", "sleep 0.05"]);
     assert_eq!(names(&document(&dash)), ["sleep 0.05"], "alone on standard output");
     let both = bench(&dir, &["--debug-mode", "--json", "--export-csv", "-", "sleep 0.05"]);
@@ -290,7 +290,7 @@ fn wrong_use_says_what_to_do() {
     for (args, words) in [
         (&["--"][..], "no command to measure"),
         (&["no-such-command-of-underpin"], "not found in PATH"),
-        (&["'open"], "a quote is not closed"),
+        (&["'open"], "unclosed quote"),
         (&["--variant", "x", "true"], "--variant x"),
         (&["--env", "x", "true"], "--env NAME=VALUE"),
         (&["--gate", "walls<3%", "true"], "there are wall"),
@@ -298,7 +298,7 @@ fn wrong_use_says_what_to_do() {
         (&["--budget", "1 fortnight", "true"], "60s"),
         (&["--counters", "luck", "true"], "there are cycles"),
         (&["--baseline", "nothing", "true"], "nothing has been measured"),
-        (&["--save", "../x", "true"], "cannot name a saved run"),
+        (&["--save", "../x", "true"], "for a saved run"),
         (&["--reference", "x", "true"], "there are true"),
         (&["-p", "a", "-p", "b", "true", "true", "true"], "once for each"),
         (&["-r", "1", "false"], "use -i"),

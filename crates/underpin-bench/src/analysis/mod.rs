@@ -48,7 +48,7 @@ pub struct Analysis {
     /// The variants that none other beats in time and memory, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pareto: Option<Pareto>,
-    /// The reference beside itself, if that was asked for.
+    /// The reference compared with itself, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<NoiseFloor>,
     /// An earlier run beside this one, if one was named.
@@ -64,7 +64,7 @@ pub struct Analysis {
     pub warnings: Vec<Warning>,
 }
 
-/// The reference beside itself.
+/// The reference compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseFloor {
     /// A ratio that is 1 in truth.

@@ -1,8 +1,8 @@
 //! The Pareto front in time and memory: the variants that no other one beats.
 //!
-//! One variant beats another where it is no worse in either figure and claimed better in at least one. No worse means
+//! One variant beats another if it is no worse in either figure and claimed better in at least one. No worse means
 //! that its median is not the worse one, or that the two are the same within 1 %; claimed means what it means in a
-//! comparison, each variant's tests corrected for the number of its rivals. So a variant leaves the front only where the
+//! comparison, each variant's tests corrected for the number of its rivals. So a variant leaves the front only if the
 //! runs tell that it is beaten, and what they leave undecided stays on it.
 
 use super::variant::VariantSummary;
@@ -43,7 +43,7 @@ struct Beat {
     claims: Vec<Metric>,
 }
 
-/// How one variant stands to another in one figure.
+/// How one variant compares with another in one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// Claimed better.
@@ -55,7 +55,7 @@ enum Standing {
 }
 
 impl Pareto {
-    /// The front of a record; `None` where fewer than two variants have both figures. The reference's copy is not one
+    /// The front of a record; `None` if fewer than two variants have both figures. The reference's copy is not one
     /// of the choices.
     pub(crate) fn of(record: &BenchRecord, variants: &[VariantSummary]) -> Option<Pareto> {
         let metrics = axes(record, variants)?;
@@ -89,7 +89,7 @@ impl Pareto {
     }
 }
 
-/// A figure of time and one of memory, where some variant has them: for a server what its clients feel.
+/// A figure of time and one of memory, if some variant has them: for a server what its clients feel.
 fn axes(record: &BenchRecord, variants: &[VariantSummary]) -> Option<[Metric; 2]> {
     let some_has = |metric: Metric| variants.iter().any(|variant| variant.metric(metric).is_some());
     let axes = [record.primary(), record.primary_memory()];
@@ -119,7 +119,7 @@ impl Field<'_> {
         (!claims.is_empty()).then_some(Beat { variant, by, claims })
     }
 
-    /// How `one` stands to `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
+    /// How `one` compares with `other`. Figures that have no ratio, such as zeros, are judged by their medians alone.
     fn standing(&self, metric: Metric, one: usize, other: usize) -> Standing {
         let verdict = ratio(self.record, metric, other, one).map_or(Difference::Undecided, |mut found| {
             found.correct((found.p_value * self.rivals as f64).min(1.0));

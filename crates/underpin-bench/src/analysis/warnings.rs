@@ -17,13 +17,13 @@ const DRIFT: f64 = 0.05;
 const SHORT_SECONDS: f64 = 0.002;
 /// A generator that is busier than this may be what is measured.
 const BUSY: f64 = 0.9;
-/// Two sizes are far apart where the larger is more than this share above the smaller, and by more than these bytes.
+/// Two sizes are far apart if the larger is more than this share above the smaller, and by more than these bytes.
 const FAR: f64 = 0.1;
 const FAR_BYTES: u64 = 4 << 20;
 /// Outliers beyond this share of the runs are worth a word.
 const OUTLIERS: f64 = 0.05;
 
-/// The warnings of a record, the gravest first.
+/// The warnings of a record, the most serious first.
 pub(super) fn of(record: &BenchRecord, analysis: &Analysis) -> Vec<Warning> {
     let mut found = Found { record, warnings: Vec::new() };
     ended(&mut found, analysis);

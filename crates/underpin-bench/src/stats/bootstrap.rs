@@ -1,6 +1,6 @@
 //! The interval of a median, by resampling whole blocks.
 //!
-//! Runs of one block stand side by side in time and are alike; drawing blocks instead of runs keeps that likeness in
+//! Runs of one block are next to each other in time and are alike; drawing blocks instead of runs keeps that likeness in
 //! every resample. On a busy machine neighbouring blocks are alike too, so of many blocks whole stretches are drawn. The
 //! percentile interval is too narrow for few blocks, so its ends are moved out as a t distribution
 //! would have them (the expanded percentile interval of Hesterberg, "What Teachers Should Know about the Bootstrap",

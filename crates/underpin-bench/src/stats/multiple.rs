@@ -1,6 +1,6 @@
 //! Many tests at once: the chance that one of them errs is kept at the level of one.
 
-/// The p-values as Holm (1979) corrects them, in the order given: reject where one is at most the level.
+/// The p-values as Holm (1979) corrects them, in the order given: reject those that are at most the level.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();

@@ -80,7 +80,7 @@ pub fn mean(figures: &[f64]) -> Option<f64> {
     (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
-/// The geometric mean; `None` where a figure is not positive.
+/// The geometric mean; `None` if a figure is not positive.
 #[must_use]
 pub fn geometric_mean(figures: &[f64]) -> Option<f64> {
     if figures.iter().any(|&figure| figure <= 0.0) {

@@ -20,7 +20,7 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number below `bound`; 0 where `bound` is 0. The bias of the multiplication is below 2^-32 for every bound that
+    /// A number below `bound`; 0 if `bound` is 0. The bias of the multiplication is below 2^-32 for every bound that
     /// a sample has.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize

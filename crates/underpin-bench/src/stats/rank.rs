@@ -11,7 +11,7 @@ use super::normal::normal_tail;
 pub struct RankTest {
     /// The sum of the positive ranks (signed ranks), or U of the first sample.
     pub statistic: f64,
-    /// Two-sided p-value; 1 where nothing differs.
+    /// Two-sided p-value; 1 if nothing differs.
     pub p_value: f64,
     /// Counted, not approximated.
     pub exact: bool,

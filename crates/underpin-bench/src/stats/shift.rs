@@ -2,7 +2,7 @@
 //!
 //! The estimate is that of Hodges and Lehmann: the median of all means of two differences (pairs), or of all
 //! differences between the samples. The interval holds every shift that the test would not reject, which is what
-//! resampling the signs (or the labels) of the blocks over and over would find: distribution-free, and exact where the
+//! resampling the signs (or the labels) of the blocks over and over would find: distribution-free, and exact when the
 //! test is. Both come from counting, never from listing all pairs, so thousands of blocks cost nothing noticeable.
 
 use super::normal::normal_quantile;
@@ -41,7 +41,7 @@ pub fn paired_shift(differences: &[f64]) -> Option<Interval> {
     Some(interval(&at_most, range, pairs, cut, confidence))
 }
 
-/// By how much `second` lies above `first`. `None` where one of them is empty.
+/// By how much `second` lies above `first`. `None` if one of them is empty.
 #[must_use]
 pub fn shift(first: &[f64], second: &[f64]) -> Option<Interval> {
     let ascending = |figures: &[f64]| {

@@ -118,7 +118,7 @@ fn the_paired_interval_is_that_of_all_signs() {
     close(interval.low, 0.01);
     close(interval.high, 0.786);
     close(interval.confidence, 0.960_937_5);
-    // It leaves out zero exactly where the test rejects.
+    // It leaves out zero exactly if the test rejects.
     assert!(!interval.holds(0.0));
 }
 

@@ -15,7 +15,7 @@ pub struct Trend {
     pub p_value: f64,
 }
 
-/// The trend of figures in the order of their measurement; `None` below 9 figures or where all are equal.
+/// The trend of figures in the order of their measurement; `None` below 9 figures or if all are equal.
 #[must_use]
 pub fn trend(figures: &[f64]) -> Option<Trend> {
     let count = figures.len();

@@ -7,12 +7,14 @@ impl WarningKind {
     #[must_use]
     pub fn brief(&self) -> String {
         match self {
-            WarningKind::FewBlocks { runs, .. } => format!("take {runs} runs of each at least"),
+            WarningKind::FewBlocks { runs, .. } => format!("take at least {runs} runs of each"),
             WarningKind::FailedRequests { count, of, reason, .. } => {
                 format!("{count} of {of} requests failed: {reason}")
             }
             WarningKind::SentAgain { count, of, .. } => format!("{count} of {of} requests were sent twice"),
-            WarningKind::Redirected { count, of, .. } => format!("{count} of {of} answers were 3xx, and not followed"),
+            WarningKind::Redirected { count, of, .. } => {
+                format!("{count} of {of} answers were redirects (3xx), not followed")
+            }
             WarningKind::SampledPeak { seen, most, .. } => {
                 format!("the peak of its processes together is between {} and {} MiB", seen >> 20, most >> 20)
             }
@@ -24,9 +26,9 @@ impl WarningKind {
             }
             WarningKind::Outliers { count, of, .. } => format!("{count} of {of} runs are far slower than the rest"),
             WarningKind::Drift { change, .. } => {
-                format!("times went by {:+.0} % while it ran; not in the ratios", (change - 1.0) * 100.0)
+                format!("times changed by {:+.0} % while it ran; the ratios are not affected", (change - 1.0) * 100.0)
             }
-            WarningKind::ColdStart { .. } => "slow first run (-w 3 warms up, -p chills)".to_owned(),
+            WarningKind::ColdStart { .. } => "slow first run (-w 3 warms up)".to_owned(),
             WarningKind::Short { seconds, .. } => format!("{:.2} ms a run, mostly start-up", seconds * 1e3),
             WarningKind::Load { hundredths, processors } => {
                 let load = *hundredths as f64 / 100.0;

@@ -40,7 +40,7 @@ pub enum WarningKind {
         /// By this factor.
         ratio: f64,
     },
-    /// Claims that are smaller than what the reference beside itself shows.
+    /// Claims that are smaller than what the reference shows against itself.
     BelowNoise {
         /// The noise floor, as a share.
         floor: f64,

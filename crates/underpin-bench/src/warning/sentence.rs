@@ -9,7 +9,7 @@ impl fmt::Display for WarningKind {
         match self {
             WarningKind::FewBlocks { blocks, least, runs } => write!(
                 f,
-                "{blocks} {} of runs cannot tell any difference in time; {runs} runs of each ({least} blocks) are the least",
+                "{blocks} {} of runs cannot show any difference in time; it takes at least {runs} runs of each ({least} blocks)",
                 if *blocks == 1 { "block" } else { "blocks" }
             ),
             WarningKind::FailedRequests { count, of, reason, .. } => {
@@ -25,8 +25,8 @@ impl fmt::Display for WarningKind {
             ),
             WarningKind::Redirected { count, of, .. } => write!(
                 f,
-                "{count} of {of} answers had a status of 3xx: they point elsewhere, and nothing followed them; load the \
-                 address that does the work"
+                "{count} of {of} answers had a status of 3xx: redirects are not followed; load the address that they \
+                 point to"
             ),
             WarningKind::SampledPeak { every, seen, most, .. } => write!(
                 f,
@@ -45,7 +45,7 @@ impl fmt::Display for WarningKind {
             ),
             WarningKind::Unsettled { settle, from, to, .. } => write!(
                 f,
-                "memory went from {} to {} MiB right after the {:.0} ms from which growth counts; --settle decides what it is",
+                "memory went from {} to {} MiB right after the {:.0} ms from which growth counts; --settle moves that moment",
                 from >> 20,
                 to >> 20,
                 settle * 1e3
@@ -53,37 +53,40 @@ impl fmt::Display for WarningKind {
             WarningKind::Behind { count, .. } => write!(
                 f,
                 "the server did not keep up with the rate: {count} requests were never sent; their waiting is in the answer \
-                 times; --rate lower, or more --connections"
+                 times; lower --rate or raise --connections"
             ),
             WarningKind::BusyGenerator { share, .. } => write!(
                 f,
-                "the load generator itself kept a processor for {:.0} % of the time: the figures may be its own limit; give \
-                 it more --load-threads",
+                "the load generator itself kept a processor busy for {:.0} % of the time: the figures may be its own \
+                 limit; raise --load-threads",
                 share * 100.0
             ),
             WarningKind::Unsound { ratio } => write!(
                 f,
-                "the reference differs from itself by {:+.1} %: this machine is too unquiet now, trust no difference",
+                "the reference differs from itself by {:+.1} %: this machine is too noisy now, do not trust any difference",
                 (ratio - 1.0) * 100.0
             ),
             WarningKind::BelowNoise { floor, .. } => write!(
                 f,
-                "its difference is not above the noise floor of {:.1} % that the reference shows beside itself",
+                "its difference is not above the noise floor of {:.1} % that the reference shows against itself",
                 floor * 100.0
             ),
             WarningKind::Outliers { count, of, .. } => {
-                write!(f, "{count} of {of} runs are far slower than the rest; medians and ratios hold against them")
+                write!(
+                    f,
+                    "{count} of {of} runs are far slower than the rest; medians and ratios are robust against them"
+                )
             }
             WarningKind::Drift { change, .. } => write!(
                 f,
-                "the figures went by {:+.0} % from the first third of the runs to the last; that is in the medians and not in \
-                 the ratios, since the runs were interleaved",
+                "the figures changed by {:+.0} % from the first third of the runs to the last; that affects the medians and \
+                 not the ratios, since the runs were interleaved",
                 (change - 1.0) * 100.0
             ),
             WarningKind::ColdStart { factor, .. } => {
                 write!(
                     f,
-                    "the first run took {factor:.1} times the median; caches were cold: add -w 3, or -p to chill all runs alike"
+                    "the first run took {factor:.1} times the median; caches were cold: add -w 3, or -p to make every run a cold one"
                 )
             }
             WarningKind::Short { seconds, .. } => write!(
@@ -99,14 +102,14 @@ impl fmt::Display for WarningKind {
                 "the load average was {:.2} on {processors} processors before the start: other work was running{}",
                 *hundredths as f64 / 100.0,
                 if *hundredths as f64 > 100.0 * *processors as f64 {
-                    format!(", so a difference in time is claimed at the level of {} % only", BUSY_LEVEL * 100.0)
+                    format!(", so a difference in time is claimed only at the level of {} %", BUSY_LEVEL * 100.0)
                 } else {
                     String::new()
                 }
             ),
             WarningKind::Governor(name) => write!(
                 f,
-                "the frequency governor is `{name}`: `sudo cpupower frequency-set -g performance` holds the clock still"
+                "the frequency governor is `{name}`: `sudo cpupower frequency-set -g performance` keeps the clock constant"
             ),
             WarningKind::Budget { runs } => {
                 write!(f, "the budget was spent after {runs} runs, before the rules were met")

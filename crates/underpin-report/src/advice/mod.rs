@@ -57,7 +57,7 @@ pub enum Advice {
         directory: Raw,
         /// How many of them are there.
         in_directory: u64,
-        /// The rule that names the directory, where the closure tells.
+        /// The rule that names the directory, if the closure knows it.
         rule: Option<Why>,
     },
     /// The same, foreseen for a program that was not run.
@@ -72,7 +72,7 @@ pub enum Advice {
         directory: Raw,
         /// How many of them are there.
         in_directory: u64,
-        /// The rule that names the directory, where the closure tells.
+        /// The rule that names the directory, if the closure knows it.
         rule: Option<Why>,
     },
     /// Search directories of an object do not exist.
@@ -208,7 +208,7 @@ impl Advice {
         }
     }
 
-    /// The command to run; `None` where a name in it cannot be typed.
+    /// The command to run; `None` if a name in it cannot be typed.
     #[must_use]
     pub fn command(&self) -> Option<String> {
         match self {
@@ -269,7 +269,7 @@ fn bind_words(gain: &BindingGain) -> String {
 fn trial_words(tried: &TriedAllocator) -> String {
     let words = |name: &str, figure: &TrialRatio| {
         let ratio = &figure.ratio;
-        let unsure = if figure.verdict == Difference::Undecided { ", not told from none" } else { "" };
+        let unsure = if figure.verdict == Difference::Undecided { "; not distinguishable from none" } else { "" };
         format!("{name} {} {}{unsure}", change_words(ratio.estimate, change_decimals(ratio)), change_interval(ratio))
     };
     let memory = tried.rss.as_ref().map(|rss| words("memory", rss));

@@ -10,12 +10,12 @@ use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryO
 use crate::document::trial::AllocatorTrial;
 use std::collections::BTreeMap;
 
-/// Failing lookups below this are not worth a word; above it they are where there are this many for each library, or
-/// where they take this share of the loader's time.
+/// Failing lookups below this are not worth a word; above it they are if there are this many for each library, or
+/// if they take this share of the loader's time.
 const STORM_LOOKUPS: u64 = 20;
 const STORM_PER_LIBRARY: u64 = 2;
 const STORM_SHARE: f64 = 0.05;
-/// A library is named where it takes at least this share of the loader's time, and at least a millisecond.
+/// A library is named if it takes at least this share of the loader's time, and at least a millisecond.
 const HEAVY_SHARE: f64 = 0.2;
 const HEAVY_SECONDS: f64 = 1e-3;
 /// Objects with dead directories that are named.
@@ -42,7 +42,7 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
     advice.iter().map(AdviceRecord::from).chain(check.advice.iter().cloned()).collect()
 }
 
-/// To bind, where it is worth it.
+/// To bind, if it is worth it.
 #[must_use]
 pub fn binding_advice(program: &Raw, gain: &BindingGain) -> Vec<AdviceRecord> {
     let advice = gain.is_worth_it().then(|| Advice::Bind { program: program.clone(), gain: *gain });
@@ -60,7 +60,7 @@ pub fn is_of_environment_alone(tree: &TreeDocument) -> bool {
     failing.peek().is_some() && failing.all(|tried| tried.source.by == FoundBy::LibraryPath)
 }
 
-/// The allocator with the best bargain, where there is one.
+/// The allocator with the best bargain, if there is one.
 #[must_use]
 pub fn allocator_advice(command: &[Raw], trial: &AllocatorTrial) -> Vec<AdviceRecord> {
     let advice = trial.best().map(|tried| Advice::Allocator {

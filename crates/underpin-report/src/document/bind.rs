@@ -104,7 +104,7 @@ pub enum BindOutcome {
 pub struct BindName {
     /// As the file has it.
     pub name: Raw,
-    /// What it becomes; null where it is left alone.
+    /// What it becomes; null if it is left alone.
     pub becomes: Option<Raw>,
     /// Why it is left alone: a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +114,7 @@ pub struct BindName {
     pub note: Option<String>,
 }
 
-/// Where a new string stands.
+/// Where a new string is placed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlacedRecord {
     /// The string.
@@ -125,7 +125,7 @@ pub struct PlacedRecord {
     pub place: PlaceName,
 }
 
-/// Where new strings are put.
+/// Where new strings are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceName {
@@ -161,7 +161,7 @@ pub struct CostRecord {
     pub mapped_bytes: u64,
     /// PT_LOAD segments more.
     pub segments: u32,
-    /// mmap calls more; negative where there are fewer.
+    /// mmap calls more; negative if there are fewer.
     pub mmap_calls: i32,
     /// pread64 calls more.
     pub read_calls: u32,
@@ -174,7 +174,7 @@ pub struct BindProgram {
     pub path: Raw,
     /// Predicted calls of the loader before.
     pub before: CallsTotal,
-    /// Predicted calls of the loader after; null where that could not be predicted.
+    /// Predicted calls of the loader after; null if that could not be predicted.
     pub after: Option<CallsTotal>,
     /// What it costs to look for a name that is opened while the program runs.
     pub late: LateNames,
@@ -183,7 +183,7 @@ pub struct BindProgram {
 }
 
 /// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv) and stands in none of the
-/// directories: the dearest of all objects that may ask.
+/// directories: the most expensive of all objects that may ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LateNames {
     /// Objects that import dlopen, the program first.
@@ -264,7 +264,7 @@ impl BindTotals {
 }
 
 impl BindDocument {
-    /// The document of a plan, with what came of each file where it was carried out.
+    /// The document of a plan, with what came of each file if it was carried out.
     #[must_use]
     pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
         let files = bind_from::files(plan, summary);
@@ -289,7 +289,7 @@ pub struct UnbindDocument {
     pub dry_run: bool,
     /// Whether the files keep the modification times that they have; the time before the binding is not recorded.
     pub keeps_times: bool,
-    /// The files, in the order of their paths; those that were never bound only where they were named.
+    /// The files, in the order of their paths; those that were never bound only if they were named.
     pub files: Vec<BindFile>,
     /// Sums over all files.
     pub totals: BindTotals,

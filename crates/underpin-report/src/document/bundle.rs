@@ -104,7 +104,7 @@ pub struct BundleNotice {
     pub text: String,
     /// The files that it is about.
     pub names: Vec<Raw>,
-    /// A figure in bytes, where there is one.
+    /// A figure in bytes, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
@@ -155,7 +155,7 @@ pub struct BundleVerdict {
 }
 
 impl BundleDocument {
-    /// The document of a plan for `target`, and of what was written, where it was.
+    /// The document of a plan for `target`, and of what was written, if it was.
     #[must_use]
     pub fn new(plan: &BundlePlan, target: &Path, written: Option<&Written>) -> BundleDocument {
         BundleDocument {

@@ -1,4 +1,4 @@
-//! `underpin.doctor/1`: what this machine allows, each lack with the command that mends it. The facts are gathered by
+//! `underpin.doctor/1`: what this machine allows, and the command that enables what is missing. The facts are gathered by
 //! the caller; nothing here looks at a machine.
 
 use super::{Document, SchemaTag, Verb};
@@ -31,12 +31,12 @@ pub struct DoctorItem {
     pub state: State,
     /// What was found.
     pub value: String,
-    /// What that means, where it is not as it should be.
+    /// What that means, if it is not as it should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// The command that mends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    /// The command that fixes it.
+    #[serde(rename = "mend", skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
 }
 
 /// What a fact belongs to.
@@ -72,7 +72,7 @@ impl Topic {
     }
 }
 
-/// How a fact stands.
+/// Whether a fact is as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -91,7 +91,7 @@ impl DoctorDocument {
         DoctorDocument { schema: SchemaTag::new(), underpin: version.to_owned(), items }
     }
 
-    /// How many facts stand like this.
+    /// How many facts are in this state.
     #[must_use]
     pub fn count(&self, state: State) -> usize {
         self.items.iter().filter(|item| item.state == state).count()

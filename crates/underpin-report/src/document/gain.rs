@@ -1,4 +1,4 @@
-//! What binding would save one program: predicted, and measured where that was asked for. Part of `survey` and `trace`.
+//! What binding would save one program: predicted, and measured if that was asked for. Part of `survey` and `trace`.
 
 use super::bind::CallsTotal;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ pub struct BindingGain {
     pub before: CallsTotal,
     /// Predicted calls with the whole closure bound.
     pub after: CallsTotal,
-    /// Times of real starts, where asked for.
+    /// Times of real starts, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<MeasuredGain>,
 }

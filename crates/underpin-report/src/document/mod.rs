@@ -147,7 +147,7 @@ pub struct JsonError {
 /// The document as indented JSON, without a line feed at its end.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
     json::write(document, true).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }
@@ -155,7 +155,7 @@ pub fn to_json<D: Document>(document: &D) -> Result<String, JsonError> {
 /// The document on one line, for JSON Lines, without a line feed at its end.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
     json::write(document, false).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }

@@ -28,7 +28,7 @@ pub struct AllocatorRecord {
     pub settings: String,
     /// The names of the settings that may follow its name.
     pub options: Vec<String>,
-    /// The object's size; null where it is not on board.
+    /// The object's size; null if it is not on board.
     pub bytes: Option<u64>,
     /// SHA-256 of the object, in hexadecimal.
     pub sha256: Option<String>,

@@ -22,11 +22,11 @@ pub struct StormDocument {
     pub file_system: FileSystemRecord,
     /// The program as it is, then what it is compared with.
     pub cases: Vec<StormCase>,
-    /// What a run of the program as it is opened after its start; null where no run was asked for: then no case counts it.
+    /// What a run of the program as it is opened after its start; null if no run was asked for: then no case counts it.
     pub opened_later: Option<OpenedLater>,
     /// Comparisons that could not be made, a sentence each.
     pub absent: Vec<String>,
-    /// What to do about it, the weightiest first.
+    /// What to do about it, the most important first.
     pub advice: Vec<AdviceRecord>,
 }
 
@@ -79,7 +79,7 @@ pub struct ClientRecord {
     pub attributes: String,
     /// Targets of symbolic links.
     pub links: String,
-    /// Opened files; `never` where the server hears of every open.
+    /// Opened files; `never` if the server hears of every open.
     pub opened: String,
     /// Whether open and lookup of an unknown name are one operation.
     pub open_finds: bool,
@@ -94,17 +94,17 @@ pub struct ClientRecord {
 /// What answers. A `doubt` is the factor by which the figure before it may be smaller or larger.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct ServerRecord {
-    /// One operation, there and back, where nobody else asks.
+    /// One operation, there and back, if nobody else asks.
     pub latency_seconds: f64,
-    /// Factor; 1 where the user gave the figure.
+    /// Factor; 1 if the user gave the figure.
     pub latency_doubt: f64,
     /// Operations per second; null for no limit.
     pub operations_per_second: Option<f64>,
-    /// Factor; 1 where the user gave the figure.
+    /// Factor; 1 if the user gave the figure.
     pub rate_doubt: f64,
     /// Bytes of contents per second; null for no limit.
     pub bytes_per_second: Option<f64>,
-    /// Factor; 1 where the user gave the figure.
+    /// Factor; 1 if the user gave the figure.
     pub bandwidth_doubt: f64,
     /// Bytes that one read brings.
     pub read_bytes: u64,
@@ -152,7 +152,7 @@ pub struct StormCase {
     pub operations: u64,
     /// Those of them that ask again because a time to live is over.
     pub renewed: u64,
-    /// Bytes that the server hands out, the whole job together.
+    /// Bytes that the server sends, the whole job together.
     pub bytes: u64,
     /// Until the last process has started, the nodes knowing nothing of the file system before.
     pub seconds: f64,
@@ -331,7 +331,7 @@ impl From<&Operations> for OperationsRecord {
 pub struct StormInput {
     /// Its name.
     pub name: String,
-    /// The binding, where one was foreseen.
+    /// The binding, if one was foreseen.
     pub binding: Option<StormBinding>,
     /// What is started.
     pub program: Raw,

@@ -14,10 +14,10 @@ const WORTH_LOOKUPS: u64 = 20;
 /// A binding that gains less of the time than this is not worth a word either.
 const WORTH_GAIN: f64 = 0.05;
 
-/// So many files are named one by one where no folder of their own holds them.
+/// So many files are named one by one if no folder of their own holds them.
 const FILES_NAMED: usize = 4;
 
-/// The binding that ends first is advised, if it ends before the program as it is; where none was worked out because
+/// The binding that ends first is advised, if it ends before the program as it is; if none was worked out because
 /// none was asked for, looking at one. The first case is the program as it is.
 pub(super) fn advice(program: &Raw, cases: &[StormCase], some_left_out: bool) -> Vec<AdviceRecord> {
     let Some((now, others)) = cases.split_first() else { return Vec::new() };

@@ -21,17 +21,17 @@ pub struct SurveyDocument {
     pub check: CheckDocument,
     /// What it loads.
     pub tree: TreeDocument,
-    /// What its start did; null where it was not run.
+    /// What its start did; null if it was not run.
     pub trace: Option<TraceDocument>,
     /// Why it was not run or could not be traced.
     pub trace_absent: Option<String>,
-    /// What binding would save; null where that was not worked out.
+    /// What binding would save; null if that was not worked out.
     pub binding: Option<BindingGain>,
-    /// What other allocators would change; null where that was not tried.
+    /// What other allocators would change; null if that was not tried.
     pub allocators: Option<AllocatorTrial>,
     /// Why they were not tried.
     pub allocators_absent: Option<String>,
-    /// What to do about it, the weightiest first; the advice of `check` is in it.
+    /// What to do about it, the most important first; the advice of `check` is in it.
     pub advice: Vec<AdviceRecord>,
 }
 
@@ -71,7 +71,7 @@ impl SurveyDocument {
         }
     }
 
-    /// The same, with what binding would save; advised where it is worth it.
+    /// The same, with what binding would save; advised if it is worth it.
     #[must_use]
     pub fn with_binding(mut self, gain: BindingGain) -> SurveyDocument {
         // What the environment alone causes is ended in the environment: nobody has to rewrite a file for it.
@@ -82,7 +82,7 @@ impl SurveyDocument {
         self
     }
 
-    /// The same, with what other allocators would change; advised where it is a bargain.
+    /// The same, with what other allocators would change; advised if it is a bargain.
     #[must_use]
     pub fn with_allocators(mut self, trial: Result<AllocatorTrial, String>) -> SurveyDocument {
         match trial {

@@ -46,7 +46,7 @@ pub struct TraceDocument {
     /// Names of calls that did not return (exit_group, a call cut short by the end of its process): they are not counted, as with
     /// `strace -c`.
     pub not_returned: Vec<String>,
-    /// What binding would save; absent where that was not worked out.
+    /// What binding would save; absent if that was not worked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingGain>,
     /// What to do about it.
@@ -61,7 +61,7 @@ pub struct TraceDocument {
 }
 
 impl TraceDocument {
-    /// The same, with what binding would save; advised where it is worth it.
+    /// The same, with what binding would save; advised if it is worth it.
     #[must_use]
     pub fn with_binding(mut self, gain: BindingGain) -> TraceDocument {
         self.advice = crate::advice::binding_advice(&self.program, &gain);
@@ -104,7 +104,7 @@ pub enum EndRecord {
     Stopped,
 }
 
-/// When each point was reached, in seconds; null where the program has no such point or it was not seen.
+/// When each point was reached, in seconds; null if the program has no such point or it was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct InstantsRecord {
     /// `execve` returned.
@@ -206,7 +206,7 @@ pub struct LibraryRecord {
     pub map_seconds: f64,
     /// Its `mmap` calls.
     pub mappings: u32,
-    /// Its share of the relocation, by attribution; null where none can be told.
+    /// Its share of the relocation, by attribution; null if it is not known.
     pub relocate_seconds: Option<f64>,
 }
 
@@ -253,7 +253,7 @@ pub struct LookupsRecord {
     pub to_the_end: bool,
 }
 
-/// Calls that look for libraries by a path: `openat`, and where that failed the question whether the directory exists, if
+/// Calls that look for libraries by a path: `openat`, and if that failed the question whether the directory exists, if
 /// the answer is no.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LookupCount {
@@ -316,11 +316,11 @@ pub struct TaskRecord {
     pub thread: bool,
     /// When it was first seen.
     pub start_seconds: f64,
-    /// When it ended, where that was seen.
+    /// When it ended, if that was seen.
     pub end_seconds: Option<f64>,
     /// The programs that it executed.
     pub programs: Vec<Raw>,
-    /// How it ended, where that was seen.
+    /// How it ended, if that was seen.
     pub ended: Option<EndRecord>,
 }
 
@@ -351,10 +351,10 @@ pub struct EventRecord {
     /// The path that it is given or that is behind its descriptor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Raw>,
-    /// Its return value, where it succeeded.
+    /// Its return value, if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned: Option<i64>,
-    /// The error's name, where it failed.
+    /// The error's name, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// When it began.
@@ -385,7 +385,7 @@ impl TraceDocument {
     }
 }
 
-/// Libraries by what they cost, the dearest first.
+/// Libraries by what they cost, the most expensive first.
 pub(crate) fn by_cost(libraries: &[LibraryRecord]) -> Vec<&LibraryRecord> {
     let mut sorted: Vec<&LibraryRecord> = libraries.iter().collect();
     sorted.sort_by(|a, b| b.total_seconds().partial_cmp(&a.total_seconds()).unwrap_or(std::cmp::Ordering::Equal));

@@ -26,7 +26,7 @@ pub struct TreeDocument {
     pub findings: Vec<FindingRecord>,
     /// The predicted system calls of the loader.
     pub calls: CallsRecord,
-    /// Prediction beside measurement, where the program was run (`--check`).
+    /// Prediction beside measurement, if the program was run (`--check`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<CallComparison>,
 }
@@ -62,7 +62,7 @@ pub struct LoaderRecord {
     pub kind: LoaderFamily,
     /// Its path.
     pub path: Raw,
-    /// Its version, where its bytes tell.
+    /// Its version, if its bytes tell.
     pub version: Option<String>,
     /// Whether the path was guessed because the file names no interpreter.
     pub assumed: bool,
@@ -83,7 +83,7 @@ pub struct LoaderRecord {
 pub struct ObjectRecord {
     /// The path by which the loader opened it.
     pub path: Raw,
-    /// The path with symbolic links resolved, where that differs.
+    /// The path with symbolic links resolved, if that differs.
     pub real_path: Option<Raw>,
     /// DT_SONAME.
     pub soname: Option<Raw>,
@@ -107,7 +107,7 @@ pub struct ObjectRecord {
     pub runpath: Option<Raw>,
     /// DF_1_NODEFLIB: system directories are left out of its searches.
     pub no_default_lib: bool,
-    /// Index into `searches`: where its own requests are searched. `None` where nobody asked for it.
+    /// Index into `searches`: where its own requests are searched. `None` if nobody asked for it.
     pub search: Option<usize>,
 }
 
@@ -125,7 +125,7 @@ pub struct SearchDirectoryRecord {
     pub path: Raw,
     /// What names it.
     pub source: Why,
-    /// Whether it exists; `None` where nobody looked.
+    /// Whether it exists; `None` if nobody looked.
     pub exists: Option<bool>,
 }
 
@@ -390,7 +390,7 @@ pub struct FindingRecord {
 /// The predicted system calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CallsRecord {
-    /// Whether the loader's version is one whose calls are modelled. Where it is not, the counts mean nothing.
+    /// Whether the loader's version is one whose calls are modelled. If it is not, the counts mean nothing.
     pub modelled: bool,
     /// Per name, by name.
     pub counts: Vec<CallCountRecord>,

@@ -1,4 +1,4 @@
-//! A short trial of allocators beneath a program's own work. Part of `survey`, where it was given a command to run.
+//! A short trial of allocators beneath a program's own work. Part of `survey`, if it was given a command to run.
 //!
 //! The reference is the program as it is; memory is the peak resident memory of its process tree.
 
@@ -13,9 +13,9 @@ pub struct AllocatorTrial {
     pub runs: usize,
     /// Runs of each that were watched for memory.
     pub memory_runs: usize,
-    /// Median time on the wall of the command as it is.
+    /// Median wall time of the command as it is.
     pub wall_seconds: Interval,
-    /// Median of its peak resident memory; null where memory cannot be watched here.
+    /// Median of its peak resident memory; null if memory cannot be watched here.
     pub rss_bytes: Option<Interval>,
     /// Each allocator beside it.
     pub allocators: Vec<TriedAllocator>,
@@ -26,9 +26,9 @@ pub struct AllocatorTrial {
 pub struct TriedAllocator {
     /// Its name for `underpin run --malloc`.
     pub name: String,
-    /// Time on the wall over that of the command as it is.
+    /// Wall time over that of the command as it is.
     pub wall: TrialRatio,
-    /// The same of peak resident memory; null where memory cannot be watched here.
+    /// The same of peak resident memory; null if memory cannot be watched here.
     pub rss: Option<TrialRatio>,
 }
 
@@ -42,7 +42,7 @@ pub struct TrialRatio {
 }
 
 impl AllocatorTrial {
-    /// What a comparison found; `None` where it found no times.
+    /// What a comparison found; `None` if it found no times.
     #[must_use]
     pub fn of(document: &Analysis) -> Option<AllocatorTrial> {
         let reference = document.variants.iter().find(|variant| variant.is_reference)?;
@@ -66,13 +66,13 @@ impl AllocatorTrial {
     }
 }
 
-/// A gain below this share is not worth another foundation.
+/// A gain below this share is not worth another allocator.
 const WORTH: f64 = 0.05;
 /// The price in one figure, as a share, above which no gain in the other is advised.
 const PRICE: f64 = 0.10;
 
 impl TriedAllocator {
-    /// The product of both ratios where it is a bargain: below 1.
+    /// The product of both ratios if it is a bargain: below 1.
     fn gain(&self) -> Option<f64> {
         let wins = |one: &TrialRatio| one.verdict == Difference::Less && one.ratio.estimate <= 1.0 - WORTH;
         let figures = [Some(self.wall), self.rss];

@@ -48,10 +48,10 @@ pub struct VerifyFile {
     pub differences: Vec<String>,
     /// Bound names whose object is gone or another, a sentence each.
     pub stale: Vec<String>,
-    /// Symbols compared, where that was asked for.
+    /// Symbols compared, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbols: Option<usize>,
-    /// Prediction beside measurement, where the program was run.
+    /// Prediction beside measurement, if the program was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<CallComparison>,
 }
@@ -82,7 +82,7 @@ pub enum VerifyState {
     Stale,
     /// It loads something else than its original.
     Differs,
-    /// It is bound and carries no record: nothing can be told.
+    /// It is bound and carries no record: nothing is known.
     BoundWithoutRecord,
 }
 

@@ -35,7 +35,7 @@ struct PageTemplate<'a> {
 /// The tree document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
     render(&page::tree_page(document), document)
 }
@@ -43,7 +43,7 @@ pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
 /// The bench document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
     render(&page::bench_page(&document.analysis, Pictures::Drawn), document)
 }
@@ -51,7 +51,7 @@ pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
 /// The check document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn check(document: &CheckDocument) -> Result<String, HtmlError> {
     render(&page::check_page(document), document)
 }
@@ -59,7 +59,7 @@ pub fn check(document: &CheckDocument) -> Result<String, HtmlError> {
 /// The trace document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn trace(document: &TraceDocument) -> Result<String, HtmlError> {
     render(&page::trace_page(document), document)
 }
@@ -67,7 +67,7 @@ pub fn trace(document: &TraceDocument) -> Result<String, HtmlError> {
 /// The survey document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn survey(document: &SurveyDocument) -> Result<String, HtmlError> {
     render(&page::survey_page(document), document)
 }
@@ -75,7 +75,7 @@ pub fn survey(document: &SurveyDocument) -> Result<String, HtmlError> {
 /// The doctor document as a page.
 ///
 /// # Errors
-/// Where a value has no JSON form.
+/// If a value has no JSON form.
 pub fn doctor(document: &DoctorDocument) -> Result<String, HtmlError> {
     render(&page::doctor_page(document), document)
 }

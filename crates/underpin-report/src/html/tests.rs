@@ -113,7 +113,7 @@ fn a_comparison_says_its_answer_first() {
     assert!(answer.contains("80.7 % less memory [80.6,\u{a0}80.7]"), "{answer}");
     assert!(answer.contains("On the Pareto front of time and memory: "), "{answer}");
     for title in
-        ["Time against memory", "Change against glibc", "Distribution of time on the wall", "Resident memory over time"]
+        ["Time against memory", "Change against glibc", "Distribution of wall time", "Resident memory over time"]
     {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }

@@ -4,7 +4,7 @@ use super::shorten;
 use crate::styled::{shown, width};
 use std::collections::BTreeMap;
 
-/// Names in at most so many columns each, no two alike where the names differ, as long as there are eight columns: names
+/// Names in at most so many columns each, no two alike if the names differ, as long as there are eight columns: names
 /// that are too long lose the words that all of them begin or end with, then their middle, and a number tells those
 /// apart that still look alike.
 #[must_use]

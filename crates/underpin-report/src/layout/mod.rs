@@ -75,7 +75,7 @@ pub fn padded(text: &str, columns: usize) -> String {
     text
 }
 
-/// Columns that the end of a text is given: the file name where it fits and leaves a little for the head.
+/// Columns that the end of a text is given: the file name if it fits and leaves a little for the head.
 fn name_room(text: &str, room: usize) -> usize {
     let name = text.rfind('/').and_then(|slash| text.get(slash..)).map_or(0, width);
     name.max(room / 2).min(room.saturating_sub(room / 5))

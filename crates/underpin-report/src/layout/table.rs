@@ -12,10 +12,10 @@ pub enum Align {
     Right,
 }
 
-/// What stands between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
 
-/// A table of aligned columns. One column may be flexible: it gives way where the terminal is narrow.
+/// A table of aligned columns. One column may be flexible: it gives way if the terminal is narrow.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<(String, Align)>,
@@ -45,14 +45,14 @@ impl Table {
         }
     }
 
-    /// The column that is shortened where the table is too wide.
+    /// The column that is shortened if the table is too wide.
     #[must_use]
     pub fn flexible(mut self, column: usize) -> Table {
         self.flexible = Some(column);
         self
     }
 
-    /// The column of names, which gives way where the table is too wide: names that differ never look alike.
+    /// The column of names, which gives way if the table is too wide: names that differ never look alike.
     #[must_use]
     pub fn labelled(self, column: usize) -> Table {
         Table { labelled: true, ..self.flexible(column) }
@@ -77,7 +77,7 @@ impl Table {
     }
 
     /// Gives tables of the same columns the same widths, so that their columns stand below each other; leaves them as
-    /// they are where too little of the flexible column would be left.
+    /// they are if too little of the flexible column would be left.
     pub fn align(tables: &mut [Table], columns: usize) {
         let mut widths: Vec<usize> = Vec::new();
         for table in tables.iter() {
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// The lines, at most `columns` wide; the head in dim, and left out where no column has a name.
+    /// The lines, at most `columns` wide; the head in dim, and left out if no column has a name.
     #[must_use]
     pub fn lines(&self, columns: usize) -> Text {
         let widths = self.widths(columns);

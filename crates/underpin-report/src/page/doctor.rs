@@ -16,16 +16,16 @@ pub(crate) fn doctor_page(document: &DoctorDocument) -> Page {
         }
         let (word, role) = match item.state {
             State::Good => ("ok", Role::Good),
-            State::Limited => ("lack", Role::Warn),
+            State::Limited => ("limited", Role::Warn),
             State::Broken => ("no", Role::Bad),
         };
         let mut found = vec![Span::new(Role::Plain, &item.value)];
         if let Some(effect) = &item.effect {
             found.push(Span::new(Role::Dim, format!("; {effect}")));
         }
-        let mend = item.mend.as_ref().map_or_else(Cell::default, |mend| Cell::new(Role::Command, mend));
+        let fix = item.fix.as_ref().map_or_else(Cell::default, |fix| Cell::new(Role::Command, fix));
         if let Some(Block::Table(table)) = sections.last_mut().and_then(|section| section.blocks.last_mut()) {
-            table.row(vec![Cell::new(role, word), Cell::new(Role::Name, &item.name), found.into(), mend]);
+            table.row(vec![Cell::new(role, word), Cell::new(Role::Name, &item.name), found.into(), fix]);
         }
     }
     Page {

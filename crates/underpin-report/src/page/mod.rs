@@ -78,12 +78,12 @@ impl Section {
 #[derive(Debug)]
 pub(crate) enum Block {
     Paragraph(Vec<Span>),
-    /// A list, each item with a command where there is one.
+    /// A list, each item with a command if there is one.
     List(Vec<Item>),
     Table(Table),
     /// Only for a page that can show it.
     Picture(Picture),
-    /// Pictures of one width, side by side where there is room.
+    /// Pictures of one width, side by side if there is room.
     Gallery(Vec<Picture>),
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// The order of the rows is part of what they say.
     pub ordered: bool,
-    /// Dim words of a cell stand on a line of their own, where there are lines.
+    /// Dim words of a cell stand on a line of their own, if there are lines.
     pub stacked: bool,
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn joined(role: Role, texts: impl IntoIterator<Item = String>) -> Vec
     spans
 }
 
-/// Advice as a section; none where there is no advice.
+/// Advice as a section; none if there is no advice.
 pub(crate) fn advice_section(advice: &[AdviceRecord]) -> Option<Section> {
     let items: Vec<Item> = advice
         .iter()

@@ -86,7 +86,7 @@ impl Svg {
         self.write(format_args!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"));
     }
 
-    /// Points joined by straight lines; closed, where it is the edge of an area.
+    /// Points joined by straight lines; closed, if it is the edge of an area.
     pub fn path(&mut self, class: &'static str, points: &[(f64, f64)], closed: bool) {
         self.write(format_args!("<path class=\"{class}\" d=\""));
         for (index, (x, y)) in points.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! The start-up as pictures: the phases over the whole time watched, and the loader's phase in detail with one row
-//! for each of its dearest libraries.
+//! for each of its most expensive libraries.
 
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
@@ -168,7 +168,7 @@ fn phase_row(svg: &mut Svg, phase: &PhaseRecord, scale: &Scale, y: f64) {
     svg.text("value", x + width + 6.0, y + 12.0, Anchor::Start, &time(phase.seconds));
 }
 
-/// The loader's phase: all libraries on one lane, relocation by library, then a row for each of the dearest.
+/// The loader's phase: all libraries on one lane, relocation by library, then a row for each of the most expensive.
 pub(crate) fn loader_picture(document: &TraceDocument) -> Picture {
     let loader = document.phases.iter().find(|phase| phase.name == PhaseName::Loader);
     let all: Vec<&LibraryRecord> =
@@ -176,14 +176,14 @@ pub(crate) fn loader_picture(document: &TraceDocument) -> Picture {
     let (from, to) = loader.map_or((0.0, document.instants.end_seconds), |phase| {
         (phase.start_seconds, document.instants.loader_ready_seconds.unwrap_or(phase.start_seconds + phase.seconds))
     });
-    let shown = dearest(&all);
+    let shown = most_expensive(&all);
     let svg = Frame::both(|frame| loader_in(&all, &shown, (from, to), frame));
     let mut legend = vec![Key::fixed("p-map", "open and map"), Key::fixed("p-relocate", "relocate")];
     if all.iter().any(|library| !library.failed.is_empty()) {
         legend.insert(0, Key::fixed("p-search", "failing lookups"));
     }
     if shown.len() < all.len() {
-        legend.push(Key::hint("Rows show the thirty dearest libraries, in the order of their opening."));
+        legend.push(Key::hint("Rows show the thirty most expensive libraries, in the order of their opening."));
     }
     Picture { svg, title: None, legend }
 }
@@ -202,8 +202,8 @@ fn loader_in(all: &[&LibraryRecord], shown: &[&LibraryRecord], (from, to): (f64,
     svg
 }
 
-/// The dearest libraries in the order of their opening.
-fn dearest<'a>(all: &[&'a LibraryRecord]) -> Vec<&'a LibraryRecord> {
+/// The most expensive libraries in the order of their opening.
+fn most_expensive<'a>(all: &[&'a LibraryRecord]) -> Vec<&'a LibraryRecord> {
     let owned: Vec<LibraryRecord> = all.iter().map(|library| (*library).clone()).collect();
     let names: Vec<Raw> = by_cost(&owned).into_iter().take(ROWS).map(|library| library.path.clone()).collect();
     all.iter().copied().filter(|library| names.contains(&library.path)).take(ROWS).collect()

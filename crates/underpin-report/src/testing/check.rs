@@ -217,13 +217,13 @@ pub(crate) fn hostile_check() -> CheckDocument {
 
 /// A machine with a lack of each kind.
 pub(crate) fn sample_doctor() -> DoctorDocument {
-    let item = |topic, name: &str, state, value: &str, effect: Option<&str>, mend: Option<&str>| DoctorItem {
+    let item = |topic, name: &str, state, value: &str, effect: Option<&str>, fix: Option<&str>| DoctorItem {
         topic,
         name: name.to_owned(),
         state,
         value: value.to_owned(),
         effect: effect.map(str::to_owned),
-        mend: mend.map(str::to_owned),
+        fix: fix.map(str::to_owned),
     };
     let items = vec![
         item(Topic::Machine, "CPUs", State::Good, "2", None, None),

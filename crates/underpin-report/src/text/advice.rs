@@ -4,7 +4,7 @@ use crate::document::check::AdviceRecord;
 use crate::layout::{View, wrap};
 use crate::styled::{Line, Role, Span, Text};
 
-/// Advice, the weightiest first; empty where there is none.
+/// Advice, the most important first; empty if there is none.
 #[must_use]
 pub fn advice(advice: &[AdviceRecord], view: &View) -> Text {
     let mut text = Text::new();

@@ -46,7 +46,7 @@ fn header(text: &mut Text, document: &Analysis, view: &View) {
             let reference = document.variants.iter().find(|variant| variant.is_reference);
             let reference = reference.map_or("", |one| &one.name);
             let words = format!("{}, against {reference}", count(names, "variant", "variants"));
-            // The command, where it is the same for all and leaves room for that.
+            // The command, if it is the same for all and leaves room for that.
             let room = view.usable().saturating_sub(width(&words) + 2);
             match common_command(document).filter(|_| room >= 20) {
                 Some(command) => format!("{}: {words}", shorten(&command, room)),

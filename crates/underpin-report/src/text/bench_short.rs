@@ -181,7 +181,7 @@ fn grouped(document: &Analysis) -> Vec<(Vec<&str>, String)> {
     groups
 }
 
-/// What the words of the table stand for, if they stand there.
+/// What the words of the table mean, if they are in it.
 fn levels(document: &Analysis) -> Option<String> {
     let shown = || document.comparisons.iter().filter(|one| metrics(document).contains(&one.metric));
     let level = || shown().filter(|one| one.verdict.is_claimed()).map(|one| one.level);

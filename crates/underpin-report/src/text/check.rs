@@ -200,7 +200,7 @@ fn version_columns(steps: &[StepRecord], view: &View) -> usize {
     steps.iter().map(|step| Span::new(Role::Name, &step.version).width()).max().unwrap_or(0).min(view.usable() / 3)
 }
 
-/// A version and the symbols that force it, an object's name before them where there are several.
+/// A version and the symbols that force it, an object's name before them if there are several.
 fn step_lines(text: &mut Text, step: &StepRecord, versions: usize, many: bool, view: &View) {
     let mut first = true;
     for demand in &step.demands {

@@ -1,4 +1,4 @@
-//! The screen of `underpin doctor`: a checklist, each lack with the command that mends it.
+//! The screen of `underpin doctor`: a checklist, and the command that enables what is missing.
 
 use crate::document::doctor::{DoctorDocument, DoctorItem, State};
 use crate::layout::{View, padded, wrap};
@@ -42,9 +42,9 @@ fn entry(text: &mut Text, item: &DoctorItem, names: usize, view: &View) {
     if let Some(effect) = &item.effect {
         text.append(wrap(below(), &[Span::new(Role::Dim, effect)], view.usable()));
     }
-    if let Some(mend) = &item.mend {
+    if let Some(fix) = &item.fix {
         // A command stands alone on its line, whole, so that it can be copied.
-        text.push(Line::new().plain(" ".repeat(indent)).with(Role::Dim, "$ ").with(Role::Command, mend));
+        text.push(Line::new().plain(" ".repeat(indent)).with(Role::Dim, "$ ").with(Role::Command, fix));
     }
 }
 
@@ -52,9 +52,11 @@ fn verdict(document: &DoctorDocument) -> Line {
     let (limited, broken) = (document.count(State::Limited), document.count(State::Broken));
     match (limited, broken) {
         (0, 0) => Line::new().with(Role::Good, "everything is as it should be"),
-        (_, 0) => Line::new().with(Role::Warn, format!("every verb works; {}", count(limited, "lack", "lacks"))),
+        (_, 0) => {
+            Line::new().with(Role::Warn, format!("every verb works; {}", count(limited, "limitation", "limitations")))
+        }
         _ => {
-            let words = format!("{} in the way of a verb", count(broken, "lack stands", "lacks stand"));
+            let words = format!("{} a verb from working", count(broken, "problem keeps", "problems keep"));
             Line::new().with(Role::Bad, words)
         }
     }

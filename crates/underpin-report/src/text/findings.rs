@@ -11,7 +11,7 @@ const SHOWN_PER_KIND: usize = 4;
 /// Objects that a grouped note names.
 const NAMED_PER_GROUP: usize = 6;
 
-/// The findings of a tree, worst first; empty where there are none.
+/// The findings of a tree, worst first; empty if there are none.
 #[must_use]
 pub fn findings(document: &TreeDocument, view: &View) -> Text {
     let mut text = Text::new();

@@ -53,7 +53,7 @@ macro_rules! screens {
 }
 
 screens! {
-    /// Advice, the weightiest first; empty where there is none.
+    /// Advice, the most important first; empty if there is none.
     advice::advice([AdviceRecord]);
     /// Workloads under variants.
     bench::bench(BenchDocument);
@@ -77,7 +77,7 @@ screens! {
     check::check(CheckDocument);
     /// What this machine allows.
     doctor::doctor(DoctorDocument);
-    /// The findings of a tree, worst first; empty where there are none.
+    /// The findings of a tree, worst first; empty if there are none.
     findings::findings(TreeDocument);
     /// Every search directory of every object (`tree --paths`).
     paths::tree_paths(TreeDocument);

@@ -211,7 +211,7 @@ fn starts(text: &mut Text, trace: &TraceDocument, view: &View) {
         dearest.push(Span::new(Role::Dim, format!(" {}", time(library.total_seconds()))));
     }
     if !dearest.is_empty() {
-        row(text, "dearest", &dearest, view);
+        row(text, "slowest", &dearest, view);
     }
     if trace.interpreter.is_some() {
         row(text, "lookups", &[Span::new(Role::Plain, trace.lookups.words())], view);

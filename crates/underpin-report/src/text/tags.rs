@@ -47,7 +47,7 @@ fn claim_spans(claim: &ClaimRecord) -> [Span; 2] {
     let (role, words) = match claim.earned {
         Some(true) => (Role::Good, ": holds"),
         Some(false) => (Role::Bad, ": does not hold"),
-        None => (Role::Warn, ": not known, no such tag is on record"),
+        None => (Role::Warn, ": not known, underpin has no data on this tag"),
     };
     [Span::new(Role::Name, &claim.tag), Span::fixed(role, words)]
 }

@@ -16,7 +16,7 @@ const BAR: usize = 16;
 
 /// What a start-up really did.
 ///
-/// Verbosity 0 shows the ten first rows of each table, 1 all of them, 2 also each failing lookup and, where the
+/// Verbosity 0 shows the ten first rows of each table, 1 all of them, 2 also each failing lookup and, if the
 /// document holds them, every call.
 #[must_use]
 pub fn trace(document: &TraceDocument, view: &View) -> Text {
@@ -194,7 +194,7 @@ fn library_row(library: &LibraryRecord) -> Vec<Span> {
     ]
 }
 
-/// The library with the most tries, where the short table has left it out.
+/// The library with the most tries, if the short table has left it out.
 fn most_tries(text: &mut Text, hidden: &[&LibraryRecord], view: &View) {
     let Some(worst) = hidden.iter().max_by_key(|library| library.failed.len()) else { return };
     if worst.failed.is_empty() {

@@ -107,7 +107,7 @@ impl<'a> Screen<'a> {
         children
     }
 
-    /// Whether the C library's family is folded: not where there is nothing else to see.
+    /// Whether the C library's family is folded: not if there is nothing else to show.
     fn folds(&self) -> bool {
         self.view.verbosity == 0 && !self.document.objects.iter().skip(1).all(is_family)
     }
@@ -188,7 +188,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Where the object is, where that says more than the reason: the directory, or the path if its name differs.
+    /// Where the object is, if that says more than the reason: the directory, or the path if its name differs.
     fn place(&self, line: &mut Line, Child { edge, repeat }: Child<'_>) {
         let Some(object) = edge.object.and_then(|object| self.document.objects.get(object)) else { return };
         let usual = edge.why.as_ref().is_none_or(|why| why.by.is_system() || repeat);
@@ -204,7 +204,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// The paths tried: for a miss always, else where everything is asked for.
+    /// The paths tried: always for a miss, else only if everything is asked for.
     fn tries(&mut self, edge: &EdgeRecord, below: &str) {
         let failed = is_failure(edge);
         if edge.tries.is_empty() || !(failed || self.view.verbosity >= 2) {

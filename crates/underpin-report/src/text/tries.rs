@@ -1,6 +1,6 @@
 //! The paths of one search: numbered, with the rule that led there and what was met.
 //!
-//! A loader looks for variants for the CPU below every directory; where all of them are missing the short form counts
+//! A loader looks for variants for the CPU below every directory; if all of them are missing the short form counts
 //! them in the line of their directory.
 
 use crate::bytes::Raw;
@@ -27,7 +27,7 @@ pub(super) fn tries_words(document: &TreeDocument, edge: &EdgeRecord, verbosity:
     }
 }
 
-/// The paths of a search, in columns where all of them fit, else each line by itself.
+/// The paths of a search, in columns if all of them fit, else each line by itself.
 pub(super) fn try_lines(document: &TreeDocument, edge: &EdgeRecord, columns: usize, verbosity: u8) -> Vec<Line> {
     let entries = entries(document, edge, verbosity == 0);
     let digits = entries.len().to_string().len();
@@ -83,7 +83,7 @@ fn entries<'a>(document: &TreeDocument, edge: &'a EdgeRecord, grouped: bool) -> 
 }
 
 /// How far the try in a directory itself is, if all before it looked below that directory for the same file and
-/// nothing was there; 0 where the first try stands for itself.
+/// nothing was there; 0 if the first try is shown by itself.
 fn plain_directory(tries: &[TryRecord], below: &[&BStr]) -> usize {
     let first = &tries[0];
     let missing = |tried: &TryRecord| matches!(tried.result, TryOutcome::NotFound | TryOutcome::DirectoryMissing);

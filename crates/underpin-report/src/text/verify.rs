@@ -40,10 +40,7 @@ fn summary(text: &mut Text, document: &VerifyDocument, view: &View) {
     row("stale", count(stale, "name", "names"));
     let without = document.files.iter().filter(|file| !file.unrecorded.is_empty()).count();
     if without > 0 {
-        row(
-            "record",
-            format!("none in {}, so nothing can be told of them", count(without, "bound file", "bound files")),
-        );
+        row("record", format!("none in {}, so nothing is known of them", count(without, "bound file", "bound files")));
     }
     let lost = document.files.iter().filter(|file| file.not_undoable.is_some()).count();
     if lost > 0 {

@@ -12,7 +12,7 @@ use bstr::BStr;
 const NAMED_REQUESTERS: usize = 8;
 
 /// Why an object is loaded, or why a name is not found. The name is a soname, a file name, a path or a name asked for.
-/// `None` where nothing of that name has a part in this program.
+/// `None` if nothing of that name has a part in this program.
 #[must_use]
 pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Text> {
     let edges: Vec<&EdgeRecord> = edges_of(document, name);
@@ -100,7 +100,7 @@ fn chain(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
     }
 }
 
-/// The reason, with the object whose path it is where that is not the asker.
+/// The reason, with the object whose path it is if that is not the asker.
 pub(super) fn why_words(document: &TreeDocument, asker: usize, why: &Why) -> String {
     match why.of.filter(|&of| of != asker).and_then(|of| document.objects.get(of)) {
         Some(object) => format!("{} of {}", why.text, Raw::from(object.label())),

@@ -18,7 +18,7 @@ pub(crate) fn main_metrics(document: &Analysis) -> Vec<Metric> {
     wanted.iter().copied().filter(|metric| document.has(*metric)).collect()
 }
 
-/// The figures of the answer: of time, of memory, and, where it is told apart, of what a process keeps.
+/// The figures of the answer: of time, of memory, and, if it differs, of what a process keeps.
 fn answer_metrics(document: &Analysis) -> Vec<Metric> {
     const COMMAND: &[Metric] = &[Metric::Wall, Metric::Rss];
     const SERVER: &[Metric] = &[Metric::Rps, Metric::P99, Metric::RssEnd];
@@ -28,7 +28,7 @@ fn answer_metrics(document: &Analysis) -> Vec<Metric> {
     main_metrics(document).into_iter().filter(wanted).collect()
 }
 
-/// What a figure is called where "more" or "less" stands before it.
+/// What a figure is called after "more" or "less".
 pub(crate) fn noun(document: &Analysis, metric: Metric) -> &'static str {
     match metric {
         Metric::Wall => "time",
@@ -43,7 +43,7 @@ pub(crate) fn noun(document: &Analysis, metric: Metric) -> &'static str {
     }
 }
 
-/// A sentence for each variant beside the reference: gains first, then losses, then what is the same or not told. One
+/// A sentence for each variant beside the reference: gains first, then losses, then what is the same or undecided. One
 /// variant alone: what a run takes.
 pub(crate) fn answer(document: &Analysis) -> Vec<Vec<Span>> {
     if let [only] = document.variants.as_slice() {
@@ -86,7 +86,7 @@ fn sentence(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> 
     let untold: Vec<&str> = untold.map(|name| noun(document, name)).collect();
     if let Some((last, others)) = untold.split_last() {
         let before = if others.is_empty() { String::new() } else { others.join(", the ") + " and the " };
-        parts.push((3, Role::Dim, format!("too few runs to tell the {before}{last} apart")));
+        parts.push((3, Role::Dim, format!("too few runs to compare the {before}{last}")));
     }
     if parts.is_empty() {
         return None;

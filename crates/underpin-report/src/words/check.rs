@@ -3,7 +3,7 @@
 use crate::document::check::{Answer, ReasonKind, SymbolRecord, SystemRecord};
 use crate::styled::Role;
 
-/// The name as in the source where it is known.
+/// The name as in the source if it is known.
 pub(crate) fn symbol_name(symbol: &SymbolRecord) -> String {
     symbol.demangled.clone().unwrap_or_else(|| symbol.name.to_string())
 }

@@ -54,7 +54,7 @@ pub(crate) fn change_decimals(ratio: &Interval) -> usize {
     }
 }
 
-/// `[+5.1, +9.0]`; nothing but a dash where there were too few runs for an interval.
+/// `[+5.1, +9.0]`; nothing but a dash if there were too few runs for an interval.
 pub(crate) fn change_interval(ratio: &Interval) -> String {
     if !ratio.is_confident() {
         return NO_INTERVAL.to_owned();
@@ -64,7 +64,7 @@ pub(crate) fn change_interval(ratio: &Interval) -> String {
     format!("[{}, {}]", end(ratio.low), end(ratio.high))
 }
 
-/// What stands in the place of an interval that does not exist.
+/// Shown in place of an interval that does not exist.
 pub(crate) const NO_INTERVAL: &str = "-";
 
 /// The title above some intervals: the confidence that all of them have, in whole per cent.
@@ -134,13 +134,13 @@ pub(crate) fn runs_words(document: &Analysis) -> String {
     words
 }
 
-/// What the reference shows beside itself, in a sentence.
+/// What the reference shows against itself, in a sentence.
 pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
     if !noise.ratio.is_confident() {
-        return "Noise floor: not known, too few runs of the reference beside itself.".to_owned();
+        return "Noise floor: not known, too few runs of the reference against itself.".to_owned();
     }
     format!(
-        "Noise floor: the reference beside itself shows {} {}; differences below {:.1} % are not told by so many runs.",
+        "Noise floor: the reference against itself shows {} {}; so many runs cannot show differences below {:.1} %.",
         change_words(noise.ratio.estimate, change_decimals(&noise.ratio)),
         change_interval(&noise.ratio),
         noise.floor * 100.0
@@ -151,14 +151,14 @@ pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
 pub(crate) fn limit_words(limit: &LimitReport) -> (&'static str, Role, String) {
     let (mark, role, words) = match limit.result {
         GateResult::Kept => ("✓", Role::Good, "kept"),
-        GateResult::Unsure => ("!", Role::Warn, "not decided, the interval reaches over it"),
-        GateResult::TooFew => ("!", Role::Warn, "not decided, too few runs to tell"),
+        GateResult::Unsure => ("!", Role::Warn, "not decided, the interval includes it"),
+        GateResult::TooFew => ("!", Role::Warn, "not decided, too few runs"),
         GateResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
         GateResult::NotMeasured => ("!", Role::Warn, "not decided, nothing to compare it with"),
     };
     let needed = limit.runs_needed.map_or_else(String::new, |runs| match limit.result {
-        GateResult::TooFew => format!("; {} of each are the least", count(runs, "run", "runs")),
-        _ => format!("; about {} of each would tell", count(runs, "run", "runs")),
+        GateResult::TooFew => format!("; it takes at least {} of each", count(runs, "run", "runs")),
+        _ => format!("; about {} of each would decide it", count(runs, "run", "runs")),
     });
     let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
         let interval = if ratio.is_confident() { format!(" {}", change_interval(ratio)) } else { String::new() };
@@ -176,7 +176,7 @@ pub(crate) const fn gate_words(outcome: GateOutcome) -> (Role, &'static str) {
     }
 }
 
-/// What stands between this run and an earlier one, a sentence each.
+/// What separates this run from an earlier one, a sentence each.
 pub(crate) fn baseline_words(document: &Analysis) -> Vec<String> {
     let Some(baseline) = &document.baseline else { return Vec::new() };
     let apart = document.started_unix_seconds.saturating_sub(baseline.started_unix_seconds);
@@ -197,7 +197,7 @@ fn apart_words(seconds: u64) -> String {
     }
 }
 
-/// `50.6 … 51.2 ms`: the unit once where both ends have the same; a dash where there were too few runs for an interval.
+/// `50.6 … 51.2 ms`: the unit once if both ends have the same; a dash if there were too few runs for an interval.
 pub(crate) fn interval_words(interval: &Interval, unit: Unit) -> String {
     if !interval.is_confident() {
         return NO_INTERVAL.to_owned();
@@ -228,10 +228,10 @@ pub(crate) fn method_words(document: &Analysis) -> String {
     });
     let usual = level_words(usual);
     format!(
-        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed where a \
-         rank test{correction} finds it at the level of {usual}{busy}, `same` where the whole interval is below 1 %. `more?` \
+        "A change is the median over all pairs of blocks (of runs, for memory); `more` and `less` are claimed if a \
+         rank test{correction} finds it at the level of {usual}{busy}, `same` if the whole interval is below 1 %. `more?` \
          and `less?`: likely, since the interval leaves out no change, and not proven at that level; `?`: these runs do \
-         not tell."
+         not decide it."
     )
 }
 
@@ -247,7 +247,7 @@ pub(crate) fn missing(document: &Analysis) -> Vec<(&str, Vec<&str>)> {
     reasons
 }
 
-/// The command, where all variants run the same.
+/// The command, if all variants run the same.
 pub(crate) fn common_command(document: &Analysis) -> Option<String> {
     let (first, rest) = document.variants.split_first()?;
     rest.iter().all(|one| one.command == first.command).then(|| first.command.join(" "))

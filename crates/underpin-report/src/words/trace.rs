@@ -24,7 +24,7 @@ pub(crate) fn doubt_words(document: &TraceDocument) -> String {
     };
     if doubt.per_call_seconds * doubt.stops as f64 > whole {
         return format!(
-            "Counts are exact.{left_out} How much of the {} was added by the watching cannot be told: {}, at {} each, \
+            "Counts are exact.{left_out} How much of the {} was added by the watching is not known: {}, at {} each, \
              would be more than all of it. {handling}",
             time(whole),
             count(usize::try_from(doubt.stops).unwrap_or(usize::MAX), "stop", "stops"),

@@ -97,7 +97,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME", help_heading = "What to compare")]
     pub reference: Option<String>,
 
-    /// Measure the reference beside itself too: the noise floor
+    /// Measure the reference against itself too: the noise floor
     #[arg(long, help_heading = "What to compare")]
     pub aa: bool,
 

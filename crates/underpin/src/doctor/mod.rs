@@ -21,7 +21,7 @@ pub struct Host {
     program_dirs: Vec<PathBuf>,
     /// CAP_SYS_PTRACE.
     may_trace: bool,
-    /// User 0: commands that mend need no `sudo`.
+    /// User 0: commands that fix something need no `sudo`.
     administrator: bool,
     packages: Option<PackageManager>,
     /// What trying showed; only the machine that this process runs on can be tried.
@@ -107,12 +107,12 @@ pub fn is_broken(document: &DoctorDocument) -> bool {
 
 /// A fact that is as it should be.
 fn good(topic: Topic, name: &str, value: impl Into<String>) -> DoctorItem {
-    DoctorItem { topic, name: name.to_owned(), state: State::Good, value: value.into(), effect: None, mend: None }
+    DoctorItem { topic, name: name.to_owned(), state: State::Good, value: value.into(), effect: None, fix: None }
 }
 
-/// A fact that is not: what it means, and how to mend it.
-fn lack(topic: Topic, name: &str, value: impl Into<String>, effect: &str, mend: Option<String>) -> DoctorItem {
-    DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), mend, ..good(topic, name, value) }
+/// A fact that is not: what it means, and how to fix it.
+fn lack(topic: Topic, name: &str, value: impl Into<String>, effect: &str, fix: Option<String>) -> DoctorItem {
+    DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), fix, ..good(topic, name, value) }
 }
 
 /// A lack without which a verb cannot work.
@@ -141,7 +141,7 @@ mod tests {
         let diagnosis = examine(&machine);
         let scope = item(&diagnosis, "ptrace scope");
         assert_eq!(scope.state, State::Broken);
-        assert_eq!(scope.mend.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));
+        assert_eq!(scope.fix.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));
         assert!(is_broken(&diagnosis));
     }
 
@@ -154,7 +154,7 @@ mod tests {
         machine.write("proc/sys/kernel/yama/ptrace_scope", "3\n");
         let diagnosis = examine(&machine);
         assert_eq!(item(&diagnosis, "ptrace scope").state, State::Broken);
-        assert!(item(&diagnosis, "ptrace scope").mend.as_ref().unwrap().contains("restart"), "3 holds until a restart");
+        assert!(item(&diagnosis, "ptrace scope").fix.as_ref().unwrap().contains("restart"), "3 holds until a restart");
     }
 
     #[test]
@@ -169,11 +169,11 @@ mod tests {
         let machine = Fixture::new();
         machine.write("etc/os-release", "ID=alpine\n");
         let musl = examine(&machine);
-        assert_eq!(item(&musl, "cc").mend.as_deref(), Some("sudo apk add gcc musl-dev"));
+        assert_eq!(item(&musl, "cc").fix.as_deref(), Some("sudo apk add gcc musl-dev"));
         machine.write("etc/os-release", "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n");
-        assert_eq!(item(&examine(&machine), "cc").mend.as_deref(), Some("sudo apt-get install gcc libc6-dev"));
+        assert_eq!(item(&examine(&machine), "cc").fix.as_deref(), Some("sudo apt-get install gcc libc6-dev"));
         machine.write("etc/os-release", "ID=unheard-of\n");
-        assert_eq!(item(&examine(&machine), "cc").mend, None);
+        assert_eq!(item(&examine(&machine), "cc").fix, None);
         machine.write("usr/bin/cc", "");
         assert_eq!(item(&examine(&machine), "cc").state, State::Good);
     }

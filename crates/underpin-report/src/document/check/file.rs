@@ -44,7 +44,7 @@ pub struct FileRecord {
 pub struct LibcRecord {
     /// Its name.
     pub name: String,
-    /// Its version, where it is inside the file and left one.
+    /// Its version, if it is inside the file and left one.
     pub version: Option<Raw>,
     /// Whether its code is in the file; else it is loaded at run time.
     pub inside: bool,
@@ -63,7 +63,7 @@ impl LibcRecord {
 /// The allocator that serves a program, as far as its file tells; a preload may still change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AllocatorRecord {
-    /// Its name; null where the file does not tell.
+    /// Its name; null if the file does not tell.
     pub name: Option<String>,
     /// Where it comes from.
     pub origin: AllocatorOrigin,
@@ -119,7 +119,7 @@ pub enum AllocatorOrigin {
 }
 
 impl AllocatorRecord {
-    /// The allocator and where it comes from, in words; `None` where nothing is known.
+    /// The allocator and where it comes from, in words; `None` if nothing is known.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         let library = || self.library.as_ref().map_or_else(|| "the C library".to_owned(), Raw::to_string);
@@ -146,7 +146,7 @@ impl AllocatorRecord {
 }
 
 impl FileRecord {
-    /// Every allocator with whom it serves, in words; `None` where nothing is known.
+    /// Every allocator with whom it serves, in words; `None` if nothing is known.
     #[must_use]
     pub fn allocator_words(&self) -> Option<String> {
         let [_, _, ..] = self.served_by.as_slice() else { return self.allocator.words() };
@@ -165,7 +165,7 @@ impl FileRecord {
 pub struct PartRecord {
     /// Its name.
     pub name: String,
-    /// Its version, where it left one.
+    /// Its version, if it left one.
     pub version: Option<Raw>,
     /// What tells so.
     pub evidence: Vec<String>,
@@ -176,19 +176,19 @@ pub struct PartRecord {
 pub struct HardeningRecord {
     /// What it is about.
     pub name: String,
-    /// How it stands; `unknown` where the file cannot tell.
+    /// Whether it is in place; `unknown` if the file cannot tell.
     pub state: HardeningState,
     /// In words.
     pub text: String,
 }
 
-/// How a hardening fact stands.
+/// Whether a hardening fact holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HardeningState {
     /// In place.
     Good,
-    /// In place in part, or absent where that is common.
+    /// In place in part, or absent if that is common.
     Weak,
     /// Absent or dangerous.
     Bad,

@@ -109,7 +109,7 @@ fn allocator_record(finding: &compat::AllocatorFinding) -> AllocatorRecord {
     AllocatorRecord { name, origin, library, serves, evidence: finding.evidence.clone() }
 }
 
-/// The hardening facts in the order of their weight. What only newer processors enforce is named where it is there.
+/// The hardening facts in the order of their weight. What only newer processors enforce is named if it is there.
 fn hardening(facts: &Hardening, linkage: Linkage) -> Vec<HardeningRecord> {
     use HardeningState::{Bad, Good, Unknown, Weak};
     let mut records = Vec::new();

@@ -14,7 +14,7 @@ pub struct FloorRecord {
     /// The oldest version that is accepted: the highest asked for, or the release that first defines a marker such as
     /// `GLIBC_ABI_DT_RELR`.
     pub version: String,
-    /// What remains if weak symbols asked for nothing; null where all are weak.
+    /// What remains if weak symbols asked for nothing; null if all are weak.
     pub strong_version: Option<String>,
     /// Every version asked for, newest first.
     pub steps: Vec<StepRecord>,
@@ -57,7 +57,7 @@ pub struct DemandRecord {
 pub struct SymbolRecord {
     /// The name in the symbol table.
     pub name: Raw,
-    /// The name as written in the source, where it differs.
+    /// The name as written in the source, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
     /// Bound STB_WEAK.
@@ -67,14 +67,14 @@ pub struct SymbolRecord {
 /// A need that a search for the highest version number does not find.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HiddenRecord {
-    /// The version name, where it is one.
+    /// The version name, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// What it is and what follows, in a sentence.
     pub message: String,
     /// The objects that have it.
     pub objects: Vec<Raw>,
-    /// The glibc that first accepts it, where that is what it amounts to.
+    /// The glibc that first accepts it, if that is what it amounts to.
     pub glibc: Option<String>,
 }
 

@@ -12,11 +12,11 @@ use underpin_resolve::compat::{
     UnknownBecause, Verdict, VersionFloor,
 };
 
-/// A system is named as within reach where at most so many symbols stand in the way.
+/// A system is named as within reach if at most so many symbols are in the way.
 const NEAR_SYMBOLS: usize = 8;
 
 impl CheckDocument {
-    /// The document of a check. Where no systems were chosen, a limit and the expectations decide whether it passed.
+    /// The document of a check. If no systems were chosen, a limit and the expectations decide whether it passed.
     #[must_use]
     pub fn new(input: &CheckInput<'_>) -> CheckDocument {
         let compat = input.compat;
@@ -116,7 +116,7 @@ impl From<&NeededSymbol> for SymbolRecord {
     }
 }
 
-/// The name as written in C++ or Rust source; `None` where it is a plain name.
+/// The name as written in C++ or Rust source; `None` if it is a plain name.
 fn demangled(name: &BString) -> Option<String> {
     let text = name.to_str().ok().filter(|text| text.starts_with("_Z") || text.starts_with("_R"))?;
     if let Ok(rust) = rustc_demangle::try_demangle(text) {
@@ -276,7 +276,7 @@ fn reason_words(reason: &RuledOutBecause) -> (ReasonKind, String) {
             (ReasonKind::RelrUnsupported, message)
         }
         RuledOutBecause::MoreMissing { count: further } => {
-            (ReasonKind::Other, format!("lacks {} besides", count(*further, "further version", "further versions")))
+            (ReasonKind::Other, format!("{} missing besides", count(*further, "further version", "further versions")))
         }
     }
 }
@@ -339,7 +339,7 @@ fn missing_facts(compat: &Compat, program: &BStr) -> Option<AdviceRecord> {
 fn note_words(note: &SystemNote) -> String {
     match note {
         SystemNote::CpuAboveBaseline { needs, guaranteed } => {
-            format!("needs a processor of level {needs}; the system promises {guaranteed}")
+            format!("needs a processor of level {needs}; the system guarantees {guaranteed}")
         }
         SystemNote::OptionalVersionMissing { version } => {
             format!("{version} is missing there, which the loader accepts: the need is marked weak")
@@ -351,7 +351,7 @@ fn note_words(note: &SystemNote) -> String {
                 StaticHazard::Iconv => "iconv",
             });
             let what = what.collect::<Vec<_>>().join(", ");
-            format!("static glibc, but {what} want files of the very same glibc")
+            format!("static glibc, but {what} need files of exactly the same glibc")
         }
         SystemNote::SameLibraryUnderOtherName { soname, instead } => {
             format!("it has {instead} in place of {}; a symbolic link may do, at your own risk", shown(soname))
@@ -359,7 +359,7 @@ fn note_words(note: &SystemNote) -> String {
     }
 }
 
-/// For whoever runs a program that the distribution built: another system has its own, or takes this one along.
+/// For whoever runs a program that the distribution built: another system has its own, or this one is shipped.
 fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
     if advice.lower.is_empty() {
         return Vec::new();
@@ -406,7 +406,7 @@ fn way_record(way: &LowerFloor, now: Option<&str>) -> AdviceRecord {
     AdviceRecord { rule: rule.to_owned(), message, command: Some(way.command.clone()) }
 }
 
-/// The system with the fewest symbols in the way, where only symbols are.
+/// The system with the fewest symbols in the way, if only symbols are.
 fn nearest(reach: &[ReachSystem]) -> Option<AdviceRecord> {
     let near = reach.iter().filter(|system| !system.other_reasons && system.symbols.len() <= NEAR_SYMBOLS);
     let system = near.min_by_key(|system| system.symbols.len())?;

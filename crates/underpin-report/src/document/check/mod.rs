@@ -137,7 +137,7 @@ pub struct LimitRecord {
     pub family: String,
     /// The newest version allowed.
     pub allowed: String,
-    /// The floor, hidden needs included; null where nothing is asked of that family.
+    /// The floor, hidden needs included; null if nothing is asked of that family.
     pub floor: Option<String>,
     /// Whether the floor is at or below it.
     pub kept: bool,
@@ -154,7 +154,7 @@ pub struct ExpectationRecord {
     pub text: String,
     /// How it fared.
     pub outcome: ExpectationOutcome,
-    /// What was found instead, or what is not known; empty where it is met.
+    /// What was found instead, or what is not known; empty if it is met.
     pub found: String,
 }
 

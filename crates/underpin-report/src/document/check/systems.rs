@@ -45,7 +45,7 @@ pub struct SystemRecord {
     pub answer: Answer,
     /// Every reason why it does not.
     pub reasons: Vec<ReasonRecord>,
-    /// What is to be installed; where the answer is `unknown`, in any case.
+    /// What is to be installed; if the answer is `unknown`, what would be in any case.
     pub install: Vec<InstallRecord>,
     /// The command that installs it.
     pub command: Option<String>,

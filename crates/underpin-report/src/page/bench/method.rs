@@ -51,13 +51,12 @@ pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
         paragraph(Role::Plain, method_words(document)),
         paragraph(
             Role::Plain,
-            "A variant leaves the Pareto front only where another is no worse in either figure (by its median, or the \
+            "A variant leaves the Pareto front only if another is no worse in either figure (by its median, or the \
              same within 1 %) and claimed better in one at least.",
         ),
     ];
     if pictures == Pictures::Drawn {
-        let words =
-            "Every run stands in this page: the element `document` holds them as JSON (schema underpin.bench/1).";
+        let words = "Every run is in this page: the element `document` holds them as JSON (schema underpin.bench/1).";
         blocks.push(paragraph(Role::Dim, words));
     }
     Section::new("Machine and method", blocks)

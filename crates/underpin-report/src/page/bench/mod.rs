@@ -39,7 +39,7 @@ pub(crate) fn bench_page(document: &Analysis, pictures: Pictures) -> Page {
     }
 }
 
-/// The command, where all variants run the same.
+/// The command, if all variants run the same.
 fn title(document: &Analysis) -> String {
     let variants = document.variants.iter().filter(|variant| !variant.is_copy).count();
     common_command(document).unwrap_or_else(|| format!("Comparison of {variants} variants"))
@@ -184,7 +184,7 @@ fn trust(document: &Analysis) -> Section {
             .map(|(reason, names)| vec![Span::new(Role::Dim, format!("Not measured: {}: {reason}", names.join(", ")))]),
     );
     if items.is_empty() {
-        items.push(vec![Span::fixed(Role::Plain, "Nothing in these runs gives a reason for doubt.")]);
+        items.push(vec![Span::fixed(Role::Plain, "Nothing in these runs calls for caution.")]);
     }
     let items = items.into_iter().map(|spans| Item { spans, command: None }).collect();
     Section::new("How far to trust this", vec![Block::List(items)])

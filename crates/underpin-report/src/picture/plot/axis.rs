@@ -1,6 +1,6 @@
 //! An axis: figures on a stretch of the drawing, with round ticks in their unit.
 //!
-//! Linear, or logarithmic where figures span more than a factor of twenty. A few figures far beyond the rest do not
+//! Linear, or logarithmic if figures span more than a factor of twenty. A few figures far beyond the rest do not
 //! squeeze the others: the axis ends before them, and the drawing says how many are beyond.
 
 use underpin_bench::Unit;
@@ -29,7 +29,7 @@ pub(crate) struct Extent {
 
 /// A logarithmic axis from this factor on.
 const WIDE: f64 = 20.0;
-/// A linear axis begins at zero where the least figure is below this share of the greatest.
+/// A linear axis begins at zero if the least figure is below this share of the greatest.
 const NEAR_ZERO: f64 = 0.4;
 /// Ticks at most.
 const TICKS: usize = 6;
@@ -40,7 +40,7 @@ impl Axis {
         let least = extents.iter().map(|one| one.least).fold(f64::INFINITY, f64::min);
         let greatest = extents.iter().map(|one| one.greatest).fold(f64::NEG_INFINITY, f64::max);
         let wanted = extents.iter().map(|one| one.wanted).fold(f64::NEG_INFINITY, f64::max);
-        // Clipping is worth it only where it frees a good part of the axis; a logarithmic one has room for all.
+        // Clipping is worth it only if it frees a good part of the axis; a logarithmic one has room for all.
         let wide = least > 0.0 && wanted / least > WIDE;
         let clip = !wide && wanted > least && greatest - least > 1.6 * (wanted - least);
         Axis::range(unit, least, if clip { wanted } else { greatest }, start, end)

@@ -18,7 +18,7 @@ const RIGHT: f64 = 218.0;
 /// Changes beyond these factors are cut off.
 const MOST: f64 = 64.0;
 
-/// The changes of all variants in some figures; `None` where nothing is compared.
+/// The changes of all variants in some figures; `None` if nothing is compared.
 pub(crate) fn forest_picture(document: &Analysis, metrics: &[Metric]) -> Option<Picture> {
     let of = |name: &str| -> Vec<&Comparison> {
         metrics.iter().filter_map(|metric| document.comparison(name, *metric)).collect()
@@ -56,7 +56,7 @@ pub(crate) fn forest_picture(document: &Analysis, metrics: &[Metric]) -> Option<
     let legend = vec![
         Key::fixed("gain", "claimed better"),
         Key::fixed("loss", "claimed worse"),
-        Key::fixed("untold", "same within 1 %, or not told"),
+        Key::fixed("untold", "same within 1 %, or undecided"),
     ];
     Some(picture(&format!("Change against {}", shorten(reference, 40)), svg, legend))
 }

@@ -13,7 +13,7 @@ const HEIGHT: f64 = 220.0;
 const RAREST: f64 = 1e5;
 const TICKS: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
 
-/// Answer times by the share of requests, each the median over a variant's runs; `None` where there are none.
+/// Answer times by the share of requests, each the median over a variant's runs; `None` if there are none.
 pub(crate) fn latency_picture(document: &Analysis) -> Option<Picture> {
     let curves: Vec<(usize, Vec<(f64, f64)>)> = document
         .variants

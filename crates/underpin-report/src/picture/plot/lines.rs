@@ -18,7 +18,7 @@ const DOTS: usize = 1200;
 /// Groups of runs whose medians make a line.
 const GROUPS: usize = 40;
 
-/// The share of runs that are at most a figure, for each variant; `None` where no variant has two runs.
+/// The share of runs that are at most a figure, for each variant; `None` if no variant has two runs.
 pub(crate) fn distribution_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows: Vec<Shown<'_>> = shown(document, metric).into_iter().filter(|row| row.figures.len() > 1).collect();
     let about = rows.first()?.record;
@@ -77,7 +77,7 @@ fn steps(figures: &[f64], axis: &Axis, height: &dyn Fn(f64) -> f64) -> Vec<(f64,
     points
 }
 
-/// Each run at the moment when it started: drift and disturbances show here. `None` where nothing was timed twice.
+/// Each run at the moment when it started: drift and disturbances show here. `None` if nothing was timed twice.
 pub(crate) fn order_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows: Vec<Shown<'_>> = shown(document, metric)
         .into_iter()
@@ -113,7 +113,7 @@ pub(crate) fn order_picture(document: &Analysis, metric: Metric) -> Option<Pictu
         svg.close();
     }
     let mut legend = keys(document, rows.iter().map(|row| row.index));
-    legend.push(Key::hint("A line of medians that climbs or falls is drift; runs beyond the top stand at it."));
+    legend.push(Key::hint("A line of medians that climbs or falls is drift; runs beyond the top are drawn at it."));
     legend.extend(scale_hint(&up));
     Some(picture(&format!("{} in the order of the runs", capital(about.label)), svg, legend))
 }
@@ -123,7 +123,7 @@ fn room(ticks: &[(f64, String)]) -> f64 {
     ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(1) as f64 * CHARACTER + 10.0
 }
 
-/// Medians of consecutive runs: each run where they are few.
+/// Medians of consecutive runs: each run if there are few.
 fn medians(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let size = points.len().div_ceil(GROUPS).max(if points.len() > 12 { 4 } else { 1 });
     let group = |points: &[(f64, f64)]| {
@@ -133,7 +133,7 @@ fn medians(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.chunks(size).map(group).collect()
 }
 
-/// Resident memory of the watched runs over time, the run in the middle drawn strong; `None` where no run has two
+/// Resident memory of the watched runs over time, the run in the middle drawn strong; `None` if no run has two
 /// moments.
 pub(crate) fn memory_picture(document: &Analysis) -> Option<Picture> {
     let drawn: Vec<(usize, Vec<&MemoryRunFigures>)> = document

@@ -1,7 +1,7 @@
 //! Pictures of a comparison: each run, distributions, order, memory over time, changes, the Pareto front.
 //!
-//! All share one width, so that a page sets them side by side where it has room, and one below the other where it has
-//! not. A variant has the same colour in all of them. Every figure shown stands in a table too.
+//! All share one width, so that a page sets them side by side if it has room, and else one below the
+//! other. A variant has the same colour in all of them. Every figure shown stands in a table too.
 
 mod axis;
 mod forest;
@@ -59,7 +59,7 @@ fn shown<'a>(document: &'a Analysis, metric: Metric) -> Vec<Shown<'a>> {
     document.variants.iter().enumerate().filter_map(with).filter(|one| !one.figures.is_empty()).collect()
 }
 
-/// Every run's figure, in the order in which they ran: of the timed runs where these have it, else of the watched ones.
+/// Every run's figure, in the order in which they ran: of the timed runs if these have it, else of the watched ones.
 fn figures(variant: &VariantSummary, record: &MetricSummary) -> Vec<f64> {
     let of = |figures: &Figures| figures.get(record.metric.name()).copied();
     let timed: Vec<f64> = variant.runs.iter().filter_map(|run| of(&run.figures)).collect();
@@ -89,7 +89,7 @@ fn keys(document: &Analysis, indices: impl Iterator<Item = usize>) -> Vec<Key> {
     indices.map(key).collect()
 }
 
-/// Says that distances on an axis are factors, or that it does not start at zero, where that is so.
+/// Says that distances on an axis are factors, or that it does not start at zero, if that is so.
 fn scale_hint(axis: &Axis) -> Option<Key> {
     match (axis.is_logarithmic(), axis.starts_at_zero()) {
         (true, _) => Some(Key::hint("The axis is logarithmic.")),

@@ -27,7 +27,7 @@ struct Point<'a> {
 /// A stretch of the drawing that is taken: left, top, right, bottom.
 type Taken = [f64; 4];
 
-/// The Pareto picture; `None` where there is no front.
+/// The Pareto picture; `None` if there is no front.
 pub(crate) fn pareto_picture(document: &Analysis) -> Option<Picture> {
     let pareto = document.pareto.as_ref()?;
     let [time, memory] = pareto.metrics;

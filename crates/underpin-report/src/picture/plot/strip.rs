@@ -18,7 +18,7 @@ const DOTS: usize = 300;
 /// Distance of two runs that would cover each other.
 const GRAIN: f64 = 3.2;
 
-/// Every run of every variant in one figure; `None` where there is none.
+/// Every run of every variant in one figure; `None` if there is none.
 pub(crate) fn strip_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows = shown(document, metric);
     let about = rows.first()?.record;
@@ -102,7 +102,7 @@ fn columns(places: &[f64], grain: f64) -> Vec<usize> {
     columns
 }
 
-/// Runs of one column above and below each other, closer where they are many.
+/// Runs of one column above and below each other, closer if there are many.
 fn stacked(places: &[f64], middle: f64) -> Vec<(f64, f64)> {
     let most = columns(places, GRAIN).into_iter().max().unwrap_or(1);
     let distance = (2.0 * HALF / (most.max(2) - 1) as f64).min(GRAIN);
