@@ -312,10 +312,10 @@ fn plans_that_ask_for_nothing_are_refused() {
     let good = plan("http://127.0.0.1:1/", closed(1));
     for (wrong, words) in [
         (LoadPlan { pace: closed(0), ..good.clone() }, "at least one connection"),
-        (LoadPlan { pace: Pace::Open { rate: 0.0, connections: 1 }, ..good.clone() }, "number of requests"),
-        (LoadPlan { pace: Pace::Open { rate: f64::NAN, connections: 1 }, ..good.clone() }, "number of requests"),
-        (LoadPlan { window: Duration::ZERO, ..good.clone() }, "needs a duration"),
-        (LoadPlan { timeout: Duration::ZERO, ..good.clone() }, "time for its answer"),
+        (LoadPlan { pace: Pace::Open { rate: 0.0, connections: 1 }, ..good.clone() }, "requests per second"),
+        (LoadPlan { pace: Pace::Open { rate: f64::NAN, connections: 1 }, ..good.clone() }, "requests per second"),
+        (LoadPlan { window: Duration::ZERO, ..good.clone() }, "must not be zero"),
+        (LoadPlan { timeout: Duration::ZERO, ..good.clone() }, "must not be zero"),
     ] {
         let error = drive(&wrong, PATIENCE, &mut || true).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

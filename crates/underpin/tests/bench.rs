@@ -228,7 +228,7 @@ fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
     assert!(shown.lines().count() <= 14, "{} lines: {shown}", shown.lines().count());
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("too few runs to compare the time") && words.contains("take at least"), "{shown}");
+    assert!(words.contains("too few runs to compare the time") && words.contains("runs of each."), "{shown}");
     assert!(!words.contains("Not measured") && words.contains("-v: every figure"), "{shown}");
     let all = report(&dir, &["-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(all.contains("Not measured: rss-growth") && all.contains("How far to trust this"), "{all}");
@@ -293,7 +293,7 @@ fn wrong_use_says_what_to_do() {
         (&["'open"], "unclosed quote"),
         (&["--variant", "x", "true"], "--variant x"),
         (&["--env", "x", "true"], "--env NAME=VALUE"),
-        (&["--gate", "walls<3%", "true"], "there are wall"),
+        (&["--gate", "walls<3%", "true"], "expected one of wall"),
         (&["--until", "soon", "true"], "ratio ±2%"),
         (&["--budget", "1 fortnight", "true"], "60s"),
         (&["--counters", "luck", "true"], "there are cycles"),
@@ -377,7 +377,7 @@ fn runs_before_one_that_hangs_are_kept() {
     let script = "echo x >>count; test $(wc -l <count) -lt 4 || { sleep 1000 & wait; }";
     let output = bench(&dir, &["-r", "50", "--timeout", "3s", "--", "sh", "-c", script]);
     assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("not done after 3 s and killed"), "{}", output.stderr);
+    assert!(output.stderr.contains("not finished after 3 s and killed"), "{}", output.stderr);
     assert!(output.stderr.contains("3 runs up to here are kept"), "{}", output.stderr);
     assert!(report(&dir, &[]).stdout.contains("3 runs"));
 }

@@ -1,12 +1,9 @@
 //! `underpin.bind/1` and `underpin.unbind/1`: what becomes of each file and each name in it, and what it costs.
 
-use super::{Document, SchemaTag, Verb, bind_from};
+use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::PathBuf;
-use underpin_rewrite::files::Summary;
-use underpin_rewrite::plan::BindPlan;
 
 /// The document of `underpin bind`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -263,23 +260,6 @@ impl BindTotals {
     }
 }
 
-impl BindDocument {
-    /// The document of a plan, with what came of each file if it was carried out.
-    #[must_use]
-    pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
-        let files = bind_from::files(plan, summary);
-        BindDocument {
-            schema: SchemaTag::new(),
-            dry_run: summary.is_none(),
-            shape: plan.shape.into(),
-            farms: plan.farms.iter().map(FarmRecord::from).collect(),
-            programs: plan.programs.iter().map(BindProgram::from).collect(),
-            totals: BindTotals::of(&files),
-            files,
-        }
-    }
-}
-
 /// The document of `underpin unbind`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnbindDocument {
@@ -297,25 +277,4 @@ pub struct UnbindDocument {
 
 impl Document for UnbindDocument {
     const VERB: Verb = Verb::Unbind;
-}
-
-impl UnbindDocument {
-    /// What came of each file; those that cannot be put back stand with their reason.
-    #[must_use]
-    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
-        let done = summary.results.iter().map(BindFile::from);
-        UnbindDocument::of((false, keeps_times), done.chain(hopeless.iter().map(bind_from::planned_unbind)).collect())
-    }
-
-    /// The bound files, none of which was touched, and why one cannot be put back.
-    #[must_use]
-    pub fn planned(files: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
-        UnbindDocument::of((true, keeps_times), files.iter().map(bind_from::planned_unbind).collect())
-    }
-
-    fn of((dry_run, keeps_times): (bool, bool), mut files: Vec<BindFile>) -> UnbindDocument {
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        let totals = BindTotals::of(&files);
-        UnbindDocument { schema: SchemaTag::new(), dry_run, keeps_times, files, totals }
-    }
 }

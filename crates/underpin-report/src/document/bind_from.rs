@@ -1,8 +1,9 @@
 //! From a plan of bindings, and what came of it, to the document.
 
+use super::SchemaTag;
 use super::bind::{
-    BindFile, BindName, BindOutcome, BindProgram, CallsTotal, CostRecord, FarmRecord, LateNames, PlaceName,
-    PlacedRecord, SearchedName, Shape,
+    BindDocument, BindFile, BindName, BindOutcome, BindProgram, BindTotals, CallsTotal, CostRecord, FarmRecord,
+    LateNames, PlaceName, PlacedRecord, SearchedName, Shape, UnbindDocument,
 };
 use crate::bytes::Raw;
 use bstr::BString;
@@ -15,8 +16,46 @@ use underpin_rewrite::plan::{
 };
 use underpin_rewrite::{LoadCost, PlacedString, SearchPathEdit, Strategy};
 
+impl BindDocument {
+    /// The document of a plan, with what came of each file if it was carried out.
+    #[must_use]
+    pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
+        let files = files(plan, summary);
+        BindDocument {
+            schema: SchemaTag::new(),
+            dry_run: summary.is_none(),
+            shape: plan.shape.into(),
+            farms: plan.farms.iter().map(FarmRecord::from).collect(),
+            programs: plan.programs.iter().map(BindProgram::from).collect(),
+            totals: BindTotals::of(&files),
+            files,
+        }
+    }
+}
+
+impl UnbindDocument {
+    /// What came of each file; those that cannot be put back have their reason.
+    #[must_use]
+    pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
+        let done = summary.results.iter().map(BindFile::from);
+        UnbindDocument::of((false, keeps_times), done.chain(hopeless.iter().map(planned_unbind)).collect())
+    }
+
+    /// The bound files, none of which was touched, and why one cannot be put back.
+    #[must_use]
+    pub fn planned(files: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
+        UnbindDocument::of((true, keeps_times), files.iter().map(planned_unbind).collect())
+    }
+
+    fn of((dry_run, keeps_times): (bool, bool), mut files: Vec<BindFile>) -> UnbindDocument {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let totals = BindTotals::of(&files);
+        UnbindDocument { schema: SchemaTag::new(), dry_run, keeps_times, files, totals }
+    }
+}
+
 /// One record per file of the plan, by path.
-pub(super) fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile> {
+fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile> {
     let results: HashMap<&Path, &ObjectResult> =
         summary.iter().flat_map(|summary| &summary.results).map(|result| (result.path.as_path(), result)).collect();
     let objects = plan.objects.iter().map(|object| {
@@ -33,7 +72,7 @@ pub(super) fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile>
 }
 
 /// A bound file that was not touched, and why it cannot be.
-pub(super) fn planned_unbind((path, outlook): &(PathBuf, Result<(), String>)) -> BindFile {
+fn planned_unbind((path, outlook): &(PathBuf, Result<(), String>)) -> BindFile {
     let (outcome, reason) = match outlook {
         Ok(()) => (BindOutcome::Unbound, None),
         Err(reason) => (BindOutcome::Refused, Some(reason.clone())),

@@ -15,6 +15,7 @@ pub(crate) mod json;
 pub mod run;
 pub mod storm;
 mod storm_advice;
+mod storm_from;
 pub mod survey;
 pub mod tags;
 pub mod trace;
