@@ -6,7 +6,7 @@ mod synthetic;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 use synthetic::Synthetic;
-use underpin_elf::{Details, Elf};
+use underpin_elf::{Details, Elf, LinkFacts};
 
 fn good() -> impl Strategy<Value = Vec<u8>> {
     let entry = (prop_oneof![0..40_u64, 0x6fff_fe00..=0x7fff_ffff_u64], 0..64_u64);
@@ -73,5 +73,35 @@ proptest! {
             bytes[at] = value;
         }
         read_all(&bytes);
+    }
+}
+
+/// s390 has words of 64 bits in DT_HASH: a number of symbols that no file holds, times the size of an entry, is beyond
+/// 64 bits.
+#[test]
+fn a_number_of_symbols_beyond_all_bounds_is_survived() {
+    let mut file = Synthetic { big: true, machine: 22, ..Synthetic::default() };
+    let (name, version) = (file.string("libx.so.1"), file.string("X_1"));
+    file.strings.resize(64, 0);
+    let tables = synthetic::BASE + 64 + 2 * 56 + 8 * 16;
+    // DT_HASH: one bucket, and as many symbols as there are numbers.
+    file.strings.extend([1_u64.to_be_bytes(), u64::MAX.to_be_bytes()].concat());
+    // One need with one version of index 2 (`elf(5)`, Elf64_Verneed and Elf64_Vernaux).
+    file.strings.extend([[0, 1], 1_u16.to_be_bytes()].concat());
+    file.strings.extend([name as u32, 16, 0].map(u32::to_be_bytes).concat());
+    file.strings.extend([[0; 4], [0, 0, 0, 2]].concat());
+    file.strings.extend([version as u32, 0].map(u32::to_be_bytes).concat());
+    file.strings.extend([0, 2].repeat(16));
+    file.strings.resize(256, 0);
+    let addresses = [(4, 64), (0x6fff_fffe, 80), (0x6fff_fff0, 112), (6, 200)];
+    file.dynamic.extend(addresses.map(|(tag, offset)| (tag, tables + offset)));
+    file.dynamic.push((0x6fff_ffff, 1));
+    let bytes = file.build();
+    let elf = Elf::read(&bytes[..]).expect("a sound file but for its tables");
+    let facts = LinkFacts::versions(&bytes[..], &elf).expect("one version");
+    assert_eq!(facts.version_needs.len(), 1, "{facts:?}");
+    // Whatever it says, it comes back, and an error says where.
+    if let Err(error) = facts.imports_under(&bytes[..], &elf, &[b"f"], |_| true) {
+        assert!(error.to_string().contains("at offset 0x"), "{error}");
     }
 }
