@@ -11,7 +11,7 @@ use serde::Serialize;
 /// The deep facts of one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Details {
-    /// The section headers, in file order; empty where there are none.
+    /// The section headers, in file order; empty if there are none.
     pub sections: Vec<Section>,
     /// Undefined dynamic symbols.
     pub imports: Vec<Import>,

@@ -109,7 +109,7 @@ impl Elf {
     /// Reads what a loader reads, in a few small reads.
     ///
     /// # Errors
-    /// [`ElfError`] with the offset where the file stopped making sense. A file without a dynamic section is no error.
+    /// [`ElfError`] with the offset where the file stopped making sense. A file without a dynamic section is not an error.
     pub fn read<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> {
         crate::read::read_elf(source)
     }

@@ -82,7 +82,7 @@ pub enum Fortify {
         /// Distinct `__*_chk` functions.
         checked: Vec<BString>,
         /// Distinct plain functions for which glibc has a checked variant. Some stay plain because the compiler proved
-        /// them safe, so this is no count of mistakes.
+        /// them safe, so this is not a count of mistakes.
         plain: Vec<BString>,
     },
     /// Cannot be told: the reason.

@@ -12,7 +12,7 @@ use std::fmt;
 pub struct Identity {
     /// How it was linked.
     pub linkage: Linkage,
-    /// The C library inside it or expected by it; `None` where nothing tells.
+    /// The C library inside it or expected by it; `None` if nothing tells.
     pub libc: Option<Libc>,
     /// Allocators whose code is in this file. Usually none (the allocator is in libc.so) or one. Each is proven: by a
     /// definition, or where the symbols are stripped by two traces that do not depend on each other.

@@ -133,7 +133,7 @@ pub enum IsaLevel {
 }
 
 impl IsaLevels {
-    /// The highest level named, `None` where no known bit is set.
+    /// The highest level named, `None` if no known bit is set.
     #[must_use]
     pub fn highest(self) -> Option<IsaLevel> {
         [(8, IsaLevel::V4), (4, IsaLevel::V3), (2, IsaLevel::V2), (1, IsaLevel::Baseline)]
@@ -151,7 +151,7 @@ impl std::str::FromStr for IsaLevel {
             "x86-64-v2" | "v2" => Ok(IsaLevel::V2),
             "x86-64-v3" | "v3" => Ok(IsaLevel::V3),
             "x86-64-v4" | "v4" => Ok(IsaLevel::V4),
-            other => Err(format!("{other} is no x86-64 level: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")),
+            other => Err(format!("unknown x86-64 level `{other}`: expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The section table: what linkers and debuggers see. Loaders never look at it, so a broken one is no error here.
+//! The section table: what linkers and debuggers see. Loaders never look at it, so a broken one is not an error here.
 
 use crate::{FileOffset, Vaddr};
 use bstr::BString;

@@ -34,7 +34,7 @@ struct Place {
 }
 
 impl<'e> StringTable<'e> {
-    /// The table at an address; `None` where no PT_LOAD holds it.
+    /// The table at an address; `None` if no PT_LOAD holds it.
     pub(crate) fn new(elf: &'e Elf, start: Vaddr) -> Option<StringTable<'e>> {
         elf.load_of(start).map(|_| StringTable { elf, start })
     }

@@ -23,7 +23,7 @@ const HWCAP_EXTENSION: u64 = 1 << 62;
 const ISA_LEVEL_MASK: u64 = (1 << 10) - 1;
 const HWCAP_TLS: u64 = 1 << 63;
 
-/// Why a file is no usable cache; the loader then behaves as if there were none.
+/// Why a file is not a usable cache; the loader then behaves as if there were none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
@@ -271,7 +271,7 @@ fn is_extension(hwcap: u64) -> bool {
     (hwcap >> 32) & !ISA_LEVEL_MASK == HWCAP_EXTENSION >> 32
 }
 
-/// The legacy rule: no bit that the loader lacks; a platform entry only for that platform.
+/// The legacy rule: no bit that the loader does not have; a platform entry only for that platform.
 fn legacy_matches(hwcap: u64, context: &Context) -> bool {
     let platform_bits = context.rules.platform_bits;
     if hwcap & !(context.legacy_bits | platform_bits | HWCAP_TLS) != 0 {

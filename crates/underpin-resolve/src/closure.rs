@@ -63,7 +63,7 @@ pub struct Object {
     pub no_default_lib: bool,
     /// DF_1_INITFIRST: its constructors run before all others.
     pub initialise_first: bool,
-    /// Where its own requests are searched, in order; empty where the resolution was asked for the load alone.
+    /// Where its own requests are searched, in order; empty if the resolution was asked for the load alone.
     pub search: Vec<SearchDirectory>,
 }
 
@@ -74,7 +74,7 @@ pub struct SearchDirectory {
     pub directory: BString,
     /// What names it.
     pub source: Found,
-    /// Whether it exists; `None` where nobody looked.
+    /// Whether it exists; `None` if nobody looked.
     pub exists: Option<bool>,
 }
 
@@ -117,7 +117,7 @@ pub struct Edge {
     pub name: BString,
     /// What came of it.
     pub outcome: Outcome,
-    /// Every path considered, in order, the successful one last. Empty where no search was made.
+    /// Every path considered, in order, the successful one last. Empty if no search was made.
     pub tries: Vec<Try>,
 }
 
@@ -163,7 +163,7 @@ pub enum FatalReason {
     WrongByteOrder,
     /// Neither ET_DYN nor ET_EXEC.
     WrongType,
-    /// An executable is no library ("cannot dynamically load [position-independent] executable").
+    /// An executable is not a library ("cannot dynamically load [position-independent] executable").
     Executable,
     /// A header field that the loader rejects.
     BadHeader {

@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 /// As deep as `include` may nest; ldconfig itself has no bound and a cycle would hang it.
 const MAX_DEPTH: usize = 10;
-/// A configuration file larger than this is none.
+/// A larger file is not taken for a configuration file.
 const MAX_SIZE: u64 = 1 << 20;
 
 /// One line of an ld.so.conf.

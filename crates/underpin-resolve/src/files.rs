@@ -44,13 +44,13 @@ fn has_dlopen(need: &VersionNeed) -> bool {
 }
 
 impl FileFacts {
-    /// Symbol versions, read on first use; `None` where they make no sense.
+    /// Symbol versions, read on first use; `None` if they make no sense.
     pub fn link(&self) -> Option<&LinkFacts> {
         let read = || LinkFacts::versions(&*self.source, self.elf.as_ref().ok()?).ok();
         self.link.get_or_init(read).as_ref()
     }
 
-    /// Whether dlopen is imported; `false` where that makes no sense either.
+    /// Whether dlopen is imported; `false` if that makes no sense either.
     pub fn imports_dlopen(&self) -> bool {
         let (Some(link), Ok(elf)) = (self.link(), &self.elf) else { return false };
         if link.version_needs.is_empty() {

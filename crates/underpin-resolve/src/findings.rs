@@ -263,7 +263,7 @@ impl Collector<'_> {
     }
 
     /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
-    /// warning of the loader; a weak need is no reason to stop.
+    /// warning of the loader; a weak need does not stop it.
     fn versions(&mut self) {
         // At a file that stops it the loader comes to no versions: what they lack would be a consequence told as a cause.
         if self.resolution.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })) {

@@ -10,7 +10,7 @@ pub struct LibcVersion {
     pub major: u32,
     /// Second number.
     pub minor: u32,
-    /// Third number, 0 where there is none.
+    /// Third number, 0 if there is none.
     pub patch: u32,
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{Elf, ElfError, FileType, Ident, Machine, Segment, Source};
 
-/// A loader larger than this is none.
+/// A larger file is not taken for a loader.
 const LOADER_LIMIT: u64 = 64 << 20;
 
 /// Why a file cannot be resolved.
@@ -53,7 +53,7 @@ pub enum ResolveError {
         /// What is wrong, and where in the file.
         error: ElfError,
     },
-    /// An ELF file that is no program and no library.
+    /// An ELF file that is neither a program nor a library.
     #[error("{path}: {kind}, which no loader loads")]
     NotLoadable {
         /// The path.

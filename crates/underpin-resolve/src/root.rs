@@ -136,7 +136,7 @@ pub trait Root: Sync {
     /// The error number that realpath(3) would give.
     fn real_path(&self, path: &BStr) -> Result<BString, Errno>;
 
-    /// readlink(2); `None` for what is no symbolic link.
+    /// readlink(2); `None` for what is not a symbolic link.
     fn read_link(&self, path: &BStr) -> Option<BString>;
 
     /// Names in a directory, unsorted.
@@ -148,7 +148,7 @@ pub trait Root: Sync {
     /// The current directory, absolute.
     fn current_directory(&self) -> BString;
 
-    /// The running kernel's version, three numbers of a byte each as loaders compare them; `None` where the files are
+    /// The running kernel's version, three numbers of a byte each as loaders compare them; `None` if the files are
     /// those of another system.
     fn kernel(&self) -> Option<[u8; 3]> {
         None

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 /// What the tokens of one object stand for.
 pub(crate) struct TokenValues<'a> {
-    /// Directory of the object; `None` where it cannot be known.
+    /// Directory of the object; `None` if it cannot be known.
     pub origin: Option<&'a BStr>,
     /// `$LIB`.
     pub lib: &'a BStr,
@@ -47,7 +47,7 @@ pub(crate) fn contains_token(text: &[u8]) -> bool {
     text.iter().enumerate().any(|(at, byte)| *byte == b'$' && token(&text[at + 1..]).is_some())
 }
 
-/// Replaces every known token; `None` where the path must be discarded.
+/// Replaces every known token; `None` if the path must be discarded.
 pub(crate) fn substitute(text: &[u8], values: &TokenValues<'_>) -> Option<BString> {
     let mut result = BString::default();
     let mut check_trust = false;

@@ -155,7 +155,7 @@ fn an_incomplete_bundle_says_so() {
     std::fs::write(making.target.join("lib").join(loader), "no loader").expect("a damaged loader");
     let output = Output::of(&mut dir.command(&entry));
     assert_eq!(output.code, Some(126));
-    assert!(output.stderr.contains("none for this machine"), "{}", output.stderr);
+    assert!(output.stderr.contains("not for this machine"), "{}", output.stderr);
 }
 
 #[test]

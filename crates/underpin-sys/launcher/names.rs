@@ -13,7 +13,7 @@ struct Entry {
     value: usize,
 }
 
-/// Composes a string in the room of the bundle; its place. `None` where it does not fit.
+/// Composes a string in the room of the bundle; its place. `None` if it does not fit.
 pub fn compose(bundle: Bundle, parts: &[&[u8]]) -> Option<*const u8> {
     let used = bundle.head().room_used;
     let size: usize = parts.iter().map(|part| part.len()).sum();

@@ -20,7 +20,7 @@ impl Path {
         self.bytes.get(..self.size).unwrap_or_default()
     }
 
-    /// Appends bytes and keeps a NUL behind them. `false` where they do not fit.
+    /// Appends bytes and keeps a NUL behind them. `false` if they do not fit.
     pub fn push(&mut self, text: &[u8]) -> bool {
         let end = self.size + text.len();
         if end >= PATH {
@@ -40,7 +40,7 @@ impl Path {
         }
     }
 
-    /// Takes the last component off, its slash too; `false` where there is none left.
+    /// Takes the last component off, its slash too; `false` if none is left.
     fn up(&mut self) -> bool {
         match self.text().iter().rposition(|&byte| byte == b'/') {
             Some(0) if self.size > 1 => self.cut(1),
@@ -125,7 +125,7 @@ fn follow(path: &mut Path) -> bool {
     false
 }
 
-/// Takes `components` off the end of the path. `false` where it has not so many.
+/// Takes `components` off the end of the path. `false` if it has not so many.
 pub fn top_of(path: &mut Path, components: usize) -> bool {
     (0..components).all(|_| path.up())
 }

@@ -238,7 +238,7 @@ fn finish(descriptor: Descriptor, place: usize, page: usize, shown: &[u8]) -> lo
     match loaded {
         Ok(loaded) => loaded,
         Err(Failure::Call(error)) => stop(b"the loader cannot be mapped: ", shown, error, MOVED),
-        Err(Failure::NotALoader) => stop(b"its loader is none for this machine: ", shown, 8, MOVED),
+        Err(Failure::NotALoader) => stop(b"its loader is not for this machine: ", shown, 8, MOVED),
     }
 }
 

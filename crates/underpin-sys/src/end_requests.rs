@@ -1,4 +1,4 @@
-//! Signals that ask this process to end, counted instead of obeyed: what was measured is still to be shown.
+//! Signals that ask this process to end, counted instead of acted on: what was measured is still to be shown.
 //!
 //! Two within [`ONE_KEYSTROKE`] count once: Ctrl-C reaches the whole process group, and a supervisor or `timeout(1)`
 //! sends it to the process besides. Signals that were ignored at the start stay ignored (`nohup`, jobs of a script).

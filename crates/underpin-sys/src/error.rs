@@ -31,7 +31,7 @@ impl SysError {
         SysError { what, errno: libc::ESRCH }
     }
 
-    /// The task is gone (`ESRCH`): it was killed while it was stopped, which is no fault of the tracer.
+    /// The task is gone (`ESRCH`): it was killed while it was stopped, which is not a fault of the tracer.
     #[must_use]
     pub fn task_gone(&self) -> bool {
         self.errno == libc::ESRCH
@@ -79,7 +79,7 @@ impl fmt::Display for Denied {
                  run `sudo sysctl kernel.yama.ptrace_scope=1`, or run this command as root"
             ),
             Denied::TracedAlready { tracer } => {
-                write!(f, "process {tracer} (a debugger or strace) traces this one already: run it without")
+                write!(f, "process {tracer} (a debugger or strace) traces this one already: run it without that tracer")
             }
             Denied::Seccomp => f.write_str(
                 "a seccomp filter forbids it, as containers often do: start the container with \

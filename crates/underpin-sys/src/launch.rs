@@ -233,7 +233,7 @@ pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Launc
     Err(refused.unwrap_or_else(not_found))
 }
 
-/// Whether a path is a regular file that somebody may execute; `None` where nothing is there.
+/// Whether a path is a regular file that somebody may execute; `None` if nothing is there.
 fn executable(path: &Path) -> Option<bool> {
     let metadata = std::fs::metadata(path).ok()?;
     Some(metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)

@@ -11,7 +11,7 @@ pub enum LauncherMachine {
     Aarch64,
 }
 
-/// The launcher's ELF image for a machine. `None` where this build of underpin has none: the compiler that built it had
+/// The launcher's ELF image for a machine. `None` if this build of underpin has none: the compiler that built it had
 /// no core library for that machine.
 #[must_use]
 pub fn launcher(machine: LauncherMachine) -> Option<&'static [u8]> {

@@ -2,7 +2,7 @@
 //! allows.
 //!
 //! The only crate with `unsafe`; everything it exports is safe. It knows nothing of libraries, phases or reports: it
-//! hands out what the kernel says. Errors carry the call that failed and its error number.
+//! returns what the kernel says. Errors carry the call that failed and its error number.
 
 mod background;
 mod end_requests;

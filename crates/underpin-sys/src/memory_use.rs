@@ -45,7 +45,7 @@ pub fn memory_use(pid: RawPid) -> Result<MemoryUse, SysError> {
     })
 }
 
-/// The peak of a process's resident memory since its exec, in bytes (`VmHWM`); `None` where it has no memory.
+/// The peak of a process's resident memory since its exec, in bytes (`VmHWM`); `None` if it has no memory.
 #[must_use]
 pub fn peak_rss(pid: RawPid) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

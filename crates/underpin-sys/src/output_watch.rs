@@ -142,7 +142,7 @@ fn watch(descriptors: &[RawFd]) -> Result<OwnedFd, SysError> {
     Ok(inotify)
 }
 
-/// The first of the descriptors that can be read; `None` where the time (milliseconds; -1: none) ran out.
+/// The first of the descriptors that can be read; `None` if the time (milliseconds; -1: none) ran out.
 fn readable(descriptors: &[RawFd], timeout: i32) -> Option<usize> {
     let mut polled: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();

@@ -13,19 +13,19 @@ fn setting<T: std::str::FromStr>(path: &str) -> Option<T> {
     read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// `kernel.yama.ptrace_scope`; `None` where the kernel is built without Yama.
+/// `kernel.yama.ptrace_scope`; `None` if the kernel is built without Yama.
 #[must_use]
 pub fn yama_ptrace_scope() -> Option<u32> {
     setting("/proc/sys/kernel/yama/ptrace_scope")
 }
 
-/// `kernel.perf_event_paranoid`; `None` where the kernel is built without perf events.
+/// `kernel.perf_event_paranoid`; `None` if the kernel is built without perf events.
 #[must_use]
 pub fn perf_event_paranoid() -> Option<i32> {
     setting("/proc/sys/kernel/perf_event_paranoid")
 }
 
-/// The frequency governor of the first CPU; `None` where there is none (virtual machines).
+/// The frequency governor of the first CPU; `None` if there is none (virtual machines).
 #[must_use]
 pub fn cpu_governor() -> Option<String> {
     setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")

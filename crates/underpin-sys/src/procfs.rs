@@ -105,7 +105,7 @@ pub fn thread_group(tid: RawPid) -> Result<RawPid, SysError> {
 
 /// Bytes that a process has passed to `write` and its kin so far (`wchar` of `/proc/PID/io`, `proc(5)`).
 ///
-/// `None` where the kernel does not account for it, or the process is gone.
+/// `None` if the kernel does not account for it, or the process is gone.
 #[must_use]
 pub fn bytes_written(pid: RawPid) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;

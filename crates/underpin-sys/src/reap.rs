@@ -62,6 +62,7 @@ pub(crate) fn ends_within(pid: RawPid, limits: Limits) -> Result<Waited, SysErro
                 has_ended(pid)?
             }
         };
+        // An end that came together with a request or the time-out counts as an end: its figures are whole.
         if ended {
             return Ok(Waited::Ended);
         }

@@ -1,7 +1,7 @@
 //! Becoming another program, watched from its exec on by a helper process that goes away again.
 //!
 //! The program has this process's id, parent, terminal and signals, as after any exec: nothing stays between it and
-//! whoever started us. The helper is forked twice, so it is no child of the program either; it traces its former
+//! whoever started us. The helper is forked twice, so it is not a child of the program either; it traces its former
 //! parent until its watch is over. Where that is not allowed, the helper is told so and watches from outside.
 
 use crate::error::{SysError, check};

@@ -41,14 +41,18 @@ pub fn supervise() -> Result<Supervised, SysError> {
     }
     // SAFETY: takes integers only.
     check("PR_SET_CHILD_SUBREAPER", unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }.into())?;
+    // Held from before the fork until both sides have their handlers: a signal in between would end one of them alone.
     let held = HeldSignals::new();
+    // SAFETY: takes nothing and cannot fail.
+    let supervisor = unsafe { libc::getpid() };
     // SAFETY: this thread is the only one, so the child finds every lock free and all memory in order.
     let worker = check("fork", unsafe { libc::fork() }.into())? as RawPid;
     if worker == 0 {
-        become_worker()?;
+        become_worker(supervisor)?;
         drop(held);
         return Ok(Supervised::Worker);
     }
+    // Before the handler that reads it.
     WORKER.store(worker, Ordering::Relaxed);
     handle_end_signals(pass_on)?;
     drop(held);
@@ -57,11 +61,18 @@ pub fn supervise() -> Result<Supervised, SysError> {
     Ok(Supervised::Over(end))
 }
 
-fn become_worker() -> Result<(), SysError> {
-    // SAFETY: system calls that take integers only.
-    let (told, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0), libc::getppid()) };
+fn become_worker(supervisor: RawPid) -> Result<(), SysError> {
+    // SAFETY: takes integers only.
+    let told = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0) };
     check("PR_SET_PDEATHSIG", told.into())?;
-    count_end_requests(parent)
+    count_end_requests(supervisor)?;
+    // A supervisor that was killed before the call above sends nothing any more: this is the signal it would have sent.
+    // SAFETY: system calls that take integers only.
+    if unsafe { libc::getppid() } != supervisor {
+        // SAFETY: as above.
+        unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+    }
+    Ok(())
 }
 
 extern "C" fn pass_on(signal: i32) {
@@ -76,6 +87,8 @@ extern "C" fn pass_on(signal: i32) {
 fn follow(worker: RawPid) -> Result<RunEnd, SysError> {
     loop {
         let mut end = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // The end is looked at first and reaped below: in between the number is still the worker's, so that a signal
+        // which is being passed on cannot reach another process.
         // SAFETY: `end` lives through the call. Nothing is reaped yet.
         let waited = unsafe { libc::waitid(libc::P_ALL, 0, end.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT) };
         match check("waitid", waited.into()) {
@@ -108,6 +121,7 @@ fn end_descendants() {
             // reaped it.
             unsafe { libc::kill(process.pid, libc::SIGKILL) };
         }
+        // A child that was forked between the look and the kill comes to us as an orphan, for the next round.
         loop {
             // SAFETY: no status is asked for.
             match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } {

@@ -56,7 +56,7 @@ pub fn wait_any() -> Result<Option<Reported>, SysError> {
     wait(-1)
 }
 
-/// Waits for the next report of one task; `None` where it is not ours (any more).
+/// Waits for the next report of one task; `None` if it is not ours (any more).
 ///
 /// # Errors
 /// Whatever `waitpid` reports.

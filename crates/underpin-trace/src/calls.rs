@@ -76,7 +76,7 @@ pub enum CallSet {
 /// A word in a list of calls that is neither a call of this architecture nor a group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no system call of this machine and no group; groups are default, all, file, mapping, process, descriptor"
+    "unknown system call `{0}`: expected one of this machine or a group, which are default, all, file, mapping, process, descriptor"
 )]
 pub struct UnknownCall(pub String);
 

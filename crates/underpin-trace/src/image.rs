@@ -37,7 +37,7 @@ pub(crate) struct Image {
 pub(crate) struct LoaderHook {
     /// `_dl_debug_state`, or the static probe `rtld:init_complete` of a loader that does not export it.
     pub(crate) function: u64,
-    /// `r_state` of `_r_debug`; `None` where the hook is passed only once the loader is ready (musl, the probe).
+    /// `r_state` of `_r_debug`; `None` if the hook is passed only once the loader is ready (musl, the probe).
     pub(crate) state: Option<u64>,
 }
 

@@ -85,7 +85,7 @@ impl Landmarks {
         self.0.iter().try_for_each(|point| write_byte_patch(task, point.address, &point.before).map(drop))
     }
 
-    /// Handles a trap: `None` where it was not one of ours and belongs to the program.
+    /// Handles a trap: `None` if it was not one of ours and belongs to the program.
     pub(crate) fn hit(&mut self, task: Tracee) -> Result<Option<Reached>, SysError> {
         let mut registers = task.registers()?;
         let address = registers.breakpoint_address();

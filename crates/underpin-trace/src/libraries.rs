@@ -1,7 +1,7 @@
 //! Which events belong to which library: the lookups before it was found, its mapping, its share of the relocation.
 //!
 //! A library is a file that the watched process itself opened and mapped, at least once executable. What the kernel
-//! mapped at exec (the program, its loader) is none.
+//! mapped at exec (the program, its loader) is not one.
 
 use crate::{CallOutcome, Event, FailedTry, LibraryLoad, MissingLibrary, Nanos, PathText, PhaseKind};
 use bstr::ByteSlice;

@@ -100,7 +100,7 @@ pub enum PhaseKind {
     Loader,
     /// Initialisers of the libraries and of the program, and the C library's own set-up, up to `main`.
     Initialisers,
-    /// From `main` (or the entry point, where there is no `main`) to the first output or the end.
+    /// From `main` (or the entry point, if there is no `main`) to the first output or the end.
     Main,
     /// After the first output.
     AfterOutput,
@@ -173,7 +173,7 @@ pub struct LibraryLoad {
     pub map: Nanos,
     /// Its `mmap` calls.
     pub mappings: u32,
-    /// Its share of the relocation, `None` where no share can be told (no RELRO segment, not in the loader's phase).
+    /// Its share of the relocation, `None` if no share can be told (no RELRO segment, not in the loader's phase).
     ///
     /// An attribution: the loader relocates one object after the other and ends each with the `mprotect` of its RELRO
     /// segment, so the time between two of them is the share of the second, and of objects without RELRO before it.

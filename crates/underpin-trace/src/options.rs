@@ -37,7 +37,7 @@ pub enum Output {
     /// Where the tracer's go.
     #[default]
     Inherit,
-    /// Nowhere (`/dev/null`).
+    /// Discarded (`/dev/null`).
     Null,
     /// Both to this file.
     File(File),

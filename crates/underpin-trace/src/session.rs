@@ -32,7 +32,7 @@ impl Session {
     ///
     /// # Errors
     /// [`TraceError::Launch`] where the command cannot be started or tracing is not permitted. A command that fails
-    /// by itself is no error: its end is in [`Trace::end`].
+    /// by itself is not an error: its end is in [`Trace::end`].
     pub fn run(self) -> Result<Trace, TraceError> {
         // ptrace binds a task to one thread, and waiting is for the children of one thread: so it gets its own.
         let thread = std::thread::Builder::new().name("tracer".to_owned()).spawn(move || watch(self.0));

@@ -9,7 +9,7 @@ const SYMBOL: u64 = 24;
 /// Chains are a few entries long; a longer one is a broken file.
 const MAX_CHAIN: u32 = 4096;
 
-/// The value of a defined symbol, `None` where the file does not export it.
+/// The value of a defined symbol, `None` if the file does not export it.
 pub(crate) fn exported<S: Source>(source: &S, elf: &Elf, name: &str) -> Option<Vaddr> {
     if elf.dynamic.as_ref()?.gnu_hash.is_some() {
         return hashed(source, elf, name);

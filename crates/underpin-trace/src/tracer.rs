@@ -2,7 +2,7 @@
 //!
 //! With a filter only the chosen calls stop (at the filter, then at their return); without one every call stops at
 //! both ends. Stops are handled in the order in which the kernel reports them; a task that is killed while it is
-//! being handled is no error.
+//! being handled is not an error.
 
 use crate::files::Files;
 use crate::image::Image;
@@ -120,6 +120,8 @@ impl Tracer {
             let arrived = self.clock.now();
             self.recorder.stopped(1);
             self.output_noticed(arrived);
+            // A task may be killed at any instant, also while it is handled: then every request fails with ESRCH, its
+            // end is reported next, and nothing else may be concluded from the failure.
             let mut action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
             while let Action::Again(stop) = action {
                 action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
@@ -138,6 +140,7 @@ impl Tracer {
     }
 
     fn resume(&mut self, tid: RawPid, signal: i32, arrived: Nanos) -> Result<(), SysError> {
+        // The clock stands still while the only task is handled; with others the time that they run through is real.
         let only = self.tasks.len() == 1;
         let Some(task) = self.tasks.get_mut(&tid) else { return Ok(()) };
         let how = if self.stepping || task.in_call.is_some() { Resume::ToCall } else { Resume::Continue };
@@ -157,6 +160,7 @@ impl Tracer {
             self.task_ended(tid, stop, arrived);
             return Ok(Action::Leave);
         }
+        // A new task may stop before its parent's report names it. It waits: only `made` knows whose files it has.
         if !self.tasks.contains_key(&tid) && stop != Stop::Executed {
             self.early.insert(tid);
             return Ok(Action::Leave);
@@ -224,6 +228,7 @@ impl Tracer {
             }
             gone_is_fine(self.landmarks.disarm_in(Tracee(child)), ())?;
         }
+        // It stopped before this report, and nobody has let it go on since.
         if self.early.remove(&child) {
             self.resume(child, 0, arrived)?;
         }

@@ -57,7 +57,7 @@ impl fmt::Display for Pid {
 pub struct Syscall(pub u32);
 
 impl Syscall {
-    /// The call of that name on this architecture, `None` where it has no such call.
+    /// The call of that name on this architecture, `None` if it has no such call.
     #[must_use]
     pub fn named(name: &str) -> Option<Syscall> {
         name.parse::<syscalls::Sysno>().ok().map(|sysno| Syscall(sysno.id() as u32))

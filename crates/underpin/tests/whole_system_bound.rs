@@ -42,7 +42,7 @@ const REFUSALS: [&str; 11] = [
     "no room for names within reach",
     "no place for the names",
     "of one release",
-    "it would not load the same any more",
+    "it would no longer load the same",
 ];
 
 /// Why a name is left as it is.

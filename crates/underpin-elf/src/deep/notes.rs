@@ -105,7 +105,7 @@ impl List {
         Some((Note { owner, kind, content }, next))
     }
 
-    /// Takes what the note says; `None` where its content is malformed.
+    /// Takes what the note says; `None` if its content is malformed.
     fn decode(&self, note: &Note<'_>, notes: &mut Notes) -> Option<()> {
         match (note.owner, note.kind) {
             (b"GNU", 1) => notes.abi = Some(self.abi_tag(note.content)?),

@@ -26,7 +26,7 @@ struct Needle {
     head: u8,
     tail: Vec<u8>,
     subject: Subject,
-    /// How the bytes from the match on give a version, or `None` where they show that the match means nothing.
+    /// How the bytes from the match on give a version, or `None` if they show that the match means nothing.
     judge: fn(&[u8]) -> Option<Option<BString>>,
 }
 
@@ -267,7 +267,7 @@ fn blank(buffer: &mut [u8], range: Range<usize>) {
 }
 
 /// How many bytes an ELF file has that begins here, by its section headers, which stand at its end; those of 64 bits in
-/// little-endian order, which is what is embedded in practice. `None` where it is no such file.
+/// little-endian order, which is what is embedded in practice. `None` if it is not such a file.
 fn embedded_size(bytes: &[u8]) -> Option<u64> {
     let number = |at: usize, size: usize| {
         let bytes = bytes.get(at..)?.get(..size)?;

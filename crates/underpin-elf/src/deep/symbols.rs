@@ -33,7 +33,7 @@ pub(crate) struct Reader<'a, 's, S: ?Sized> {
 const BATCH: usize = 4096;
 
 impl<S: Source + ?Sized> Reader<'_, '_, S> {
-    /// The dynamic symbols with their versions; none where there is no dynamic section.
+    /// The dynamic symbols with their versions; none if there is no dynamic section.
     pub(crate) fn dynamic(&self, traces: &mut Traces) -> Result<Symbols, ElfError> {
         let mut symbols = Symbols::default();
         let Some(dynamic) = self.elf.dynamic.as_ref() else {

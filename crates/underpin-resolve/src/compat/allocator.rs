@@ -13,7 +13,7 @@ use underpin_elf::{Allocator, AllocatorKind, AllocatorNames};
 /// An allocator of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AllocatorFinding {
-    /// Which one; `None` where the file does not tell, or it is the program's own.
+    /// Which one; `None` if the file does not tell, or it is the program's own.
     pub kind: Option<AllocatorKind>,
     /// Where it comes from.
     pub origin: AllocatorOrigin,

@@ -16,7 +16,7 @@ const EMBEDDED: &str = include_str!("../../data/definitions.txt");
 pub struct Definitions {
     /// The package that brings it.
     pub package: String,
-    /// Every version, its own soname left out; `None` where the library has no version definitions at all.
+    /// Every version, its own soname left out; `None` if the library has no version definitions at all.
     pub versions: Option<Vec<VersionName>>,
     /// Versions of which the data does not say whether they are there.
     pub open: Vec<VersionName>,

@@ -2,7 +2,7 @@
 //!
 //! The kernel must find PT_INTERP and know the machine; glibc's loader must find every needed file and in it every
 //! version name that is not marked weak (`elf/dl-version.c`); musl's looks at no version. Whether the program then does
-//! its work is not asked. Where the table lacks a fact that the loader would need, the verdict is unknown, never a yes.
+//! its work is not asked. If a fact that the loader would need is missing from the table, the verdict is unknown, never a yes.
 
 use super::defined::Defined;
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};

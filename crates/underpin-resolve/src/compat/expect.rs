@@ -134,7 +134,7 @@ pub struct ExpectationResult {
     pub text: String,
     /// How it fared.
     pub outcome: ExpectationOutcome,
-    /// What was found instead, or what is not known; empty where it is met.
+    /// What was found instead, or what is not known; empty if it is met.
     pub found: String,
 }
 

@@ -163,7 +163,7 @@ pub struct CpuFloor {
     pub objects: Vec<BString>,
 }
 
-/// Reads the floors of all objects of a subject. A need met by an object that travels along is no floor: it is not
+/// Reads the floors of all objects of a subject. A need met by an object that travels along is not a floor: it is not
 /// asked of the target.
 #[must_use]
 pub fn floors(subject: &Subject) -> Floors {

@@ -2,7 +2,7 @@
 //!
 //! Data in, data out: [`check`] takes facts of ELF files ([`Subject`]) and systems ([`SystemTable`]) and returns a model
 //! ([`Compat`]) that serialises; it opens no file, runs nothing and prints nothing. The rules are those of the loaders;
-//! the facts about distributions are dated and carry their source, and what they lack is said.
+//! the facts about distributions are dated and carry their source, and what is missing is said.
 
 mod advice;
 mod allocator;
@@ -55,7 +55,7 @@ use serde::Serialize;
 pub struct Compat {
     /// The floors of the program and what travels with it.
     pub floors: Floors,
-    /// The C library that the program stands on, as far as its file tells.
+    /// The C library that the program depends on, as far as its file tells.
     pub libc: Option<LibcFamily>,
     /// Which allocators serve it, that of `malloc` first; none where the file does not tell.
     pub allocators: Vec<AllocatorFinding>,

@@ -14,7 +14,7 @@ const EMBEDDED: &str = include_str!("../../data/musl-symbols.txt");
 /// The releases before this one are not told apart: no system of the table has one.
 const OLDEST: [u32; 3] = [1, 2, 2];
 
-/// Since when musl has a symbol; `None` where no musl up to 1.2.6 has it.
+/// Since when musl has a symbol; `None` if no musl up to 1.2.6 has it.
 pub(super) fn since(symbol: &[u8]) -> Option<Number> {
     static LIST: OnceLock<HashMap<&'static [u8], Number>> = OnceLock::new();
     let list = LIST.get_or_init(|| EMBEDDED.lines().filter_map(parse_line).collect());

@@ -131,7 +131,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The C libraries that a dynamic program of the table of systems can stand on.
+/// The C libraries that a dynamic program of the table of systems can depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LibcFamily {

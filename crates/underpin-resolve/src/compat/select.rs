@@ -7,7 +7,7 @@ use super::systems::{System, SystemTable};
 
 /// A name that selects no system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no system is called {asked:?}{}; known are: {}", did_you_mean(.near), .known.join(", "))]
+#[error("unknown system {asked:?}{}: expected one of {}", did_you_mean(.near), .known.join(", "))]
 pub struct UnknownSystem {
     /// What was asked for.
     pub asked: String,

@@ -17,7 +17,7 @@ pub struct Subject {
     pub program: ObjectFacts,
     /// Objects that are shipped beside it: their needs count too, and their sonames are not asked of the target.
     pub companions: Vec<ObjectFacts>,
-    /// The objects with a `malloc` that the program's loader would load here, in its order; empty where that was not
+    /// The objects with a `malloc` that the program's loader would load here, in its order; empty if that was not
     /// looked at.
     pub mallocs: Vec<MallocProvider>,
 }
@@ -80,7 +80,7 @@ impl Subject {
         needs
     }
 
-    /// The C library the program stands on, as far as its file tells.
+    /// The C library that the program depends on, as far as its file tells.
     #[must_use]
     pub fn libc(&self) -> Option<LibcFamily> {
         let program = &self.program;

@@ -69,7 +69,7 @@ pub struct System {
     pub repo: BTreeMap<String, String>,
     /// Sonames that it is known not to have, with the soname under which the same library is there, if any.
     pub absent: BTreeMap<String, Option<String>>,
-    /// What the distribution's own packages say about the versions of their libraries, by soname. Empty where they were
+    /// What the distribution's own packages say about the versions of their libraries, by soname. Empty if they were
     /// not read.
     pub definitions: BTreeMap<String, Definitions>,
     /// Versions that libraries are known to define in some release.
@@ -105,7 +105,7 @@ pub struct SystemSources {
     pub end_of_life: String,
 }
 
-/// Where a soname stands on a system.
+/// Where a soname is found on a system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum LibraryState {

@@ -157,7 +157,7 @@ pub enum RuledOutBecause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterpreterCause {
-    /// The program stands on the other C library.
+    /// The program depends on the other C library.
     OtherLibc,
     /// A path of a Nix, Guix or Spack store, or of some other prefix that only the build machine has.
     PrivatePath,
@@ -165,7 +165,7 @@ pub enum InterpreterCause {
     NotStandard,
 }
 
-/// A fact that the table lacks and without which there is no verdict.
+/// A fact that is missing from the table and without which there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "lack")]
 pub enum UnknownBecause {

@@ -24,7 +24,7 @@ impl Number {
         Number { parts: parts.to_vec(), letter: None }
     }
 
-    /// Reads `2.34`, `1_1_0` or `1.0.1e`; `None` where the text is anything else or a component exceeds 32 bits.
+    /// Reads `2.34`, `1_1_0` or `1.0.1e`; `None` if the text is anything else or a component exceeds 32 bits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Number> {
         let (digits, letter) = match text.char_indices().next_back() {

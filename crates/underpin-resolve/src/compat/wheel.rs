@@ -129,7 +129,7 @@ pub enum NoTag {
         second: BString,
     },
     /// No tag exists for this processor.
-    #[error("{object}: no tag of wheels is known for its processor")]
+    #[error("{object}: no wheel tag is known for its processor")]
     Processor {
         /// The object.
         object: BString,
@@ -213,8 +213,8 @@ pub fn platform_tag(objects: &[Packaged]) -> Result<TagVerdict, NoTag> {
     Ok(TagVerdict { libc, platform, tag, ruled_out, obstacles: obstacles.unwrap_or_default() })
 }
 
-/// Whether a set that meets `met` may bear the tag `claimed` (without processor; old names count): it is the same or newer.
-/// `None` if `claimed` is no tag that is known.
+/// Whether a set that meets `met` may have the tag `claimed` (without processor; old names count): it is the same or newer.
+/// `None` if `claimed` is not a known tag.
 #[must_use]
 pub fn tag_is_earned(claimed: &str, met: Option<&PlatformTag>) -> Option<bool> {
     if claimed == "linux" {

@@ -363,7 +363,7 @@ fn preload_names(text: &[u8]) -> Vec<BString> {
 /// objects share a string their order in the chain decides, and the walk is made after all.
 #[derive(Default)]
 pub(super) struct KnownNames {
-    /// `None` where several objects bear the name.
+    /// `None` if several objects bear the name.
     bearers: HashMap<BString, Option<MapId>>,
 }
 

@@ -46,7 +46,7 @@ impl Engine<'_> {
         Ok(known.into_iter().map(|entry| entry.map).collect())
     }
 
-    /// One dependency; `None` where the loader goes on without it.
+    /// One dependency; `None` if the loader goes on without it.
     fn request(&mut self, from: MapId, tag: DependencyTag, name: &BStr) -> Result<Option<MapId>, Stop> {
         let mut tries = Vec::new();
         let kind = EdgeKind::from(tag);

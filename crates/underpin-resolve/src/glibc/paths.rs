@@ -158,7 +158,7 @@ impl Engine<'_> {
         list.into_vec()
     }
 
-    /// `expand_dynamic_string_token` for an object; `None` where the result must be discarded.
+    /// `expand_dynamic_string_token` for an object; `None` if the result must be discarded.
     pub(super) fn expand(&mut self, text: &BStr, map: MapId) -> Option<BString> {
         if !contains_token(text) {
             return Some(text.into());

@@ -139,7 +139,7 @@ impl<'r> OverlayRoot<'r> {
     }
 
     fn directory_meta(&self, path: &BStr) -> Meta {
-        // An inode of its own that no file system hands out.
+        // An inode of its own that no file system uses.
         let index = self.links.keys().position(|known| *known == self.place(path)).unwrap_or(0);
         let id = FileId { device: u64::MAX, inode: index as u64 };
         Meta { id, kind: FileKind::Directory, size: 0, modified: 0, set_user_id: false, secure_execution: false }

@@ -42,7 +42,7 @@ impl std::str::FromStr for Memory {
             .strip_suffix('s')
             .unwrap_or(text)
             .parse()
-            .map_err(|_| format!("{text:?} is neither `never` nor `always` nor a number of seconds"))?;
+            .map_err(|_| format!("invalid time {text:?}: expected `never`, `always` or a number of seconds"))?;
         Duration::try_from_secs_f64(seconds).map(Memory::For).map_err(|error| format!("{text}: {error}"))
     }
 }

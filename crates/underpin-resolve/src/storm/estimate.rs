@@ -74,7 +74,7 @@ pub struct Estimate {
     pub limit: Limit,
     /// Operations at the server, all nodes together.
     pub operations: u64,
-    /// Bytes that the server hands out.
+    /// Bytes that the server sends.
     pub bytes: u64,
     /// Operations of all nodes that are asked again because a time to live is over.
     pub renewed: u64,

@@ -84,7 +84,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// One start of the program: execve(2), then every predicted call. `None` where the closure was resolved without
+    /// One start of the program: execve(2), then every predicted call. `None` if the closure was resolved without
     /// its sequence of calls ([`crate::Resolver::with_sequence`]).
     pub fn start(&mut self, closure: &Closure) -> Option<Operations> {
         let sequence = closure.calls.sequence.as_ref()?;
@@ -165,7 +165,7 @@ impl<'a> Node<'a> {
     }
 
     /// Walks a path and asks for every component that is not remembered. The path without links that it leads to;
-    /// `None` where it leads nowhere.
+    /// `None` if it leads nowhere.
     fn walk(&mut self, path: &BStr, purpose: Purpose) -> Option<BString> {
         self.follow(path, purpose, true)
     }

@@ -28,7 +28,7 @@ pub enum BundleError {
         machine: String,
     },
     /// The embedded launcher cannot be used.
-    #[error("the launcher is {0}; this underpin was not built right")]
+    #[error("the launcher is {0}; this build of underpin is broken")]
     Launcher(String),
     /// The closure is not complete.
     #[error(
@@ -91,10 +91,10 @@ pub enum BundleError {
         name: BString,
     },
     /// Something stands where the bundle is to go.
-    #[error("{} exists; name another place, or --force to replace it", .0.display())]
+    #[error("{} exists; choose another place, or pass --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// Something that is no bundle stands where it is to go.
-    #[error("{} exists and is no bundle of underpin; name another place", .0.display())]
+    /// Something that is not a bundle is where it is to go.
+    #[error("{} exists and was not made by `underpin bundle`; choose another place", .0.display())]
     NoBundle(PathBuf),
     /// A file cannot be read.
     #[error("{path}: {error}")]

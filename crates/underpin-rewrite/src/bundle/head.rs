@@ -20,7 +20,7 @@ impl Launcher {
     /// Lays an ELF image out as it will stand in memory.
     ///
     /// # Errors
-    /// [`BundleError::Launcher`] where it is no launcher of this layout.
+    /// [`BundleError::Launcher`] if it is not a launcher of this layout.
     pub fn new(image: &[u8]) -> Result<Launcher, BundleError> {
         let elf = Elf::read(image).map_err(|error| BundleError::Launcher(error.to_string()))?;
         let bad = |what: &str| BundleError::Launcher(what.to_owned());

@@ -31,7 +31,7 @@ const LIBRARY: &str = "libunderpin-locale.so";
 /// Where glibc looks if its file does not tell.
 const DIRECTORY: &str = "/usr/lib/locale";
 
-/// Archives larger than this are none: that of all locales of Debian has 220 MB.
+/// Larger archives are ignored: that of all locales of Debian has 220 MB.
 const ARCHIVE_LIMIT: u64 = 1 << 30;
 const LIBC_LIMIT: u64 = 1 << 28;
 

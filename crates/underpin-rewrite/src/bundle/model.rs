@@ -26,7 +26,7 @@ pub struct Wish<'a> {
     pub name: BString,
     /// The form.
     pub form: Form,
-    /// Paths (files or directories) and library names to take along besides.
+    /// Paths (files or directories) and library names to include as well.
     pub include: Vec<BString>,
     /// What is not taken: plugins, charset modules, included files. The closure itself cannot be left out.
     pub exclude: Vec<Pattern>,
@@ -77,7 +77,7 @@ pub enum IncludedBecause {
         /// By which argument.
         by: BString,
     },
-    /// Needed by something that is not in the closure of the program, but taken along.
+    /// Needed by something that is not in the closure of the program, but included.
     NeededByTaken {
         /// By what.
         by: BString,
@@ -169,7 +169,7 @@ impl BundlePlan {
             )
     }
 
-    /// Whether charset modules are taken along.
+    /// Whether charset modules are included.
     #[must_use]
     pub fn has_charsets(&self) -> bool {
         self.items.iter().any(|item| item.reason == IncludedBecause::Charset)

@@ -123,17 +123,17 @@ impl fmt::Display for Notice {
             }
             Notice::OpensMore { by } => write!(
                 f,
-                "{} can open more libraries while running (dlopen); `underpin trace` shows which, --include takes them along",
+                "{} can open more libraries while running (dlopen); `underpin trace` shows which, --include adds them",
                 list(by)
             ),
             Notice::OwnFile => f.write_str(
                 "it asks /proc/self/exe where it is: it will see the bundle, and look for its files relative to that",
             ),
             Notice::SetUser => f.write_str("it is set-user-ID or set-group-ID; the copy in the bundle is not"),
-            Notice::Data { path } => write!(f, "{path} may be its data, by a path compiled in; --include takes it along"),
+            Notice::Data { path } => write!(f, "{path} may be its data, by a path compiled in; --include adds it"),
             Notice::Compiled { .. } | Notice::Certificates { .. } | Notice::Wrapper { .. } => self.compiled(f),
             Notice::Payload { size } => {
-                write!(f, "{size} bytes stand behind its ELF image; the bundle keeps them, but not at the end of the file")
+                write!(f, "{size} bytes follow its ELF image; the bundle keeps them, but not at the end of the file")
             }
             Notice::NoCharsets => f.write_str(
                 "it converts charsets (iconv); in one file only the built-in ones work (UTF-8, UCS-4, ASCII), or make it a \

@@ -38,7 +38,7 @@ const NAME_SERVICE: &[&[u8]] = &[
 /// Databases of nsswitch.conf(5) that those functions look into.
 const DATABASES: &[&[u8]] = &[b"passwd", b"group", b"initgroups", b"shadow", b"hosts", b"services", b"protocols"];
 
-/// nsswitch.conf larger than this is none.
+/// A larger nsswitch.conf is ignored.
 const CONFIGURATION_LIMIT: u64 = 1 << 20;
 
 /// glibc since 2.34 has the services `files` and `dns` in libc.so.6 (its NEWS).

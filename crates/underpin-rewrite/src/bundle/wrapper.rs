@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use underpin_resolve::Root;
 use underpin_resolve::root::FileKind;
 
-/// A script larger than this is none that only starts a program.
+/// A larger script does more than start a program.
 const LIMIT: u64 = 1 << 20;
 /// Where scripts stand that users start.
 const PATH: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/games"];

@@ -18,7 +18,7 @@ pub(super) const ALIGN: u64 = 16;
 
 /// The content of a block, in this order: strings, dynamic section, what made way, record.
 pub(super) struct Block<'t> {
-    /// The whole string table with the new names behind; `None` where it stays.
+    /// The whole string table with the new names behind; `None` if it stays.
     pub texts: Option<&'t [BString]>,
     /// How many entries the dynamic section needs, if it has no room for them.
     pub entries: Option<usize>,

@@ -37,7 +37,7 @@ pub(super) struct Place {
 pub(super) struct PatchBuilder<'i, 'a> {
     pub image: &'i Image<'a>,
     pub segments: Vec<RawSegment>,
-    /// `None` where the file has no section table, or none is wished for.
+    /// `None` if the file has no section table, or none is wished for.
     pub sections: Option<Sections<'a>>,
     /// Where the program headers stand.
     pub phoff: u64,
@@ -233,7 +233,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         if let Some(over) = entries.len().checked_sub(capacity) {
             return Err(Refusal::DynamicFull { missing: over.saturating_add(1) });
         }
-        // Entries that are no more become DT_NULL.
+        // Entries that are gone become DT_NULL.
         entries
             .resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), RawEntry { tag: 0, value: 0 });
         let bytes = entries.into_iter().flat_map(|entry| self.image.layout.entry_bytes(entry)).collect();
@@ -336,7 +336,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         })
     }
 
-    /// Writes the record and says its size; `None` where it does not fit into its place.
+    /// Writes the record and says its size; `None` if it does not fit into its place.
     fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
         let layout = self.image.layout;
         let original_size = self.image.bytes.len() as u64;

@@ -200,7 +200,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// Takes strings that the table already has, also as the end of a longer one; gives those that it lacks.
+/// Takes strings that the table already has, also as the end of a longer one; gives those that are missing.
 fn reuse(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Vec<BString> {
     let table = builder.image.strings.counted();
     let mut missing = Vec::new();

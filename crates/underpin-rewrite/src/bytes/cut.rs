@@ -48,7 +48,7 @@ pub(super) fn before_sections(image: &Image<'_>) -> Cut {
     places.into_iter().find_map(|kept| at(image, kept)).unwrap_or_else(|| Cut::none(image))
 }
 
-/// At an offset; `None` where something stands behind it that cannot be moved.
+/// At an offset; `None` if something stands behind it that cannot be moved.
 pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
     let (table, layout) = (image.sections.as_ref()?, image.layout);
     let end = |offset: u64, size: u64| offset.saturating_add(size);

@@ -53,7 +53,7 @@ fn runs(live: &[bool]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Which bytes of the table are in use after the edit; `None` where that cannot be known.
+/// Which bytes of the table are in use after the edit; `None` if that cannot be known.
 fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     sections_agree(image)?;
     let table = image.strings.counted();
@@ -87,7 +87,7 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     Some(live)
 }
 
-/// `None` where anything but the strings themselves may lie in the table, or a section other than the usual ones takes
+/// `None` if anything but the strings themselves may lie in the table, or a section other than the usual ones takes
 /// its strings from it. In a file that was bound and stripped, DT_STRSZ reaches over the tables behind.
 fn sections_agree(image: &Image<'_>) -> Option<()> {
     let start = image.offset_of(image.strings.vaddr)?;

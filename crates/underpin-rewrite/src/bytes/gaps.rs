@@ -14,7 +14,7 @@ const LEFT: [u8; 2] = [b'X', b'Z'];
 const ALIGNMENT: usize = 64;
 /// Program headers that another tool may want to add: what is behind the table stays free for them.
 const HEADERS_MORE: usize = 4;
-/// Smaller holes than this are no room for anything.
+/// Smaller holes have no room for anything.
 const HOLE_MIN: u64 = 64;
 /// Files with more sections are not searched for holes: each is compared with all.
 const SECTIONS_MAX: usize = 512;
@@ -111,7 +111,7 @@ fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap>
 }
 
 /// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of the own page
-/// where there is none.
+/// if there is none.
 fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u64> {
     let page = image.page();
     let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.layout.highest());

@@ -25,7 +25,7 @@ pub(super) struct Image<'a> {
     pub elf: Elf,
     pub header: RawHeader,
     pub segments: Vec<RawSegment>,
-    /// `None` where there is no section table, or one that cannot be true.
+    /// `None` if there is no section table, or one that cannot be true.
     pub sections: Option<SectionTable<'a>>,
     pub dynamic: DynamicTable,
     pub strings: StringTable<'a>,

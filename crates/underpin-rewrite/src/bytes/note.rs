@@ -32,7 +32,7 @@ const HEAD: usize = 12 + OWNER.len();
 /// Most bytes of section headers and of section names that are read to look for a record.
 const TABLE_MAX: u64 = 1 << 22;
 
-/// The record as it stands in the file: a note of `size` bytes, or of as many as it needs. `None` where it needs more.
+/// The record as it stands in the file: a note of `size` bytes, or of as many as it needs. `None` if it needs more.
 pub(super) fn encode(record: &Record, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
     let payload = wire::encode(record);
     let needed = payload.len().checked_add(HEAD + TRAILER)?;
@@ -49,7 +49,7 @@ pub(super) fn encode(record: &Record, layout: Layout, size: Option<u64>) -> Opti
     Some(note)
 }
 
-/// The record of a file, or `None` where it carries none.
+/// The record of a file, or `None` if it carries none.
 ///
 /// # Errors
 /// A record that is there but damaged, or that another version wrote.
@@ -57,7 +57,7 @@ pub fn record(bytes: &[u8]) -> Result<Option<Record>, RecordError> {
     record_of(bytes)
 }
 
-/// The same with a handful of small reads: the end of the file, and only where that is no record the section headers.
+/// The same with a handful of small reads: the end of the file, and the section headers only if that is not a record.
 ///
 /// # Errors
 /// As [`record`], and what the medium reports.

@@ -120,7 +120,7 @@ impl Inverse {
         runs.into_iter().map(piece).collect()
     }
 
-    /// Puts the bytes back; `None` where the record contradicts the file.
+    /// Puts the bytes back; `None` if the record contradicts the file.
     fn apply(&self, file: &mut [u8]) -> Option<()> {
         let place = file.get_mut(usize::try_from(self.offset).ok()?..)?.get_mut(..usize::try_from(self.len).ok()?)?;
         let bytes = unhex(&self.bytes)?;

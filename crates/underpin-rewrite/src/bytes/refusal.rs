@@ -61,10 +61,10 @@ pub enum Refusal {
     /// The dynamic section has no room for more entries.
     #[error(
         "its dynamic section has no room for {missing} more entries: bind its libraries one by one instead of \
-         flattening, or link it with -Wl,-z,... spare entries (GNU ld: --spare-dynamic-tags)"
+         flattening, or link it with spare entries (GNU ld: -Wl,--spare-dynamic-tags=N)"
     )]
     DynamicFull {
-        /// How many entries lack room.
+        /// For how many entries there is no room.
         missing: usize,
     },
     /// The strings end up where the fields cannot reach them.
@@ -83,7 +83,7 @@ pub enum Refusal {
         strategy: Strategy,
     },
     /// A string without a place: an error of underpin's.
-    #[error("no place was found for {name:?}: please report this file as an error of underpin")]
+    #[error("no place was found for {name:?}: please report this file as a bug of underpin")]
     Unplaced {
         /// The string.
         name: BString,

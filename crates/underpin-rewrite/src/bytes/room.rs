@@ -14,7 +14,7 @@ pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
         (image.header.shoff, table_size(section_count, layout.section_size())),
         (image.bytes.len() as u64, u64::MAX.saturating_sub(image.bytes.len() as u64)),
     ];
-    // A PT_LOAD may run over the place asked for: that is no obstacle where the caller looks inside of one.
+    // A PT_LOAD may run over the place asked for: that does not matter if the caller looks inside of one.
     let loaded = |kind: u32| kind == tags::PT_LOAD;
     let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL);
     let inside = |start: u64, size: u64| start < offset && start.saturating_add(size) > offset;

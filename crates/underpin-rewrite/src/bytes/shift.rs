@@ -46,7 +46,7 @@ struct Behind<'i> {
     /// The end of the table.
     start: u64,
     sections: Vec<&'i RawSection>,
-    /// Where the first thing stands that cannot be moved; `None` where nothing follows in the segment.
+    /// Where the first thing stands that cannot be moved; `None` if nothing follows in the segment.
     stop: Option<u64>,
 }
 

@@ -28,7 +28,7 @@ pub(super) enum Room {
 /// Most bytes that make way for one entry.
 const LIMIT: u64 = 32 << 10;
 
-/// `None` where there is none.
+/// `None` if there is none.
 pub(super) fn room(image: &Image<'_>) -> Option<Room> {
     let entry = image.layout.segment_size() as u64;
     let end = (image.segments.len() as u64).checked_mul(entry)?.checked_add(image.header.phoff)?;
@@ -145,7 +145,7 @@ pub(super) fn is_allocated(section: &RawSection) -> bool {
     section.flags & tags::SHF_ALLOC != 0 && filled && section.size > 0
 }
 
-/// Whether a program header other than PT_LOAD holds some of these addresses, and not only of these; or is none that may
+/// Whether a program header other than PT_LOAD holds some of these addresses, and not only of these; or is not one that may
 /// follow what it describes.
 pub(super) fn cuts(image: &Image<'_>, range: &Range<u64>) -> bool {
     let others = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD && segment.memory_size > 0);

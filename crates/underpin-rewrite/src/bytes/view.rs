@@ -24,7 +24,7 @@ const ORIGINAL: &[u8] = b".underpin.dynstr";
 /// What a view may add to the string table: beyond, the file had better grow somewhere else.
 const LIMIT: u64 = 32 << 10;
 
-/// Registers the view. `None` where it would be much larger than the table.
+/// Registers the view. `None` if it would be much larger than the table.
 pub(super) fn register(builder: &mut PatchBuilder<'_, '_>) -> Option<()> {
     let Some(index) = builder.image.string_section().filter(|_| builder.sections.is_some()) else { return Some(()) };
     let most = (builder.image.strings.counted().len() as u64).saturating_add(LIMIT);

@@ -60,7 +60,7 @@ impl Wanted {
         if let Some(text) = texts.iter().copied().chain(&interpreter).find(|text| text.contains(&0)) {
             return Err(Refusal::BadName { name: text.clone() });
         }
-        // The loader's name comes last, since it is no string of the table.
+        // The loader's name comes last, since it is not a string of the table.
         let last = interpreter.as_ref().filter(|text| !texts.contains(text));
         let texts = texts.iter().copied().chain(last).cloned().collect();
         Ok(Wanted { entries, needs, interpreter, texts })

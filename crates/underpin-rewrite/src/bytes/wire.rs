@@ -47,7 +47,7 @@ pub(super) fn encode(record: &Record) -> Vec<u8> {
     out.0
 }
 
-/// `None` where it is damaged.
+/// `None` if it is damaged.
 pub(super) fn decode(bytes: &[u8], schema: &str) -> Option<Record> {
     let mut input = Reader(bytes.strip_prefix(&[START])?);
     let (original_size, kept) = (input.number()?, input.number()?);

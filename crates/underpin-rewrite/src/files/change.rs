@@ -43,6 +43,7 @@ pub(super) fn change(
         let target = Target::open(&job.path, planned)?;
         attempt_change(job, &target, keep, verifier, before)
     };
+    // The second time its loader is asked anew: what it said before may be of files that have been replaced since.
     let mut done = attempt(before.cloned());
     for _ in 1..ATTEMPTS {
         if !matches!(done, Err(ReplaceError::Rejected { .. })) {

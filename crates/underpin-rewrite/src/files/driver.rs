@@ -52,12 +52,15 @@ type Baselines = BTreeMap<PathBuf, Baseline>;
 
 impl Run<'_> {
     fn run(&self) -> Summary {
+        // Before the units are listed: what a killed run had begun is finished here, and changes which files there are.
         let leftovers = self.clean();
         let (units, mut results) = self.units(&leftovers);
+        // Before the first rename: from then on no loader can be asked how a program was loaded before.
         let baseline = self.baseline(&units);
         let mut done = self.replace_all(&units, &baseline);
         let mut summary = Summary { leftovers, ..Summary::default() };
         if done.iter().any(|done| done.written.is_some()) {
+            // After the last rename: a program's libraries change one after the other, each verified alone.
             summary.programs_verified = baseline.len();
             let failed = self.verify_programs(&bound_names(&units, &done), baseline.iter().collect());
             summary.broken = self.roll_back(&units, &mut done, &baseline, failed);
@@ -184,6 +187,7 @@ impl Run<'_> {
         self.progress.begin(Step::RollingBack, failed.len());
         for (program, disagreement) in failed {
             let Some(before) = baseline.get(&program) else { continue };
+            // What it loads now as well as what it loaded before: the wrong object is in one list only.
             let loaded = loads(&program, before, &self.verifier);
             let mut taken_back = 0;
             for (unit, done) in units.iter().zip(done.iter_mut()) {

@@ -78,7 +78,7 @@ pub enum ReplaceError {
         known: u64,
     },
     /// The running underpin, or an object that it has mapped.
-    #[error("{}: this very underpin runs on it; use a copy of underpin from elsewhere", path.display())]
+    #[error("{}: the running underpin depends on it; use a copy of underpin from elsewhere", path.display())]
     OwnFile {
         /// The path.
         path: PathBuf,

@@ -41,7 +41,7 @@ pub enum FarmError {
         /// The directory.
         directory: PathBuf,
     },
-    /// A link's name is no file name.
+    /// A link's name is not a file name.
     #[error("{}: a link cannot be called {name:?}", directory.display())]
     Name {
         /// The directory.
@@ -106,7 +106,7 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
     }
 }
 
-/// Removes a farm that was made here; `false` where nothing stands there.
+/// Removes a farm that was made here; `false` if nothing stands there.
 ///
 /// # Errors
 /// [`FarmError::InTheWay`] where it was not made here or holds more than its links.
@@ -125,7 +125,7 @@ pub fn remove_farm(directory: &Path) -> Result<bool, FarmError> {
     }
 }
 
-/// The farm that stands at a directory; `None` where there is none that was made here.
+/// The farm that stands at a directory; `None` if there is none that was made here.
 #[must_use]
 pub fn farm_at(directory: &Path) -> Option<Farm> {
     if !fs::symlink_metadata(directory).ok()?.is_dir() {

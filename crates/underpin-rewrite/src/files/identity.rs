@@ -50,7 +50,7 @@ impl FileIdentity {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// What is different, in words; `None` where nothing is.
+    /// What is different, in words; `None` if nothing is.
     #[must_use]
     pub fn difference(&self, now: &FileIdentity) -> Option<&'static str> {
         if !self.same_file(now) {

@@ -12,7 +12,7 @@ use underpin_resolve::Environment;
 pub struct Job {
     /// The file; a symbolic link stays and what it leads to is changed.
     pub path: PathBuf,
-    /// Its state when it was planned; `None` where nothing was planned from its contents. That the contents are still
+    /// Its state when it was planned; `None` if nothing was planned from its contents. That the contents are still
     /// those that the plan was made from is proven by the record in any case.
     pub planned: Option<FileIdentity>,
     /// What to do.

@@ -1,4 +1,4 @@
-//! The files that the running underpin stands on itself.
+//! The files that the running underpin itself depends on.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

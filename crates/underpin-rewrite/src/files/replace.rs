@@ -100,6 +100,8 @@ impl Target {
         let attributes = Attributes::read(&self.file, &metadata, &self.path)?;
         let copy = self.copy(new, &attributes, keep)?;
         verify(copy.path()).map_err(|disagreement| ReplaceError::Rejected { path: self.path.clone(), disagreement })?;
+        // After the verification, which takes its time, and right before the rename: what was changed meanwhile by
+        // somebody who keeps no lock is not overwritten.
         self.unchanged_since(&self.identity)?;
         self.place(copy, others)
     }
@@ -121,10 +123,12 @@ impl Target {
         let failed = |step| move |error| self.failure(step, error, new.len());
         let (copy, mut writer) = Temporary::beside(&self.path).map_err(failed("making a file beside it"))?;
         writer.write_all(new).map_err(failed("writing the file beside it"))?;
+        // Behind the bytes: write(2) takes set-user-ID and capabilities off a file.
         attributes.apply(&writer, &self.path)?;
         if keep.times == Times::Kept {
             attributes.apply_times(&writer, &self.path)?;
         }
+        // Before the rename, or a crash could leave an empty file under the old name.
         writer.sync_all().map_err(failed("writing the file beside it to disk"))?;
         Ok(copy)
     }
@@ -174,6 +178,7 @@ impl Target {
     /// The rename, and those of the other names.
     fn place(&self, mut copy: Temporary, others: Vec<PathBuf>) -> Result<Replaced, ReplaceError> {
         let failed = |step| move |error| self.failure(step, error, 0);
+        // All that can fail for want of room or rights comes before the first rename.
         let linked = others
             .iter()
             .map(|name| copy.also_beside(name))
@@ -198,7 +203,7 @@ impl Target {
     }
 }
 
-/// Takes the lock of a file; `false` where somebody else keeps it. A file system without locks is no hindrance: that
+/// Takes the lock of a file; `false` if somebody else keeps it. A file system without locks does not stop it: that
 /// the file is unchanged is compared before the rename in any case.
 fn lock(file: &File) -> bool {
     let mut attempts = 0;

@@ -55,7 +55,7 @@ pub enum StaleReason {
         now: String,
     },
     /// An object without a build-id has another size than it had.
-    #[error("{} (bound for {name}) is another file: {now} bytes, were {then}, and it has no build-id", path.display())]
+    #[error("{} (bound for {name}) is another file: {now} bytes, was {then}, and it has no build-id", path.display())]
     OtherSize {
         /// The name as the file had it.
         name: String,

@@ -176,7 +176,7 @@ pub(super) fn is_temporary(name: &OsStr) -> bool {
         && parts.next().is_none()
 }
 
-/// The name of the file that a temporary is for; `None` where it is none of ours, or the name did not fit.
+/// The name of the file that a temporary is for; `None` if it is not one of ours, or the name did not fit.
 pub(super) fn target_of(name: &OsStr) -> Option<&OsStr> {
     let bytes = name.as_bytes();
     let at = bytes.windows(MARK.len()).rposition(|part| part == MARK)?;
@@ -195,7 +195,7 @@ fn name_beside(target: &Path) -> PathBuf {
 
 /// Opens what was just made and marks it as in use, with a shared lock: an exclusive one takes a descriptor for writing
 /// on NFS (flock(2)), and a file that is open for writing cannot be executed. A file system without locks gives none,
-/// and leftovers on it stay. `None` where a cleaner was quicker and the name leads nowhere, or elsewhere, by now.
+/// and leftovers on it stay. `None` if a cleaner was quicker and the name leads nowhere, or elsewhere, by now.
 fn mark(path: &Path) -> io::Result<Option<File>> {
     let file = match open(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -207,7 +207,7 @@ fn mark(path: &Path) -> io::Result<Option<File>> {
     Ok(still_there(&file, path)?.then_some(file))
 }
 
-/// Takes a leftover for oneself; `None` where somebody still works on it, or where that cannot be told.
+/// Takes a leftover for oneself; `None` if somebody still works on it, or where that cannot be told.
 pub(super) fn claim(path: &Path, is_directory: bool) -> io::Result<Option<File>> {
     let file = match open(path, !is_directory) {
         // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.

@@ -1,6 +1,6 @@
 //! A rewritten file against what was before and what was planned: same objects, same order, nothing lost.
 //!
-//! For a program the loader's list must be the same, file for file and in order. A library alone is no whole story:
+//! For a program the loader's list must be the same, file for file and in order. A library alone does not tell everything:
 //! without a program's search path it may miss what bound names find, and take another object than every program does.
 //! Of it is asked that bound names lead to the planned objects and that no name is missing that was found before.
 //! The model must say what the loader says; where no loader can be asked, the model's word before and after is compared.
@@ -25,7 +25,7 @@ pub struct BoundName {
 pub struct Baseline {
     /// What the loader said of the original.
     pub before: Opinion,
-    /// What the model said of it; `None` where it could not read the file.
+    /// What the model said of it; `None` if it could not read the file.
     pub model_before: Option<Listing>,
     /// Names that were bound.
     pub bound: Vec<BoundName>,
@@ -234,7 +234,7 @@ fn show(object: Option<&ListedObject>) -> String {
     object.map_or_else(|| "nothing".into(), |object| object.path.display().to_string())
 }
 
-/// The object at a path; `None` where nothing is there.
+/// The object at a path; `None` if nothing is there.
 fn object_at(path: &Path) -> Option<ListedObject> {
     let status = fs::metadata(path).ok()?;
     Some(ListedObject {

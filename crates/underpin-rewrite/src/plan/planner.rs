@@ -36,7 +36,7 @@ pub struct Planner<'r> {
 
 impl<'r> Planner<'r> {
     /// Plans for the programs under `root` as they are started in `environment`; LD_PRELOAD is passed over, since what
-    /// it brings is no part of a program.
+    /// it brings does not belong to a program.
     #[must_use]
     pub fn new(root: &'r dyn Root, mut environment: Environment, policy: Policy) -> Planner<'r> {
         environment.preload = None;

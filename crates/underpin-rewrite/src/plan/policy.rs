@@ -157,7 +157,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// A bracket expression: its length and whether it holds the byte; `None` where it is never closed.
+/// A bracket expression: its length and whether it holds the byte; `None` if it is never closed.
 fn bracket(pattern: &[u8], byte: u8) -> Option<(usize, bool)> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let start = 1 + usize::from(negated);

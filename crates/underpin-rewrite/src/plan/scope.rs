@@ -20,7 +20,7 @@ const DEPTH: usize = 64;
 pub struct Scope {
     /// Files that a loader loads and that name libraries, by path.
     pub files: Vec<ScopeFile>,
-    /// What was named or found and is no such file.
+    /// What was named or found and is not such a file.
     pub skipped: Vec<Skipped>,
     /// Real paths of what was named.
     pub tops: Vec<BString>,

@@ -20,14 +20,14 @@ pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Listing {
     for line in lines {
         let line = line.trim();
         let body = line.rfind(b"(0x").map_or(line, |at| line[..at].trim());
-        // The kernel's vdso is no file.
+        // The kernel's vdso is not a file.
         if body.is_empty() || body.starts_with(b"linux-") || body == b"statically linked" {
             continue;
         }
         match body.split_once_str(" => ") {
             Some((name, b"not found")) => listing.missing.push(text(name)),
             Some((name, path)) => listing.add(name, path),
-            // Versions that are not found are told among the objects; everything that is no path is no object.
+            // Versions that are not found are told among the objects; what is not a path is not an object.
             None if body.contains(&b'/') && line.len() > body.len() => listing.add(body, body),
             None => listing.complaints.push(text(line)),
         }

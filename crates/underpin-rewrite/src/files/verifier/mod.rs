@@ -29,7 +29,7 @@ use underpin_resolve::{
 
 /// How long a loader may take, unless told otherwise.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// A loader larger than this is none.
+/// A larger file is not taken for a loader.
 const LOADER_LIMIT: u64 = 64 << 20;
 
 /// One object of a loader's list.
@@ -143,7 +143,7 @@ impl Verifier {
     /// The model's closure of a file, read anew from the disk.
     ///
     /// # Errors
-    /// Where the file is none that a loader loads.
+    /// If no loader loads the file.
     pub fn model(&self, path: &Path) -> Result<Closure, ResolveError> {
         let root = HostRoot::new();
         Resolver::new(&root, self.environment.clone()).resolve(path.as_os_str().as_bytes().as_bstr(), Depth::Load)

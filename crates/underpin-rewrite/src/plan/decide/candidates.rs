@@ -37,7 +37,7 @@ struct Agreement {
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Resolution {
     pub decision: Decision,
-    /// The object that the decision is about; `None` where the name is left alone.
+    /// The object that the decision is about; `None` if the name is left alone.
     pub key: Option<ObjectKey>,
     pub notes: Vec<EdgeNote>,
     pub programs: usize,

@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(by_default(name, &format!("/usr/lib/{name}")), expected, "{name}");
         }
         assert_eq!(by_default("libx.so.1", "/opt/cuda/lib64/stubs/libx.so.1"), Some(Exclusion::Stubs));
-        assert_eq!(by_default("stubs", "/opt/lib/stubs"), None, "a file of that name is no directory");
+        assert_eq!(by_default("stubs", "/opt/lib/stubs"), None, "a file of that name is not a directory");
     }
 
     #[test]

@@ -28,7 +28,7 @@ use underpin_resolve::{FileId, LoaderKind};
 /// A list that answers as an older one did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::plan) struct Narrow {
-    /// What a folder of links would hold; empty where none is needed.
+    /// What a folder of links would hold; empty if none is needed.
     pub links: Vec<(String, BString)>,
     /// Entries that stay, as the file has them, in their order.
     pub kept: Vec<BString>,
@@ -84,7 +84,7 @@ impl<'a> Narrower<'a> {
         Some((search_path(&target.facts, entries.join(&b':').into()), farm))
     }
 
-    /// The list of a file made narrow, names in `taken` left out; `None` where that gains nothing or is not safe.
+    /// The list of a file made narrow, names in `taken` left out; `None` if that gains nothing or is not safe.
     pub fn narrow(&self, target: &Target, taken: &BTreeSet<BString>) -> Option<Narrow> {
         if !self.policy.narrow_search {
             return None;
@@ -98,7 +98,7 @@ impl<'a> Narrower<'a> {
         (after < distinct.len() + usize::from(!taken.is_empty())).then_some(narrow)
     }
 
-    /// The entries of a file's own list; `None` where one of them is not the same directory for everybody.
+    /// The entries of a file's own list; `None` if one of them is not the same directory for everybody.
     fn entries(&self, target: &Target) -> Option<Vec<Entry>> {
         let dynamic = &target.facts.dynamic;
         let list = dynamic.runpath.as_ref().or(dynamic.rpath.as_ref())?;
@@ -346,7 +346,7 @@ fn census(shelves: &Shelves, entries: &[Entry], machine: (Machine, Class, Endian
     census
 }
 
-/// The entries of a list as absolute directories; `None` where one of them is no such directory for everybody.
+/// The entries of a list as absolute directories; `None` if one of them is not the same directory for every program.
 pub(in crate::plan) fn expand(list: &BStr, origin: &BStr, lib: Option<&BStr>) -> Option<Vec<Entry>> {
     let entry = |text: &[u8]| {
         let mut directory = BString::from(text.replace("${ORIGIN}", "$ORIGIN"));

@@ -61,7 +61,7 @@ impl ClosureSignature {
         }
     }
 
-    /// What is different in `after`; empty where the loader would do the same.
+    /// What is different in `after`; empty if the loader would do the same.
     pub fn differences(&self, after: &ClosureSignature) -> Vec<Difference> {
         let mut differences = Vec::new();
         if self.loader != after.loader {
@@ -137,7 +137,7 @@ impl ClosureSignature {
 }
 
 /// What is different between two closures of one program: objects by device and inode, load order, order of
-/// constructors, names not found, versions without a file. Empty where the loader would do the same. Symbol versions
+/// constructors, names not found, versions without a file. Empty if the loader would do the same. Symbol versions
 /// are compared where both closures were resolved at [`underpin_resolve::Depth::Findings`].
 #[must_use]
 pub fn equal(before: &Closure, after: &Closure) -> Vec<Difference> {

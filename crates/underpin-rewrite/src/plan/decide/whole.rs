@@ -32,7 +32,7 @@ struct Entry<'a> {
     member: &'a Member,
     /// What stands in DT_NEEDED.
     text: BString,
-    /// The object to bind to; `None` where the name is left alone.
+    /// The object to bind to; `None` if the name is left alone.
     bindable: Option<&'a Bindable>,
     left: Option<LeftAlone>,
     /// In a farm: found by a link of the same name.

@@ -66,7 +66,7 @@ pub enum Exclusion {
 /// One of several objects that serve a name, and who takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// The object's path; `None` where the name is not found at all.
+    /// The object's path; `None` if the name is not found at all.
     pub path: Option<BString>,
     /// Programs in whose closure it serves the name; at most a handful of them.
     pub programs: Vec<BString>,
@@ -199,11 +199,11 @@ impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LeftAlone::Loader => f.write_str("the loader itself: a second path to it maps it twice"),
-            LeftAlone::Program => f.write_str("the program itself, which bears no name"),
+            LeftAlone::Program => f.write_str("the program itself, which has no name to ask for"),
             LeftAlone::Excluded { by } => by.fmt(f),
             LeftAlone::Missing => f.write_str("not found"),
             LeftAlone::Fatal { path } => write!(f, "the loader stops with an error at {path}"),
-            LeftAlone::Preloaded => f.write_str("it came in by a preload, which is no part of the program"),
+            LeftAlone::Preloaded => f.write_str("it was preloaded, and does not belong to the program"),
             LeftAlone::CurrentDirectory { path } => write!(f, "{path} depends on the current directory"),
             LeftAlone::NotUtf8 { path } => write!(f, "the path {path} is not UTF-8"),
             LeftAlone::Unwritable { path } => write!(f, "the loader would expand the $ in {path}"),

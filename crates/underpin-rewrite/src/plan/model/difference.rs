@@ -96,16 +96,16 @@ impl fmt::Display for Difference {
             Difference::InitialiserOrder { position, before, after } => {
                 write!(f, "constructor {position} in order is that of {after}, and was that of {before}")
             }
-            Difference::NowMissing { name, asker } => write!(f, "{name}, which {asker} needs, is not found any more"),
+            Difference::NowMissing { name, asker } => write!(f, "{name}, which {asker} needs, is no longer found"),
             Difference::NowFound { name } => write!(f, "{name} is found now"),
             Difference::VersionFile { file, asker } => {
                 write!(f, "the loader aborts: {asker} needs versions of {file}, and no loaded object is known as that")
             }
             Difference::Version { version, asker } => {
-                write!(f, "the loader stops: {asker} needs the version {version}, which is not defined any more")
+                write!(f, "the loader stops: {asker} needs the version {version}, which is no longer defined")
             }
             Difference::Loader { before, after } => write!(f, "the loader is {after}, and was {before}"),
-            Difference::Unresolvable { error } => write!(f, "it cannot be resolved any more: {error}"),
+            Difference::Unresolvable { error } => write!(f, "it can no longer be resolved: {error}"),
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct ObjectPlan {
     pub options: RewriteOptions,
     /// What the record will hold.
     pub bound: Vec<BoundObject>,
-    /// The bytes, as patches to the original; `None` where nothing changes.
+    /// The bytes, as patches to the original; `None` if nothing changes.
     #[serde(serialize_with = "placement")]
     pub rewrite: Option<Rewrite>,
 }
@@ -162,7 +162,7 @@ pub enum RefusedBecause {
         /// The loader.
         loader: BString,
     },
-    /// A farm of that name exists and is no farm of ours.
+    /// A directory of that name exists and is not a farm of ours.
     FarmInTheWay {
         /// The directory.
         directory: BString,
@@ -185,7 +185,7 @@ pub struct ProgramPlan {
     pub objects: usize,
     /// Predicted calls of the loader now.
     pub before: CallSum,
-    /// Predicted calls after; `None` where the closure after could not be predicted.
+    /// Predicted calls after; `None` if the closure after could not be predicted.
     pub after: Option<CallSum>,
     /// What it costs to look for a name that is opened while the program runs.
     pub late: Late,
@@ -323,7 +323,7 @@ impl fmt::Display for RefusedBecause {
             ),
             RefusedBecause::Bytes { refusal } => refusal.fmt(f),
             RefusedBecause::Record { error } => {
-                write!(f, "bound before, and the original is not to be had: {error}")
+                write!(f, "bound before, and its original cannot be restored: {error}")
             }
             RefusedBecause::Unreadable { error } => write!(f, "cannot be read: {error}"),
             RefusedBecause::FlattenMusl => f.write_str(
@@ -344,19 +344,19 @@ impl fmt::Display for RefusedBecause {
                  the link of a farm is the farm (bind without --farm or --relative)"
             ),
             RefusedBecause::OutsideTree { object } => {
-                write!(f, "{object} stands outside the tree that is to be moved (add its prefix, or bind absolutely)")
+                write!(f, "{object} is outside the tree that is to be moved (add its prefix, or bind absolutely)")
             }
             RefusedBecause::LoaderInTree { loader } => write!(
                 f,
-                "its loader {loader} stands in the tree that is to be moved, and the kernel takes that path as it is \
-                 written (a bundle carries its loader along)"
+                "its loader {loader} is in the tree that is to be moved, and the kernel takes that path as it is \
+                 written (a bundle includes its loader)"
             ),
             RefusedBecause::FarmInTheWay { directory } => {
                 write!(f, "{directory} exists and was not made here (remove it, or choose another with --farm-dir)")
             }
             RefusedBecause::NoProgram => f.write_str("not a program, and this shape is for programs"),
             RefusedBecause::WouldChange { differences } => {
-                f.write_str("it would not load the same any more")?;
+                f.write_str("it would no longer load the same")?;
                 for (index, difference) in differences.iter().take(3).enumerate() {
                     write!(f, "{} {difference}", if index == 0 { ":" } else { ";" })?;
                 }

@@ -52,12 +52,12 @@ impl<'r> Originals<'r> {
     }
 }
 
-/// The original of a bound file; `None` where the file is not bound.
+/// The original of a bound file; `None` if the file is not bound.
 fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String>> {
     undone(&*root.open(path).ok()?.source)
 }
 
-/// The original of what a source holds; `None` where that is not bound, the reason where it cannot be worked out.
+/// The original of what a source holds; `None` if that is not bound, the reason where it cannot be worked out.
 pub(in crate::plan) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
     match record_of(source) {
         Ok(None) => None,

@@ -12,7 +12,7 @@ use underpin_elf::{Class, Dynamic, Elf, Endian, Machine};
 use underpin_resolve::{FileId, Root};
 
 /// What the search path of a bound file answers differently from that of its original, a sentence each. `lib` is what
-/// `$LIB` stands for. Empty where both are the same list, or the original cannot be worked out.
+/// `$LIB` stands for. Empty if both are the same list, or the original cannot be worked out.
 #[must_use]
 pub fn stale_search(root: &dyn Root, path: &BStr, lib: Option<&BStr>) -> Vec<String> {
     let Ok(opened) = root.open(path) else { return Vec::new() };
@@ -42,7 +42,7 @@ pub fn stale_search(root: &dyn Root, path: &BStr, lib: Option<&BStr>) -> Vec<Str
             Some((other, _)) => {
                 format!("{name} is found in {other} now, and the search before found it in {directory}")
             }
-            None => format!("{name} came to {directory}, which is searched no more"),
+            None => format!("{name} came to {directory}, which is no longer searched"),
         };
         stale.push(format!("{sentence}: bind again"));
     }
