@@ -9,10 +9,11 @@ use crate::config::{CONFIG_FILE, Settings};
 use bytes::Bytes;
 use foolsgold_core::files::{Bytecode, Content, FileError, Files, MAX_FILE, VPath};
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where Ruby sees a packed application.
 pub const PACKED: &str = "/foolsgold/app";
@@ -32,7 +33,7 @@ impl Packed {
     /// # Errors
     /// If the pack is damaged or was cut off.
     pub fn own() -> Result<Option<Packed>, PackError> {
-        Packed::open(Path::new("/proc/self/exe"))
+        Packed::open(&running())
     }
 
     /// The same of any executable.
@@ -157,8 +158,45 @@ pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackE
     }
 }
 
+/// The running executable, as the kernel names it.
+const OWN: &str = "/proc/self/exe";
+
+/// The running executable. Without /proc, as in a root directory that holds nothing else, it is looked for as a shell finds what it
+/// is told to start.
+pub(super) fn running() -> PathBuf {
+    let found = || found(&std::env::args_os().next()?, std::env::var_os("PATH").as_deref());
+    let own = PathBuf::from(OWN);
+    if own.exists() { own } else { found().unwrap_or(own) }
+}
+
+/// The file that a command starts: its own path if it has a slash, else the first of that name in the folders of `PATH`.
+fn found(command: &OsStr, folders: Option<&OsStr>) -> Option<PathBuf> {
+    if command.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(command));
+    }
+    std::env::split_paths(folders?).map(|folder| folder.join(command)).find(|path| path.is_file())
+}
+
 fn damaged(path: &Path, error: FormatError) -> PackError {
-    let path = if path == Path::new("/proc/self/exe") { path.read_link().ok() } else { None }
-        .unwrap_or_else(|| path.to_owned());
+    let path = if path == Path::new(OWN) { path.read_link().ok() } else { None }.unwrap_or_else(|| path.to_owned());
     PackError::Damaged { path, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_as_a_shell_finds_it() {
+        let of = |command: &str, folders: Option<&str>| found(command.as_ref(), folders.map(OsStr::new));
+        assert_eq!(of("./app-server", None), Some("./app-server".into()));
+        assert_eq!(of("/srv/app-server", Some("/bin")), Some("/srv/app-server".into()));
+        assert_eq!(of("sh", Some("/nowhere:/bin:/usr/bin")), Some("/bin/sh".into()));
+        assert_eq!((of("no-such-command", Some("/bin")), of("sh", None)), (None, None));
+    }
+
+    #[test]
+    fn the_running_executable_is_the_one_that_the_kernel_names() {
+        assert_eq!(running(), Path::new(OWN));
+    }
 }

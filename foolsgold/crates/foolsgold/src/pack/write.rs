@@ -3,7 +3,7 @@
 use super::collect::{Item, collect};
 use super::elf;
 use super::format::{self, Data};
-use super::read::{self, PACKED};
+use super::read::{self, PACKED, running};
 use super::{Compile, PackError, Packed};
 use crate::config::{CONFIG_FILE, Settings};
 use foolsgold_core::files::VPath;
@@ -48,8 +48,8 @@ pub struct Report {
 /// # Errors
 /// If something cannot be packed, compiled or written; what was at the output before is then still there.
 pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
-    let own = Path::new("/proc/self/exe");
-    let named = std::env::current_exe().unwrap_or_else(|_| own.to_owned());
+    let own = &running();
+    let named = std::env::current_exe().unwrap_or_else(|_| own.clone());
     if !options.app.join("config.ru").is_file() {
         return Err(PackError::NoConfig(options.app.clone()));
     }
