@@ -68,7 +68,7 @@ rm -r elsewhere
 
 musl-gcc -shared -fPIC -o libshape.so shape.c
 musl-gcc -o app main.c -L. -lshape -Wl,-rpath,'$ORIGIN'
-record musl-dynamic "A program for musl, on a system that stands on glibc" \
+record musl-dynamic "A program for musl, on a system with glibc" \
     "underpin survey ./app --" \
     "underpin check --on alpine3.20 --on rhel8 ./app" \
     "underpin tree --check ./app"

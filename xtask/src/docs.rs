@@ -20,7 +20,7 @@ const SHELLS: [(&str, &str); 4] =
 /// Writes every document, or with `check` fails where one differs.
 ///
 /// # Errors
-/// Where the binary does not build, or a document is out of date.
+/// If the binary does not build, or a document is out of date.
 pub fn generate(check: bool) -> anyhow::Result<()> {
     let binary = run::debug_binary()?;
     let mut stale = Vec::new();

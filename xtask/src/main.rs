@@ -43,7 +43,7 @@ enum Chore {
     },
     /// Write the man pages and completions below docs/ from the command line's own definition
     Docs {
-        /// Change nothing; fail where a page is out of date
+        /// Change nothing; fail if a page is out of date
         #[arg(long)]
         check: bool,
     },

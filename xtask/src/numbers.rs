@@ -11,7 +11,7 @@ const ROW: &str = "numbers: ";
 /// Runs the test and writes the page.
 ///
 /// # Errors
-/// Where it cannot be built, CRuby is missing, or something differs.
+/// If it cannot be built, CRuby is missing, or something differs.
 pub fn run(values: usize, dry: bool) -> anyhow::Result<()> {
     let cargo = crate::run::cargo();
     let mut command = Command::new(cargo);

@@ -12,7 +12,7 @@ pub fn workspace() -> PathBuf {
 /// Prints a command and runs it to its end.
 ///
 /// # Errors
-/// Where it cannot be started or fails.
+/// If it cannot be started or fails.
 pub fn must(program: &str, args: &[&str]) -> anyhow::Result<()> {
     println!("+ {program} {}", args.join(" "));
     let status = Command::new(program).args(args).status().with_context(|| format!("cannot start {program}"))?;
@@ -25,7 +25,7 @@ pub fn must(program: &str, args: &[&str]) -> anyhow::Result<()> {
 /// Builds the binary as a user would get it, and says where it is.
 ///
 /// # Errors
-/// Where it does not build.
+/// If it does not build.
 pub fn release_binary() -> anyhow::Result<PathBuf> {
     release_tool("underpin")
 }
@@ -33,7 +33,7 @@ pub fn release_binary() -> anyhow::Result<PathBuf> {
 /// Builds the binary of another package of the workspace, optimised, and says where it is.
 ///
 /// # Errors
-/// Where it does not build.
+/// If it does not build.
 pub fn release_tool(package: &str) -> anyhow::Result<PathBuf> {
     build(package, &["--release"], "release")
 }
@@ -41,7 +41,7 @@ pub fn release_tool(package: &str) -> anyhow::Result<PathBuf> {
 /// Builds the binary as the tests run it, which takes less time, and says where it is.
 ///
 /// # Errors
-/// Where it does not build.
+/// If it does not build.
 pub fn debug_binary() -> anyhow::Result<PathBuf> {
     debug_tool("underpin")
 }
@@ -49,7 +49,7 @@ pub fn debug_binary() -> anyhow::Result<PathBuf> {
 /// Builds the binary of a package of the workspace as the tests run it, and says where it is.
 ///
 /// # Errors
-/// Where it does not build.
+/// If it does not build.
 pub fn debug_tool(package: &str) -> anyhow::Result<PathBuf> {
     build(package, &[], "debug")
 }
@@ -73,7 +73,7 @@ pub fn target() -> PathBuf {
 /// An empty folder for one chore, below the temporary folder.
 ///
 /// # Errors
-/// Where it cannot be made.
+/// If it cannot be made.
 pub fn scratch(chore: &str) -> anyhow::Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("underpin-{chore}-{}", std::process::id()));
     if folder.exists() {
@@ -86,7 +86,7 @@ pub fn scratch(chore: &str) -> anyhow::Result<PathBuf> {
 /// Compiles a C program.
 ///
 /// # Errors
-/// Where there is no compiler, or it refuses.
+/// If there is no compiler, or it refuses.
 pub fn compile_c(folder: &Path, name: &str, source: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
     compile_with("cc", folder, name, source, flags)
 }
@@ -94,7 +94,7 @@ pub fn compile_c(folder: &Path, name: &str, source: &str, flags: &[&str]) -> any
 /// Compiles a C program with a compiler of another name.
 ///
 /// # Errors
-/// Where there is no such compiler, or it refuses.
+/// If there is no such compiler, or it refuses.
 pub fn compile_with(
     compiler: &str,
     folder: &Path,

@@ -26,7 +26,7 @@ const TABLE: &str = "foolsgold/docs/sanitize.md";
 /// Runs them and writes the table.
 ///
 /// # Errors
-/// Where something cannot be built, a test fails or a sanitizer reports something.
+/// If something cannot be built, a test fails or a sanitizer reports something.
 pub fn run(dry: bool) -> anyhow::Result<()> {
     let runtime = runtime()?;
     control(&runtime)?;

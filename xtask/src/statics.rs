@@ -12,7 +12,7 @@ use std::process::Command;
 /// one whose core library rustup cannot fetch is left out, with a sentence.
 ///
 /// # Errors
-/// Where a compiler is missing, a build fails, or a file is not as it should be.
+/// If a compiler is missing, a build fails, or a file is not as it should be.
 pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
     let every = [Processor::X86_64, Processor::Aarch64];
     let wanted = if processors.is_empty() { &every } else { processors };

@@ -22,7 +22,7 @@ struct Tally {
 /// Runs all tests. Where everything that they need was installed, a skip is a failure, but for what rustup could not fetch.
 ///
 /// # Errors
-/// Where a test fails or none ran.
+/// If a test fails or none ran.
 pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
     [std::env::temp_dir(), run::target()].iter().try_for_each(|folder| has_room(folder))?;
     let cargo = run::cargo();

@@ -35,7 +35,7 @@ impl Nodes {
         table.paths.get(usize::try_from(number.checked_sub(ROOT)?).ok()?).cloned()
     }
 
-    /// The number of the file at `path`, a new one where it was never seen.
+    /// The number of the file at `path`, a new one if it was never seen.
     pub fn number(&self, path: PathBuf, facts: &Metadata) -> u64 {
         let id = (facts.dev(), facts.ino());
         if let Some(number) = self.table.read().unwrap_or_else(PoisonError::into_inner).numbers.get(&id) {

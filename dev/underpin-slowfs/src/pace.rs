@@ -18,7 +18,7 @@ thread_local! {
 /// The queue of all clients.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// How long the server works on one request; `None` where it has no limit.
+    /// How long the server works on one request; `None` if it has no limit.
     service: Option<Duration>,
     free_at: Mutex<Instant>,
 }
@@ -47,7 +47,7 @@ impl Pace {
 fn sleep_until(due: Instant) {
     PRECISE.with(|precise| {
         if !precise.replace(true) {
-            // Threads start with 50 us of slack. Where it cannot be set, answers are late by that much.
+            // Threads start with 50 us of slack. If it cannot be set, answers are late by that much.
             let _ = set_timerslack(1);
         }
     });

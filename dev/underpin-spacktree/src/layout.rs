@@ -46,7 +46,7 @@ impl Plan {
     /// What the closures of some programs become.
     ///
     /// # Errors
-    /// Where a program cannot be resolved.
+    /// If a program cannot be resolved.
     pub fn new(programs: &[PathBuf], layout: Layout) -> anyhow::Result<Plan> {
         let members = Members::of(programs, layout)?;
         let homes: Vec<PathBuf> = members.list.iter().map(|member| home(member, &members)).collect();

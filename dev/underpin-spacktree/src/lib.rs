@@ -60,7 +60,7 @@ pub struct Tree {
     pub programs: Vec<PathBuf>,
     /// What they brought in, without the loaders.
     pub libraries: Vec<PathBuf>,
-    /// The loaders in the tree, where the C library is taken along.
+    /// The loaders in the tree, if the C library is included.
     pub loaders: Vec<PathBuf>,
     /// Files that needed a further segment for their search path.
     pub with_segment: Vec<PathBuf>,
@@ -75,7 +75,7 @@ pub struct Tree {
 /// Copies the closures of some programs (or libraries) of this system into a tree, each file once.
 ///
 /// # Errors
-/// Where one cannot be resolved or read, or the tree cannot be written.
+/// If one cannot be resolved or read, or the tree cannot be written.
 pub fn build(site: &Site, programs: &[PathBuf], layout: Layout) -> anyhow::Result<Tree> {
     let plan = Plan::new(programs, layout)?;
     for home in plan.files.iter().filter_map(|file| file.place.parent()) {

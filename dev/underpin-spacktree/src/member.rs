@@ -107,7 +107,7 @@ impl Members {
         Ok(())
     }
 
-    /// The member that is this closure's loader, where loaders are taken along.
+    /// The member that is this closure's loader, if loaders are included.
     fn loader(&mut self, closure: &Closure, layout: Layout) -> Option<usize> {
         if !layout.own_glibc || closure.loader.kind == LoaderKind::None {
             return None;

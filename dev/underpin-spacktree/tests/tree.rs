@@ -21,7 +21,7 @@ fn traced_paths(program: &Path) -> Vec<PathBuf> {
     traced_objects(program, &[]).unwrap().into_iter().map(|object| object.path.expect("a found object")).collect()
 }
 
-/// The build-id, or where there is none the name: what stays the same when a file is copied.
+/// The build-id, or the name if there is none: what stays the same when a file is copied.
 fn content(path: &Path) -> String {
     let bytes = fs::read(path).unwrap();
     let elf = Elf::read(bytes.as_slice()).unwrap();

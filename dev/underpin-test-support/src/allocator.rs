@@ -22,7 +22,7 @@ const FAMILY: [&str; 12] = [
 /// fixture, beside which `malloc` stays the C library's. Returns its name.
 ///
 /// # Panics
-/// Where `nm` or `objcopy` is missing, or the archive is.
+/// If `nm` or `objcopy` is missing, or the archive is.
 pub fn prefixed_jemalloc(fixture: &Fixture, archive: &str) -> String {
     let listed = fixture.must("nm", ["--defined-only", "--extern-only", archive]);
     let names = listed.lines().filter_map(|line| line.split_whitespace().nth(2));

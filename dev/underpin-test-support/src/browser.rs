@@ -55,7 +55,7 @@ impl Browser {
     /// Starts `chromium`; call `need!("chromium")` first.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn start() -> Browser {
         let profile = TempDir::new().expect("a folder for the browser's profile");
@@ -106,7 +106,7 @@ impl Browser {
     /// Opens a file; what it complains of and asks for from now on is its own.
     ///
     /// # Panics
-    /// Where it does not load.
+    /// If it does not load.
     pub fn open(&mut self, page: &Path, look: Look) {
         let scheme = if look.dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
@@ -127,7 +127,7 @@ impl Browser {
     /// The value of an expression in the page; promises are awaited.
     ///
     /// # Panics
-    /// Where it throws.
+    /// If it throws.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let arguments = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let mut answer = self.call("Runtime.evaluate", arguments);
@@ -150,7 +150,7 @@ impl Browser {
     /// The page from one height to another as a PNG file, in base64.
     ///
     /// # Panics
-    /// Where the browser does not answer.
+    /// If the browser does not answer.
     pub fn picture(&mut self, top: u32, bottom: u32) -> String {
         let width = self.evaluate("innerWidth");
         let clip = json!({"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1});

@@ -37,7 +37,7 @@ impl Fixture {
     /// A new empty folder. Its path has no symbolic links in it, so it can be compared with what a loader prints.
     ///
     /// # Panics
-    /// Where no temporary folder can be made.
+    /// If no temporary folder can be made.
     #[must_use]
     pub fn new() -> Fixture {
         let dir = tempfile::Builder::new().prefix("underpin-").tempdir().expect("a temporary folder");
@@ -60,7 +60,7 @@ impl Fixture {
     /// The folder as text, for compiler flags such as `-Wl,-rpath,{}`.
     ///
     /// # Panics
-    /// Where the temporary folder's name is not UTF-8.
+    /// If the temporary folder's name is not UTF-8.
     #[must_use]
     pub fn text(&self) -> &str {
         self.path.to_str().expect("a temporary folder with a UTF-8 name")
@@ -76,7 +76,7 @@ impl Fixture {
     /// Writes a file, folders above it included.
     ///
     /// # Panics
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         if let Some(parent) = path.parent() {
@@ -89,7 +89,7 @@ impl Fixture {
     /// Makes a folder and those above it.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// If it cannot be made.
     pub fn mkdir(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.join(name);
         fs::create_dir_all(&path).unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
@@ -99,7 +99,7 @@ impl Fixture {
     /// Makes a symbolic link `name` that holds `target` as written.
     ///
     /// # Panics
-    /// Where it cannot be made.
+    /// If it cannot be made.
     pub fn symlink(&self, target: impl AsRef<Path>, name: impl AsRef<Path>) -> PathBuf {
         let path = self.join(name);
         symlink(target, &path).unwrap_or_else(|error| panic!("cannot link {}: {error}", path.display()));
@@ -109,7 +109,7 @@ impl Fixture {
     /// Sets the mode bits of a file, such as `0o4755`.
     ///
     /// # Panics
-    /// Where they cannot be set.
+    /// If they cannot be set.
     pub fn chmod(&self, name: impl AsRef<Path>, mode: u32) {
         let path = self.join(name);
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))
@@ -119,7 +119,7 @@ impl Fixture {
     /// Runs the machine's C compiler in the folder.
     ///
     /// # Panics
-    /// Where it fails, with what it said.
+    /// If it fails, with what it said.
     pub fn cc<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
         self.must("cc", args);
     }
@@ -127,7 +127,7 @@ impl Fixture {
     /// Runs the compiler of musl in the folder.
     ///
     /// # Panics
-    /// Where it fails, with what it said.
+    /// If it fails, with what it said.
     pub fn musl_cc<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
         self.must("musl-gcc", args);
     }
@@ -135,7 +135,7 @@ impl Fixture {
     /// Runs a tool in the folder and hands back what it printed.
     ///
     /// # Panics
-    /// Where it cannot be started or fails, with what it said.
+    /// If it cannot be started or fails, with what it said.
     pub fn must<A: AsRef<OsStr>>(&self, tool: &str, args: impl IntoIterator<Item = A>) -> String {
         let mut command = self.command(tool);
         command.args(args);
@@ -176,7 +176,7 @@ impl Output {
     /// Runs a command to its end.
     ///
     /// # Panics
-    /// Where it cannot be started.
+    /// If it cannot be started.
     #[must_use]
     pub fn of(command: &mut Command) -> Output {
         let output = started(command).unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));

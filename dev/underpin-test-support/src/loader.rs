@@ -25,7 +25,7 @@ pub struct Traced {
 /// The loader's own message, where it stops.
 ///
 /// # Panics
-/// Where the program cannot be started at all.
+/// If the program cannot be started at all.
 pub fn traced_objects(program: &Path, env: &[(&str, &str)]) -> Result<Vec<Traced>, String> {
     let program = program.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let mut command = judge(&program);

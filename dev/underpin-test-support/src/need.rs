@@ -1,4 +1,4 @@
-//! Skips: outside CI a test that lacks a tool says so and passes; in CI the same lack fails it.
+//! Skips: outside CI a test whose tool is missing says so and passes; in CI it fails.
 //!
 //! CI is where `CI=true` or `UNDERPIN_REQUIRE_ALL=1` is set.
 
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 #[macro_export]
 macro_rules! need {
     ($($what:expr),+ $(,)?) => {
-        if let Some(lack) = $crate::missing(&[$($what),+]) {
-            $crate::skip(&lack);
+        if let Some(missing) = $crate::missing(&[$($what),+]) {
+            $crate::skip(&missing);
             return;
         }
     };
 }
 
-/// Whether a lack is a failure here.
+/// Whether something that is missing is a failure here.
 #[must_use]
 pub fn all_required() -> bool {
     let set = |name: &str| env::var(name).is_ok_and(|value| matches!(value.as_str(), "1" | "true"));
@@ -39,7 +39,7 @@ pub fn available(what: &str) -> bool {
     env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(what).is_file()))
 }
 
-/// The first lack as a sentence, or `None` where everything is there.
+/// What is missing first, as a sentence; `None` if everything is there.
 #[must_use]
 pub fn missing(what: &[&str]) -> Option<String> {
     what.iter().find(|what| !available(what)).map(|what| format!("{what} is not on this machine"))
@@ -57,7 +57,7 @@ pub fn skip(reason: &str) {
     told(reason);
 }
 
-/// The same for a target of rustc: the one lack that is no failure in CI, and only where the set-up of the tests said
+/// The same for a target of rustc: the one thing that may be missing in CI, and only if the set-up of the tests said
 /// that rustup could not fetch it (`UNDERPIN_REFUSED_TARGETS`).
 ///
 /// # Panics

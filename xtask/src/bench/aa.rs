@@ -42,7 +42,7 @@ type Judge = Box<dyn Fn(&Path) -> anyhow::Result<Outcome>>;
 /// Runs the comparisons and returns their page.
 ///
 /// # Errors
-/// Where a tool is missing or fails.
+/// If a tool is missing or fails.
 pub fn run(comparisons: usize) -> anyhow::Result<String> {
     let folder = run::scratch("aa")?;
     let judges = judges(run::release_binary()?)?;

@@ -42,7 +42,7 @@ struct Said {
 /// Runs the comparisons and hands back the section.
 ///
 /// # Errors
-/// Where underpin fails.
+/// If underpin fails.
 pub fn run(comparisons: usize) -> anyhow::Result<String> {
     let folder = run::scratch("aa-soak")?;
     let underpin = Underpin(run::release_binary()?);

@@ -1,6 +1,6 @@
 //! `ab`, and what it tells.
 //!
-//! The seed waited a minute after each run for closed connections to vanish (TIME_WAIT). They stand on the server's side
+//! The original comparison waited a minute after each run for closed connections to vanish (TIME_WAIT). They stand on the server's side
 //! here, each server has a port of its own, and Linux takes a new connection from the port of a lingering one: nothing has to
 //! be waited for.
 
@@ -22,7 +22,7 @@ pub struct Figures {
     pub p99: f64,
 }
 
-/// As the seed calls it: no connection is kept alive, answers may differ in length.
+/// As the original comparison calls it: no connection is kept alive, answers may differ in length.
 pub const SEED: &[&str] = &["-l"];
 /// The same with connections that are kept alive.
 pub const KEPT_ALIVE: &[&str] = &["-k", "-l"];
@@ -30,7 +30,7 @@ pub const KEPT_ALIVE: &[&str] = &["-k", "-l"];
 /// Runs `ab OPTIONS -c CONNECTIONS -n REQUESTS URL`.
 ///
 /// # Errors
-/// Where ab is missing, or a single request fails or is answered with anything but 2xx.
+/// If ab is missing, or a single request fails or is answered with anything but 2xx.
 pub fn run(options: &[&str], url: &str, connections: u32, requests: u32, folder: &Path) -> anyhow::Result<Figures> {
     let csv = folder.join("ab.csv");
     let mut command = Command::new("ab");
@@ -60,7 +60,7 @@ fn share(csv: &str, percent: &str) -> anyhow::Result<f64> {
 /// The first number behind a label.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub fn number(text: &str, label: &str) -> anyhow::Result<f64> {
     let rest = text.lines().find_map(|line| line.trim().strip_prefix(label));
     let word = rest.and_then(|rest| rest.split_whitespace().next());

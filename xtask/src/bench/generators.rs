@@ -64,7 +64,7 @@ const GENERATORS: [Generator; 3] = [Generator::Underpin, Generator::Wrk, Generat
 /// Measures and returns the page.
 ///
 /// # Errors
-/// Where nginx, wrk or ab is missing or fails.
+/// If nginx, wrk or ab is missing or fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("load")?;
     let bench = Bench { underpin: Underpin(run::release_binary()?), folder: folder.clone() };
@@ -203,7 +203,7 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         let pid = i32::try_from(self.child.id()).unwrap_or(0);
-        // SIGTERM ends its worker too. Where it is gone already there is nothing to end.
+        // SIGTERM ends its worker too. If it is gone already there is nothing to end.
         let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
         let _ = self.child.wait();
     }

@@ -30,7 +30,7 @@ struct File {
 /// Measures and returns the page.
 ///
 /// # Errors
-/// Where a tool is missing or fails.
+/// If a tool is missing or fails.
 pub fn run() -> anyhow::Result<String> {
     let scratch = run::scratch("growth")?;
     let page = measure(&scratch);

@@ -26,7 +26,7 @@ pub struct Figures {
     pub mean: f64,
     /// The median.
     pub median: f64,
-    /// Mean peak memory, where it has it.
+    /// Mean peak memory, if it has it.
     pub memory: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Hyperfine {
     /// The newest release that builds with this compiler.
     ///
     /// # Errors
-    /// Where none builds.
+    /// If none builds.
     pub fn newest() -> anyhow::Result<Hyperfine> {
         for release in RELEASES {
             match Hyperfine::release(release) {
@@ -45,10 +45,10 @@ impl Hyperfine {
         bail!("no release of hyperfine could be built")
     }
 
-    /// The newest release, and Debian's where it is installed and another.
+    /// The newest release, and Debian's if it is installed and another one.
     ///
     /// # Errors
-    /// Where no release builds.
+    /// If no release builds.
     pub fn all() -> anyhow::Result<Vec<Hyperfine>> {
         let mut all = vec![Hyperfine::newest()?];
         let installed = Hyperfine::at(PathBuf::from("/usr/bin/hyperfine"));
@@ -85,7 +85,7 @@ impl Hyperfine {
     /// Measures commands and hands back the figures of each.
     ///
     /// # Errors
-    /// Where it fails or its document cannot be read.
+    /// If it fails or its document cannot be read.
     pub fn measure(&self, options: &[&str], commands: &[&str], folder: &Path) -> anyhow::Result<Vec<Figures>> {
         let json = folder.join("hyperfine.json");
         let status = self.command(options, commands, &json).status()?;
@@ -99,7 +99,7 @@ impl Hyperfine {
 /// The figures in a document of either form.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn figures(json: &Path) -> anyhow::Result<Vec<Figures>> {
     let document: Value = serde_json::from_slice(&std::fs::read(json)?)?;
     let results = document["results"].as_array().context("a document without results")?;

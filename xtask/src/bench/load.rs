@@ -13,7 +13,7 @@ impl Load {
     /// Starts them.
     ///
     /// # Errors
-    /// Where no shell can be started.
+    /// If no shell can be started.
     pub fn start() -> anyhow::Result<Load> {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         let mut load = Load(Vec::new());
@@ -28,7 +28,7 @@ impl Load {
     /// Starts so many that are always busy.
     ///
     /// # Errors
-    /// Where no shell can be started.
+    /// If no shell can be started.
     pub fn steady(count: usize) -> anyhow::Result<Load> {
         let mut load = Load(Vec::new());
         for _ in 0..count {

@@ -39,7 +39,7 @@ struct Run {
 /// The times of every contestant, in the order given.
 ///
 /// # Errors
-/// Where a command cannot be started or fails.
+/// If a command cannot be started or fails.
 pub fn interleaved(contestants: &[Contestant], rounds: usize) -> anyhow::Result<Vec<Sample>> {
     let mut runs = vec![Vec::with_capacity(rounds * 2); contestants.len()];
     let first = contestants.iter().map(time).collect::<anyhow::Result<Vec<_>>>()?;

@@ -102,7 +102,7 @@ struct Row {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where Debian's libmimalloc2.0 or a compiler is missing, or a run fails.
+/// If Debian's libmimalloc2.0 or a compiler is missing, or a run fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     ensure!(Path::new(DISTRIBUTION).exists(), "{DISTRIBUTION} is missing: install libmimalloc2.0");
     let folder = run::scratch("mimalloc")?;

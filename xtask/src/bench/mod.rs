@@ -60,7 +60,7 @@ pub enum Name {
     Python,
     /// The same of Node
     Node,
-    /// foolsgold beside Thin, Puma and h2o, as the seed compares them
+    /// foolsgold beside Thin, Puma and h2o, as the original FoolsGold was compared
     Foolsgold,
     /// foolsgold on glibc and musl with each allocator
     FoolsgoldAllocators,
@@ -71,7 +71,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Rounds where none are given.
+    /// Rounds if none are given.
     fn usual_rounds(self) -> usize {
         match self {
             Name::Aa => 25,
@@ -87,7 +87,7 @@ impl Name {
     }
 }
 
-/// What stands in a page before a section, and the section; both empty where they are not there.
+/// What stands in a page before a section, and the section; both empty if they are not there.
 fn kept(file: &str, heading: &str) -> (String, String) {
     let page = fs::read_to_string(format!("docs/bench/{file}.md")).unwrap_or_default();
     match page.find(heading) {
@@ -99,7 +99,7 @@ fn kept(file: &str, heading: &str) -> (String, String) {
 /// Runs one and writes `docs/bench/NAME.md`, or with `dry` prints it.
 ///
 /// # Errors
-/// Where a program of the comparison is missing or fails.
+/// If a program of the comparison is missing or fails.
 pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
     let rounds = rounds.unwrap_or_else(|| name.usual_rounds());
     let (file, text) = match name {

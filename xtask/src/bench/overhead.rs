@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// Runs of one call of a tool.
 const RUNS: usize = 1000;
-/// The command, by its path: how a name is looked up is no part of this.
+/// The command, by its path: how a name is looked up is not part of this.
 const TRUE: &str = "/bin/true";
 
 /// The floor: prepared once, then nothing but `posix_spawn` and `wait4`. Prints the median in seconds.
@@ -83,7 +83,7 @@ struct Series {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where a tool is missing or fails.
+/// If a tool is missing or fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("overhead")?;
     let tools = tools(&folder)?;

@@ -46,7 +46,7 @@ struct Row {
 /// Runs the tries and returns their page.
 ///
 /// # Errors
-/// Where there is no C compiler, or a run fails.
+/// If there is no C compiler, or a run fails.
 pub fn run(tries: usize) -> anyhow::Result<String> {
     let folder = run::scratch("power")?;
     let underpin = Underpin(run::release_binary()?);

@@ -23,7 +23,7 @@ struct Kind {
 /// Measures and returns the page.
 ///
 /// # Errors
-/// Where a compiler or a tool is missing.
+/// If a compiler or a tool is missing.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("small-memory")?;
     let kinds = kinds(&folder)?;
@@ -62,7 +62,7 @@ fn kinds(folder: &Path) -> anyhow::Result<Vec<Kind>> {
     ])
 }
 
-/// A tool's name and its figure for each program, where it has one.
+/// A tool's name and its figure for each program, if it has one.
 type Column = (String, Vec<Option<u64>>);
 
 fn page(kinds: &[Kind], columns: &[Column], ours: &[u64]) -> String {

@@ -38,7 +38,7 @@ impl Sample {
         Sample { processor: Some(Box::new(Sample::new(seconds))), ..self }
     }
 
-    /// The processor times, which other work on the machine hardly moves; the times themselves where none were taken.
+    /// The processor times, which other work on the machine hardly moves; the times themselves if none were taken.
     pub fn processor(&self) -> &Sample {
         self.processor.as_deref().unwrap_or(self)
     }

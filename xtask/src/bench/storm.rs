@@ -39,7 +39,7 @@ struct Measured {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where a program of the comparison is missing or fails.
+/// If a program of the comparison is missing or fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let tools = Tools::build()?;
     let mut page = table::head("The stat storm, and what ends it", "cargo xtask bench storm");

@@ -55,7 +55,7 @@ const NOTHING: [&str; 2] = ["work", "0"];
 /// Runs the comparisons and returns their page.
 ///
 /// # Errors
-/// Where strace or the C compiler is missing.
+/// If strace or the C compiler is missing.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let binary = run::release_binary()?;
     let bench = Bench { underpin: text(&binary)?, program: text(&build()?)? };

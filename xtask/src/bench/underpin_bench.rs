@@ -35,7 +35,7 @@ impl Underpin {
     /// Measures commands and hands back the document.
     ///
     /// # Errors
-    /// Where it fails.
+    /// If it fails.
     pub fn measure(&self, options: &[&str], commands: &[&str], folder: &Path) -> anyhow::Result<Value> {
         let json = folder.join("underpin.json");
         let status = self.command(options, commands, &json).status()?;
@@ -49,7 +49,7 @@ impl Underpin {
 /// A document that it wrote.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn document(json: &Path) -> anyhow::Result<Value> {
     Ok(serde_json::from_slice(&std::fs::read(json)?)?)
 }
@@ -57,7 +57,7 @@ pub fn document(json: &Path) -> anyhow::Result<Value> {
 /// The median of a variant in a figure.
 ///
 /// # Errors
-/// Where it has none.
+/// If it has none.
 pub fn median(document: &Value, variant: usize, metric: &str) -> anyhow::Result<f64> {
     let metrics = document["variants"][variant]["metrics"].as_array().context("a variant without figures")?;
     let found = metrics.iter().find(|one| one["metric"] == metric);
@@ -67,7 +67,7 @@ pub fn median(document: &Value, variant: usize, metric: &str) -> anyhow::Result<
 /// What is said of the second variant in a figure.
 ///
 /// # Errors
-/// Where it was not compared.
+/// If it was not compared.
 pub fn claim(document: &Value, metric: &str) -> anyhow::Result<Claim> {
     let comparisons = document["comparisons"].as_array().context("a document without comparisons")?;
     let found = comparisons.iter().find(|one| one["metric"] == metric);

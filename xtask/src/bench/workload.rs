@@ -21,11 +21,11 @@ pub struct Workload {
     title: &'static str,
     command: &'static [&'static str],
     chore: &'static str,
-    /// What the seed of the comparison asks for, where there is one: growth and time of the best variant.
+    /// Whether growth and time of the best variant have a goal.
     goals: bool,
 }
 
-/// Ruby's, the comparison of the seed.
+/// Ruby's: the comparison of ruby-fips-jemalloc, which has the goals.
 pub const RUBY: Workload = Workload {
     title: "A Ruby service's memory on every allocator",
     command: &["/usr/bin/ruby", "workloads/ruby/bench_alloc.rb"],
@@ -66,13 +66,13 @@ const VARIANTS: [&str; 9] = [
 const SLEEP_BEFORE: f64 = 1.5;
 /// When that look is.
 const SETTLE: &str = "1s";
-/// Seconds of rest before the last look at the memory; the seed's own.
+/// Seconds of rest before the last look at the memory, as in ruby-fips-jemalloc.
 const SLEEP_AFTER: f64 = 2.0;
 
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where the interpreter is missing (`cargo xtask test --install` brings it), or a run fails.
+/// If the interpreter is missing (`cargo xtask test --install` brings it), or a run fails.
 pub fn run(workload: Workload, rounds: usize) -> anyhow::Result<String> {
     let scratch = std::env::temp_dir().join(format!("underpin-workload-{}", std::process::id()));
     fs::create_dir(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
@@ -190,7 +190,7 @@ impl Measured {
         page
     }
 
-    /// The table of the seed.
+    /// The table that ruby-fips-jemalloc prints.
     fn own(&self) -> String {
         let mut text = "\n## Time and growth\n\n\
              | allocator | time_s | of glibc's | rss_delta_mb | of glibc's | before the drop | on the front |\n\
@@ -214,7 +214,7 @@ impl Measured {
                 growth and better by more than 1 % in one of them.\n"
     }
 
-    /// Another variant that is no worse in either median, and better in one.
+    /// Another variant that is not worse in either median, and better in one.
     fn beaten_by(&self, row: &Row) -> Option<&Row> {
         const SAME: f64 = 0.01;
         let figures = |row: &Row| [row.time.median().value, row.growth.median().value];
@@ -246,7 +246,7 @@ impl Measured {
         text
     }
 
-    /// The seed's goal, for the best variant: at least 81 % less growth for at most 7.5 % more time.
+    /// The goal, for the best variant: at least 81 % less growth for at most 7.5 % more time.
     fn goals(&self) -> String {
         let (base, best) = (&self.rows[0], self.best());
         let goals = [

@@ -33,7 +33,7 @@ impl Archive {
     /// Reads the index of a suite, from the place where this machine's apt has Debian from.
     ///
     /// # Errors
-    /// Where apt has no Debian archive, or that has no such suite.
+    /// If apt has no Debian archive, or that has no such suite.
     pub fn open(suite: &str) -> anyhow::Result<Archive> {
         let folder = run::target().join("systems").join(suite);
         for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d", "debs"] {
@@ -84,10 +84,10 @@ impl Archive {
         self.packages.get(package).map_or("", |package| &package.version)
     }
 
-    /// The files of some packages, fetched where they are not there yet.
+    /// The files of some packages, fetched if they are not there yet.
     ///
     /// # Errors
-    /// Where apt cannot fetch one.
+    /// If apt cannot fetch one.
     pub fn download(&self, wanted: &BTreeSet<String>) -> anyhow::Result<Vec<(String, PathBuf)>> {
         let debs = self.folder.join("debs");
         let there = files(&debs)?;

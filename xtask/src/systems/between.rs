@@ -15,7 +15,7 @@ pub struct Seen {
 /// The lines of one release: its sources first.
 ///
 /// # Errors
-/// Where dpkg cannot compare two versions.
+/// If dpkg cannot compare two versions.
 pub fn conclude(packages: &str, id: &str, seen: &[Seen], text: &mut String) -> anyhow::Result<()> {
     let mut lines = BTreeMap::new();
     for line in packages.lines().filter_map(|line| line.strip_prefix(id)) {

@@ -41,7 +41,7 @@ impl Library {
 /// Takes the shared libraries out of a package, and nothing else of it: most are small parts of large packages.
 ///
 /// # Errors
-/// Where the file is no package.
+/// If the file is not a package.
 pub fn unpack(package: &Path, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let mut tar = Command::new("dpkg-deb").arg("--fsys-tarfile").arg(package).stdout(Stdio::piped()).spawn()?;
@@ -60,7 +60,7 @@ pub fn unpack(package: &Path, folder: &Path) -> anyhow::Result<()> {
 /// The libraries of an unpacked package.
 ///
 /// # Errors
-/// Where a folder cannot be read.
+/// If a folder cannot be read.
 pub fn in_folder(folder: &Path, package: &str) -> anyhow::Result<Vec<Library>> {
     let mut found = Vec::new();
     for name in FOLDERS {

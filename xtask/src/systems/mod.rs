@@ -36,7 +36,7 @@ const NEWER: (&str, &[&str]) = ("sid", &["libc6", "libgcc-s1", "libstdc++6", "zl
 
 /// A library counts as commonly needed from so many dependent packages on.
 const DEPENDENTS: usize = 30;
-/// Larger packages (browsers, compilers) are left out: they are no libraries that a single program is shipped without.
+/// Larger packages (browsers, compilers) are left out: no program is shipped without them.
 const LARGEST: u64 = 10_000_000;
 
 const HEAD: &str = "\
@@ -55,7 +55,7 @@ const HEAD: &str = "\
 /// Reads every release again and writes the file of facts.
 ///
 /// # Errors
-/// Where the archive cannot be read, or a package is not what it should be.
+/// If the archive cannot be read, or a package is not what it should be.
 pub fn generate() -> anyhow::Result<()> {
     let table = fs::read_to_string(TABLE)?;
     let mut text = HEAD.to_owned();

@@ -1,4 +1,4 @@
-//! What the server does with single requests: answers, limits, and everything that is no proper request.
+//! What the server does with single requests: answers, limits, and everything that is not a proper request.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is how a test fails")]
 

@@ -86,7 +86,7 @@ fn http_2_connections_are_idle_or_stalled_only_so_long() {
     });
     let mut idle = server.connect();
     idle.write_all(preface).unwrap();
-    // A PING now and then is no request, but the time for a head is not what ends it.
+    // A PING now and then is not a request, but the time for a head is not what ends it.
     std::thread::sleep(Duration::from_millis(300));
     idle.write_all(b"\0\0\x08\x06\0\0\0\0\0pingpong").unwrap();
     assert!(read_until(&mut idle, "pingpong").contains("pingpong"));

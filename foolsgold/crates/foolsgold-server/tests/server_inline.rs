@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const VERSION: &[u8] = b"GET /version HTTP/1.1\r\nHost: test\r\n\r\n";
 
 fn inline_threads(server: &Running) -> f64 {
-    server.metric("foolsgold_lent_connection_threads")
+    server.metric("foolsgold_inline_connection_threads")
 }
 
 /// A server of `threads` interpreter threads, one of which runs the connections.

@@ -158,7 +158,7 @@ fn a_body_that_an_interpreter_cannot_hold_is_the_clients_to_shorten() {
     let kind = "multipart/form-data; boundary=XX";
     let answer = post(&server, kind, &upload(8));
     assert!(answer.contains(" 200 ") && field(&answer, "x-size") == Some("8388608"), "{answer}");
-    // Whether this application can hold as much is its own affair; that it cannot is no failure of the server.
+    // Whether this application can hold as much is up to the application; the server has not failed if it cannot.
     for megabytes in [10, 12, 14, 15] {
         let answer = post(&server, kind, &upload(megabytes));
         assert!(answer.contains(" 200 ") || answer.contains(" 413 "), "{megabytes} MB: {answer}");

@@ -284,7 +284,7 @@ const REPAIRS: &[Repair] = &[
         old: "    mrb_raise(mrb, E_ARGUMENT_ERROR, \"cannot set instance variable\");\n",
         new: "    mrb_raisef(mrb, E_ARGUMENT_ERROR, \"cannot set %n: instances of %C, as of other classes below String, Array, Proc and Range, have no instance variables here\", sym, mrb_obj_class(mrb, obj));\n",
     },
-    // `b` and `B` did nothing in `pack` and `unpack`, and neither did letters that are no directive.
+    // `b` and `B` did nothing in `pack` and `unpack`, and neither did letters that are not directives.
     Repair {
         file: "mrbgems/mruby-pack/src/pack.c",
         old: "  PACK_DIR_HEX,       /* h */\n",
@@ -298,7 +298,7 @@ const REPAIRS: &[Repair] = &[
     Repair {
         file: "mrbgems/mruby-pack/src/pack.c",
         old: "  default:\n    dir = PACK_DIR_INVALID;\n    type = PACK_TYPE_NONE;\n    break;\n  }\n\n  /* read suffix",
-        new: "  default:\n    if (!ISSPACE(t)) mrb_raisef(mrb, E_ARGUMENT_ERROR, \"'%c' is no directive of pack and unpack here\", (char)t);\n    dir = PACK_DIR_INVALID;\n    type = PACK_TYPE_NONE;\n    break;\n  }\n\n  /* read suffix",
+        new: "  default:\n    if (!ISSPACE(t)) mrb_raisef(mrb, E_ARGUMENT_ERROR, \"unknown pack directive '%c'\", (char)t);\n    dir = PACK_DIR_INVALID;\n    type = PACK_TYPE_NONE;\n    break;\n  }\n\n  /* read suffix",
     },
     Repair {
         file: "mrbgems/mruby-pack/src/pack.c",

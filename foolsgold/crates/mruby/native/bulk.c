@@ -22,7 +22,7 @@ fill(struct fg *s, void *data)
 {
   struct fill *f = data;
   mrb_state *mrb = s->mrb;
-  if (!mrb_hash_p(f->hash)) mrb_raisef(mrb, E_TYPE_ERROR, "%Y is no Hash", f->hash);
+  if (!mrb_hash_p(f->hash)) mrb_raisef(mrb, E_TYPE_ERROR, "%Y is not a Hash", f->hash);
   mrb_value hash = mrb_hash_dup(mrb, f->hash);
   int kept = mrb_gc_arena_save(mrb);
   for (const struct fg_field *field = f->fields, *end = field + f->count; field < end; field++) {

@@ -150,7 +150,7 @@ load(struct fg *s, void *data)
     mrb->exc = NULL;
     mrb_exc_raise(mrb, exc);
   }
-  if (!mrb_proc_p(proc)) mrb_raise(mrb, mrb_class_get(mrb, "ScriptError"), "this is no bytecode of this version of mruby");
+  if (!mrb_proc_p(proc)) mrb_raise(mrb, mrb_class_get(mrb, "ScriptError"), "not bytecode of this version of mruby");
   return run(mrb, mrb_proc_ptr(proc));
 }
 

@@ -85,7 +85,7 @@ int fg_room(struct fg *s);
 mrb_noreturn void fg_leave(struct fg *s);
 /* The thread leaves mruby's C, for Rust or for what must not be left midway; gives what fg_step_in wants. */
 struct fg *fg_step_out(void);
-/* It is back, or in for the first time; does not return where it is stopped. NULL where it was not inside. */
+/* It is back, or in for the first time; does not return if it is stopped. NULL if it was not inside. */
 void fg_step_in(struct fg *s);
 long fg_this_thread(void);
 void fg_stop(struct fg *s);

@@ -24,7 +24,7 @@ _Static_assert(sizeof(mrb_value) == 8 && sizeof(mrb_int) == 8 && sizeof(mrb_floa
 
 /* ---- entering */
 
-/* A place for one more value that the collector must keep; 0 where there is no memory for it. */
+/* A place for one more value that the collector must keep; 0 if there is no memory for it. */
 int
 fg_room(struct fg *s)
 {
@@ -189,7 +189,7 @@ const struct mrb_data_type fg_resource = { "resource", release };
 
 /* ---- what mruby does otherwise */
 
-/* An object's address is its number only where a snapshot holds it (or where there is none); what a request makes has
+/* An object's address is its number only where a snapshot holds it (or there is none); what a request makes has
  * numbers that do not come again, though its addresses do. */
 static mrb_value
 object_id(mrb_state *mrb, mrb_value self)

@@ -84,7 +84,7 @@ attach(mrb_state *mrb, mrb_value object, size_t number)
 static mrb_value
 yield(mrb_state *mrb, mrb_value block, size_t count, const mrb_value *args)
 {
-  if (!mrb_proc_p(block)) mrb_raisef(mrb, E_TYPE_ERROR, "%Y is no Proc", block);
+  if (!mrb_proc_p(block)) mrb_raisef(mrb, E_TYPE_ERROR, "%Y is not a Proc", block);
   const struct RProc *proc = mrb_proc_ptr(block);
   if (!MRB_PROC_ENV_P(proc) || !MRB_PROC_ENV(proc)->stack) {
     return mrb_funcall_argv(mrb, block, mrb_intern_lit(mrb, "call"), (mrb_int)count, args);
@@ -194,7 +194,7 @@ fg_do(struct fg *s, struct fg_do *d, mrb_value *result)
 
 /* ---- what cannot raise */
 
-/* Keeps a value from the collector until the frame ends; 0 where there is no memory for that. */
+/* Keeps a value from the collector until the frame ends; 0 if there is no memory for that. */
 int
 fg_keep_alive(struct fg *s, mrb_value value)
 {

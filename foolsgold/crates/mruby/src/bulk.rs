@@ -49,7 +49,7 @@ impl<'r> Ruby<'r> {
     /// something else was met; what came before it was told nevertheless.
     ///
     /// # Errors
-    /// `TypeError` if it is no Hash.
+    /// `TypeError` if it is not a Hash.
     ///
     /// # Panics
     /// If `each` calls Ruby, or panics itself.
@@ -71,7 +71,7 @@ impl<'r> Ruby<'r> {
     /// Walks over an Array of Strings. False where something else was met.
     ///
     /// # Errors
-    /// `TypeError` if it is no Array.
+    /// `TypeError` if it is not an Array.
     ///
     /// # Panics
     /// If `each` calls Ruby.

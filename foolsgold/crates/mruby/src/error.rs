@@ -23,7 +23,7 @@ pub(crate) enum Reason<'r> {
 }
 
 impl<'r> Raise<'r> {
-    /// An exception of a class by its name (`"ArgumentError"`, `"JSON::ParserError"`) with a message. Where there is no such
+    /// An exception of a class by its name (`"ArgumentError"`, `"JSON::ParserError"`) with a message. If there is no such
     /// class, it becomes a `RuntimeError`.
     #[must_use]
     pub fn new(class: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Raise<'r> {
@@ -93,7 +93,7 @@ pub struct Exception {
 }
 
 impl Exception {
-    /// File and line of the place where it was raised, where that is known.
+    /// File and line of the place where it was raised, if that is known.
     #[must_use]
     pub fn place(&self) -> Option<(&str, u32)> {
         let known = |line: &&String| !line.starts_with("(unknown)");

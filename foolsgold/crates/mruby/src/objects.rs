@@ -34,7 +34,7 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Array, |what| what.count = capacity)
     }
 
-    /// How many elements an Array has; none if it is no Array.
+    /// How many elements an Array has; none if it is not an Array.
     #[must_use]
     pub fn array_len(self, array: Value<'r>) -> usize {
         self.elements(array).len()
@@ -116,7 +116,7 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Hash, |what| what.count = pairs)
     }
 
-    /// How many pairs a Hash has; none if it is no Hash.
+    /// How many pairs a Hash has; none if it is not a Hash.
     #[must_use]
     pub fn hash_len(self, hash: Value<'r>) -> usize {
         // SAFETY: a Hash that is alive.

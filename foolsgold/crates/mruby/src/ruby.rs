@@ -25,7 +25,7 @@ impl fmt::Debug for Ruby<'_> {
     }
 }
 
-/// How much more memory there is while an exception is put into words: it may be the lack of memory.
+/// How much more memory there is while an exception is put into words: it may be that memory is short.
 const TO_TELL: usize = 256 * 1024;
 /// As many causes are told; a loop that wraps what it rescues makes a chain without an end.
 const CAUSES: usize = 16;
@@ -270,7 +270,7 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// An exception in words, with its causes. Its `message` method is asked; where that fails, its own message is taken.
+    /// An exception in words, with its causes. Its `message` method is asked; if that fails, its own message is taken.
     #[must_use]
     pub fn describe(self, exception: Value<'r>) -> Exception {
         self.describe_with_causes(exception, CAUSES)

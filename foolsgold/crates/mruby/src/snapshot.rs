@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// How an interpreter goes back to its snapshot. All give the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// All bytes are copied: for less than a megabyte where there is no `Scan`.
+    /// All bytes are copied: for less than a megabyte if there is no `Scan`.
     Copy,
     /// The pages that were written are copied; the kernel tells which (Linux 6.7 and later). The best one at any size.
     Scan,

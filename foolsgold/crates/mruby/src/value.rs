@@ -128,7 +128,7 @@ impl<'r> Value<'r> {
         unsafe { sys::fg_type(self.0) }
     }
 
-    /// A `break` on its way out of a block, which is no value for anyone else.
+    /// A `break` on its way out of a block, which nobody else may see as a value.
     pub(crate) fn is_break(self) -> bool {
         self.is_object() && self.type_tag() == 24
     }

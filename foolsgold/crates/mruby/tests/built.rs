@@ -21,7 +21,7 @@ fn the_library_has_no_data_that_a_program_can_write() {
         let empty = size.bytes().all(|digit| digit == b'0');
         // Written by the loader only, and sealed before the program starts.
         let sealed = name.starts_with(".data.rel.ro");
-        // Tables of mruby's catch that lack a `const`: nothing writes them.
+        // Tables of mruby's catch without a `const`: nothing writes them.
         let table = name.starts_with(".data.rel.local.catch_reps_");
         // In whose C a thread is at the moment, for the signal that stops it.
         let running = name == ".tbss.fg_running";

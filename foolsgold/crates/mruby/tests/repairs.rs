@@ -29,7 +29,7 @@ fn raise_without_arguments_raises_what_was_rescued() {
         inspect("begin; raise; rescue => e; [e.class, e.message]; end"),
         r#"[RuntimeError, "unhandled exception"]"#
     );
-    // An ensure on the way of a break is no exception.
+    // An ensure on the way of a break is not an exception.
     assert_eq!(inspect("[1].each { begin; break; ensure; 1; end }; $!"), "nil");
 }
 

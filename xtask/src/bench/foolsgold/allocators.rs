@@ -18,7 +18,7 @@ const ALLOCATORS: [Allocator; 3] = [Allocator::System, Allocator::Jemalloc, Allo
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where a build, a server or a request fails.
+/// If a build, a server or a request fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("foolsgold-allocators")?;
     let servers =

@@ -53,7 +53,7 @@ impl Server {
     /// What must be there before it can be started.
     ///
     /// # Errors
-    /// Where it does not build.
+    /// If it does not build.
     pub fn prepare(self) -> anyhow::Result<Option<PathBuf>> {
         match self {
             Server::Foolsgold(linkage, allocator) => crate::build::foolsgold(linkage, allocator).map(Some),
@@ -66,7 +66,7 @@ impl Server {
     /// The command that serves on a port of 127.0.0.1; `program` is what [`Server::prepare`] gave.
     ///
     /// # Errors
-    /// Where its configuration cannot be written.
+    /// If its configuration cannot be written.
     pub fn command(self, program: Option<&Path>, port: u16, folder: &Path) -> anyhow::Result<Command> {
         let address = format!("127.0.0.1:{port}");
         let mut command = Command::new(program.unwrap_or(Path::new(match self {

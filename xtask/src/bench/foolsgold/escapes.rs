@@ -20,7 +20,7 @@ const SERVERS: [Server; 3] = [GLIBC, Server::Thin, Server::Puma];
 /// Runs the rounds and returns the page.
 ///
 /// # Errors
-/// Where a server or ab is missing or fails, or a request fails.
+/// If a server or ab is missing or fails, or a request fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("foolsgold-escapes")?;
     let mut up = Vec::new();

@@ -1,6 +1,6 @@
-//! foolsgold beside Thin, Puma and h2o: the comparison of the seed, with `ab`, all on one machine in turn.
+//! foolsgold beside Thin, Puma and h2o: the comparison that the original FoolsGold made, with `ab`, all on one machine in turn.
 //!
-//! Every server runs from the start to the end and rests while another is loaded. Each is warmed up as the seed does it;
+//! Every server runs from the start to the end and rests while another is loaded. Each is warmed up as it was there;
 //! then come rounds, each with every contender once in an order drawn anew, at 16 and at 64 connections. A single failed
 //! request ends the benchmark with an error.
 
@@ -22,7 +22,7 @@ use crate::run;
 use contender::{ALL, Contender, Server};
 use std::path::{Path, PathBuf};
 
-/// Connections, as the seed has them.
+/// Connections, as in the original comparison.
 const CONNECTIONS: [u32; 2] = [16, 64];
 /// Starts of each server.
 const STARTS: usize = 7;
@@ -56,7 +56,7 @@ struct Up {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where a server or ab is missing or fails, or a request fails.
+/// If a server or ab is missing or fails, or a request fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("foolsgold")?;
     let contenders = ALL;

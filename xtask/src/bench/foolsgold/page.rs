@@ -1,4 +1,4 @@
-//! The page of the comparison: the seed's tables, memory and starts, and the goals.
+//! The page of the comparison: its tables, memory and starts, and the goals.
 
 use super::super::ab::Figures;
 use super::super::stats::{Estimate, Sample};
@@ -51,7 +51,7 @@ impl All<'_> {
         self.series.get(at)
     }
 
-    /// The seed's table for one number of connections.
+    /// The table for one number of connections.
     fn load(&self, at: usize, connections: u32) -> String {
         let mut text = format!(
             "\n## {connections} connections\n\n| server | p99, ms | p90, ms | requests/s | of Thin's |\n\

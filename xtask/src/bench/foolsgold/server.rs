@@ -28,7 +28,7 @@ impl Running {
     /// Starts a server and waits for its first answer of 200 at `path`.
     ///
     /// # Errors
-    /// Where it cannot be started, ends, or does not answer.
+    /// If it cannot be started, ends, or does not answer.
     pub fn start(server: Server, program: Option<&Path>, path: &str, folder: &Path) -> anyhow::Result<Running> {
         let port = free_port()?;
         let command = server.command(program, port, folder)?;
@@ -64,7 +64,7 @@ impl Running {
     /// Processor time so far, user and system, of its processes.
     ///
     /// # Errors
-    /// Where it has ended.
+    /// If it has ended.
     pub fn processor(&self) -> anyhow::Result<Duration> {
         let ticks = tree(self.child.id())?.iter().map(|process| process.ticks).sum::<u64>();
         let second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?.context("no clock ticks")?;
@@ -74,7 +74,7 @@ impl Running {
     /// Its memory in bytes; pages shared by several processes count in part (PSS).
     ///
     /// # Errors
-    /// Where it has ended.
+    /// If it has ended.
     pub fn memory(&self) -> anyhow::Result<f64> {
         self.rollup("Pss:")
     }
@@ -82,7 +82,7 @@ impl Running {
     /// Its resident memory in bytes.
     ///
     /// # Errors
-    /// Where it has ended.
+    /// If it has ended.
     pub fn resident(&self) -> anyhow::Result<f64> {
         self.rollup("Rss:")
     }
@@ -119,7 +119,7 @@ impl Drop for Running {
 /// A port of 127.0.0.1 that nobody listens on.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

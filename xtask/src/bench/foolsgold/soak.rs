@@ -75,7 +75,7 @@ struct Hostility {
 /// Soaks and returns the page. A round is 25,000 requests in each mode.
 ///
 /// # Errors
-/// Where the server ends, or a request is answered as it should not be.
+/// If the server ends, or a request is answered as it should not be.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let folder = run::scratch("foolsgold-soak")?;
     let program = STATIC.prepare()?.context("no program")?;

@@ -30,7 +30,7 @@ impl Calls {
     /// Of one start under strace.
     ///
     /// # Errors
-    /// Where strace is missing or the program fails.
+    /// If strace is missing or the program fails.
     pub fn of(program: &Path, argument: &str, log: &Path) -> anyhow::Result<Calls> {
         let mut command = Command::new("strace");
         command.args(["-f", "-y", "-s", "4096", "-E", "LD_LIBRARY_PATH", "-o"]).arg(log).arg(program).arg(argument);

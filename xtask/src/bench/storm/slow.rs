@@ -40,7 +40,7 @@ impl Mounted {
     /// Mounts it.
     ///
     /// # Errors
-    /// Where FUSE is not to be had.
+    /// If FUSE is not to be had.
     pub fn over(slowfs: &Path, variant: &Variant, client: Client) -> anyhow::Result<Mounted> {
         let (aside, place) = (variant.folder.with_extension("aside"), variant.folder.clone());
         fs::rename(&place, &aside)?;
@@ -89,7 +89,7 @@ impl Requests {
     /// Counts them on a mount of its own, without delay.
     ///
     /// # Errors
-    /// Where FUSE is not to be had or the program fails.
+    /// If FUSE is not to be had or the program fails.
     pub fn of(slowfs: &Path, variant: &Variant, argument: &str) -> anyhow::Result<Requests> {
         let (aside, counts) = (variant.folder.with_extension("aside"), variant.folder.with_extension("counts"));
         fs::rename(&variant.folder, &aside)?;

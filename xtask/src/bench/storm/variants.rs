@@ -102,7 +102,7 @@ impl Tools {
     /// Builds them.
     ///
     /// # Errors
-    /// Where one does not build.
+    /// If one does not build.
     pub fn build() -> anyhow::Result<Tools> {
         Ok(Tools {
             underpin: run::release_binary()?,
@@ -114,7 +114,7 @@ impl Tools {
     /// A subject in all forms below a folder, and those that are refused, with what was said.
     ///
     /// # Errors
-    /// Where a tool fails, or what it made does not start.
+    /// If a tool fails, or what it made does not start.
     pub fn variants(&self, base: &Path, subject: Subject) -> anyhow::Result<(Vec<Variant>, Vec<Refused>)> {
         let mut variants: Vec<Variant> = Vec::new();
         let mut refused = Vec::new();
@@ -263,7 +263,7 @@ fn shrinkwrap(program: &Path) -> anyhow::Result<()> {
 /// Runs a command to its end and hands back what it printed.
 ///
 /// # Errors
-/// Where it fails, with what it said.
+/// If it fails, with what it said.
 pub fn must(command: &mut Command) -> anyhow::Result<String> {
     command.env_remove("LD_LIBRARY_PATH").stdin(std::process::Stdio::null());
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;

@@ -94,7 +94,7 @@ struct Foreseen {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// Where nobody may mount, or a program is missing or fails.
+/// If nobody may mount, or a program is missing or fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let binaries = Binaries::build()?;
     let mut cells = Vec::new();
@@ -113,7 +113,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
             place.back()?;
             let (processor, wait) = operation?;
             let cost = Costs { start: alone.processor, operation_processor: processor, operation_wait: wait };
-            // Foreseen before anything is measured, and where the tree stands on the disk.
+            // Foreseen before anything is measured, and the tree is on the disk.
             let all = SETTINGS.iter().flat_map(|setting| TOGETHER.map(|processes| (setting, processes)));
             let foreseen = all
                 .map(|(setting, processes)| {

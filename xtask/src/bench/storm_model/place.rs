@@ -21,7 +21,7 @@ impl Binaries {
     /// Builds them as a user would get them.
     ///
     /// # Errors
-    /// Where one does not build.
+    /// If one does not build.
     pub fn build() -> anyhow::Result<Binaries> {
         let underpin = run::release_binary()?;
         let folder = underpin.parent().context("a folder of binaries")?.to_owned();
@@ -46,7 +46,7 @@ impl Place {
     /// Lays a program out.
     ///
     /// # Errors
-    /// Where the tree cannot be made.
+    /// If the tree cannot be made.
     pub fn new(binaries: &Binaries, program: &str) -> anyhow::Result<Place> {
         let folder = Path::new("target/bench/storm");
         if folder.exists() {
@@ -69,7 +69,7 @@ impl Place {
     /// Binds every object of the tree, where it stands.
     ///
     /// # Errors
-    /// Where underpin refuses or fails.
+    /// If underpin refuses or fails.
     pub fn bind(&self, binaries: &Binaries) -> anyhow::Result<()> {
         let mut command = Command::new(&binaries.underpin);
         let output = command.arg("bind").arg(&self.tree).env_remove("LD_LIBRARY_PATH").output()?;
@@ -94,7 +94,7 @@ impl Place {
     /// Mounts the delay file system in the tree's place.
     ///
     /// # Errors
-    /// Where it cannot be mounted.
+    /// If it cannot be mounted.
     pub fn mount(&self, binaries: &Binaries, delay_us: u32, rate: u32) -> anyhow::Result<Mount> {
         let mut command = Command::new(&binaries.slowfs);
         command.arg(&self.source).arg(&self.tree).arg("--counts").arg(&self.counts);
@@ -129,7 +129,7 @@ impl Mount {
     /// Operations that clients waited for since the mount.
     ///
     /// # Errors
-    /// Where the daemon does not answer.
+    /// If the daemon does not answer.
     pub fn counts(&self) -> anyhow::Result<f64> {
         let _ = fs::remove_file(&self.counts);
         kill(self.pid(), Signal::SIGUSR1)?;
@@ -151,7 +151,7 @@ impl Mount {
     /// Seconds of processor time of the daemon.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// If it is gone.
     pub fn processor(&self) -> anyhow::Result<f64> {
         let mut nanoseconds = 0.0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.daemon.id()))? {
@@ -165,7 +165,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // The daemon unmounts and ends; where it is gone already there is nothing to do.
+        // The daemon unmounts and ends; if it is gone already there is nothing to do.
         let _ = kill(self.pid(), Signal::SIGTERM);
         let _ = self.daemon.wait();
     }

@@ -20,7 +20,7 @@ pub struct Started {
 /// Starts so many processes of the program and waits for all of them.
 ///
 /// # Errors
-/// Where one cannot be started or fails.
+/// If one cannot be started or fails.
 pub fn together(place: &Place, argument: &str, processes: usize) -> anyhow::Result<Started> {
     let barrier = Barrier::new(processes + 1);
     let before = processor()?;

@@ -53,7 +53,7 @@ impl Content {
     }
 }
 
-/// Why a file that is there cannot be read. That there is none is no error.
+/// Why a file that is there cannot be read. It is not an error that there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The operating system's reason.

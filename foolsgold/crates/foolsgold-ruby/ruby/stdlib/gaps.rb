@@ -1,4 +1,4 @@
-# Small things that mruby's own classes lack or do otherwise.
+# Small things that mruby's own classes do not have or do otherwise.
 
 class EncodingError < StandardError; end unless Object.const_defined?(:EncodingError)
 

@@ -31,7 +31,7 @@ module URI
       @port = port
       @query = query
       @fragment = fragment
-      # What has a scheme and neither a host nor a path from the root is no path to CRuby.
+      # What has a scheme and neither a host nor a path from the root is not a path to CRuby.
       if @scheme && !host && path && !path.empty? && !path.start_with?("/")
         @opaque = query ? "#{path}?#{query}" : path
         @path = @query = nil

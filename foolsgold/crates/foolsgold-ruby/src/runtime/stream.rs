@@ -26,7 +26,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Sends it. A client that went away meanwhile is no matter.
+    /// Sends it. It does not matter if the client went away meanwhile.
     pub(super) fn send(mut self, response: Response) {
         self.timings.ruby = self.began.elapsed();
         let sender = self.way.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -90,7 +90,7 @@ impl Sink {
         self.closed = true;
     }
 
-    /// The body will never be complete. Gives back the reply where nothing is out yet.
+    /// The body will never be complete. Gives back the reply if nothing is out yet.
     pub(super) fn abort(&mut self) -> Option<Reply> {
         if let Some(chunks) = self.chunks.take() {
             let _ = chunks.try_send(Err(Aborted));

@@ -113,7 +113,7 @@ impl RackWorker {
             (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, RequestOutcome::Raised),
             (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, RequestOutcome::Raised),
             (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, RequestOutcome::OutOfTime),
-            // Where the client sent much of what the interpreter may hold, less may be sent: that is no fault of the server.
+            // If the client sent much of what the interpreter may hold, less may be sent: the server is not at fault.
             (Error::OutOfMemory, None) if large => (StatusCode::PAYLOAD_TOO_LARGE, RequestOutcome::OutOfMemory),
             (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, RequestOutcome::OutOfMemory),
             (Error::Raised(exception), None) => (failure::status(exception), RequestOutcome::Raised),
@@ -280,7 +280,7 @@ fn complete(state: &State) {
     }
 }
 
-/// Closes the body where it can be closed: always, and once.
+/// Closes the body if it can be closed: always, and once.
 fn close<'r>(ruby: Ruby<'r>, body: Value<'r>) -> Outcome<'r, ()> {
     if body.kind() != Kind::Array && ruby.respond_to(body, "close")? {
         ruby.send(body, "close", &[])?;

@@ -1,6 +1,6 @@
 //! Changes of case for all of Unicode, each letter alone, as CRuby does it.
 //!
-//! The core library has the full mappings to upper and to lower case. What it lacks follows from them: titles (the first
+//! The core library has the full mappings to upper and to lower case. What it does not have follows from them: titles (the first
 //! letter of `capitalize`), folding, and the exceptions of some languages.
 
 use thiserror::Error;
@@ -21,7 +21,7 @@ pub enum Change {
 /// Which letters are changed, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Letters {
-    /// All, as most languages have it. Lithuanian is no exception in CRuby either.
+    /// All, as most languages have it. CRuby makes no exception for Lithuanian either.
     #[default]
     All,
     /// `:ascii`

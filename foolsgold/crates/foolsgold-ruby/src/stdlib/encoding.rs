@@ -131,7 +131,7 @@ impl Encoding {
 pub struct Replace<'a> {
     /// For malformed bytes.
     pub invalid: Option<&'a str>,
-    /// For characters that the target lacks.
+    /// For characters that the target does not have.
     pub undefined: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! What Ruby applications expect and mruby lacks: regular expressions, JSON, times as text, digests, Base64, URI, random
+//! What Ruby applications expect and mruby does not have: regular expressions, JSON, times as text, digests, Base64, URI, random
 //! numbers of the system, encodings.
 //!
 //! Each part is plain Rust over bytes, with CRuby as the judge of its tests, and knows nothing of an interpreter.

@@ -11,7 +11,7 @@ pub struct Parts {
     pub host: Option<String>,
     /// Port, if one is given.
     pub port: Option<u16>,
-    /// Path; empty where there is none.
+    /// Path; empty if there is none.
     pub path: String,
     /// After the `?`.
     pub query: Option<String>,

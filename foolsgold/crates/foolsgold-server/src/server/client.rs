@@ -48,7 +48,7 @@ impl Connection {
         if self.is_tls { "https" } else { "http" }
     }
 
-    /// Host and port as the client named them. None if they are no host and port.
+    /// Host and port as the client named them. None if that is not a host and port.
     pub(super) fn host(&self, uri: &Uri, headers: &HeaderMap) -> Option<(Arc<str>, u16)> {
         // The target wins over the field (RFC 9112, section 3.2.2).
         let named = match (uri.authority(), headers.get(header::HOST)) {

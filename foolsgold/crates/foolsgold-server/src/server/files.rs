@@ -169,7 +169,7 @@ enum Wanted {
     Nothing,
 }
 
-/// One range of bytes (RFC 9110, section 14.1.2). More than one, or what is no range, is answered with all of the file.
+/// One range of bytes (RFC 9110, section 14.1.2). More than one, or what is not a range, is answered with all of the file.
 fn wanted(range: &str, length: u64) -> Wanted {
     let Some((first, last)) = range.strip_prefix("bytes=").and_then(|range| range.trim().split_once('-')) else {
         return Wanted::All;

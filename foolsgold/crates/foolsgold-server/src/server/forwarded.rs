@@ -45,7 +45,7 @@ fn of_peer(trusted: &[Network], peer: Peer, scheme: &'static str, headers: &mut 
         }
         return client;
     }
-    // Each proxy appends whom it heard: from the end, the first that is no proxy of ours is the client.
+    // Each proxy appends whom it heard: from the end, the first that is not a proxy of ours is the client.
     let heard: Vec<IpAddr> = headers
         .get_all(FOR)
         .iter()

@@ -17,7 +17,7 @@ struct Known {
 }
 
 impl Hosts {
-    /// Host and port; the default port if none is named. None if it is no host.
+    /// Host and port; the default port if none is named. None if it is not a host.
     pub(super) fn find(&self, named: &[u8], default: u16) -> Option<(Arc<str>, u16)> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*last

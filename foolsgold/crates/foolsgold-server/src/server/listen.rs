@@ -199,7 +199,7 @@ pub(super) fn notify(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(&place),
     };
-    // A manager that cannot be reached is no reason not to serve.
+    // The server serves even if the manager cannot be reached.
     let _ = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
 }
 

@@ -254,7 +254,7 @@ fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
             "Interpreters that have loaded the application and can take work.",
             |shared| shared.pool.stats().ready as f64,
         ),
-        ("foolsgold_lent_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
+        ("foolsgold_inline_connection_threads", "Threads whose connections an interpreter thread runs.", |shared| {
             shared.handed_off.load(Ordering::Relaxed) as f64
         }),
         (

@@ -135,7 +135,7 @@ fn beneath(folder: &OwnedFd, root: &Path, name: &Path) -> io::Result<File> {
     }
 }
 
-/// Percent-decoded; none if that is no UTF-8 or the escapes are wrong.
+/// Percent-decoded; none if that is not UTF-8 or the escapes are wrong.
 fn decode(path: &str) -> Option<String> {
     if !path.contains('%') {
         return Some(path.to_owned());

@@ -44,7 +44,7 @@ enum State {
     Refused,
 }
 
-/// Where in a quoted string. One that is not closed before the line ends is no extension (RFC 9112, section 7.1.1): a parser that
+/// Where in a quoted string. One that is not closed before the line ends is not an extension (RFC 9112, section 7.1.1): a parser that
 /// reads on to the closing quote would see another message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {

@@ -147,7 +147,7 @@ impl ConnectionTimers {
         self.enter(Phase::Answering);
     }
 
-    /// Nothing is expected of the client: with HTTP/2, bytes that come are no head.
+    /// Nothing is expected of the client: with HTTP/2, bytes that come are not a head.
     pub(super) fn rest(&self) {
         self.enter(Phase::Idle);
     }

@@ -68,7 +68,7 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Reads the last bytes of a file of `size` bytes. None if they are no trailer.
+    /// Reads the last bytes of a file of `size` bytes. None if they are not a trailer.
     ///
     /// # Errors
     /// If they are one of another version, or its lengths are not those of the file.
@@ -230,7 +230,7 @@ pub enum Data {
     Plain(Vec<u8>),
     /// Bytecode, and the source if it is kept.
     Ruby(Vec<u8>, Option<Vec<u8>>),
-    /// The name of another file of the set that is no link.
+    /// The name of another file of the set that is not a link.
     Link(String),
 }
 

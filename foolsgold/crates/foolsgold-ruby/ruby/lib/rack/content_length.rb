@@ -22,7 +22,7 @@ module Rack
       size = 0
       parts.each { |part| size += part.bytesize }
       headers["content-length"] = size.to_s
-      # `to_ary` has consumed and closed a body that is no Array itself.
+      # `to_ary` has consumed and closed a body that is not an Array itself.
       return answer if parts.equal?(body)
       [status, headers, parts]
     end

@@ -1,4 +1,4 @@
-# Rack::ETag: a weak etag of the body's bytes for 200 and 201, and cache-control where there is none.
+# Rack::ETag: a weak etag of the body's bytes for 200 and 201, and cache-control if there is none.
 
 require "rack/constants"
 require "digest"

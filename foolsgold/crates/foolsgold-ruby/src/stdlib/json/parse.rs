@@ -1,4 +1,4 @@
-//! Reading JSON: RFC 8259 and what CRuby allows beyond it (comments, `\q` for `q`, and `NaN` where it is asked for).
+//! Reading JSON: RFC 8259 and what CRuby allows beyond it (comments, `\q` for `q`, and `NaN` if it is asked for).
 
 use thiserror::Error;
 

@@ -168,7 +168,7 @@ pub fn byte_of(text: &[u8], character: usize) -> Option<usize> {
     (left == 0).then_some(at)
 }
 
-/// The byte of a position that counts characters, from the end where it is negative; none outside of the text.
+/// The byte of a position that counts characters, from the end if it is negative; none outside of the text.
 pub fn position(text: &[u8], at: i64) -> Option<usize> {
     let at = if at < 0 { at + to_int(characters(text)) } else { at };
     byte_of(text, usize::try_from(at).ok()?)

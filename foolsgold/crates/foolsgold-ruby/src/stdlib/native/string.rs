@@ -193,7 +193,7 @@ enum Needle<'r> {
 }
 
 impl Core {
-    /// A Regexp, made from a String's text where it is one.
+    /// A Regexp, made from a String's text if it is one.
     fn to_regexp<'r>(self, ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r> {
         if self.is_regexp(ruby, value)? {
             return Ok(value);

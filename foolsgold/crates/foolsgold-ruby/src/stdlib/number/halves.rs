@@ -49,7 +49,7 @@ pub fn is_half(magnitude: f64, digits: Digits) -> bool {
     (value.fract() - 0.5).abs() <= error
 }
 
-/// The decimal exponent, or one more where it is uncertain: from the binary one and a line below the logarithm.
+/// The decimal exponent, or one more if it is uncertain: from the binary one and a line below the logarithm.
 fn decimal_exponent(magnitude: f64) -> (i32, bool) {
     let (significand, exponent) = super::float::normalized(magnitude);
     let mantissa = f64::from_bits(significand & ((1 << 52) - 1) | 1.0_f64.to_bits());

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a text is no float.
+/// Why a text is not a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FloatSyntax {
     /// A NUL in it.

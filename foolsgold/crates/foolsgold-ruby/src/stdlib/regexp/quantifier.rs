@@ -1,4 +1,4 @@
-//! Quantifiers. Onigmo's stack (`a{2}{3}` is six), `{n}?` is no lazy one, bounds may come in the wrong order, and assertions may
+//! Quantifiers. Onigmo's stack (`a{2}{3}` is six), `{n}?` is not lazy, bounds may come in the wrong order, and assertions may
 //! be repeated; the crate beneath knows none of this.
 
 use super::error::Reason;

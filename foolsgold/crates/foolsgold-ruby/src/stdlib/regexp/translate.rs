@@ -15,7 +15,7 @@ use super::options::{Options, Range};
 pub struct Translated {
     /// The pattern; case and dot are options of the builder.
     pub pattern: String,
-    /// Names in the order of their first use, each with the numbers of its groups. Where it is not empty, groups
+    /// Names in the order of their first use, each with the numbers of its groups. If it is not empty, groups
     /// without a name do not capture.
     pub names: Vec<(String, Vec<usize>)>,
 }

@@ -24,7 +24,7 @@ enum Pad {
     Blank,
 }
 
-/// Formats an instant. What is no directive stays as it is.
+/// Formats an instant. What is not a directive stays as it is.
 ///
 /// # Errors
 /// If the format ends within a directive.

@@ -66,7 +66,7 @@ pub struct Instant {
     pub zone: Zone,
 }
 
-/// Why a text is no time, in the words of CRuby's `time` library.
+/// Why a text is not a time, in the words of CRuby's `time` library.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
     /// `Time.parse`.

@@ -1,4 +1,4 @@
-# Methods of CRuby's core classes that mruby 3.2 lacks.
+# Methods of CRuby's core classes that mruby 3.2 does not have.
 
 class Symbol
   def start_with?(*prefixes) = to_s.start_with?(*prefixes)

@@ -1,5 +1,5 @@
 # Rack::Session::Cookie: the whole session in a signed cookie, `data--digest`. Everyone can read it and only who has the
-# secret can make one; a cookie that was made or changed by anyone else is no session.
+# secret can make one; a cookie that was made or changed by anyone else is not a session.
 
 require "rack/session/abstract/id"
 require "openssl"

@@ -15,7 +15,7 @@ module Rack
         decoded(text.tr("+", " "), true)
       end
 
-      # Of a path: a plus stays, and what is no code stays as it is.
+      # Of a path: a plus stays, and what is not a code stays as it is.
       def unescape_path(text)
         return text.dup unless text.include?("%")
         decoded(text, false)

@@ -234,7 +234,7 @@ fn rounded(random: &mut Random) -> String {
         2 => random.between(-330, -25),
         _ => random.between(-4, 6),
     };
-    // CRuby's ceil and truncate of Integers beyond 62 bits are off by ten where there is nothing to cut.
+    // CRuby's ceil and truncate of Integers beyond 62 bits are off by ten if there is nothing to cut.
     let value = float(random);
     let value = if digits < 0 && value.abs() > 4e18 { value / 4.0 } else { value };
     let value = if random.one_in(3) { format!("i{}", integer(random) / 2) } else { field(value) };
