@@ -217,7 +217,7 @@ pub struct Hooks {
 pub struct Candidate {
     /// Its name in the report.
     pub name: String,
-    /// What runs; for a server that somebody else runs, the request.
+    /// What runs; for a server that underpin does not start, the request.
     pub command: Command,
     /// The command is a server, and this is the load on it; `None`: it ends by itself.
     pub load: Option<Arc<Load>>,

@@ -108,7 +108,7 @@ pub const BUSY_LEVEL: f64 = 0.002;
 /// The fewest watched runs of each variant.
 const LEAST_MEMORY_RUNS: u32 = 6;
 
-/// The fewest blocks of which the signed-rank test can tell anything after the correction for so many variants: all
+/// The fewest blocks with which the signed-rank test can show anything after the correction for that many variants: all
 /// signs alike have a p-value of 2^(1-n).
 #[must_use]
 pub fn least_blocks(compared: usize) -> usize {
@@ -143,7 +143,7 @@ pub fn level(machine: &Machine, metric: Metric) -> f64 {
 }
 
 /// The fewest watched runs of each variant of which the test of two samples can tell anything after the correction for
-/// so many variants: all of one above all of the other have a p-value of 2 over the number of ways to choose.
+/// that many variants: all of one above all of the other have a p-value of 2 over the number of ways to choose.
 #[must_use]
 pub fn least_memory_runs(compared: usize) -> u32 {
     let (mut runs, mut ways) = (1u32, 2.0);

@@ -17,9 +17,9 @@ pub const PORT: &str = "{PORT}";
 /// Who runs the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// It is the candidate's command: started for each run, and stopped after it.
+    /// underpin: it is the candidate's command, started for each run and stopped after it.
     Started,
-    /// Somebody else: it is there before, stays, and nothing is known of its memory.
+    /// It is already running, keeps running, and nothing is known of its memory.
     Running,
 }
 
@@ -38,9 +38,9 @@ pub struct Load {
     pub pace: Pace,
     /// Threads of the load generator.
     pub threads: usize,
-    /// Load before the figures count.
+    /// Duration of the load before that.
     pub warmup: Duration,
-    /// Load whose figures count.
+    /// Duration of the load that is measured.
     pub window: Duration,
     /// A request without an answer after this time has failed.
     pub timeout: Duration,
@@ -98,9 +98,9 @@ pub struct LoadRecord {
     pub connections: usize,
     /// Threads of the load generator.
     pub threads: usize,
-    /// Load before the figures count.
+    /// Duration of the load before that.
     pub warmup_ns: Nanos,
-    /// Load whose figures count.
+    /// Duration of the load that is measured.
     pub window_ns: Nanos,
     /// The server was started for each run.
     pub is_ours: bool,
@@ -140,7 +140,7 @@ pub struct Latency {
     pub p999_ns: Nanos,
     /// The longest.
     pub max_ns: Nanos,
-    /// The whole distribution: at each share of [`Latency::SHARES`], the latency that so many do not exceed.
+    /// The whole distribution: at each share of [`Latency::SHARES`], the latency that this share does not exceed.
     pub curve_ns: Vec<Nanos>,
 }
 

@@ -233,7 +233,7 @@ impl MemoryWatch<'_> {
         let traced = tracer.follow();
         lock(&shared).finished = true;
         shared.1.notify_all();
-        // A sampler that panicked has nothing more to say; the figures so far stand.
+        // A sampler that panicked adds nothing more; the figures so far are kept.
         let _ = thread.join();
         traced?;
         if lock(&shared).executed.is_none() {

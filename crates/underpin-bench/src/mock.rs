@@ -2,7 +2,7 @@
 //!
 //! For snapshots of screens and tests of the schedule. Noise comes from a seed. Words: `sleep SECONDS`, then any of
 //! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same words, and
-//! `errors=N`; one that somebody else runs answers 1,000 in a second.
+//! `errors=N`; one that underpin did not start answers 1,000 in a second.
 
 use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
@@ -31,7 +31,7 @@ pub struct MockExecutor {
 }
 
 impl MockExecutor {
-    /// A machine whose noise a seed decides.
+    /// A machine whose noise comes from a seed.
     #[must_use]
     pub fn new(seed: u64) -> MockExecutor {
         MockExecutor { clock: Duration::ZERO, random: Random::new(seed), log: Vec::new(), drift: 0.0 }

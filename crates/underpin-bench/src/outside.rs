@@ -118,7 +118,7 @@ impl Outside<'_> {
 
     /// How many processes of the group outlive the command by more than the grace.
     fn outlived(&self) -> usize {
-        // One that nobody has waited for has no memory any more.
+        // A zombie has no memory any more.
         let other = |pid: &RawPid| *pid != self.started.pid() && memory_use(*pid).is_ok_and(|memory| memory.rss > 0);
         let others = || process_group(self.started.pid()).iter().filter(|pid| other(pid)).count();
         let until = Instant::now() + GRACE;

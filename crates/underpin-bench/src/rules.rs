@@ -15,9 +15,9 @@ pub struct Rules {
     pub warmup: u32,
     /// Timed runs of each variant; `None`: as many as the other rules say.
     pub runs: Option<u32>,
-    /// At least so many; in any case enough to show a difference among so many variants.
+    /// The minimum; in any case enough to show a difference among that many variants.
     pub min_runs: u32,
-    /// At most so many.
+    /// The maximum.
     pub max_runs: Option<u32>,
     /// Time for the timed runs of each variant, if neither runs nor a budget are given.
     pub time_ns: Nanos,

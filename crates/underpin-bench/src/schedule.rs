@@ -17,7 +17,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Blocks of so many variants.
+    /// Blocks of that many variants.
     #[must_use]
     pub fn new(variants: usize, seed: u64) -> Schedule {
         Schedule { variants, random: Random::new(seed) }

@@ -49,7 +49,7 @@ fn appended(path: &Path) -> io::Result<OwnedFd> {
     File::options().append(true).create(true).open(path).map(OwnedFd::from)
 }
 
-/// The end of a pipe to write to; a thread throws away what comes out of it, until nobody can write any more.
+/// The end of a pipe to write to; a thread throws away what comes out of it, until no writer is left.
 fn drained_pipe() -> io::Result<OwnedFd> {
     let (mut from, to) = io::pipe()?;
     let drain = move || {

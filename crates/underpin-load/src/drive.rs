@@ -34,7 +34,7 @@ pub fn drive(plan: &LoadPlan, tick: Duration, meanwhile: &mut dyn FnMut() -> boo
     thread::scope(|scope| {
         for index in 0..threads {
             let (shared, sender) = (&shared, sender.clone());
-            // Each thread sends one message; nobody is left to hear it only if this function has panicked.
+            // Each thread sends one message; it is lost only if this function has panicked.
             scope.spawn(move || drop(sender.send(work(shared, index))));
         }
         drop(sender);

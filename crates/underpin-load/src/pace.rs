@@ -133,7 +133,7 @@ impl Pacer {
         }
     }
 
-    /// Tells of the requests that were due and whose turn never came.
+    /// Reports the requests that were due and never sent.
     pub(crate) fn left_over(&self, tally: &RefCell<Tally>) {
         let mut tally = tally.borrow_mut();
         self.handed.borrow_mut().drain(..).for_each(|due| tally.never_sent(due));

@@ -16,7 +16,7 @@ pub enum Pace {
     Open {
         /// Requests in a second, over all threads.
         rate: f64,
-        /// At most so many connections; a request that finds none free waits, and its waiting counts.
+        /// The most connections; a request that finds none free waits, and its waiting counts.
         connections: usize,
     },
 }

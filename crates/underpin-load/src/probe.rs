@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Why a server has not answered, a clause whose subject is the server.
+/// Why a server has not answered, a clause with the server as its subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unanswered(String);
@@ -31,7 +31,7 @@ pub fn probe(request: &Request, timeout: Duration) -> Result<u16, Unanswered> {
     })
 }
 
-/// Whether somebody takes connections at an endpoint.
+/// Whether something accepts connections at an endpoint.
 #[must_use]
 pub fn is_taken(endpoint: &Endpoint) -> bool {
     match endpoint {

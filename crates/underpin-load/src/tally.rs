@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The longest latency that is told apart.
+/// The longest latency that is resolved.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Decimal digits that are kept of a latency.
 const DIGITS: u8 = 3;
@@ -122,7 +122,7 @@ pub struct LoadResult {
     pub redirected: u64,
     /// Requests that were due in the window and failed.
     pub errors: ErrorCounts,
-    /// Why the first of them failed, a clause; whose subject is the server.
+    /// Why the first of them failed, a clause with the server as its subject.
     pub first_failure: Option<String>,
     /// Open loop: requests whose turn never came before the window ended. They are in `latencies` with the time that
     /// they had waited by then, as are requests that timed out.
@@ -255,7 +255,7 @@ impl Tally {
             sum.bytes += tally.bytes;
             sum.busy = sum.busy.max(tally.busy.as_secs_f64() / window.as_secs_f64());
             lags = (lags.0 + tally.lags.0, lags.1 + tally.lags.1);
-            // The bounds are alike, so nothing can be out of range.
+            // The bounds are the same, so nothing can be out of range.
             let _ = sum.latencies.0.add(&tally.latencies.0);
         }
         sum.lag = lags.0.checked_div(lags.1).unwrap_or_default();

@@ -73,11 +73,11 @@ pub struct LoadMethod {
     pub connections: usize,
     /// Threads of the load generator.
     pub threads: usize,
-    /// Load before the figures count.
+    /// Duration of the load before that.
     pub warmup_seconds: f64,
-    /// Load whose figures count.
+    /// Duration of the load that is measured.
     pub window_seconds: f64,
-    /// The server was started for each run; else somebody else ran it.
+    /// The server was started for each run; else it was already running.
     pub starts_server: bool,
 }
 

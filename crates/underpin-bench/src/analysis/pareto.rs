@@ -74,7 +74,7 @@ impl Pareto {
         let mut front: Vec<usize> =
             choices.iter().zip(&beaters).filter(|(_, beaters)| beaters.is_empty()).map(|(&index, _)| index).collect();
         if front.is_empty() {
-            // "The same within 1 %" can lead round in a ring: then nobody is beaten for certain.
+            // "The same within 1 %" is not transitive and can form a cycle: then no variant is certainly beaten.
             front.clone_from(&choices);
         }
         let beaten = beaters.into_iter().filter_map(|beaters| {

@@ -9,9 +9,9 @@ use crate::warning::{Warning, WarningKind};
 
 /// One honest machine in a hundred differs from itself at the level of the claims; this is half of that.
 const UNSOUND: f64 = 0.005;
-/// A first run that is so much slower is worth a word.
+/// A first run that is slower than the median by this factor is mentioned.
 const COLD: f64 = 1.5;
-/// Drift that is worth a word, as a share.
+/// The least drift that is mentioned, as a share.
 const DRIFT: f64 = 0.05;
 /// Runs shorter than this are mostly the start of a process.
 const SHORT_SECONDS: f64 = 0.002;
@@ -20,7 +20,7 @@ const BUSY: f64 = 0.9;
 /// Two sizes are far apart if the larger is more than this share above the smaller, and by more than these bytes.
 const FAR: f64 = 0.1;
 const FAR_BYTES: u64 = 4 << 20;
-/// Outliers beyond this share of the runs are worth a word.
+/// Outliers are mentioned beyond this share of the runs.
 const OUTLIERS: f64 = 0.05;
 
 /// The warnings of a record, the most serious first.

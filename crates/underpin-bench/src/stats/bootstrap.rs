@@ -29,7 +29,7 @@ impl Default for Bootstrap {
 const DRAWS: usize = 1_000_000;
 /// Of twice as many blocks and more, neighbours are joined to between one and two times so many stretches.
 const STRETCHES: usize = 40;
-/// Below so many blocks resampling alone is not enough.
+/// With fewer blocks resampling alone is not enough.
 const FEW_BLOCKS: usize = 15;
 
 /// The median of all figures, with the interval that resampling the blocks gives. `None` without figures.

@@ -30,7 +30,7 @@ pub enum WarningKind {
     FewBlocks {
         /// How many there are.
         blocks: usize,
-        /// How many it would take for so many variants.
+        /// How many it takes for that many variants.
         least: usize,
         /// Runs of each variant that these are.
         runs: usize,

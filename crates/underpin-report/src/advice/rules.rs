@@ -10,7 +10,7 @@ use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryO
 use crate::document::trial::AllocatorTrial;
 use std::collections::BTreeMap;
 
-/// Failing lookups below this are not worth a word; above it they are if there are this many for each library, or
+/// Fewer failing lookups than this are not mentioned; more are if there are this many for each library, or
 /// if they take this share of the loader's time.
 const STORM_LOOKUPS: u64 = 20;
 const STORM_PER_LIBRARY: u64 = 2;
@@ -83,7 +83,7 @@ fn loader_seconds(trace: &TraceDocument) -> Option<f64> {
     trace.phases.iter().find(|phase| phase.name == PhaseName::Loader).map(|phase| phase.seconds)
 }
 
-/// Whether so many failing lookups are worth a word.
+/// Whether that many failing lookups are mentioned.
 fn is_storm(failed: u64, libraries: usize, share: f64) -> bool {
     failed >= STORM_LOOKUPS && (failed >= STORM_PER_LIBRARY * libraries as u64 || share >= STORM_SHARE)
 }

@@ -40,7 +40,7 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// Fewer failing calls than this are not worth a word.
+/// Fewer failing calls than this are not mentioned.
 const WORTH_CALLS: u64 = 20;
 
 impl BindingGain {

@@ -8,10 +8,10 @@ use crate::units::{thousands, time};
 use bstr::ByteSlice;
 use underpin_resolve::storm::MODEL_DOUBT;
 
-/// Fewer lookups of names that are not there are not worth a word.
+/// Fewer lookups of names that are not there are not mentioned.
 const WORTH_LOOKUPS: u64 = 20;
 
-/// A binding that gains less of the time than this is not worth a word either.
+/// A binding that gains less of the time than this is not mentioned either.
 const WORTH_GAIN: f64 = 0.05;
 
 /// So many files are named one by one if no folder of their own holds them.

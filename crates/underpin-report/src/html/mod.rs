@@ -85,7 +85,7 @@ fn render<D: Document>(page: &Page, document: &D) -> Result<String, HtmlError> {
     Ok(PageTemplate { page, json }.render()?)
 }
 
-/// JSON that can stand inside a script element: no `<` is left, so neither `</script` nor `<!--` can occur.
+/// JSON that can be put inside a script element: no `<` is left, so neither `</script` nor `<!--` can occur.
 fn script_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

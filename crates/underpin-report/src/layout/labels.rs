@@ -1,4 +1,4 @@
-//! Names in a few columns, told apart.
+//! Names in a few columns that stay distinct.
 
 use super::shorten;
 use crate::styled::{shown, width};
@@ -80,5 +80,5 @@ fn number(names: &[&str], group: &[usize], labels: &mut [String], columns: usize
     }
 }
 
-/// Numbers that are tried before two labels stay alike.
+/// Numbers that are tried before two labels are left equal.
 const MOST_NUMBERS: usize = 10_000;

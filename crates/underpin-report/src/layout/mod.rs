@@ -26,7 +26,7 @@ pub struct View {
 }
 
 impl View {
-    /// A view of so many columns in the short form.
+    /// A view of that many columns in the short form.
     #[must_use]
     pub const fn columns(width: usize) -> View {
         View { width, verbosity: 0 }
@@ -66,7 +66,7 @@ pub fn shorten(text: &str, columns: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// The text in exactly so many columns: shortened, or with blanks behind it.
+/// The text in exactly that many columns: shortened, or with blanks behind it.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
     let mut text = shorten(text, columns);
@@ -81,7 +81,7 @@ fn name_room(text: &str, room: usize) -> usize {
     name.max(room / 2).min(room.saturating_sub(room / 5))
 }
 
-/// Bytes of the characters that fit into so many columns.
+/// Bytes of the characters that fit into that many columns.
 fn taken<'a>(characters: impl Iterator<Item = (&'a str, usize)>, columns: usize) -> usize {
     let mut room = columns;
     let fitting = characters.map_while(|(character, columns)| {

@@ -20,7 +20,7 @@ const GAP: &str = "  ";
 pub struct Table {
     columns: Vec<(String, Align)>,
     flexible: Option<usize>,
-    /// Its flexible column holds names, which are told apart in any width.
+    /// Its flexible column holds names, which stay distinct at any width.
     labelled: bool,
     /// The name of its first column is its title.
     titled: bool,
@@ -76,7 +76,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Gives tables of the same columns the same widths, so that their columns stand below each other; leaves them as
+    /// Gives tables of the same columns the same widths, so that their columns line up; leaves them as
     /// they are if too little of the flexible column would be left.
     pub fn align(tables: &mut [Table], columns: usize) {
         let mut widths: Vec<usize> = Vec::new();

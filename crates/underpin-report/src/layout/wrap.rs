@@ -48,7 +48,7 @@ fn words(spans: &[Span]) -> Vec<Vec<Span>> {
     words
 }
 
-/// Spans in at most so many columns: the longest gives way, then the next longest.
+/// Spans in at most that many columns: the longest gives way, then the next longest.
 fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
     let mut over = sum(word.iter().map(Span::width)).saturating_sub(room);
     while over > 0 {
@@ -66,7 +66,7 @@ fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
     word
 }
 
-/// The screen with no line wider than so many columns: in one that is, the longest parts give way. A command stands
+/// The screen with no line wider than that many columns: in one that is, the longest parts give way. A command is kept
 /// whole on its line, so that it can be copied.
 pub(crate) fn fit(text: &Text, columns: usize) -> Text {
     let mut fitting = Text::new();

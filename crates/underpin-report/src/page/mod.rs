@@ -102,7 +102,7 @@ pub(crate) struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// The order of the rows is part of what they say.
     pub ordered: bool,
-    /// Dim words of a cell stand on a line of their own, if there are lines.
+    /// Dim words of a cell get a line of their own, if the form has lines.
     pub stacked: bool,
 }
 

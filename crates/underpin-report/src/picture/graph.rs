@@ -39,7 +39,7 @@ struct Node<'a> {
     children: Vec<usize>,
 }
 
-/// Draws who asks for whom.
+/// Draws which object asks for which.
 pub(crate) fn dependency_picture(document: &TreeDocument) -> Picture {
     let mut nodes = nodes(document);
     let rows = place(&mut nodes);

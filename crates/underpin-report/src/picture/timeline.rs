@@ -13,7 +13,7 @@ use crate::units::{count, thousands, time};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Wide,
-    /// Names stand above their bars, not beside them.
+    /// Names are above their bars, not beside them.
     Narrow,
 }
 

@@ -118,7 +118,7 @@ fn words() -> impl Strategy<Value = Words> {
     prop::collection::vec(word, 1..12).prop_map(|words| Words { words, next: 0 })
 }
 
-/// No line is wider than the terminal, however it counts; commands stand whole on their lines.
+/// No line is wider than the terminal, however it counts; commands are kept whole on their lines.
 fn assert_fits(name: &str, text: &Text, columns: usize) {
     let columns = columns.max(LEAST);
     for line in text.lines().iter().filter(|line| !line.spans().iter().any(|span| span.role() == Role::Command)) {

@@ -129,7 +129,7 @@ fn compared(document: &Analysis, metric: Metric) -> Table {
     table
 }
 
-/// What the figures say of each variant; the Pareto front if it tells anything apart.
+/// What the figures say of each variant; the Pareto front if it separates anything.
 pub(super) fn said(text: &mut Text, document: &Analysis, view: &View) {
     text.gap();
     if document.variants.len() < 2 {

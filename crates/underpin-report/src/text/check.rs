@@ -296,7 +296,7 @@ fn system_line(text: &mut Text, system: &SystemRecord, names: usize, view: &View
     }
 }
 
-/// The text up to so many columns, its end cut.
+/// The text, cut at that many columns.
 fn clip(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();

@@ -1,7 +1,7 @@
 //! The documents for a terminal: one function per screen, each a [`Text`](crate::styled::Text) of styled lines.
 //!
 //! No line is wider than its [`View`], or than 40 columns on a terminal that is narrower still; commands to be copied
-//! stand whole. No screen knows a colour, and none prints.
+//! are kept whole. No screen knows a colour, and none prints.
 
 mod advice;
 mod bench;

@@ -100,7 +100,7 @@ fn chain(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
     }
 }
 
-/// The reason, with the object whose path it is if that is not the asker.
+/// The reason, with the object that the path belongs to if that is not the one that asks.
 pub(super) fn why_words(document: &TreeDocument, asker: usize, why: &Why) -> String {
     match why.of.filter(|&of| of != asker).and_then(|of| document.objects.get(of)) {
         Some(object) => format!("{} of {}", why.text, Raw::from(object.label())),

@@ -109,7 +109,7 @@ fn is_untold(one: &Comparison) -> bool {
 /// Columns of a name in a sentence.
 const NAME: usize = 40;
 
-/// A variant's name in a sentence: no two of a document look alike.
+/// A variant's name in a sentence: distinct from every other one of the document.
 fn label(document: &Analysis, name: &str) -> String {
     let names: Vec<&str> = document.variants.iter().map(|variant| variant.name.as_str()).collect();
     let at = names.iter().position(|one| *one == name);

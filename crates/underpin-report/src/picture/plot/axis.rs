@@ -65,7 +65,7 @@ impl Axis {
         Axis { low: 0.0, high, logarithmic: false, unit, start, end }
     }
 
-    /// The place of a figure; figures beyond the axis stand at its end.
+    /// The place of a figure; figures beyond the axis are put at its end.
     pub fn at(&self, figure: f64) -> f64 {
         let share = if self.logarithmic {
             (figure.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()

@@ -123,7 +123,7 @@ fn draw_front(svg: &mut Svg, points: &[Point<'_>], left: f64) {
     for pair in front.windows(2) {
         let lowest = stairs.last().map_or(pair[0].1, |end| end.1);
         stairs.push((pair[1].0, lowest));
-        // What stays on the front only because the runs do not tell may stand above the stairs.
+        // What stays on the front only because the runs do not decide may be above the stairs.
         stairs.push((pair[1].0, lowest.max(pair[1].1)));
     }
     let lowest = stairs.last().map_or(last.1, |end| end.1);
@@ -176,7 +176,7 @@ impl Point<'_> {
     }
 }
 
-/// Where a name may stand: beside its point, else above or below, further and further away, where nothing else stands.
+/// A free place for a name: beside its point, else above or below, further and further away.
 fn place(point: &Point<'_>, width: f64, left: f64, taken: &mut Vec<Taken>) -> (f64, f64) {
     let (x, y) = (point.x, point.y);
     let rings = (0..40).flat_map(|ring| {

@@ -87,13 +87,13 @@ fn draw_row(svg: &mut Svg, document: &Analysis, row: &Shown<'_>, axis: &Axis, to
     svg.close();
 }
 
-/// How many runs stand beyond the axis, and how far.
+/// How many runs are beyond the axis, and how far.
 fn beyond(row: &Shown<'_>, axis: &Axis) -> Option<String> {
     let runs = row.figures.iter().filter(|figure| axis.is_beyond(**figure)).count();
     (runs > 0).then(|| format!("{} up to {} ▸", thousands(runs as u64), figure_words(row.record.max, row.record.unit)))
 }
 
-/// How many runs stand in each column of the drawing.
+/// How many runs are in each column of the drawing.
 fn columns(places: &[f64], grain: f64) -> Vec<usize> {
     let mut columns = vec![0; (WIDTH / grain) as usize + 2];
     for place in places {
