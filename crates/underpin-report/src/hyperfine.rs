@@ -3,35 +3,18 @@
 //! They hold means of times, as hyperfine's do; the figures that claims rest on are in the other exports.
 
 use crate::document::bench::BenchDocument;
+pub use crate::units::TimeUnit;
 use underpin_bench::VariantSummary;
 
-/// The unit of the times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Thousandths of a second, with one decimal.
-    Millisecond,
-    /// Seconds, with three.
-    Second,
+/// As hyperfine takes it: that of the first mean.
+fn usual(seconds: f64) -> TimeUnit {
+    if seconds < 1.0 { TimeUnit::Millisecond } else { TimeUnit::Second }
 }
 
-impl TimeUnit {
-    /// As hyperfine takes it: that of the first mean.
-    fn of(seconds: f64) -> TimeUnit {
-        if seconds < 1.0 { TimeUnit::Millisecond } else { TimeUnit::Second }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            TimeUnit::Millisecond => "ms",
-            TimeUnit::Second => "s",
-        }
-    }
-
-    fn words(self, seconds: f64) -> String {
-        match self {
-            TimeUnit::Millisecond => format!("{:.1}", seconds * 1e3),
-            TimeUnit::Second => format!("{seconds:.3}"),
-        }
+fn words(unit: TimeUnit, seconds: f64) -> String {
+    match unit {
+        TimeUnit::Microsecond | TimeUnit::Millisecond => format!("{:.1}", seconds * unit.sign().1),
+        TimeUnit::Second => format!("{seconds:.3}"),
     }
 }
 
@@ -85,14 +68,14 @@ fn times(variant: &VariantSummary) -> Option<Times> {
 fn cells(document: &BenchDocument, unit: Option<TimeUnit>) -> ([String; 5], Vec<[String; 5]>) {
     let all: Vec<(&VariantSummary, Times)> =
         document.analysis.variants.iter().filter_map(|one| Some((one, times(one)?))).collect();
-    let unit = unit.unwrap_or_else(|| TimeUnit::of(all.first().map_or(0.0, |(_, times)| times.mean)));
+    let unit = unit.unwrap_or_else(|| usual(all.first().map_or(0.0, |(_, times)| times.mean)));
     let fastest = all.iter().map(|(_, times)| times).min_by(|a, b| a.mean.total_cmp(&b.mean));
-    let title = |name: &str| format!("{name} [{}]", unit.name());
+    let title = |name: &str| format!("{name} [{}]", unit.sign().0);
     let head = ["Command".to_owned(), title("Mean"), title("Min"), title("Max"), "Relative".to_owned()];
     let rows = all.iter().map(|(variant, times)| {
-        let mean = format!("{} ± {}", unit.words(times.mean), unit.words(times.deviation));
+        let mean = format!("{} ± {}", words(unit, times.mean), words(unit, times.deviation));
         let relative = fastest.map_or_else(String::new, |fastest| relative(times, fastest));
-        [one_line(&variant.name), mean, unit.words(times.least), unit.words(times.most), relative]
+        [one_line(&variant.name), mean, words(unit, times.least), words(unit, times.most), relative]
     });
     (head, rows.collect())
 }

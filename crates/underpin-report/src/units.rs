@@ -1,5 +1,7 @@
 //! Figures for people: times, sizes and counts with units. JSON never goes through here.
 
+use std::cell::Cell;
+
 /// A figure with a separator between thousands: `12,345`.
 #[must_use]
 pub fn thousands(figure: u64) -> String {
@@ -26,10 +28,51 @@ pub fn fails(figure: u64) -> String {
     if figure == 1 { "1 fails".to_owned() } else { format!("{} fail", thousands(figure)) }
 }
 
-/// A time in three significant digits: `417 ns`, `1.25 ms`, `31.0 s`.
+/// The unit of all times, if the user wants one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Millionths of a second.
+    Microsecond,
+    /// Thousandths of a second.
+    Millisecond,
+    /// Seconds.
+    Second,
+}
+
+impl TimeUnit {
+    /// Its sign, and how many of it a second has.
+    #[must_use]
+    pub const fn sign(self) -> (&'static str, f64) {
+        match self {
+            TimeUnit::Microsecond => ("µs", 1e6),
+            TimeUnit::Millisecond => ("ms", 1e3),
+            TimeUnit::Second => ("s", 1.0),
+        }
+    }
+}
+
+thread_local! {
+    /// Set by [`with_time_unit`] for one rendering: every rendering of a document words its times through [`time`].
+    static WANTED: Cell<Option<TimeUnit>> = const { Cell::new(None) };
+}
+
+/// Renders with all times in one unit; `None`: each in the unit that suits it.
+pub fn with_time_unit<T>(unit: Option<TimeUnit>, render: impl FnOnce() -> T) -> T {
+    struct Restore(Option<TimeUnit>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WANTED.set(self.0);
+        }
+    }
+    let _restore = Restore(WANTED.replace(unit));
+    render()
+}
+
+/// A time in three significant digits: `417 ns`, `1.25 ms`, `31.0 s`; in the unit of [`with_time_unit`], if there is one.
 #[must_use]
 pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
+        _ if let Some(unit) = WANTED.get() => (seconds * unit.sign().1, unit.sign().0),
         0.0 => return "0 s".to_owned(),
         s if s < 999.5e-9 => (seconds * 1e9, "ns"),
         s if s < 999.5e-6 => (seconds * 1e6, "µs"),
@@ -37,6 +80,9 @@ pub fn time(seconds: f64) -> String {
         _ => (seconds, "s"),
     };
     let decimals = match value.abs() {
+        0.0 => 0,
+        // Only in a unit that was asked for.
+        v if v < 0.9995 => (2 - v.log10().floor() as i32).clamp(0, 9) as usize,
         v if v < 9.995 => 2,
         v if v < 99.95 => 1,
         _ => 0,
@@ -88,6 +134,15 @@ pub fn percent(part: f64, whole: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_times_of_a_rendering_are_in_the_unit_that_was_asked_for() {
+        let times = |unit| with_time_unit(Some(unit), || [0.0, 1.25e-6, 0.000_97, 0.25, 31.0].map(time));
+        assert_eq!(times(TimeUnit::Second), ["0 s", "0.00000125 s", "0.000970 s", "0.250 s", "31.0 s"]);
+        assert_eq!(times(TimeUnit::Millisecond), ["0 ms", "0.00125 ms", "0.970 ms", "250 ms", "31000 ms"]);
+        assert_eq!(times(TimeUnit::Microsecond), ["0 µs", "1.25 µs", "970 µs", "250000 µs", "31000000 µs"]);
+        assert_eq!(time(0.25), "250 ms", "only inside");
+    }
 
     #[test]
     fn figures_have_separators() {

@@ -1,7 +1,10 @@
 //! Exit codes, and the one place where an error becomes one.
 
-use crate::screen;
+use crate::{input, screen};
+use clap::error::ErrorKind;
+use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use underpin_resolve::{Closure, Severity};
 
@@ -68,9 +71,14 @@ pub fn code(result: anyhow::Result<Exit>) -> ExitCode {
 }
 
 /// Prints what clap has to say: help and version are answers, everything else is wrong use.
-pub fn refuse(refusal: &clap::Error) -> ExitCode {
-    // Where nobody reads it there is nobody to tell.
+pub fn refuse(refusal: &clap::Error, line: &[OsString]) -> ExitCode {
+    // If nobody reads it there is nobody to tell.
     let _ = refusal.print();
+    if refusal.kind() == ErrorKind::InvalidSubcommand
+        && let Some(program) = line.iter().skip(1).find(|word| input::locate(Path::new(word)).is_ok())
+    {
+        screen::note(&format!("to look at a program: `underpin survey {}`", program.display()));
+    }
     if refusal.use_stderr() { Exit::Error.into() } else { Exit::Fine.into() }
 }
 

@@ -19,8 +19,9 @@ mod progress;
 mod screen;
 mod trial;
 mod variants;
+mod welcome;
 
-use cli::{Cli, Verb};
+use cli::{Cli, Color, Verb};
 use exit::Exit;
 use screen::Screen;
 use std::ffi::OsString;
@@ -28,11 +29,16 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();
+    if line.len() < 2 {
+        let mut screen = Screen::new(Color::Auto);
+        screen.show(&welcome::screen());
+        return exit::code(screen.finish().map(|()| Exit::Fine));
+    }
     let cli = match Cli::of(&line) {
         Ok(cli) => cli,
-        Err(refusal) => return exit::refuse(&refusal),
+        Err(refusal) => return exit::refuse(&refusal, &line),
     };
-    let mut screen = Screen::new(cli.general.color);
+    let mut screen = Screen::new(cli.color());
     if let Some(error) = cargo::leave() {
         return exit::code(Err(error));
     }
@@ -49,6 +55,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         Verb::Check(args) => commands::check::run(plan::CheckPlan::new(args)?, screen),
         Verb::Trace(args) => commands::trace::run(plan::TracePlan::new(args)?, screen),
+        Verb::Storm(args) if args.print_fs => commands::storm::print_file_systems(screen),
         Verb::Storm(args) => commands::storm::run(plan::StormPlan::new(*args, asked_to_run())?, screen),
         Verb::Bundle(args) => commands::bundle::run(&plan::BundleCommand::new(args)?, screen),
         Verb::Bind(args) => commands::bind::run(plan::BindPlan::new(args)?, screen),

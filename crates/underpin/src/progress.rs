@@ -21,6 +21,11 @@ impl Progress {
         Progress::styled("{spinner} {msg}")
     }
 
+    /// Nothing.
+    pub const fn hidden() -> Progress {
+        Progress(None)
+    }
+
     /// Steps that are counted; how many there are is told later, by each part of the work.
     pub fn parts() -> Progress {
         Progress::styled("{msg:>12} [{bar:30}] {pos}/{len} {elapsed}")
@@ -118,7 +123,16 @@ pub struct RunProgress {
 impl RunProgress {
     /// Nothing has run yet.
     pub fn new(what: &'static str) -> RunProgress {
-        RunProgress { what, line: Progress::words(), drawn: Instant::now(), names: Vec::new(), runs: 0 }
+        RunProgress::on(what, Progress::words())
+    }
+
+    /// The same without a word.
+    pub fn hidden() -> RunProgress {
+        RunProgress::on("", Progress::hidden())
+    }
+
+    fn on(what: &'static str, line: Progress) -> RunProgress {
+        RunProgress { what, line, drawn: Instant::now(), names: Vec::new(), runs: 0 }
     }
 
     /// Takes the line away.

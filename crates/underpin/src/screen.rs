@@ -17,8 +17,8 @@ pub struct Screen {
     closed: bool,
 }
 
-/// Lines longer than this are wrapped where the width of the terminal is unknown.
-const DEFAULT_WIDTH: usize = 100;
+/// Lines longer than this are wrapped if the width of the terminal is unknown.
+const DEFAULT_WIDTH: usize = 80;
 
 impl Screen {
     /// A screen on standard output; `color` as the user chose, `NO_COLOR` and `CLICOLOR_FORCE` as the environment has

@@ -124,6 +124,12 @@ impl FileSystemTable {
         TABLE.get_or_init(|| FileSystemTable::parse(EMBEDDED).expect("the compiled-in table"))
     }
 
+    /// The same as it is written: a pattern for a table of the user's.
+    #[must_use]
+    pub fn embedded_text() -> &'static str {
+        EMBEDDED
+    }
+
     /// Reads a table.
     ///
     /// # Errors

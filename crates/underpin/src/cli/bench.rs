@@ -1,6 +1,6 @@
 //! `underpin bench` and `underpin report`.
 
-use super::ServeArgs;
+use super::{Color, DisplayArgs, ServeArgs};
 use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,44 +8,49 @@ use std::time::Duration;
 use underpin_bench::{Gate, Until, parse_duration};
 use underpin_malloc::MallocList;
 
-/// Run the same work under several variants and compare them honestly.
+/// Benchmark commands, or one command under several variants, and compare them, with confidence intervals.
 ///
-/// Runs are interleaved in blocks that go there and back, so a machine that grows slower takes nobody's side. Every
-/// median and every difference has an interval; a difference is claimed only where a rank test finds it at the
-/// level of 1 %.
-/// Memory comes from runs of their own, read from each process right before its end. Without -S there is no shell.
+/// Runs are interleaved in blocks that go there and back, so that a machine that grows slower favours nobody. Every
+/// median and every difference has an interval; a difference is claimed only if a rank test finds it at the level of
+/// 1 %. Memory comes from runs of their own, read from each process right before its end. Without -S there is no shell.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "Each run finds UNDERPIN_PADDING in its environment, of another length each time:\n\
+    where the stack begins can change times by several per cent, and this way\n\
+    favours nobody. A program that prints or hashes its environment sees it.\n\
+    \n\
+    Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125\n\
+    the runs do not decide it, or a commit of --commits with --gate cannot be built\n\
+    or run: `git bisect run` takes that for \"skip\"; 2 a command failed, or wrong\n\
+    use, such as a gate with nothing to compare (git bisect takes 2 for \"bad\": try\n\
+    the line by hand first).\n\
+    \n\
+    Examples:\n  \
     underpin bench 'grep -c x big.txt' 'rg -c x big.txt'\n  \
     underpin bench --malloc system,jemalloc,mimalloc -- ruby app.rb\n  \
-    underpin bench --malloc jemalloc:narenas:2,dirty_decay_ms:100 -- ./server --once\n  \
+    underpin bench --malloc jemalloc:narenas:2 -- ./server --once\n  \
     underpin bench --bind before,after -- emacs --version\n  \
+    underpin bench --commits main,HEAD --build make -- ./app\n  \
     underpin bench --variant 'sorted=LC_ALL=C' -- ls -l\n  \
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
-    underpin bench --commits main,HEAD --build 'make' -- ./app
-  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
     underpin bench --until 'ratio ±2%' --budget 60s ./old ./new\n  \
-    underpin bench --malloc system,jemalloc --serve 'puma -b tcp://127.0.0.1:{PORT}' --load 'GET http://127.0.0.1:{PORT}/'\n  \
+    underpin bench --serve 'puma -b tcp://127.0.0.1:{PORT}' \\\n      \
+    --load 'GET http://127.0.0.1:{PORT}/' --malloc system,jemalloc\n  \
     underpin bench --load 'GET http://127.0.0.1:8080/' --rate 500 --duration 30s\n  \
-    underpin bench --aa -- ./app                            the noise floor of this machine\n  \
+    underpin bench --aa -- ./app            the noise floor of this machine\n  \
     underpin bench --save main -- ./app\n  \
     underpin bench --baseline main --gate 'wall<+3%,rss<+5%' -- ./app\n  \
-    git bisect run underpin bench --commits v1.0,HEAD --build make --gate 'wall<+10%' -- ./app\n\
+    git bisect run underpin bench --commits v1,HEAD --build make \\\n      \
+    --gate 'wall<+10%' -- ./app\n\
     \n\
-    Each run finds UNDERPIN_PADDING in its environment, of another length each time: where the stack begins can change\n\
-    times by several per cent, and this way favours nobody. What prints or hashes its environment sees it.\n\
-    \n\
-    Exit codes: 0 fine, every limit of --gate was kept; 1 a limit was not kept; 125 the runs do not decide it, or a\n\
-    commit of --commits with --gate cannot be built or run: `git bisect run` takes that for \"skip\"; 2 a command\n\
-    failed, or wrong use, such as a gate with nothing to compare. git bisect takes 2 for \"bad\": try the line by hand\n\
-    first.")]
+    Next: `underpin report` shows a run again, `underpin run --malloc NAME -- CMD`\n\
+    keeps an allocator.")]
 pub struct BenchArgs {
     /// Commands to compare, one string each; the first is the reference
     #[arg(value_name = "COMMAND")]
     pub commands: Vec<String>,
 
-    /// One more command, in words
+    /// One more command, as separate words
     #[arg(last = true, value_name = "CMD")]
     pub words: Vec<OsString>,
 
@@ -73,19 +78,19 @@ pub struct BenchArgs {
     #[arg(long, value_name = "CMD", requires = "commits", help_heading = "What to compare")]
     pub build: Option<String>,
 
-    /// A variable for every command (may be repeated)
+    /// Set a variable for every command; {VAR} of -L and -P, {PORT} and {COMMIT} are replaced (may be repeated)
     #[arg(long, value_name = "VAR=VALUE", help_heading = "What to compare")]
     pub env: Vec<String>,
 
-    /// Run every command once for each value, in place of {VAR} (may be repeated)
-    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], action = ArgAction::Append, help_heading = "What to compare")]
+    /// Run every command once for each value, in place of {VAR} in commands and options (may be repeated)
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], allow_hyphen_values = true, action = ArgAction::Append, help_heading = "What to compare")]
     pub parameter_list: Vec<String>,
 
     /// Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true, action = ArgAction::Append, help_heading = "What to compare")]
     pub parameter_scan: Vec<String>,
 
-    /// The step of a -P, in their order; 1 for whole numbers
+    /// The step of each -P, in their order; 1 for whole numbers
     #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan", help_heading = "What to compare")]
     pub parameter_step_size: Vec<String>,
 
@@ -93,7 +98,7 @@ pub struct BenchArgs {
     #[arg(short = 'n', long, value_name = "NAME", help_heading = "What to compare")]
     pub command_name: Vec<String>,
 
-    /// The variant that the others are compared with, by its name; the first, unless given
+    /// The variant that the others are compared with, by its name or command; the first, unless given
     #[arg(long, value_name = "NAME", help_heading = "What to compare")]
     pub reference: Option<String>,
 
@@ -113,11 +118,23 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub results: ResultArgs,
 
-    /// Keep this run under a name
+    /// What is shown while it runs and at the end
+    #[arg(long, value_enum, value_name = "STYLE", default_value_t = Style::Auto, help_heading = "Results")]
+    pub style: Style,
+
+    /// hyperfine's --sort: results are in the order of the commands
+    #[arg(long, value_enum, value_name = "ORDER", hide = true)]
+    pub sort: Option<Order>,
+
+    /// hyperfine's --reference-name; here -n names a command
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub reference_name: Option<String>,
+
+    /// Save this run under a name
     #[arg(long, value_name = "NAME", help_heading = "Results")]
     pub save: Option<String>,
 
-    /// A machine that is a model, for tests: commands are `sleep SECONDS`
+    /// Use a model instead of this machine, for tests: commands are `sleep SECONDS`
     #[arg(long, hide = true)]
     pub debug_mode: bool,
 }
@@ -139,12 +156,12 @@ pub struct RuleArgs {
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
 
-    /// Timed runs of each variant; without it at least --min-runs, for 3 s each
+    /// Timed runs of each variant; if not given, at least --min-runs, for 3 s each
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub runs: Option<u32>,
 
-    /// At least so many timed runs: 12, or 4 of servers; a comparison gets what it takes to tell anything, 16 for two
-    /// variants (8 of servers), by itself
+    /// At least so many timed runs: 12, or 4 of servers; a comparison gets as many as it takes to tell a difference,
+    /// 16 for two variants (8 of servers), by itself
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub min_runs: Option<u32>,
 
@@ -152,7 +169,7 @@ pub struct RuleArgs {
     #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_runs: Option<u32>,
 
-    /// Time for everything, to be used: 60s, 5m
+    /// Time for everything, all of which is used: 60s, 5m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
 
@@ -161,7 +178,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "RULE")]
     pub until: Option<Until>,
 
-    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of
+    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs if that is less; 1 of
     /// servers, since their growth is read in every run
     #[arg(long, value_name = "N")]
     pub memory_runs: Option<u32>,
@@ -178,7 +195,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub counters: String,
 
-    /// Decides the random orders; drawn anew for each experiment, unless given
+    /// Seed of the random orders; drawn anew for each experiment, unless given
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
@@ -187,19 +204,19 @@ pub struct RuleArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Around the runs")]
 pub struct AroundArgs {
-    /// Before each run; once for all commands or once for each, by /bin/sh
+    /// Run before each run; given once for all commands or once for each, by /bin/sh
     #[arg(short, long, value_name = "CMD")]
     pub prepare: Vec<String>,
 
-    /// After each run
+    /// Run after each run, given like --prepare
     #[arg(short = 'C', long, value_name = "CMD")]
     pub conclude: Vec<String>,
 
-    /// Once before everything
+    /// Run once before everything
     #[arg(short, long, value_name = "CMD")]
     pub setup: Option<String>,
 
-    /// Once after everything, also where something failed
+    /// Run once after everything, also if something failed
     #[arg(short, long, value_name = "CMD")]
     pub cleanup: Option<String>,
 
@@ -214,17 +231,17 @@ pub struct AroundArgs {
     #[arg(short = 'S', long, value_name = "SHELL")]
     pub shell: Option<String>,
 
-    /// No shell: the default, accepted for those who are used to it
+    /// No shell: the default, accepted because hyperfine has it
     #[arg(short = 'N', hide = true)]
     pub no_shell: bool,
 
-    /// Standard input of the commands; empty, unless given
+    /// Standard input of the commands: a file; null (nothing), unless given
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 
-    /// Output of the commands: null, pipe (read and thrown away), inherit, or a file
-    #[arg(long, value_name = "WHERE", default_value = "null")]
-    pub output: String,
+    /// Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended to
+    #[arg(long, value_name = "WHERE")]
+    pub output: Vec<String>,
 
     /// The same as --output inherit
     #[arg(long, conflicts_with = "output")]
@@ -235,7 +252,7 @@ pub struct AroundArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub struct ResultArgs {
-    /// Put a saved run beside this one
+    /// Compare with a saved run
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
 
@@ -243,23 +260,19 @@ pub struct ResultArgs {
     #[arg(long, value_name = "LIMITS")]
     pub gate: Option<Gate>,
 
-    /// Judge by a baseline from another processor, kernel or size of memory too
+    /// Accept a baseline from another processor, kernel or size of memory
     #[arg(long, requires_all = ["gate", "baseline"])]
     pub any_machine: bool,
 
-    /// Where runs are kept
+    /// The folder where runs are saved
     #[arg(long, value_name = "DIR", default_value = ".underpin/bench")]
     pub store: PathBuf,
 
-    /// Show every figure; twice: ranges and p-values too
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 
-    /// Print one JSON document (schema underpin.bench/1)
-    #[arg(long)]
-    pub json: bool,
-
-    /// Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen
+    /// Write the JSON document to a file (its form: docs/schemas); `-`, here and below: to standard output,
+    /// instead of the screen
     #[arg(long, value_name = "FILE")]
     pub export_json: Option<PathBuf>,
 
@@ -267,7 +280,7 @@ pub struct ResultArgs {
     #[arg(long, value_name = "FILE")]
     pub export_csv: Option<PathBuf>,
 
-    /// Write tables for a code host
+    /// Write Markdown tables
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
 
@@ -279,7 +292,7 @@ pub struct ResultArgs {
     #[arg(long, value_name = "FILE")]
     pub export_orgmode: Option<PathBuf>,
 
-    /// The unit of the times in hyperfine's tables; that of the first command's mean, unless given
+    /// The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
 
@@ -288,20 +301,25 @@ pub struct ResultArgs {
     pub export_html: Option<PathBuf>,
 }
 
-/// Show a run that `underpin bench` kept, without running anything.
+/// Show a run that `underpin bench` saved, without running anything.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    underpin report                          the latest run\n  \
-    underpin report main -v                  a run kept by --save main\n  \
+#[command(after_help = "Exit codes: as for `underpin bench`.\n\
+    \n\
+    Examples:\n  \
+    underpin report                         the latest run\n  \
+    underpin report main -v                 a run saved by --save main\n  \
     underpin report main --export-html page.html\n  \
     underpin report new --baseline main --gate 'wall<+3%'\n  \
-    underpin report --list")]
+    underpin report --list\n\
+    \n\
+    Next: `underpin bench --baseline NAME -- CMD` compares a new run with a saved\n\
+    one.")]
 pub struct ReportArgs {
-    /// The name of a kept run, or its file; the latest, unless given
+    /// The name of a saved run, or its file; the latest, unless given
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
-    /// List what is kept
+    /// List the saved runs
     #[arg(long, conflicts_with_all = ["run", "baseline", "gate", "json"])]
     pub list: bool,
 
@@ -327,9 +345,55 @@ fn exit_code(text: &str) -> Result<Failure, String> {
     }
 }
 
-/// The unit of times in a table.
+/// How much of the terminal is used, as hyperfine names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Style {
+    /// Colours and progress on a terminal
+    Auto,
+    /// Neither colours nor progress
+    Basic,
+    /// Both; colours also into a pipe
+    Full,
+    /// Progress, no colours
+    Nocolor,
+    /// Colours, no progress
+    Color,
+    /// No screen at all: exports and the exit code alone
+    None,
+}
+
+impl Style {
+    /// When it colours.
+    pub const fn color(self) -> Color {
+        match self {
+            Style::Auto | Style::None => Color::Auto,
+            Style::Basic | Style::Nocolor => Color::Never,
+            Style::Full | Style::Color => Color::Always,
+        }
+    }
+
+    /// Whether it shows progress, on a terminal.
+    pub const fn shows_progress(self) -> bool {
+        matches!(self, Style::Auto | Style::Full | Style::Nocolor)
+    }
+}
+
+/// hyperfine's orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// That of the commands
+    Auto,
+    /// The same
+    Command,
+    /// By mean time
+    MeanTime,
+}
+
+/// The unit of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TimeUnit {
+    /// Millionths of a second.
+    Microsecond,
     /// Thousandths of a second.
     Millisecond,
     /// Seconds.

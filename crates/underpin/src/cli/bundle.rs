@@ -1,39 +1,42 @@
 //! `underpin bundle`.
 
-use super::Cpu;
-use clap::{ArgAction, Args};
+use super::{Cpu, DisplayArgs};
+use clap::Args;
 use std::path::PathBuf;
 
-/// Make a directory or file of a program that carries its loader and libraries along.
+/// Copy a program with its loader and libraries into a directory or one file.
 ///
-/// The result runs where the C library is older, or another one, or none: it starts with its own loader and takes every
-/// library from the bundle, from whatever place it was put to. The program keeps its arguments, environment, signals
-/// and descriptors, and programs that it starts see nothing of the bundle. Taken along are the closure that `underpin
-/// tree` shows, name services of nsswitch.conf, libraries declared in `.note.dlopen`, charset modules where iconv is
-/// used, the locale C.UTF-8 where setlocale is, and what --include and --locale name. The machine's own locales come
-/// first; those of the bundle are for machines that have none of the name. The program is not run; its loader is asked whether it agrees.
+/// The result runs where the C library is older, or another one, or missing: it starts with its own loader and takes every
+/// library from the bundle, wherever that was put. The program keeps its arguments, environment, signals
+/// and descriptors, and programs that it starts see nothing of the bundle. Included are the closure that `underpin
+/// tree` shows, name services of nsswitch.conf, libraries declared in `.note.dlopen`, charset modules if iconv is
+/// used, the locale C.UTF-8 if setlocale is, and what --include and --locale name. The machine's own locales come
+/// first; those of the bundle are for machines that do not have them. The program is not run; its loader is asked whether
+/// it agrees.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    underpin bundle git -o git-bundle          a directory; start git-bundle/bin/git\n  \
-    underpin bundle --file ls -o ls-anywhere   one file, nothing is unpacked when it runs\n  \
-    underpin bundle --dry-run emacs -o e       what would be taken, and what cannot be\n  \
+    underpin bundle git -o git-bundle       a directory; start git-bundle/bin/git\n  \
+    underpin bundle --file ls -o ls-anywhere   one file, never unpacked\n  \
+    underpin bundle --dry-run emacs -o e    what would be included, what cannot be\n  \
     underpin bundle python3 -o py --include /usr/lib/python3.11\n  \
     underpin bundle app -o out --include libplugin.so.1 --exclude gconv\n  \
-    underpin bundle --root sysroot /usr/bin/app -o out")]
+    underpin bundle --root sysroot /usr/bin/app -o out\n\
+    \n\
+    Next: `underpin check out/bin/PROG` shows where the bundle runs.")]
 pub struct BundleArgs {
-    /// The program (a name without a slash is searched for in PATH)
+    /// The program: a path, or a name that is searched for in PATH
     #[arg(value_name = "PROG")]
     pub program: PathBuf,
 
-    /// Where the bundle goes; nothing may stand there yet
+    /// Where the bundle goes; nothing may be there yet
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
 
-    /// Make one file instead of a directory; its libraries are copied into memory at each start
+    /// Make one file instead of a directory
     #[arg(long)]
     pub file: bool,
 
-    /// Take along a library by name, or a file, directory or pattern by path (may be repeated)
+    /// Include a library by name, or a file, directory or pattern by path (may be repeated)
     #[arg(long, value_name = "NAME|PATH")]
     pub include: Vec<std::ffi::OsString>,
 
@@ -50,11 +53,11 @@ pub struct BundleArgs {
     #[arg(long, value_name = "NAME")]
     pub name: Option<std::ffi::OsString>,
 
-    /// Replace a bundle that stands there
+    /// Replace a bundle that is there
     #[arg(long)]
     pub force: bool,
 
-    /// Show what would be taken and write nothing
+    /// Show what would be included and write nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -66,15 +69,10 @@ pub struct BundleArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<std::ffi::OsString>,
 
-    /// The oldest processor that it shall run on: chooses between library variants
+    /// The oldest processor that it must run on: chooses between library variants
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Cpu::Baseline)]
     pub cpu: Cpu,
 
-    /// Show more: every file and why it is taken
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    /// Print one JSON document (schema underpin.bundle/1)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 }

@@ -1,36 +1,41 @@
 //! `underpin check`.
 
-use clap::{ArgAction, Args};
+use super::DisplayArgs;
+use clap::Args;
 use std::path::PathBuf;
 use underpin_resolve::compat::Expectations;
 
-/// Show where a program runs, and which symbol of which object forbids the rest.
+/// Show which distributions a program runs on, and which symbols rule out the others.
 ///
-/// Reads the floors of the program and of what travels with it: glibc, libstdc++ and other versioned libraries, the
-/// kernel, the processor. There are three answers: it runs (`yes`, or `yes*` once further libraries are installed), it
-/// does not run (`no`), and not known (`?`), where a fact is missing that the loader would need. The program is not run.
+/// Reads the floors of the program and of the libraries shipped with it: the oldest glibc, libstdc++ and other versioned
+/// libraries, kernel and processor that will do. There are three answers: it runs (`yes`, or `yes*` once further libraries
+/// are installed), it does not run (`no`), and not known (`?`) if a fact is missing that the loader would need. The program
+/// is not run.
 ///
-/// Without --on and --max-glibc, every system of the table is judged and the exit code is 0. With them it is 0 only if
-/// the program is known to run on each system named and keeps the limit; otherwise it is 1, also where the answer is not
+/// Without --on and --max-glibc every system of the table is judged and the exit code is 0. With them it is 0 only if
+/// the program is known to run on each system named and keeps the limit; otherwise it is 1, also if the answer is not
 /// known. With --strict, only a plain `yes` counts.
 ///
 /// For a folder or a wheel (NAME.whl) the answer is the platform tag of Python's wheels that all programs and libraries
-/// in it meet together (manylinux or musllinux), and what in which file rules the next older tag out. If the name of
+/// in it meet together (manylinux or musllinux), and what in which file rules out the next older tag. If the name of
 /// the wheel claims a tag that it does not meet, the exit code is 1.
 ///
 /// The answer is about what the loader checks before the program starts: its interpreter, each library, each version of
 /// a library. A library without versions can still lack a function, which shows only when the program calls it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    underpin check ./app                       its floors, and all systems of the table\n  \
-    underpin check ./app --on rhel8            exit code 1 where it will not run there\n  \
+    underpin check ./app                    its floors, and every known system\n  \
+    underpin check ./app --on rhel8         exit code 1 if it will not run there\n  \
     underpin check ./app --on debian11 --on alpine3.20\n  \
-    underpin check ./app --on debian12 --strict  only if nothing has to be installed first\n  \
-    underpin check ./app --max-glibc 2.28      a gate for CI\n  \
+    underpin check ./app --on debian12 --strict   nothing to be installed first\n  \
+    underpin check ./app --max-glibc 2.28   a gate for CI\n  \
     underpin check ./app --expect static,musl,malloc=mimalloc\n  \
-    underpin check bin/app --with lib          libraries that are shipped along\n  \
+    underpin check bin/app --with lib       with the libraries it is shipped with\n  \
     underpin check --json ./app | jq .floors\n  \
-    underpin check dist/app-1.0-cp312-cp312-manylinux2014_x86_64.whl")]
+    underpin check dist/app-1.0-cp312-cp312-manylinux2014_x86_64.whl\n\
+    \n\
+    Next: `underpin check -v PROG` shows every symbol behind a floor, `underpin\n\
+    bundle PROG -o DIR` makes a copy that runs on older systems too.")]
 pub struct CheckArgs {
     /// The program or library (a name without a slash is searched for in PATH), a folder of them, or a wheel
     #[arg(value_name = "PROG")]
@@ -46,27 +51,22 @@ pub struct CheckArgs {
 
     /// Let only a plain `yes` pass
     ///
-    /// The exit code is then also 1 where libraries have to be installed first (`yes*`), where facts about the system
-    /// were not read from the distribution itself, and where not every supported processor is new enough.
+    /// The exit code is then also 1 if libraries have to be installed first (`yes*`), if facts about the system were not
+    /// read from the distribution itself, and if not every supported processor is new enough.
     #[arg(long, requires = "on")]
     pub strict: bool,
 
     /// What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME;
-    /// malloc=NAME, or NAME+NAME where two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc,
-    /// partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is
-    /// 1 if one is not met; what is not known is not met
+    /// malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go,
+    /// own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met;
+    /// what is not known is not met
     #[arg(long, value_name = "LIST", value_parser = clap::value_parser!(Expectations))]
     pub expect: Option<Expectations>,
 
-    /// A folder of libraries that travel with the program (may be repeated)
+    /// A folder of libraries that are shipped with the program (may be repeated)
     #[arg(long, value_name = "DIR")]
     pub with: Vec<PathBuf>,
 
-    /// Show more; the short form says where it leaves something out
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    /// Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 }

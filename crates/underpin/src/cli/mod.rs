@@ -12,11 +12,12 @@ mod run;
 mod serve;
 mod storm;
 mod survey;
+mod target;
 mod trace;
 mod tree;
 mod verify;
 
-pub use bench::{AroundArgs, BenchArgs, BindState, Failure, ReportArgs, ResultArgs, RuleArgs, TimeUnit};
+pub use bench::{AroundArgs, BenchArgs, BindState, Failure, Order, ReportArgs, ResultArgs, RuleArgs, Style, TimeUnit};
 pub use bind::{BindArgs, Place, UnbindArgs};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;
@@ -26,28 +27,35 @@ pub use run::RunArgs;
 pub use serve::ServeArgs;
 pub use storm::{Binding, ParameterArgs, StormArgs};
 pub use survey::SurveyArgs;
+pub use target::{Cpu, DisplayArgs, ExportArgs, TargetArgs};
 pub use trace::{Phase, TraceArgs};
-pub use tree::{Cpu, SurroundingsArgs, TreeArgs};
+pub use tree::TreeArgs;
 pub use verify::VerifyArgs;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
-/// See what a Linux program stands on: its C library, its loader, its libraries, where it will run, and what its
-/// start-up costs.
+/// Explain what a Linux binary depends on: every library it loads and why, the distributions it runs on, and where its
+/// start-up time goes. Then help: bind library paths, swap the allocator, or bundle everything.
 #[derive(Debug, Parser)]
 #[command(
     name = "underpin",
     version,
-    max_term_width = 100,
+    max_term_width = 80,
     propagate_version = true,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of underpin.\n\
-                  `underpin trace` and `underpin run` hand on the code of the command (126 and 127 where it could not\n\
-                  be started).\n\n\
-                  JSON: a name that is not UTF-8 is text with U+FFFD, and its bytes stand in hexadecimal in a field\n\
-                  beside it (`path` and `path_bytes`; of a list a list, with null for names that are text).",
-    arg_required_else_help = true
+    after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of\n\
+                  underpin. `underpin trace` and `underpin run` pass through the command's exit\n\
+                  status (126 and 127 if it could not be started).\n\n\
+                  JSON: docs/schemas describes the documents, and `underpin generate schema VERB`\n\
+                  prints their schemas. A name that is not UTF-8 is text with U+FFFD, and its\n\
+                  bytes are in hexadecimal in a field beside it (`path` and `path_bytes`; of a\n\
+                  list a list, with null for names that are text).\n\n\
+                  Examples:\n  \
+                  underpin survey git             the whole picture of one program\n  \
+                  underpin check ./app --on rhel8 exit code 1 if it will not run there\n  \
+                  underpin bench --malloc system,mimalloc -- ruby app.rb\n\n\
+                  Next: `underpin VERB --help` has examples of each verb."
 )]
 pub struct Cli {
     /// What goes with every verb.
@@ -62,12 +70,20 @@ pub struct Cli {
 /// Options that go with every verb.
 #[derive(Debug, Args)]
 pub struct GeneralArgs {
-    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too
+    /// When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
 }
 
 impl Cli {
+    /// When to colour: `--color`, or what `bench --style` means.
+    pub fn color(&self) -> Color {
+        match &self.verb {
+            Verb::Bench(args) if self.general.color == Color::Auto => args.style.color(),
+            _ => self.general.color,
+        }
+    }
+
     /// Takes a command line apart, the program's name first.
     ///
     /// Describing the options of all verbs to clap takes longer, and more memory, than `tree` needs for many programs. What is
@@ -75,7 +91,7 @@ impl Cli {
     /// the whole description.
     ///
     /// # Errors
-    /// What clap says of a command line that is none of ours, or that asks for help.
+    /// What clap says of a command line that is wrong, or that asks for help.
     pub fn of(line: &[OsString]) -> Result<Cli, clap::Error> {
         if line.get(1).is_some_and(|verb| verb == "tree")
             && let Ok(Alone { general, verb: VerbAlone::Tree(args) }) = Alone::try_parse_from(line)
@@ -109,7 +125,7 @@ pub enum Color {
     Auto,
     /// Into files and pipes too.
     Always,
-    /// Nowhere.
+    /// Never.
     Never,
 }
 
@@ -120,27 +136,27 @@ pub enum Verb {
     Survey(SurveyArgs),
     /// Show what the loader will load, from where, why, and every path tried
     Tree(TreeArgs),
-    /// Show where a program runs, and which symbol of which object forbids the rest
+    /// Show which distributions a program runs on, and which symbols rule out the others
     Check(CheckArgs),
     /// Run a command and show what its start-up really did, call by call
     Trace(TraceArgs),
-    /// Show what the start of a program costs at scale
+    /// Show what the start of a program costs when a whole job makes it at once
     Storm(Box<StormArgs>),
-    /// Make a directory or file of a program that carries its loader and libraries along
+    /// Copy a program with its loader and libraries into a directory or one file
     Bundle(BundleArgs),
-    /// Write where each library is into programs, so that their start searches for nothing
+    /// Write absolute library paths into programs, so that their start searches for nothing
     Bind(BindArgs),
-    /// Put back every byte that `bind` changed
+    /// Restore every byte that `bind` changed
     Unbind(UnbindArgs),
     /// Prove that bound programs load what they loaded before
     Verify(VerifyArgs),
-    /// Run the same work under several variants and compare them honestly
+    /// Benchmark commands or variants of one, and compare them, with confidence intervals
     Bench(Box<BenchArgs>),
-    /// Show a run that bench kept, without running anything
+    /// Show a run that bench saved, without running anything
     Report(ReportArgs),
-    /// Run a command on another allocator, and make sure that it took
+    /// Run a command on another allocator, and make sure that it is in effect
     Run(RunArgs),
-    /// Show what this machine allows, and the command that mends each lack
+    /// Check what this machine permits (ptrace, perf, ...) and how to enable what is missing
     Doctor(DoctorArgs),
     /// Print a man page, shell completions or a JSON Schema
     #[command(hide = true)]

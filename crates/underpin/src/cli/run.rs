@@ -6,19 +6,22 @@ use underpin_malloc::Malloc;
 
 /// Run a command on another allocator.
 ///
-/// underpin becomes the command: same process, terminal, signals and exit code. jemalloc, mimalloc and snmalloc are on
-/// board, so nothing needs to be installed. The process is looked at when its program begins; an allocator that did not
-/// take ends it at once, before it has done anything. Its children run as they always do, unless --follow is given.
+/// underpin becomes the command: same process, terminal, signals and exit status. jemalloc, mimalloc and snmalloc are
+/// included, so nothing needs to be installed. The process is checked when its program begins; if the allocator is not in
+/// effect, it is ended at once, before it has done anything. Its children run on their usual allocator, unless --follow is
+/// given.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    underpin run --malloc mimalloc -- ruby app.rb\n  \
-    underpin run --malloc jemalloc:dirty_decay_ms:100,narenas:2 --report -- ./server\n  \
-    underpin run --malloc system:arena_max=2 -- ./server      glibc's own, tuned\n  \
-    underpin run --malloc /usr/lib/libtcmalloc.so.4 -- ./app\n  \
-    underpin run --list                                       what is on board\n\
+#[command(after_help = "Exit codes: the command's own; 126 and 127 if it cannot be executed, 125 if the\n\
+    allocator cannot serve it.\n\
     \n\
-    Exit codes: the command's own; 126 and 127 where it cannot be executed, 125 where the allocator\n\
-    cannot serve it.")]
+    Examples:\n  \
+    underpin run --malloc mimalloc -- ruby app.rb\n  \
+    underpin run --malloc jemalloc:narenas:2 --report -- ./server\n  \
+    underpin run --malloc system:arena_max=2 -- ./server     glibc's own, tuned\n  \
+    underpin run --malloc /usr/lib/libtcmalloc.so.4 -- ./app\n  \
+    underpin run --list                     which allocators are included\n\
+    \n\
+    Next: `underpin bench --malloc system,mimalloc -- CMD` measures what it gains.")]
 pub struct RunArgs {
     /// The allocator: jemalloc, mimalloc, snmalloc, system (the C library's), or a shared object; with settings after a
     /// colon (NAME:KEY=VALUE,KEY=VALUE)
@@ -29,7 +32,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub report: bool,
 
-    /// Hand the allocator on to every child too
+    /// Pass the allocator on to every child too
     #[arg(long)]
     pub follow: bool,
 
@@ -37,7 +40,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// List the allocators on board
+    /// List the included allocators
     #[arg(long, conflicts_with_all = ["malloc", "report", "follow", "command"])]
     pub list: bool,
 

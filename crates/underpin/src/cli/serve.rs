@@ -8,13 +8,13 @@ use underpin_bench::parse_duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServeArgs {
-    /// A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the
+    /// A server instead of a command: started for each run, loaded, and ended by SIGTERM. It has to stay in the
     /// foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)
     #[arg(long, value_name = "CMD", requires = "load", conflicts_with_all = ["commands", "words"])]
     pub serve: Vec<String>,
 
-    /// What is asked of it, as in 'GET http://127.0.0.1:{PORT}/'; http only. Without --serve it is asked of a server that
-    /// somebody else runs, whose memory is then not known (may be repeated)
+    /// The request, as in 'GET http://127.0.0.1:{PORT}/'; http only. Without --serve it goes to a server that
+    /// runs already, whose memory is then not known (may be repeated)
     #[arg(long, value_name = "METHOD URL", conflicts_with_all = ["commands", "words"])]
     pub load: Vec<String>,
 
@@ -43,15 +43,15 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NAME: VALUE", requires = "load")]
     pub header: Vec<String>,
 
-    /// The body of each request, or @FILE; the method is then POST, unless given
+    /// The body of each request, or @FILE to read its bytes from a file; the method is then POST, unless given
     #[arg(long, value_name = "TEXT", requires = "load")]
     pub body: Option<String>,
 
-    /// Give a server up that has not answered after this time since its start
+    /// Give up on a server that has not answered this long after its start
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time)]
     pub ready_timeout: Duration,
 
-    /// Give a request up that has no answer after this time
+    /// Give up on a request that has no answer after this time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time)]
     pub load_timeout: Duration,
 }

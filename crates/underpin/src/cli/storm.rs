@@ -1,32 +1,39 @@
 //! `underpin storm`.
 
-use super::SurroundingsArgs;
+use super::{DisplayArgs, ExportArgs, TargetArgs};
 use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use underpin_resolve::storm::Memory;
 
-/// Show what the start of a program costs at scale.
+/// Show what the start of a program costs when a whole job makes it at once (a start-up I/O storm).
 ///
 /// The predicted calls of the loader become operations of a file server, as far as the caches of a node do not answer
-/// them; all processes of the job then queue at that server. The parameters of the file systems have sources and a
-/// doubt, and each has a flag: your own figures are better. The program is run only on request (`-- ARGS`): what it opens
-/// after its start is counted then, for the program as it is.
+/// them; all processes of the job then queue at that server. The parameters of the file systems have sources and an
+/// uncertainty, and each has a flag: your own figures are better. The program is run only on request (`-- ARGS`): what it
+/// opens after its start is then counted too, for the program as it is.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = "A file for --fs-file is TOML with a [[filesystem]] table for each:\n\
+    `underpin storm --print-fs` prints the built-in ones and explains each key.\n\
+    \n\
+    Examples:\n  \
     underpin storm emacs --nodes 64 --ppn 32 --fs lustre\n  \
-    underpin storm /opt/tree/bin/app --nodes 64 --on /opt/tree    only this tree is on the server\n  \
+    underpin storm /opt/tree/bin/app --nodes 64 --on /opt/tree\n                                          \
+    only this tree is on the server\n  \
     underpin storm app --nodes 8 --fs nfs --latency 120us --rate 90000\n  \
-    underpin storm app --nodes 64 --compare ./app-bound           two programs side by side\n  \
-    underpin storm app --nodes 64 --after farm                    what a folder of links would leave\n  \
-    underpin storm app --nodes 64 -- --version                    what a run opens later counted too\n  \
+    underpin storm app --nodes 64 --compare ./app-bound   two programs compared\n  \
+    underpin storm app --nodes 64 --after farm      what a folder of links leaves\n  \
+    underpin storm app --nodes 64 -- --version      with what a run opens later\n  \
     underpin storm app --nodes 64 --fs-file site.toml --fs scratch\n  \
-    underpin storm --json app --nodes 64 | jq '.cases[].seconds'")]
+    underpin storm --json app --nodes 64 | jq '.cases[].seconds'\n\
+    \n\
+    Next: `underpin bind PROG` ends the search for libraries, `underpin bind --farm`\n\
+    does it with one folder of links.")]
 pub struct StormArgs {
-    /// The program (a name without a slash is searched for in PATH)
-    #[arg(value_name = "PROG")]
-    pub program: PathBuf,
+    /// The program: a path, or a name that is searched for in PATH
+    #[arg(value_name = "PROG", required_unless_present = "print_fs")]
+    pub program: Option<PathBuf>,
 
     /// Nodes that start it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -40,19 +47,23 @@ pub struct StormArgs {
     #[arg(long, value_name = "NAME", default_value = "nfs")]
     pub fs: String,
 
-    /// A file with file systems of your own, of the form of crates/underpin-resolve/data/filesystems.toml
+    /// A TOML file with file systems of your own, of the form that --print-fs prints
     #[arg(long, value_name = "FILE")]
     pub fs_file: Option<PathBuf>,
 
-    /// Where it is mounted: only what lies below is asked of it; without it, everything (may be repeated)
+    /// Print the built-in table of file systems, as a pattern for --fs-file
+    #[arg(long)]
+    pub print_fs: bool,
+
+    /// Where it is mounted: only what lies below is asked of it; everything, if not given (may be repeated)
     #[arg(long, value_name = "DIR")]
     pub on: Vec<PathBuf>,
 
-    /// Another program to put beside it, such as a bound copy (may be repeated)
+    /// Another program to compare it with, such as a bound copy (may be repeated)
     #[arg(long, value_name = "OTHER")]
     pub compare: Vec<PathBuf>,
 
-    /// A binding to foresee beside it: what would be left after it (may be repeated; bind and flatten unless given)
+    /// A binding to predict beside it: what would be left after it (may be repeated; bind and flatten unless given)
     #[arg(long, value_enum, value_name = "BINDING")]
     pub after: Vec<Binding>,
 
@@ -60,30 +71,20 @@ pub struct StormArgs {
     pub parameters: ParameterArgs,
 
     #[command(flatten)]
-    pub surroundings: SurroundingsArgs,
+    pub target: TargetArgs,
 
-    /// Show more: the source of every parameter
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 
-    /// Print one JSON document (schema underpin.storm/1)
-    #[arg(long)]
-    pub json: bool,
-
-    /// Write the JSON document to a file
-    #[arg(long, value_name = "FILE")]
-    pub export_json: Option<PathBuf>,
-
-    /// Write a Markdown page
-    #[arg(long, value_name = "FILE")]
-    pub export_markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub exports: ExportArgs,
 
     /// Run the program here with these arguments, and count what it opens after its start
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<OsString>,
 }
 
-/// A binding that is foreseen and not carried out.
+/// A binding that is predicted and not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Binding {
     /// The program and every library that it loads are bound
@@ -92,15 +93,15 @@ pub enum Binding {
     Flatten,
     /// The program alone gets one folder of links
     Farm,
-    /// None
+    /// No binding
     None,
 }
 
-/// Figures of one's own in the place of the file system's.
+/// The user's own figures instead of the file system's.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Parameters of the file system")]
 pub struct ParameterArgs {
-    /// One operation, there and back, with nobody else asking: 250us, 1ms
+    /// The time of one operation, there and back, on an idle server: 250us, 1ms
     #[arg(long, alias = "rtt", value_name = "TIME", value_parser = duration)]
     pub latency: Option<Duration>,
 
@@ -148,7 +149,7 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub wait_per_operation: Option<Duration>,
 
-    /// Processors of a node; as many as processes where it is not given
+    /// Processors of a node; as many as processes, unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub cores: Option<u32>,
 }
@@ -162,6 +163,8 @@ fn duration(text: &str) -> Result<Duration, String> {
         "s" => 1.0,
         other => return Err(format!("unknown unit {other}: us, ms or s")),
     };
-    let figure: f64 = text[..unit].parse().map_err(|_| format!("{} is no number", &text[..unit]))?;
+    let figure: f64 = text[..unit]
+        .parse()
+        .map_err(|_| format!("`{}` is not a number: expected a time such as 250us", &text[..unit]))?;
     Duration::try_from_secs_f64(figure * scale).map_err(|error| error.to_string())
 }

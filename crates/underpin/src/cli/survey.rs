@@ -1,7 +1,7 @@
 //! `underpin survey`.
 
-use super::Phase;
-use clap::{ArgAction, Args};
+use super::{DisplayArgs, ExportArgs, Phase};
+use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,19 +13,21 @@ use std::time::Duration;
 /// advice, each line with the figures behind it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    underpin survey git                        without running it\n  \
-    underpin survey git -- --version           its start-up measured too\n  \
-    underpin survey ./server --                run it without arguments\n  \
+    underpin survey git                     without running it\n  \
+    underpin survey git -- --version        its start-up measured too\n  \
+    underpin survey ./server --             run it without arguments\n  \
     underpin survey --trial 10m ruby -- app.rb\n  \
-    underpin survey --trial 0 ./change -- now  run it once\n  \
+    underpin survey --trial 0 ./change -- now     run it once\n  \
     underpin survey git --export-html git.html -- --version\n  \
-    underpin survey --export-json git.json --export-markdown git.md git")]
+    underpin survey --export-json git.json --export-markdown git.md git\n\
+    \n\
+    Next: the advice at its end names the command for each step.")]
 pub struct SurveyArgs {
-    /// The program (a name without a slash is searched for in PATH)
+    /// The program: a path, or a name that is searched for in PATH
     #[arg(value_name = "PROG")]
     pub program: PathBuf,
 
-    /// How far to watch it, where it is run; it then runs on without a tracer
+    /// How far to watch it, if it is run; it then runs on without a tracer
     #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
     pub until: Phase,
 
@@ -33,30 +35,20 @@ pub struct SurveyArgs {
     #[arg(long, requires = "arguments")]
     pub measure_bind: bool,
 
-    /// The longest that the trial of allocators may take, where a command is run that ends by itself: it is then run
-    /// some sixty times more, and often where it is short; 0 for no trial
+    /// The longest that the trial of allocators may take, if a command is run that ends by itself: it is then run
+    /// some sixty times more, more often if it is short; 0 for no trial
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::bench::duration)]
     pub trial: Duration,
 
-    /// Show more; the short form says where it leaves something out
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    /// Print one JSON document (schema underpin.survey/1)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 
     /// Write a self-contained page
     #[arg(long, value_name = "FILE")]
     pub export_html: Option<PathBuf>,
 
-    /// Write the JSON document to a file
-    #[arg(long, value_name = "FILE")]
-    pub export_json: Option<PathBuf>,
-
-    /// Write a Markdown page
-    #[arg(long, value_name = "FILE")]
-    pub export_markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub exports: ExportArgs,
 
     /// Run the program with these arguments and measure its start-up
     #[arg(last = true, value_name = "ARGS")]

@@ -1,6 +1,7 @@
 //! `underpin trace`.
 
-use clap::{ArgAction, Args, ValueEnum};
+use super::DisplayArgs;
+use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -9,17 +10,21 @@ use std::path::PathBuf;
 /// Follows forks and threads. The command keeps its standard input and output, except that with --json its output goes
 /// to standard error, since the document is alone on standard output. Lookups for libraries are counted apart for the
 /// start and for what is opened later. After the phase asked for, the command runs on without a tracer, and its exit
-/// code is passed through.
+/// status is passed through.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    underpin trace -- git --version            the whole run\n  \
-    underpin trace --until main -- ./server    its start-up alone; then it runs without a tracer\n  \
+#[command(after_help = "Exit codes: the command's own (128 plus the number of a signal); 126 and 127 if\n\
+    it cannot be started, 125 if it cannot be traced.\n\
+    \n\
+    Examples:\n  \
+    underpin trace -- git --version         the whole run\n  \
+    underpin trace --until main -- ./server its start-up alone, then untraced\n  \
     underpin trace --calls openat,mmap -- ./app\n  \
     underpin trace --json -- ./app 2>/dev/null | jq .syscalls\n  \
     underpin trace --export-html start.html -- emacs --batch\n\
     \n\
-    Exit codes: the command's own (128 plus the number of a signal); 126 and 127 where it cannot be\n\
-    started, 125 where it cannot be traced.")]
+    Next: `underpin bind --dry-run PROG` shows how many calls absolute paths would\n\
+    save, `underpin storm PROG` what they cost when a whole job starts, `underpin\n\
+    doctor` how to enable tracing here.")]
 pub struct TraceArgs {
     /// How far to watch; libraries that are opened later are seen only in a whole run
     #[arg(long, value_enum, default_value_t = Phase::Exit, value_name = "PHASE")]
@@ -34,13 +39,8 @@ pub struct TraceArgs {
     #[arg(long)]
     pub measure_bind: bool,
 
-    /// Show more; the short form says where it leaves something out
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    /// Print one JSON document (schema underpin.trace/1), with every call up to `main`
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 
     /// Write a page with a start-up timeline
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `underpin verify`.
 
-use clap::{ArgAction, Args};
+use super::DisplayArgs;
+use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,17 +9,21 @@ use std::path::PathBuf;
 ///
 /// The original of each bound file is worked out from its record. Bound and unbound must load the same objects (by
 /// device and inode), in the same order, and run initialisers in the same order, as the real loader and the model see
-/// it. Names that lead nowhere any more, or to another build, are told, and libraries that came into a search path. A
-/// tree that was bound with --relative and moved is held against its records. No program is run without --check.
+/// it. Reported are names that lead nowhere any more, or to another build, and libraries that were added to a search path.
+/// A tree that was bound with --relative and moved is compared with its records. No program is run without --check.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    underpin verify ./app\n  \
-    underpin verify /opt/tree                  every program of a prefix, and stale names\n  \
-    underpin verify --bindings ./app           also which object serves each symbol\n  \
-    underpin verify --check ./app -- --version also predicted calls beside those of a real run\n\
+#[command(after_help = "Exit codes: 0 fine; 1 something differs, is stale, or is bound without a record;\n\
+    2 wrong use or an error. A file that was stripped after it was bound loads the\n\
+    same and cannot be restored: that is reported, and is 0.\n\
     \n\
-    Exit codes: 1 where something differs, is stale, or is bound without a record. A file that was stripped after it was\n\
-    bound loads the same and cannot be undone: that is told, and is 0.")]
+    Examples:\n  \
+    underpin verify ./app\n  \
+    underpin verify /opt/tree               every program of a prefix; stale names\n  \
+    underpin verify --bindings ./app        also which object serves each symbol\n  \
+    underpin verify --check ./app -- --version   also predicted and real calls\n\
+    \n\
+    Next: `underpin bind PATH` binds stale names anew, `underpin unbind PATH`\n\
+    restores the originals.")]
 pub struct VerifyArgs {
     /// Programs or libraries (a name without a slash is searched for in PATH), or folders
     #[arg(required = true, value_name = "PATH")]
@@ -32,13 +37,8 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub check: bool,
 
-    /// Show more: -v every program
-    #[arg(short, long, action = ArgAction::Count)]
-    pub verbose: u8,
-
-    /// Print one JSON document (schema underpin.verify/1)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub display: DisplayArgs,
 
     /// Arguments of the program, for --check
     #[arg(last = true, requires = "check", value_name = "ARGS")]

@@ -12,6 +12,7 @@ use underpin_bench::{
     Analysis, BenchError, BenchRecord, End, Executor, GateOutcome, Header, Machine, MemoryRun, MockExecutor, Observer,
     ObserverError, RealExecutor, RunFile, Sample, Stopped, analyse, measure,
 };
+use underpin_report::units::with_time_unit;
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
@@ -70,7 +71,8 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let names = experiment.candidates.iter().filter(|one| !one.is_copy).map(|one| one.name.as_str()).collect();
     check_gate(&plan.results, baseline.as_ref(), &experiment.machine, names)?;
     let file = plan.results.store.begin(plan.experiment.started, plan.save.as_deref())?;
-    let mut keeper = Keeper { file, progress: RunProgress::new("") };
+    let progress = if plan.shows_progress { RunProgress::new("") } else { RunProgress::hidden() };
+    let mut keeper = Keeper { file, progress };
     let seed = plan.experiment.rules.seed;
     let mut executor: Box<dyn Executor> = if plan.mock {
         Box::new(MockExecutor::new(seed))
@@ -193,17 +195,17 @@ fn present(
     let document = BenchDocument::new(analysis);
     if plan.json {
         screen.json(&document)?;
-    } else if !plan.exports_to_stdout() {
-        screen.show(&text::bench(&document, &screen.view(plan.verbosity)));
+    } else if plan.is_shown && !plan.exports_to_stdout() {
+        screen.show(&with_time_unit(plan.time_unit, || text::bench(&document, &screen.view(plan.verbosity))));
     }
     for (form, path) in &plan.exports {
         let text = match form {
             Form::Json => to_json(&document)? + "\n",
             Form::Csv => csv::bench(&document),
-            Form::Markdown => markdown::bench(&document),
+            Form::Markdown => with_time_unit(plan.time_unit, || markdown::bench(&document)),
             Form::Asciidoc(unit) => hyperfine::asciidoc(&document, *unit),
             Form::Orgmode(unit) => hyperfine::orgmode(&document, *unit),
-            Form::Html => html::bench(&document)?,
+            Form::Html => with_time_unit(plan.time_unit, || html::bench(&document))?,
         };
         if path.as_os_str() == "-" {
             screen.text(text);

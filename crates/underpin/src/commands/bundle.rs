@@ -15,10 +15,10 @@ pub fn run(command: &BundleCommand, screen: &mut Screen) -> anyhow::Result<Exit>
     let written = if command.dry_run {
         None
     } else {
-        let written = bundle::write(&command.plan, &command.surroundings.root, &command.target, command.force);
+        let written = bundle::write(&command.plan, &command.target.root, &command.output, command.force);
         Some(written.with_context(|| format!("cannot bundle {}", command.plan.program))?)
     };
-    let document = BundleDocument::new(&command.plan, &command.target, written.as_ref());
+    let document = BundleDocument::new(&command.plan, &command.output, written.as_ref());
     if command.json {
         screen.json(&document)?;
     } else {

@@ -16,7 +16,7 @@ use underpin_report::document::trace::{FailedLookup, PhaseName};
 use underpin_report::{
     OpenedLater, Raw, StormBinding, StormDocument, StormInput, TraceDocument, markdown, text, to_json,
 };
-use underpin_resolve::storm::{Node, NodeDemand, StormJob, estimate};
+use underpin_resolve::storm::{FileSystemTable, Node, NodeDemand, StormJob, estimate};
 use underpin_resolve::{Call, CallName, Closure, Depth, Resolver, Root, Severity};
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
 use underpin_trace::{Session, TraceOptions};
@@ -26,6 +26,15 @@ use underpin_trace::{Session, TraceOptions};
 const PER_OBJECT: Duration = Duration::from_micros(350);
 /// And of what every process costs: exec, the loader itself, the exit.
 const PER_PROCESS: Duration = Duration::from_millis(1);
+
+/// Prints the built-in table of file systems.
+///
+/// # Errors
+/// None.
+pub fn print_file_systems(screen: &mut Screen) -> anyhow::Result<Exit> {
+    screen.text(FileSystemTable::embedded_text());
+    Ok(Exit::Fine)
+}
 
 /// Predicts and shows.
 ///
@@ -53,7 +62,7 @@ pub fn run(mut plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 }
 
 fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
-    let root: &dyn Root = &plan.surroundings.root;
+    let root: &dyn Root = &plan.target.root;
     let closures =
         plan.programs.iter().map(|program| closure(plan, root, program)).collect::<anyhow::Result<Vec<_>>>()?;
     let Some(first) = closures.first() else { bail!("no program to look at") };
@@ -80,7 +89,7 @@ fn opened_later(plan: &StormPlan, options: TraceOptions) -> anyhow::Result<Opene
     let trace = Session::new(options).run()?;
     let document = TraceDocument::new(&trace);
     let calls = later_calls(&document);
-    let (root, fs): (&dyn Root, _) = (&plan.surroundings.root, &plan.file_system);
+    let (root, fs): (&dyn Root, _) = (&plan.target.root, &plan.file_system);
     let Some(program) = plan.programs.first() else { bail!("no program to look at") };
     let closure = closure(plan, root, program)?;
     let mut node = Node::new(root, &fs.client, &plan.scope, fs.touched, fs.server.read_size);
@@ -119,7 +128,7 @@ fn later_calls(trace: &TraceDocument) -> Vec<Call> {
 }
 
 fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<Closure> {
-    let resolver = Resolver::new(root, plan.surroundings.environment.clone()).with_sequence(true);
+    let resolver = Resolver::new(root, plan.target.environment.clone()).with_sequence(true);
     let closure = resolver.resolve(BStr::new(program.as_os_str().as_bytes()), Depth::Findings)?;
     if closure.findings.iter().any(|finding| finding.severity == Severity::Error) {
         bail!("{} does not start here; `underpin tree {0}` shows why", program.display());
@@ -191,7 +200,7 @@ fn foreseen(
         named.extend(libraries.cloned());
     }
     let policy = Policy { shape, ..Policy::default() };
-    let environment = plan.surroundings.environment.clone();
+    let environment = plan.target.environment.clone();
     let bindings = Planner::new(root, environment, policy).plan(&Scope::find(root, &named));
     if bindings.changes().next().is_none() {
         let because = bindings.refused.first().map_or_else(String::new, |refused| format!(": {}", refused.because));

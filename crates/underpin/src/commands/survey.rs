@@ -23,7 +23,7 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 /// # Errors
 /// Where the program cannot be resolved or a page cannot be written.
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let resolver = Resolver::new(&plan.surroundings.root, plan.surroundings.environment.clone());
+    let resolver = Resolver::new(&plan.target.root, plan.target.environment.clone());
     let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Paths)?;
     let binding = gain(&plan);
     let (start_up, ran) = plan.run.map_or_else(|| (StartUp::Absent(NOT_ASKED.to_owned()), Exit::Fine), start);
@@ -57,7 +57,7 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 /// What binding would save, measured where that was asked for.
 fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
-    let gain = Gain::predict(&plan.path, &plan.surroundings.environment)?;
+    let gain = Gain::predict(&plan.path, &plan.target.environment)?;
     Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }
 

@@ -3,7 +3,8 @@
 use super::parameters::{ParameterSet, fill, fill_word, parameters};
 use super::serve::Servers;
 use super::variants::Dimensions;
-use crate::cli::{self, AroundArgs, BenchArgs, Failure, ReportArgs, ResultArgs, RuleArgs};
+use crate::cli::{self, AroundArgs, BenchArgs, Failure, Order, ReportArgs, ResultArgs, RuleArgs, Style};
+use crate::progress::Progress;
 use crate::variants::{Commit, Commits};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
@@ -27,6 +28,8 @@ pub struct BenchPlan {
     pub counters: Vec<HardwareCounter>,
     /// A model instead of this machine.
     pub mock: bool,
+    /// Whether progress is shown.
+    pub shows_progress: bool,
     /// The name under which it is kept.
     pub save: Option<String>,
     /// What becomes of the figures.
@@ -50,6 +53,10 @@ pub struct ResultPlan {
     pub json: bool,
     /// How much of the screen.
     pub verbosity: u8,
+    /// The unit of all times, if the user wants one.
+    pub time_unit: Option<TimeUnit>,
+    /// Whether the screen is shown.
+    pub is_shown: bool,
     /// Files to write.
     pub exports: Vec<(Form, PathBuf)>,
 }
@@ -92,6 +99,7 @@ impl ReportPlan {
 impl ResultPlan {
     fn new(args: ResultArgs) -> ResultPlan {
         let unit = args.time_unit.map(|unit| match unit {
+            cli::TimeUnit::Microsecond => TimeUnit::Microsecond,
             cli::TimeUnit::Millisecond => TimeUnit::Millisecond,
             cli::TimeUnit::Second => TimeUnit::Second,
         });
@@ -108,8 +116,10 @@ impl ResultPlan {
             baseline: args.baseline,
             gate: args.gate,
             any_machine: args.any_machine,
-            json: args.json,
-            verbosity: args.verbose,
+            time_unit: unit,
+            is_shown: true,
+            json: args.display.json,
+            verbosity: args.display.verbose,
             exports: exports.into_iter().filter_map(|(form, path)| Some((form, path?))).collect(),
         }
     }
@@ -148,6 +158,7 @@ impl BenchPlan {
     /// # Errors
     /// Where a command, a variant or a rule cannot be read, or a program is not there.
     pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
+        check_hyperfine(&args)?;
         let counted = counters(&args.rules.counters)?;
         let commits = commits(&args)?;
         let mut candidates = candidates(&args, commits.as_ref())?;
@@ -159,7 +170,11 @@ impl BenchPlan {
             None => 0,
             Some(name) => position(&candidates, name, commits.as_ref()).with_context(|| {
                 let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
-                format!("--reference {name}: no variant has that name; there are {}", names.join(", "))
+                format!(
+                    "--reference {name}: no variant has that name; there are {} (a command of its own for the reference is given \
+                     first, without --reference)",
+                    names.join(", ")
+                )
             })?,
         };
         if args.aa {
@@ -189,11 +204,30 @@ impl BenchPlan {
             // They count what this process starts and waits for.
             counters: if is_served { Vec::new() } else { counted },
             mock: args.debug_mode,
+            shows_progress: args.style.shows_progress(),
             save: args.save,
-            results: ResultPlan::new(args.results),
+            results: ResultPlan { is_shown: args.style != Style::None, ..ResultPlan::new(args.results) },
             _commits: commits,
         })
     }
+}
+
+/// What hyperfine has and bench does another way.
+///
+/// # Errors
+/// With the way to get it here.
+fn check_hyperfine(args: &BenchArgs) -> anyhow::Result<()> {
+    if args.sort == Some(Order::MeanTime) {
+        bail!("--sort mean-time: results are in the order of the commands; sort the rows of --export-csv FILE");
+    }
+    if args.reference_name.is_some() {
+        bail!("--reference-name: give the reference as the first command, and its name with -n NAME");
+    }
+    if args.around.output.len() > 1 {
+        let given = args.around.output.len();
+        bail!("--output is given {given} times: all commands share one; with -S sh each can have `> FILE` of its own");
+    }
+    Ok(())
 }
 
 /// What a screen of the model says of its machine: nothing of this one.
@@ -246,14 +280,16 @@ fn for_servers(rules: &mut Rules, args: &RuleArgs) {
 }
 
 fn streams(args: &AroundArgs) -> StreamsPlan {
-    let output = match args.output.as_str() {
+    let output = match args.output.first().map_or("null", String::as_str) {
         _ if args.show_output => OutputTo::Inherit,
         "null" => OutputTo::Null,
         "inherit" => OutputTo::Inherit,
         "pipe" => OutputTo::Pipe,
         path => OutputTo::File(PathBuf::from(path)),
     };
-    StreamsPlan { input: args.input.clone(), output }
+    // hyperfine's word for nothing.
+    let input = args.input.clone().filter(|path| path.as_os_str() != "null");
+    StreamsPlan { input, output }
 }
 
 fn counters(list: &str) -> anyhow::Result<Vec<HardwareCounter>> {
@@ -282,18 +318,20 @@ fn commits(args: &BenchArgs) -> anyhow::Result<Option<Commits>> {
     }
     let commits = Commits::check_out(&args.commits, args.build.as_deref())?;
     if let Some(command) = &args.build {
-        commits.build(command, &args.results.store)?;
+        let progress = if args.style.shows_progress() { Progress::words() } else { Progress::hidden() };
+        commits.build(command, &args.results.store, &progress)?;
     }
     Ok(Some(commits))
 }
 
-/// The candidate that `--reference` names: by its whole name, or by the revision alone.
+/// The candidate that `--reference` names: by its whole name, by the revision alone, or by the command.
 fn position(candidates: &[Candidate], name: &str, commits: Option<&Commits>) -> Option<usize> {
     let commit = commits.and_then(|commits| commits.all.iter().find(|commit| commit.revision == name));
     let by_name = candidates.iter().position(|one| one.name == name);
     let of_commit =
         |commit: &Commit| candidates.iter().position(|one| one.command.directory() == Some(commit.directory.as_path()));
-    by_name.or_else(|| commit.and_then(of_commit))
+    let by_command = || candidates.iter().position(|one| one.command.to_string() == name);
+    by_name.or_else(|| commit.and_then(of_commit)).or_else(by_command)
 }
 
 /// Every command at every commit under every variant, with every value of every parameter.

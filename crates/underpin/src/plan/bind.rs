@@ -72,8 +72,8 @@ impl BindPlan {
                 (_, _, true) => Action::Show,
                 _ => Action::CarryOut,
             },
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }
@@ -86,8 +86,8 @@ impl UnbindPlan {
             paths: paths(&args.paths, "unbind")?,
             keep: keep(args.keep_times, args.break_hard_links),
             dry_run: args.dry_run,
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }

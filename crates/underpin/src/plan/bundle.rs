@@ -1,7 +1,7 @@
 //! The plan of `underpin bundle`.
 
-use super::Surroundings;
-use crate::cli::{BundleArgs, SurroundingsArgs};
+use super::Target;
+use crate::cli::{BundleArgs, TargetArgs};
 use anyhow::{Context, bail};
 use bstr::BString;
 use std::ffi::OsString;
@@ -16,11 +16,11 @@ use underpin_sys::LauncherMachine;
 /// What to bundle, and where to.
 pub struct BundleCommand {
     /// Where the files are.
-    pub surroundings: Surroundings,
+    pub target: Target,
     /// What goes into it.
     pub plan: BundlePlan,
     /// Where it goes.
-    pub target: PathBuf,
+    pub output: PathBuf,
     /// Whether a bundle that stands there is replaced.
     pub force: bool,
     /// Whether it is only shown.
@@ -36,8 +36,8 @@ impl BundleCommand {
     /// Where the program cannot be bundled, with the reason.
     pub fn new(args: BundleArgs) -> anyhow::Result<BundleCommand> {
         let BundleArgs { program, output, include, exclude, locale, root, env, cpu, .. } = args;
-        let surroundings = Surroundings::new(&SurroundingsArgs { root, env, cpu, secure: false })?;
-        let path = surroundings.program(&program, "bundle")?;
+        let target = Target::new(&TargetArgs { root, env, cpu, secure: false })?;
+        let path = target.program(&program, "bundle")?;
         let name = args.name.or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
         if name.is_empty() || name.as_bytes().contains(&b'/') {
             bail!("--name {} is no name of a file; give one without `/`", name.to_string_lossy());
@@ -52,18 +52,18 @@ impl BundleCommand {
             launcher: &launcher,
             locale_library: &|machine| underpin_sys::locale_library(launcher_machine(machine)?),
         };
-        let resolver = Resolver::new(&surroundings.root, surroundings.environment.clone());
-        let plan = bundle::plan(&resolver, &surroundings.root, &wish)
+        let resolver = Resolver::new(&target.root, target.environment.clone());
+        let plan = bundle::plan(&resolver, &target.root, &wish)
             .with_context(|| format!("cannot bundle {}", program.display()))?;
         drop(resolver);
         Ok(BundleCommand {
-            surroundings,
+            target,
             plan,
-            target: output,
+            output,
             force: args.force,
             dry_run: args.dry_run,
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }

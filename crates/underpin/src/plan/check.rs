@@ -1,6 +1,6 @@
 //! The plan of `underpin check`.
 
-use super::Surroundings;
+use super::Target;
 use crate::cli::CheckArgs;
 use crate::object::{self, Object};
 use anyhow::{Context, bail};
@@ -50,7 +50,7 @@ impl CheckPlan {
             }
         }
         let max_glibc = args.max_glibc.as_deref().map(version).transpose()?;
-        let path = Surroundings::here().program(&args.program, "check")?;
+        let path = Target::here().program(&args.program, "check")?;
         let plan = CheckPlan::of(&path, &args.with, Environment::empty())?;
         let chosen = !systems.is_empty();
         let systems = if chosen { systems } else { plan.systems };
@@ -60,8 +60,8 @@ impl CheckPlan {
             max_glibc,
             strict: args.strict,
             expect: args.expect.unwrap_or_default(),
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
             ..plan
         })
     }

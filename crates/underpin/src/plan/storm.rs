@@ -1,6 +1,6 @@
 //! The plan of `underpin storm`.
 
-use super::{Format, Surroundings, survey_options};
+use super::{Format, Target, survey_options};
 use crate::cli::{Binding, ParameterArgs, Phase, StormArgs};
 use anyhow::{Context, bail};
 use bstr::BString;
@@ -21,7 +21,7 @@ pub struct StormPlan {
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
     /// Under what they are resolved.
-    pub surroundings: Surroundings,
+    pub target: Target,
     /// Nodes, processes per node, processors per node.
     pub nodes: u32,
     /// Processes on each.
@@ -54,10 +54,10 @@ impl StormPlan {
     /// # Errors
     /// Where a program cannot be read, a file system is not known, or a figure makes no sense.
     pub fn new(args: StormArgs, asked_to_run: bool) -> anyhow::Result<StormPlan> {
-        let surroundings = Surroundings::new(&args.surroundings)?;
-        let mut programs = vec![surroundings.program(&args.program, "storm")?];
+        let target = Target::new(&args.target)?;
+        let mut programs = vec![target.program(&args.program.unwrap_or_default(), "storm")?];
         for other in &args.compare {
-            programs.push(surroundings.program(other, "storm --compare")?);
+            programs.push(target.program(other, "storm --compare")?);
         }
         let table = table(args.fs_file.as_deref())?;
         let Some(mut file_system) = table.get(&args.fs).cloned() else {
@@ -65,20 +65,19 @@ impl StormPlan {
             bail!("--fs {}: not known; there are {}", args.fs, names.join(", "));
         };
         let given = apply(&mut file_system, &args.parameters)?;
-        let mounted_at =
-            args.on.iter().map(|folder| mountpoint(folder, &surroundings)).collect::<Result<Vec<_>, _>>()?;
+        let mounted_at = args.on.iter().map(|folder| mountpoint(folder, &target)).collect::<Result<Vec<_>, _>>()?;
         let (scope, mounted_at) = if mounted_at.is_empty() {
             (Mountpoints::everything(), vec!["/".into()])
         } else {
             (Mountpoints::at(mounted_at.iter().map(|path| path.as_ref())), mounted_at)
         };
-        let run = if asked_to_run { Some(run(&programs, &surroundings, args.arguments)?) } else { None };
-        let exports = [(Format::Json, args.export_json), (Format::Markdown, args.export_markdown)];
+        let run = if asked_to_run { Some(run(&programs, &target, args.arguments)?) } else { None };
+        let exports = [(Format::Json, args.exports.export_json), (Format::Markdown, args.exports.export_markdown)];
         Ok(StormPlan {
             programs,
             after: after(args.after),
             run,
-            surroundings,
+            target,
             nodes: args.nodes,
             per_node: args.ppn,
             cores: args.parameters.cores.unwrap_or(args.ppn),
@@ -89,16 +88,16 @@ impl StormPlan {
             mounted_at,
             given,
             exports: exports.into_iter().filter_map(|(format, path)| Some((format, path?))).collect(),
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }
 
 /// Two bindings where the user names none.
 /// The first program, watched to its end.
-fn run(programs: &[PathBuf], surroundings: &Surroundings, arguments: Vec<OsString>) -> anyhow::Result<TraceOptions> {
-    if surroundings.sysroot.is_some() {
+fn run(programs: &[PathBuf], target: &Target, arguments: Vec<OsString>) -> anyhow::Result<TraceOptions> {
+    if target.sysroot.is_some() {
         bail!("a program of another root is not run: leave out --sysroot or `-- ARGS`");
     }
     let program = programs.first().context("no program to run")?;
@@ -187,8 +186,8 @@ fn limit(rate: f64, flag: &str) -> anyhow::Result<Option<f64>> {
 }
 
 /// A mount point as the kernel sees it; inside another root, as it is written.
-fn mountpoint(folder: &Path, surroundings: &Surroundings) -> anyhow::Result<BString> {
-    if surroundings.sysroot.is_some() {
+fn mountpoint(folder: &Path, target: &Target) -> anyhow::Result<BString> {
+    if target.sysroot.is_some() {
         return Ok(folder.as_os_str().as_bytes().into());
     }
     let path = folder.canonicalize().with_context(|| format!("--on {}", folder.display()))?;

@@ -1,6 +1,6 @@
 //! The plan of `underpin survey`.
 
-use super::{CheckPlan, Surroundings, survey_options};
+use super::{CheckPlan, Target, survey_options};
 use crate::cli::SurveyArgs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub struct SurveyPlan {
     /// What `check` wants.
     pub check: CheckPlan,
     /// Under what it is resolved.
-    pub surroundings: Surroundings,
+    pub target: Target,
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
     /// Its arguments.
@@ -49,9 +49,9 @@ impl SurveyPlan {
     /// # Errors
     /// Where the program cannot be read.
     pub fn new(args: SurveyArgs, asked_to_run: bool) -> anyhow::Result<SurveyPlan> {
-        let surroundings = Surroundings::here();
-        let path = surroundings.program(&args.program, "survey")?;
-        let check = CheckPlan::of(&path, &[], surroundings.environment.clone())?;
+        let target = Target::here();
+        let path = target.program(&args.program, "survey")?;
+        let check = CheckPlan::of(&path, &[], target.environment.clone())?;
         let arguments = args.arguments.clone();
         let measure_bind = args.measure_bind.then(|| args.arguments.clone());
         let run = if asked_to_run {
@@ -64,21 +64,21 @@ impl SurveyPlan {
         };
         let exports = [
             (Format::Html, args.export_html),
-            (Format::Json, args.export_json),
-            (Format::Markdown, args.export_markdown),
+            (Format::Json, args.exports.export_json),
+            (Format::Markdown, args.exports.export_markdown),
         ];
         let exports = exports.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
         Ok(SurveyPlan {
             path,
             check,
-            surroundings,
+            target,
             run,
             arguments,
             trial: args.trial,
             measure_bind,
             exports,
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }

@@ -36,6 +36,6 @@ impl TagsPlan {
             );
         }
         let set = Set::read(&args.program)?;
-        Ok(TagsPlan { path: args.program, set, json: args.json, verbosity: args.verbose })
+        Ok(TagsPlan { path: args.program, set, json: args.display.json, verbosity: args.display.verbose })
     }
 }

@@ -31,14 +31,14 @@ impl TracePlan {
         let options = TraceOptions {
             until: until(args.until),
             calls,
-            output: if args.json { to_standard_error()? } else { Output::Inherit },
+            output: if args.display.json { to_standard_error()? } else { Output::Inherit },
             ..TraceOptions::new(args.command)
         };
         Ok(TracePlan {
             options,
             measure_bind: args.measure_bind,
-            verbosity: args.verbose,
-            json: args.json,
+            verbosity: args.display.verbose,
+            json: args.display.json,
             html: args.export_html,
         })
     }

@@ -1,6 +1,6 @@
 //! The plan of `underpin tree`.
 
-use super::Surroundings;
+use super::Target;
 use crate::cli::TreeArgs;
 use anyhow::bail;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ pub struct TreePlan {
     /// What to look at.
     pub targets: Targets,
     /// Under what.
-    pub surroundings: Surroundings,
+    pub target: Target,
     /// What to show.
     pub output: Output,
     /// In how much detail.
@@ -51,18 +51,16 @@ impl TreePlan {
     /// # Errors
     /// Where a program cannot be looked at, or an option does not go with several of them.
     pub fn new(args: TreeArgs) -> anyhow::Result<TreePlan> {
-        let surroundings = Surroundings::new(&args.surroundings)?;
+        let target = Target::new(&args.target)?;
         let output = match args.why {
             _ if args.list => Output::List,
             _ if args.paths => Output::Paths,
-            _ if args.json => Output::Json,
+            _ if args.display.json => Output::Json,
             Some(name) => Output::Why(name),
             None => Output::Tree,
         };
         let targets = match args.programs.as_slice() {
-            [one] if surroundings.sysroot.is_some() || !one.is_dir() => {
-                Targets::One(surroundings.program(one, "tree")?)
-            }
+            [one] if target.sysroot.is_some() || !one.is_dir() => Targets::One(target.program(one, "tree")?),
             _ => Targets::Many(args.programs),
         };
         if matches!(targets, Targets::Many(_)) && (args.check || !matches!(output, Output::Json | Output::Tree)) {
@@ -70,8 +68,8 @@ impl TreePlan {
                 "--list, --why, --paths and --check look at one program; several or a folder go with --json or alone"
             );
         }
-        let (verbosity, null) = (args.verbose, args.print0);
+        let (verbosity, null) = (args.display.verbose, args.print0);
         let check = args.check.then_some(args.arguments);
-        Ok(TreePlan { targets, surroundings, output, verbosity, null, check })
+        Ok(TreePlan { targets, target, output, verbosity, null, check })
     }
 }

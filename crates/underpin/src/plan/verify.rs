@@ -37,8 +37,8 @@ impl VerifyPlan {
             environment: Environment::inherited(),
             bindings: args.bindings,
             check: args.check.then_some(args.arguments),
-            json: args.json,
-            verbosity: args.verbose,
+            json: args.display.json,
+            verbosity: args.display.verbose,
         })
     }
 }

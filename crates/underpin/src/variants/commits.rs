@@ -100,10 +100,9 @@ impl Commits {
     ///
     /// # Errors
     /// [`CommitError`] for the first that cannot be built.
-    pub fn build(&self, command: &str, logs: &Path) -> anyhow::Result<()> {
+    pub fn build(&self, command: &str, logs: &Path, progress: &Progress) -> anyhow::Result<()> {
         for commit in &self.all {
             stop_if_asked()?;
-            let progress = Progress::words();
             progress.say(format!("building {commit}"));
             let log = self.folder.path().join("build.log");
             let end = commit.run(&command.replace("{COMMIT}", &commit.found.hash), &log)?;

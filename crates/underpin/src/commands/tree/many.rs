@@ -78,7 +78,7 @@ fn told(answer: Answer, screen: &mut Screen) -> Exit {
 }
 
 fn answer(resolver: &Resolver, file: &Candidate, plan: &TreePlan) -> Answer {
-    if plan.surroundings.sysroot.is_none()
+    if plan.target.sysroot.is_none()
         && let Err(refusal) = input::require_elf(&file.path, "tree")
     {
         return if file.named { Answer::Refused(refusal.into()) } else { Answer::PassedOver };

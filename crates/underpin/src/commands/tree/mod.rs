@@ -4,7 +4,7 @@ pub mod check;
 mod many;
 
 use crate::exit::Exit;
-use crate::plan::{Output, Surroundings, Targets, TreePlan};
+use crate::plan::{Output, Target, Targets, TreePlan};
 use crate::screen::{self, Screen};
 use anyhow::bail;
 use bstr::{BStr, ByteSlice};
@@ -19,7 +19,7 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 /// # Errors
 /// Where a file cannot be resolved; a missing library is a finding and no error.
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let Surroundings { root, environment, .. } = &plan.surroundings;
+    let Target { root, environment, .. } = &plan.target;
     let resolver = Resolver::new(root, environment.clone());
     match &plan.targets {
         // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
@@ -59,7 +59,7 @@ fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen)
             screen::note(&"not run for --check: the program does not start, so its calls are no judge");
             return Ok(exit);
         }
-        let comparison = check::compare(program, arguments, &document.calls, &plan.surroundings.environment)?;
+        let comparison = check::compare(program, arguments, &document.calls, &plan.target.environment)?;
         if !comparison.equal {
             exit = Exit::Finding;
         }

@@ -1,6 +1,6 @@
 //! The file system and the environment in which a program is resolved.
 
-use crate::cli::{Cpu, SurroundingsArgs};
+use crate::cli::{Cpu, TargetArgs};
 use crate::input;
 use anyhow::{Context, bail};
 use bstr::{BString, ByteSlice};
@@ -11,7 +11,7 @@ use underpin_resolve::{Environment, HostRoot, IsaLevel, Processor};
 
 /// Where and under what a program is resolved.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct Target {
     /// The file system.
     pub root: HostRoot,
     /// The folder that stands for `/`, where one was given.
@@ -20,35 +20,35 @@ pub struct Surroundings {
     pub environment: Environment,
 }
 
-impl Surroundings {
+impl Target {
     /// This machine, as it is.
-    pub fn here() -> Surroundings {
-        Surroundings { root: HostRoot::new(), sysroot: None, environment: Environment::inherited() }
+    pub fn here() -> Target {
+        Target { root: HostRoot::new(), sysroot: None, environment: Environment::inherited() }
     }
 
     /// # Errors
     /// Where the root is no folder, or a variable has no `=` or is none that a loader reads.
-    pub fn new(args: &SurroundingsArgs) -> anyhow::Result<Surroundings> {
-        let mut surroundings = match &args.root {
-            Some(folder) => Surroundings::below(folder)?,
-            None => Surroundings::here(),
+    pub fn new(args: &TargetArgs) -> anyhow::Result<Target> {
+        let mut target = match &args.root {
+            Some(folder) => Target::below(folder)?,
+            None => Target::here(),
         };
         for assignment in &args.env {
-            surroundings.set(assignment)?;
+            target.set(assignment)?;
         }
-        surroundings.environment.secure = args.secure;
-        surroundings.environment.processor = processor(args.cpu);
-        Ok(surroundings)
+        target.environment.secure = args.secure;
+        target.environment.processor = processor(args.cpu);
+        Ok(target)
     }
 
     /// Another system: the variables of this one say nothing about it.
-    fn below(folder: &Path) -> anyhow::Result<Surroundings> {
+    fn below(folder: &Path) -> anyhow::Result<Target> {
         let sysroot = folder.canonicalize().with_context(|| format!("--root {}", folder.display()))?;
         if !sysroot.is_dir() {
             bail!("--root {} is not a folder", folder.display());
         }
         let root = HostRoot::sysroot(&sysroot);
-        Ok(Surroundings { root, sysroot: Some(sysroot), environment: Environment::empty() })
+        Ok(Target { root, sysroot: Some(sysroot), environment: Environment::empty() })
     }
 
     fn set(&mut self, assignment: &OsStr) -> anyhow::Result<()> {
