@@ -92,7 +92,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__bench)
-            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -u -h -V --variant --malloc --bind --commits --build --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --save --debug-mode --color --help --version"
+            opts="-L -P -D -n -w -r -m -M -p -C -s -c -i -S -N -v -u -h -V --variant --malloc --bind --commits --build --env --parameter-list --parameter-scan --parameter-step-size --command-name --reference --aa --serve --load --rate --connections --duration --warmup-load --load-threads --header --body --ready-timeout --load-timeout --warmup --runs --min-runs --max-runs --budget --until --memory-runs --settle --timeout --counters --seed --prepare --conclude --setup --cleanup --ignore-failure --shell --input --output --show-output --baseline --gate --any-machine --store --verbose --json --export-json --export-csv --export-markdown --export-asciidoc --export-orgmode --time-unit --export-html --style --sort --reference-name --save --debug-mode --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -351,14 +351,26 @@ _underpin() {
                     return 0
                     ;;
                 --time-unit)
-                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "microsecond millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 -u)
-                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "microsecond millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 --export-html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --style)
+                    COMPREPLY=($(compgen -W "auto basic full nocolor color none" -- "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "auto command mean-time" -- "${cur}"))
+                    return 0
+                    ;;
+                --reference-name)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -629,11 +641,11 @@ _underpin() {
                     return 0
                     ;;
                 --time-unit)
-                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "microsecond millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 -u)
-                    COMPREPLY=($(compgen -W "millisecond second" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "microsecond millisecond second" -- "${cur}"))
                     return 0
                     ;;
                 --export-html)
@@ -674,7 +686,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__storm)
-            opts="-v -h -V --nodes --ppn --fs --fs-file --on --compare --after --latency --rate --bandwidth --read-size --touched --entry-cache --negative-cache --attribute-cache --clients-share-page-cache --cpu-time --cpu-per-operation --wait-per-operation --cores --root --env --cpu --secure --verbose --json --export-json --export-markdown --color --help --version"
+            opts="-v -h -V --nodes --ppn --fs --fs-file --print-fs --on --compare --after --latency --rate --bandwidth --read-size --touched --entry-cache --negative-cache --attribute-cache --clients-share-page-cache --cpu-time --cpu-per-operation --wait-per-operation --cores --root --env --cpu --secure --verbose --json --export-json --export-markdown --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

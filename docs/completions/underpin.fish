@@ -24,70 +24,70 @@ function __fish_underpin_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c underpin -n "__fish_underpin_needs_command" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_needs_command" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_needs_command" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "survey" -d 'Show the whole picture of one program, and what to do about it'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "tree" -d 'Show what the loader will load, from where, why, and every path tried'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "check" -d 'Show where a program runs, and which symbol of which object forbids the rest'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "check" -d 'Show which distributions a program runs on, and which symbols rule out the others'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "trace" -d 'Run a command and show what its start-up really did, call by call'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "storm" -d 'Show what the start of a program costs at scale'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Make a directory or file of a program that carries its loader and libraries along'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write where each library is into programs, so that their start searches for nothing'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Put back every byte that `bind` changed'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "storm" -d 'Show what the start of a program costs when a whole job makes it at once'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Copy a program with its loader and libraries into a directory or one file'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write absolute library paths into programs, so that their start searches for nothing'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Restore every byte that `bind` changed'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "bench" -d 'Run the same work under several variants and compare them honestly'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "report" -d 'Show a run that bench kept, without running anything'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "run" -d 'Run a command on another allocator, and make sure that it took'
-complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Show what this machine allows, and the command that mends each lack'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "bench" -d 'Benchmark commands or variants of one, and compare them, with confidence intervals'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "report" -d 'Show a run that bench saved, without running anything'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "run" -d 'Run a command on another allocator, and make sure that it is in effect'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "doctor" -d 'Check what this machine permits (ptrace, perf, ...) and how to enable what is missing'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "generate" -d 'Print a man page, shell completions or a JSON Schema'
-complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, where it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l until -d 'How far to watch it, if it is run; it then runs on without a tracer' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
 main\t'To `main`: the initialisers too'
 exit\t'To the end of its last process'"
-complete -c underpin -n "__fish_underpin_using_subcommand survey" -l trial -d 'The longest that the trial of allocators may take, where a command is run that ends by itself: it is then run some sixty times more, and often where it is short; 0 for no trial' -r
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l trial -d 'The longest that the trial of allocators may take, if a command is run that ends by itself: it is then run some sixty times more, more often if it is short; 0 for no trial' -r
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-html -d 'Write a self-contained page' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-json -d 'Write the JSON document to a file' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l export-markdown -d 'Write a Markdown page' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand survey" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -l measure-bind -d 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
-complete -c underpin -n "__fish_underpin_using_subcommand survey" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
-complete -c underpin -n "__fish_underpin_using_subcommand survey" -l json -d 'Print one JSON document (schema underpin.survey/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand survey" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand survey" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l why -d 'Explain one object: who asks for it, where it was found, every path tried' -r
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l root -d 'Look at a program inside this folder as if the folder were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l env -d 'Set a variable that loaders read: LD_LIBRARY_PATH, LD_PRELOAD or GLIBC_TUNABLES (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -l cpu -d 'The processor that chooses between library variants' -r -f -a "native\t'This machine\'s processor'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l cpu -d 'The processor that chooses between library variants (glibc-hwcaps)' -r -f -a "native\t'This machine\'s processor'
 baseline\t'x86-64 without extensions'
 x86-64-v2\t'Up to SSE4.2'
 x86-64-v3\t'Up to AVX2'
 x86-64-v4\t'Up to AVX-512'"
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -l list -d 'Print one path per line, in load order, the program itself left out'
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -l print0 -d 'With --list: end each path with a NUL byte in place of a newline, for xargs -0'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l list -d 'Print one path per line, in load order, without the program itself'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l print0 -d 'With --list: end each path with a NUL byte instead of a newline, for xargs -0'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l paths -d 'Print the search directories of every object, in order'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l secure -d 'Resolve as for a set-user-ID program (secure-execution mode)'
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -s v -l verbose -d 'Show more: -v every request and path, -vv every path tried'
-complete -c underpin -n "__fish_underpin_using_subcommand tree" -l json -d 'Print one JSON document per program on a line of its own (schema underpin.tree/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand tree" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -l check -d 'Run the program up to `main` under a tracer and compare the predicted calls with the real ones'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand tree" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l on -d 'A system on which it must run, such as rhel8, debian11, ubuntu20.04, alpine3.20 (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l max-glibc -d 'The newest glibc that it may need' -r
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l expect -d 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME where two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met' -r
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l with -d 'A folder of libraries that travel with the program (may be repeated)' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l expect -d 'What the program must be, separated by commas: static, static-pie or dynamic; glibc, musl or none; arch=NAME; malloc=NAME, or NAME+NAME if two serve it (glibc, musl, jemalloc, mimalloc, tcmalloc, snmalloc, partitionalloc, go, own, none); limits such as glibc<=2.28 or kernel<4 (also glibcxx, cxxabi, gcc). The exit code is 1 if one is not met; what is not known is not met' -r
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l with -d 'A folder of libraries that are shipped with the program (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand check" -l strict -d 'Let only a plain `yes` pass'
-complete -c underpin -n "__fish_underpin_using_subcommand check" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
-complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document (schema underpin.check/1; underpin.tags/1 for a folder or a wheel)'
+complete -c underpin -n "__fish_underpin_using_subcommand check" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand check" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand check" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l until -d 'How far to watch; libraries that are opened later are seen only in a whole run' -r -f -a "entry\t'To the program\'s entry point: the loader\'s work'
@@ -95,25 +95,25 @@ main\t'To `main`: the initialisers too'
 exit\t'To the end of its last process'"
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l calls -d 'Which calls: default (file, mapping and process calls), all, or a list of names and groups (file, mapping, process, descriptor)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l export-html -d 'Write a page with a start-up timeline' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand trace" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -l measure-bind -d 'Run the command and a bound copy of the program in turn, some twenty times each, and measure what `bind` gains'
-complete -c underpin -n "__fish_underpin_using_subcommand trace" -s v -l verbose -d 'Show more; the short form says where it leaves something out'
-complete -c underpin -n "__fish_underpin_using_subcommand trace" -l json -d 'Print one JSON document (schema underpin.trace/1), with every call up to `main`'
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand trace" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand trace" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l nodes -d 'Nodes that start it' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l ppn -d 'Processes on each node' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs -d 'The file system: nfs, nfs3, lustre, gpfs, beegfs, cvmfs, local, slowfs, or one of --fs-file' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs-file -d 'A file with file systems of your own, of the form of crates/underpin-resolve/data/filesystems.toml' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l on -d 'Where it is mounted: only what lies below is asked of it; without it, everything (may be repeated)' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l compare -d 'Another program to put beside it, such as a bound copy (may be repeated)' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l after -d 'A binding to foresee beside it: what would be left after it (may be repeated; bind and flatten unless given)' -r -f -a "bind\t'The program and every library that it loads are bound'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs-file -d 'A TOML file with file systems of your own, of the form that --print-fs prints' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l on -d 'Where it is mounted: only what lies below is asked of it; everything, if not given (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l compare -d 'Another program to compare it with, such as a bound copy (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l after -d 'A binding to predict beside it: what would be left after it (may be repeated; bind and flatten unless given)' -r -f -a "bind\t'The program and every library that it loads are bound'
 flatten\t'The program alone is bound, to its whole closure'
 farm\t'The program alone gets one folder of links'
-none\t'None'"
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l latency -d 'One operation, there and back, with nobody else asking: 250us, 1ms' -r
+none\t'No binding'"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l latency -d 'The time of one operation, there and back, on an idle server: 250us, 1ms' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l rate -d 'Operations per second of the server, all nodes together; 0 for no limit' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l bandwidth -d 'MiB of contents per second of the server, all nodes together; 0 for no limit' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l read-size -d 'KiB that one read brings' -r
@@ -126,57 +126,58 @@ false\t''"
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-time -d 'Processor time of one start without the file system, as `time` shows it for a start with warm caches' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-per-operation -d 'Processor time that one operation costs the node' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l wait-per-operation -d 'Time that one operation costs beside latency and processor' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cores -d 'Processors of a node; as many as processes where it is not given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cores -d 'Processors of a node; as many as processes, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l root -d 'Look at a program inside this folder as if the folder were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l env -d 'Set a variable that loaders read: LD_LIBRARY_PATH, LD_PRELOAD or GLIBC_TUNABLES (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu -d 'The processor that chooses between library variants' -r -f -a "native\t'This machine\'s processor'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu -d 'The processor that chooses between library variants (glibc-hwcaps)' -r -f -a "native\t'This machine\'s processor'
 baseline\t'x86-64 without extensions'
 x86-64-v2\t'Up to SSE4.2'
 x86-64-v3\t'Up to AVX2'
 x86-64-v4\t'Up to AVX-512'"
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l export-json -d 'Write the JSON document to a file' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l export-markdown -d 'Write a Markdown page' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l print-fs -d 'Print the built-in table of file systems, as a pattern for --fs-file'
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l secure -d 'Resolve as for a set-user-ID program (secure-execution mode)'
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -s v -l verbose -d 'Show more: the source of every parameter'
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l json -d 'Print one JSON document (schema underpin.storm/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s o -l output -d 'Where the bundle goes; nothing may stand there yet' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l include -d 'Take along a library by name, or a file, directory or pattern by path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s o -l output -d 'Where the bundle goes; nothing may be there yet' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l include -d 'Include a library by name, or a file, directory or pattern by path (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l locale -d 'Include a locale of this machine besides C.UTF-8, such as de_DE.UTF-8 (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l exclude -d 'Leave out plugins and included files that match; `gconv` stands for charset modules, `locale` for locales (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l name -d 'What the program is called in the bundle' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l root -d 'Take a program from inside this folder as if the folder were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l env -d 'Set a variable that loaders read while searching here, such as LD_LIBRARY_PATH (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l cpu -d 'The oldest processor that it shall run on: chooses between library variants' -r -f -a "native\t'This machine\'s processor'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l cpu -d 'The oldest processor that it must run on: chooses between library variants' -r -f -a "native\t'This machine\'s processor'
 baseline\t'x86-64 without extensions'
 x86-64-v2\t'Up to SSE4.2'
 x86-64-v3\t'Up to AVX2'
 x86-64-v4\t'Up to AVX-512'"
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l file -d 'Make one file instead of a directory; its libraries are copied into memory at each start'
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l force -d 'Replace a bundle that stands there'
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l dry-run -d 'Show what would be taken and write nothing'
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbose -d 'Show more: every file and why it is taken'
-complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l json -d 'Print one JSON document (schema underpin.bundle/1)'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l file -d 'Make one file instead of a directory'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l force -d 'Replace a bundle that is there'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l dry-run -d 'Show what would be included and write nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; the default takes the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
-dead-strings\t'Bytes of .dynstr that nothing uses any more'
-page-padding\t'The padding behind a read-only segment'
-data-tail\t'Behind the last writable segment'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
+dead-strings\t'Bytes of .dynstr that nothing uses'
+page-padding\t'The padding after a read-only segment'
+data-tail\t'After the last writable segment'
 new-segment\t'A new read-only segment'"
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l only -d 'Bind only libraries that match: name, soname or path (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l exclude -d 'Leave libraries alone that match: name, soname or path (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l policy -d 'Rules of what is not bound, as TOML' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l only -d 'Bind only matching libraries: name, soname or path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l exclude -d 'Do not bind matching libraries: name, soname or path (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l policy -d 'A TOML file with rules of what is bound; its form is shown below' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l dry-run -d 'Print the plan and change nothing'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l flatten -d 'Write the whole closure, in load order, into the programs alone; libraries stay as they are'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l farm -d 'Make a folder of symbolic links beside each program and let it search there'
@@ -184,28 +185,28 @@ complete -c underpin -n "__fish_underpin_using_subcommand bind" -l relative -d '
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l reserve -d 'Print what to give the linker so that a later bind fits without a new segment'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l print-policy -d 'Print a policy file with every key and its default'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l keep-times -d 'Keep the modification times of the files'
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the old file'
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -s v -l verbose -d 'Show more: -v every name of every file'
-complete -c underpin -n "__fish_underpin_using_subcommand bind" -l json -d 'Print one JSON document (schema underpin.bind/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l break-hard-links -d 'Rewrite files that have further hard links; the other names keep the old file'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand bind" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l dry-run -d 'Name the files and change nothing'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l dry-run -d 'List the files and change nothing'
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l keep-times -d 'Keep the modification times of the files'
-complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l break-hard-links -d 'Rewrite files with further hard links; the other names keep the bound file'
-complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s v -l verbose -d 'Show more: every file'
-complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l json -d 'Print one JSON document (schema underpin.unbind/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l break-hard-links -d 'Rewrite files that have further hard links; the other names keep the bound file'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand unbind" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand unbind" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand verify" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -l bindings -d 'Compare which object serves each symbol; relocates everything, and runs nothing'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -l check -d 'Run the program up to `main` under a tracer and compare the predicted calls with the real ones'
-complete -c underpin -n "__fish_underpin_using_subcommand verify" -s v -l verbose -d 'Show more: -v every program'
-complete -c underpin -n "__fish_underpin_using_subcommand verify" -l json -d 'Print one JSON document (schema underpin.verify/1)'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand verify" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand verify" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l variant -d 'A variant of every command, beside the command as it is: assignments, then words that go before the command (may be repeated)' -r
@@ -214,123 +215,135 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l bind -d 'Run
 after\t'Bound to its libraries'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l commits -d 'Commits to run every command at, the first the reference: each is checked out in a temporary git worktree, where --build builds it and the commands run in the folder that you stand in. {COMMIT} stands for the hash' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l build -d 'How to build each commit, once in its worktree, by /bin/sh: \'make\', \'cargo build --release\'' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'A variable for every command (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l env -d 'Set a variable for every command; {VAR} of -L and -P, {PORT} and {COMMIT} are replaced (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l parameter-list -d 'Run every command once for each value, in place of {VAR} in commands and options (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s P -l parameter-scan -d 'Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s D -l parameter-step-size -d 'The step of a -P, in their order; 1 for whole numbers' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s D -l parameter-step-size -d 'The step of each -P, in their order; 1 for whole numbers' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name; the first, unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l serve -d 'A server in place of a command: started for each run, loaded, and told to end by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load -d 'What is asked of it, as in \'GET http://127.0.0.1:{PORT}/\'; http only. Without --serve it is asked of a server that somebody else runs, whose memory is then not known (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name or command; the first, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l serve -d 'A server instead of a command: started for each run, loaded, and ended by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load -d 'The request, as in \'GET http://127.0.0.1:{PORT}/\'; http only. Without --serve it goes to a server that runs already, whose memory is then not known (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l rate -d 'So many requests in a second, whatever the server does (an open loop); answer times count from when a request was due. Without it each connection sends its next request when the answer to the last is in (a closed loop)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l connections -d 'Connections: 16, and with --rate 64 at most' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l duration -d 'How long the load of each run counts' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l warmup-load -d 'Load before it counts, in each run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-threads -d 'Threads of the load generator; one for every two processors, at most 4' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l header -d 'A header of each request (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE; the method is then POST, unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give a server up that has not answered after this time since its start' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout -d 'Give a request up that has no answer after this time' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE to read its bytes from a file; the method is then POST, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give up on a server that has not answered this long after its start' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout -d 'Give up on a request that has no answer after this time' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; without it at least --min-runs, for 3 s each' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs: 12, or 4 of servers; a comparison gets what it takes to tell anything, 16 for two variants (8 of servers), by itself' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; if not given, at least --min-runs, for 3 s each' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs: 12, or 4 of servers; a comparison gets as many as it takes to tell a difference, 16 for two variants (8 of servers), by itself' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'At most so many timed runs' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, to be used: 60s, 5m' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, all of which is used: 60s, 5m' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs where that is less; 1 of servers, since their growth is read in every run' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs if that is less; 1 of servers, since their growth is read in every run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop; a day, unless given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Decides the random orders; drawn anew for each experiment, unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Before each run; once for all commands or once for each, by /bin/sh' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s C -l conclude -d 'After each run' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Once before everything' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Once after everything, also where something failed' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Seed of the random orders; drawn anew for each experiment, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Run before each run; given once for all commands or once for each, by /bin/sh' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s C -l conclude -d 'Run after each run, given like --prepare' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Run once before everything' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Run once after everything, also if something failed' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too; with codes, only those that exit with one of them' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -d 'Run the commands by this shell; its own start is then in the figures' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands; empty, unless given' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null, pipe (read and thrown away), inherit, or a file' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Put a saved run beside this one' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands: a file; null (nothing), unless given' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended to' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Compare with a saved run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: \'wall<+3%,rss<+5%\'' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'Where runs are kept' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'The folder where runs are saved' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-json -d 'Write the JSON document to a file (its form: docs/schemas); `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write Markdown tables' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s u -l time-unit -d 'The unit of the times in hyperfine\'s tables; that of the first command\'s mean, unless given' -r -f -a "millisecond\t'Thousandths of a second'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given' -r -f -a "microsecond\t'Millionths of a second'
+millisecond\t'Thousandths of a second'
 second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Keep this run under a name' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l style -d 'What is shown while it runs and at the end' -r -f -a "auto\t'Colours and progress on a terminal'
+basic\t'Neither colours nor progress'
+full\t'Both; colours also into a pipe'
+nocolor\t'Progress, no colours'
+color\t'Colours, no progress'
+none\t'No screen at all: exports and the exit code alone'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l sort -d 'hyperfine\'s --sort: results are in the order of the commands' -r -f -a "auto\t'That of the commands'
+command\t'The same'
+mean-time\t'By mean time'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference-name -d 'hyperfine\'s --reference-name; here -n names a command' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Save this run under a name' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference against itself too: the noise floor'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted for those who are used to it'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference a second time beside itself: the noise floor'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted because hyperfine has it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l json -d 'Print one JSON document (schema underpin.bench/1)'
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l debug-mode -d 'A machine that is a model, for tests: commands are `sleep SECONDS`'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Accept a baseline from another processor, kernel or size of memory'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l debug-mode -d 'Use a model instead of this machine, for tests: commands are `sleep SECONDS`'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l baseline -d 'Put a saved run beside this one' -r
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l baseline -d 'Compare with a saved run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l gate -d 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: \'wall<+3%,rss<+5%\'' -r
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'Where runs are kept' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file; `-`, here and below: to standard output, instead of the screen' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l store -d 'The folder where runs are saved' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-json -d 'Write the JSON document to a file (its form: docs/schemas); `-`, here and below: to standard output, instead of the screen' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv -d 'Write a row of figures for each variant and figure' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write tables for a code host' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write Markdown tables' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -s u -l time-unit -d 'The unit of the times in hyperfine\'s tables; that of the first command\'s mean, unless given' -r -f -a "millisecond\t'Thousandths of a second'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given' -r -f -a "microsecond\t'Millionths of a second'
+millisecond\t'Thousandths of a second'
 second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l list -d 'List what is kept'
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l any-machine -d 'Judge by a baseline from another processor, kernel or size of memory too'
-complete -c underpin -n "__fish_underpin_using_subcommand report" -s v -l verbose -d 'Show every figure; twice: ranges and p-values too'
-complete -c underpin -n "__fish_underpin_using_subcommand report" -l json -d 'Print one JSON document (schema underpin.bench/1)'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l list -d 'List the saved runs'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l any-machine -d 'Accept a baseline from another processor, kernel or size of memory'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand report" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l malloc -d 'The allocator: jemalloc, mimalloc, snmalloc, system (the C library\'s), or a shared object; with settings after a colon (NAME:KEY=VALUE,KEY=VALUE)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand run" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l report -d 'Print the allocator\'s statistics to standard error when the process exits normally'
-complete -c underpin -n "__fish_underpin_using_subcommand run" -l follow -d 'Hand the allocator on to every child too'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l follow -d 'Pass the allocator on to every child too'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s v -l verbose -d 'Say which allocator serves the command, with its version and settings'
-complete -c underpin -n "__fish_underpin_using_subcommand run" -l list -d 'List the allocators on board'
+complete -c underpin -n "__fish_underpin_using_subcommand run" -l list -d 'List the included allocators'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -l json -d 'Print the list as one JSON document (schema underpin.run/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand run" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -l json -d 'Print one JSON document (schema underpin.doctor/1)'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "man" -d 'Print the man page of underpin, or of one verb'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "schema" -d 'Print the JSON Schema of a verb\'s document'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and not __fish_seen_subcommand_from man schema completions" -f -a "completions" -d 'Print the completions of a shell'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from man" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from schema" -s V -l version -d 'Print version'
-complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are obeyed too' -r -f -a "auto\t'On a terminal'
+complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from completions" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
-never\t'Nowhere'"
+never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand generate; and __fish_seen_subcommand_from completions" -s V -l version -d 'Print version'
