@@ -40,6 +40,12 @@ pub enum InputError {
         /// The verb to repeat.
         verb: &'static str,
     },
+    /// What a program left behind when it was killed.
+    #[error("{0} is a core dump; name the program that left it, which `file {0}` shows")]
+    Core(PathBuf),
+    /// What a compiler made for the linker.
+    #[error("{0} is an object file for the linker; link it, and name the program or shared library that comes of it")]
+    Object(PathBuf),
     /// Some other file.
     #[error("{0} is not an ELF file (offset 0 holds {1}); name a program or a shared library")]
     NotElf(PathBuf, String),
@@ -62,7 +68,9 @@ pub fn locate(name: &Path) -> Result<PathBuf, InputError> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file());
-    found.ok_or_else(|| InputError::NotFound(name.to_owned(), " here, and no program of that name in PATH"))
+    found.ok_or_else(|| {
+        InputError::NotFound(name.to_owned(), " here, and no program of that name in PATH; give its path")
+    })
 }
 
 /// Makes sure that a path leads to a readable ELF file. `verb` is the one that a refusal suggests to repeat.
@@ -101,7 +109,12 @@ fn special(kind: fs::FileType) -> Option<&'static str> {
 
 fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputError> {
     if head.starts_with(b"\x7fELF") {
-        return Ok(());
+        return match elf_type(head) {
+            Some(ET_CORE) => Err(InputError::Core(path.to_owned())),
+            Some(ET_REL) => Err(InputError::Object(path.to_owned())),
+            // What else is wrong with it, the reader tells by its offset.
+            _ => Ok(()),
+        };
     }
     if head.is_empty() {
         return Err(InputError::Empty(path.to_owned()));
@@ -110,6 +123,18 @@ fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputErr
         return Err(InputError::Script { path: path.to_owned(), interpreter, verb });
     }
     Err(InputError::NotElf(path.to_owned(), describe(head)))
+}
+
+/// `e_type` of relocatable objects and of core dumps (elf(5)).
+const ET_REL: u16 = 1;
+const ET_CORE: u16 = 4;
+
+/// `e_type`, in the byte order that `e_ident` names.
+fn elf_type(head: &[u8]) -> Option<u16> {
+    const EI_DATA: usize = 5;
+    const BIG_ENDIAN: u8 = 2;
+    let bytes = [*head.get(16)?, *head.get(17)?];
+    Some(if head.get(EI_DATA) == Some(&BIG_ENDIAN) { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
 }
 
 /// The program that the kernel would start for a `#!` line; behind `env NAME`, the name.
@@ -140,7 +165,7 @@ fn io_error(path: &Path, error: io::Error) -> InputError {
         return InputError::LinkLoop(path);
     }
     match error.kind() {
-        io::ErrorKind::NotFound => InputError::NotFound(path, ""),
+        io::ErrorKind::NotFound => InputError::NotFound(path, "; check the path"),
         io::ErrorKind::PermissionDenied => InputError::Denied(path),
         io::ErrorKind::IsADirectory => InputError::Directory(path, ""),
         _ => InputError::Io(path, error),

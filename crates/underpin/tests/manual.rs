@@ -18,11 +18,16 @@ fn docs() -> PathBuf {
 }
 
 #[test]
-fn every_verb_has_examples_in_its_help() {
+fn the_help_of_every_verb_ends_with_examples_and_the_next_step() {
     for verb in VERBS {
         let help = says([verb, "--help"]);
         assert_eq!(help.code, Some(0));
-        assert!(help.stdout.contains(&format!("Examples:\n  underpin {verb}")), "{}", help.stdout);
+        let paragraphs: Vec<&str> = help.stdout.trim_end().split("\n\n").collect();
+        let [.., examples, next] = paragraphs.as_slice() else { panic!("{}", help.stdout) };
+        assert!(examples.starts_with(&format!("Examples:\n  underpin {verb}")), "{examples}");
+        assert!(examples.lines().filter(|line| line.contains("underpin ")).count() >= 2, "{examples}");
+        assert!(next.starts_with("Next: "), "{next}");
+        assert!(help.stdout.lines().all(|line| line.chars().count() <= 80), "{}", help.stdout);
     }
 }
 

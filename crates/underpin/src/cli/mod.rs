@@ -47,10 +47,9 @@ use std::ffi::OsString;
     after_help = "Exit codes: 0 fine, 1 a finding or a failed gate, 2 wrong use or an error of\n\
                   underpin. `underpin trace` and `underpin run` pass through the command's exit\n\
                   status (126 and 127 if it could not be started).\n\n\
-                  JSON: docs/schemas describes the documents, and `underpin generate schema VERB`\n\
-                  prints their schemas. A name that is not UTF-8 is text with U+FFFD, and its\n\
-                  bytes are in hexadecimal in a field beside it (`path` and `path_bytes`; of a\n\
-                  list a list, with null for names that are text).\n\n\
+                  JSON: docs/schemas describes the documents. A name that is not UTF-8 is text\n\
+                  with U+FFFD, and its bytes are in hexadecimal in a field beside it (`path` and\n\
+                  `path_bytes`; of a list a list, with null for names that are text).\n\n\
                   Examples:\n  \
                   underpin survey git             the whole picture of one program\n  \
                   underpin check ./app --on rhel8 exit code 1 if it will not run there\n  \
