@@ -280,7 +280,7 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --reference-name 'hyperfine''s --reference-name; here -n names a command'
             cand --save 'Save this run under a name'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
-            cand --aa 'Measure the reference a second time beside itself: the noise floor'
+            cand --aa 'Measure the reference against itself too: the noise floor'
             cand -N 'No shell: the default, accepted because hyperfine has it'
             cand --show-output 'The same as --output inherit'
             cand --any-machine 'Accept a baseline from another processor, kernel or size of memory'

@@ -277,7 +277,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l save -d 'Sav
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference a second time beside itself: the noise floor'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference against itself too: the noise floor'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted because hyperfine has it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Accept a baseline from another processor, kernel or size of memory'

@@ -142,7 +142,7 @@ fn a_static_program_is_not_tried_and_the_page_says_why() {
     let dir = Fixture::new();
     dir.write("main.c", "int main(void){return 0;}");
     dir.cc(["-static", "-o", "still", "main.c"]);
-    let output = says(["survey", dir.join("still").to_str().unwrap(), "--"]);
+    let output = Output::of(underpin(["survey", dir.join("still").to_str().unwrap(), "--"]).env("COLUMNS", "200"));
     assert!(output.stdout.contains("not tried") && output.stdout.contains("statically linked"), "{}", output.stdout);
 }
 
