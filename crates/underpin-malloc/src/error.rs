@@ -25,7 +25,7 @@ pub enum MallocError {
         reason: &'static str,
     },
     /// A setting without a value, or without a name.
-    #[error("{allocator}: {part:?} is no setting; write NAME=VALUE or NAME:VALUE, separated by commas")]
+    #[error("{allocator}: invalid setting {part:?}: expected NAME=VALUE or NAME:VALUE, separated by commas")]
     Setting {
         /// The whole allocator.
         allocator: String,

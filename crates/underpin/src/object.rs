@@ -26,7 +26,7 @@ impl Object {
     /// Reads a file; `name` is how it will be called in output.
     ///
     /// # Errors
-    /// Where it cannot be read, is no ELF file, or is damaged: with its path, and the offset where there is one.
+    /// Where it cannot be read, is not an ELF file, or is damaged: with its path, and the offset if there is one.
     pub fn read(path: &Path, name: &[u8]) -> anyhow::Result<Object> {
         let of = || path.display().to_string();
         let file = File::open(path).with_context(of)?;

@@ -349,7 +349,7 @@ fn wrong_names_settings_and_files_are_refused() {
     let not_an_allocator = std::env::current_exe().unwrap();
     let wrong: [(&str, &str, i32); 7] = [
         ("hoard", "no allocator is called", 2),
-        ("jemalloc:narenas", "is no setting", 2),
+        ("jemalloc:narenas", "invalid setting", 2),
         ("mimalloc:purge_dela=0", "purge_delay", 125),
         ("system:arena_max=0", "must be a number from 1", 125),
         ("system:arena_maxx=1", "arena_max", 125),

@@ -402,5 +402,5 @@ pub enum TimeUnit {
 
 /// A time on the command line.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "write a time such as 60s, 200ms or 5m".to_owned())
+    parse_duration(text).ok_or_else(|| "expected a time such as 60s, 200ms or 5m".to_owned())
 }

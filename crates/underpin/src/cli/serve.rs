@@ -57,7 +57,7 @@ pub struct ServeArgs {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "write a time such as 10s, 200ms or 5m".to_owned())
+    parse_duration(text).ok_or_else(|| "expected a time such as 10s, 200ms or 5m".to_owned())
 }
 
 fn some_time(text: &str) -> Result<Duration, String> {
@@ -66,5 +66,5 @@ fn some_time(text: &str) -> Result<Duration, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| *rate > 0.0 && *rate <= 1e7);
-    rate.ok_or_else(|| "write a number of requests in a second, such as 500".to_owned())
+    rate.ok_or_else(|| "expected a number of requests in a second, such as 500".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What this machine allows: facts read from /proc, /sys and the file system, each lack with the command that mends it.
+//! What this machine permits: facts from /proc, /sys and the file system, and the command that enables what is missing.
 //!
 //! Reads below a root folder and a list of program directories, so that tests can describe a machine in a few files.
 //! Changes nothing. On this very machine it also tries what no setting tells: it traces `sh -c :` and opens counters.

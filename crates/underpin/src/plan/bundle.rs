@@ -40,7 +40,7 @@ impl BundleCommand {
         let path = target.program(&program, "bundle")?;
         let name = args.name.or_else(|| program.file_name().map(OsString::from)).unwrap_or_default();
         if name.is_empty() || name.as_bytes().contains(&b'/') {
-            bail!("--name {} is no name of a file; give one without `/`", name.to_string_lossy());
+            bail!("--name {}: invalid file name: expected one without `/`", name.to_string_lossy());
         }
         let wish = Wish {
             program: path.as_os_str().as_bytes().into(),

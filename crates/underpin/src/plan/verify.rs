@@ -26,7 +26,7 @@ pub struct VerifyPlan {
 
 impl VerifyPlan {
     /// # Errors
-    /// Where a file does not exist or is no ELF file, or `--check` names more than one program.
+    /// Where a file does not exist or is not an ELF file, or `--check` names more than one program.
     pub fn new(args: VerifyArgs) -> anyhow::Result<VerifyPlan> {
         let paths = paths(&args.paths, "verify")?;
         if args.check && !matches!(paths.as_slice(), [one] if one.is_file()) {

@@ -58,7 +58,7 @@ impl Binding {
         };
         match (self.plan.refused.first(), elf()) {
             (Some(refused), _) => refused.because.to_string(),
-            (None, None) => "it is no ELF file".to_owned(),
+            (None, None) => "it is not an ELF file".to_owned(),
             (None, Some(elf)) if elf.interpreter.is_none() => "it is statically linked".to_owned(),
             (None, Some(_)) => "every library that it may be bound to is there already".to_owned(),
         }
