@@ -26,6 +26,12 @@ use exit::Exit;
 use screen::Screen;
 use std::ffi::OsString;
 use std::process::ExitCode;
+// In the static program memory is copied by these functions instead of musl's.
+use underpin_overlay as _;
+
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();

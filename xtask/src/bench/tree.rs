@@ -4,6 +4,7 @@ use super::measure::{Contestant, interleaved};
 use super::stats::Estimate;
 use super::table::{self, Goal, Limit};
 use super::underpin_bench::{self, Underpin};
+use crate::build::{self, Processor};
 use crate::run;
 use anyhow::Context;
 use std::collections::BTreeMap;
@@ -88,6 +89,8 @@ fn memory(binary: &Path, commands: &[&str]) -> anyhow::Result<Vec<f64>> {
 fn section(rounds: usize) -> anyhow::Result<String> {
     let binary = run::release_binary()?;
     let underpin = binary.to_str().context("a path that is not UTF-8")?;
+    let built = build::program(&run::workspace(), &run::target(), "underpin", Processor::X86_64)?;
+    let of_musl = built.to_str().context("a path that is not UTF-8")?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let one = [
         Contestant::new("underpin tree --list", &[underpin, "tree", "--list", PROGRAM]),
@@ -105,6 +108,17 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     ];
     let folder_samples = interleaved(&folder, (rounds / 20).max(2))?;
 
+    let linkage = [
+        Contestant::new("tree --list, static", &[of_musl, "tree", "--list", PROGRAM]),
+        Contestant::new("tree --list, on glibc", &[underpin, "tree", "--list", PROGRAM]),
+        Contestant::new("tree, static", &[of_musl, "tree", PROGRAM]),
+        Contestant::new("tree, on glibc", &[underpin, "tree", PROGRAM]),
+        Contestant::new("--version, static", &[of_musl, "--version"]),
+        Contestant::new("--version, on glibc", &[underpin, "--version"]),
+        Contestant::new("libtree", &["libtree", PROGRAM]),
+    ];
+    let linked = interleaved(&linkage, rounds)?;
+
     let list = format!("{underpin} tree --list {PROGRAM}");
     let tree = format!("{underpin} tree {PROGRAM}");
     let peaks = memory(&binary, &[&list, &tree, &format!("libtree {PROGRAM}")])?;
@@ -114,6 +128,7 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     text += &format!("Load average at the start: {}.\n", load.split_whitespace().next().unwrap_or("unknown"));
     text += &table::comparison(&format!("One program: {PROGRAM}"), &one, &samples);
     text += &table::comparison("Every file of /usr/bin", &folder, &folder_samples);
+    text += &table::comparison("The static file that is released, beside a build on glibc", &linkage, &linked);
     text += "\n## Memory\n\n| command | peak |\n| --- | --- |\n";
     for (name, peak) in ["underpin tree --list", "underpin tree", "libtree"].iter().zip(&peaks) {
         let _ = writeln!(text, "| {name} | {:.0} KiB |", peak / 1024.0);
@@ -144,6 +159,31 @@ fn section(rounds: usize) -> anyhow::Result<String> {
             text: "a folder at least 10 times as fast as ldd in a loop",
             ratio: folder_samples[1].ratio(&folder_samples[0]),
             limit: Limit::AtLeast(10.0),
+        },
+        Goal {
+            text: "the static file: the list in no more time than on glibc",
+            ratio: linked[0].ratio(&linked[1]),
+            limit: Limit::AtMost(1.0),
+        },
+        Goal {
+            text: "the static file: the tree in no more time than on glibc",
+            ratio: linked[2].ratio(&linked[3]),
+            limit: Limit::AtMost(1.0),
+        },
+        Goal {
+            text: "the static file: the start in no more time than on glibc",
+            ratio: linked[4].ratio(&linked[5]),
+            limit: Limit::AtMost(1.0),
+        },
+        Goal {
+            text: "the static file: the list in at most 0.7 of libtree's time",
+            ratio: linked[0].ratio(&linked[6]),
+            limit: Limit::AtMost(0.7),
+        },
+        Goal {
+            text: "the static file: the tree in at most 0.7 of libtree's time",
+            ratio: linked[2].ratio(&linked[6]),
+            limit: Limit::AtMost(0.7),
         },
         Goal {
             text: "the list: at most 3 times libtree's memory",

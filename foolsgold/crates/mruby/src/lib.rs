@@ -9,13 +9,14 @@
 //! with a status and C raises); no panic unwinds into C; an interpreter stays on the thread that made it. This is
 //! isolation of state, no sandbox against memory errors in mruby itself: never load bytecode from strangers.
 
+// In a static program mruby copies memory with these functions instead of musl's.
+use underpin_overlay as _;
+
 mod bulk;
 mod code;
 mod error;
 mod host;
 mod interpreter;
-#[cfg(all(test, target_arch = "x86_64"))]
-mod mem;
 mod name;
 mod native;
 mod objects;

@@ -1,11 +1,11 @@
-//! Tests of native/mem.c: the C library's own functions, as Rust has them, are the judge.
+//! Tests of native/copy.c: the C library's own functions, as Rust has them, are the judge.
 
 use std::ffi::{c_int, c_void};
 
 unsafe extern "C" {
-    fn fg_memcpy(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
-    fn fg_memmove(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
-    fn fg_memcmp(one: *const c_void, other: *const c_void, n: usize) -> c_int;
+    fn overlay_memcpy(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
+    fn overlay_memmove(to: *mut c_void, from: *const c_void, n: usize) -> *mut c_void;
+    fn overlay_memcmp(one: *const c_void, other: *const c_void, n: usize) -> c_int;
 }
 
 /// Every size at which the code does something else, with its neighbours, and more.
@@ -31,7 +31,7 @@ fn what_is_copied_is_the_same_and_nothing_beside_it() {
             let mut to = vec![0xEE_u8; n + 160];
             let into = to[to_at..].as_mut_ptr();
             // SAFETY: both have so many bytes from there on, and lie apart.
-            let returned = unsafe { fg_memcpy(into.cast(), from[at..].as_ptr().cast(), n) };
+            let returned = unsafe { overlay_memcpy(into.cast(), from[at..].as_ptr().cast(), n) };
             assert_eq!(returned.cast(), into);
             assert!(to[to_at..to_at + n] == from[at..at + n], "{n} {at} {to_at}");
             assert!(to[..to_at].iter().chain(&to[to_at + n..]).all(|byte| *byte == 0xEE), "{n} {at} {to_at}");
@@ -49,7 +49,7 @@ fn what_is_moved_over_itself_arrives_whole() {
             expected.copy_within(from..from + n, to);
             let base = bytes.as_mut_ptr();
             // SAFETY: both ranges lie within the bytes.
-            unsafe { fg_memmove(base.add(to).cast(), base.add(from).cast(), n) };
+            unsafe { overlay_memmove(base.add(to).cast(), base.add(from).cast(), n) };
             assert!(bytes == expected, "{n} from {from} to {to}");
         }
     }
@@ -60,7 +60,7 @@ fn the_first_difference_decides() {
     for n in sizes().filter(|n| *n < 1200) {
         let one = noise(n);
         // SAFETY: both have so many bytes.
-        let compare = |other: &[u8]| unsafe { fg_memcmp(one.as_ptr().cast(), other.as_ptr().cast(), n) }.signum();
+        let compare = |other: &[u8]| unsafe { overlay_memcmp(one.as_ptr().cast(), other.as_ptr().cast(), n) }.signum();
         assert_eq!(compare(&one.clone()), 0);
         for at in (0..n).step_by(1 + n / 40) {
             let mut other = one.clone();

@@ -1,7 +1,7 @@
 /* memcpy, memmove and memcmp for static programs on x86-64: musl's copy bytes one by one up to the next multiple of eight and
  * start the processor's string machine for what is left, however little; its memcmp looks at single bytes. Small sizes are
- * what a server has most, so here each takes a few loads and stores of sixteen bytes that overlap. The glibc build has
- * glibc's; the names with fg_ are there for the tests. */
+ * what programs have most, so here each takes a few loads and stores of sixteen bytes that overlap. The glibc build has
+ * glibc's; the names with overlay_ are there for the tests. */
 #include <stdint.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ downwards(char *to, const char *from, size_t n)
 }
 
 PLAIN void*
-fg_memcpy(void *restrict into, const void *restrict out_of, size_t n)
+overlay_memcpy(void *restrict into, const void *restrict out_of, size_t n)
 {
   char *to = into;
   const char *from = out_of;
@@ -110,19 +110,19 @@ fg_memcpy(void *restrict into, const void *restrict out_of, size_t n)
 }
 
 PLAIN void*
-fg_memmove(void *into, const void *out_of, size_t n)
+overlay_memmove(void *into, const void *out_of, size_t n)
 {
   char *to = into;
   const char *from = out_of;
   if (n <= 128) few(to, from, n);
-  else if ((uintptr_t)to - (uintptr_t)from >= n && (uintptr_t)from - (uintptr_t)to >= n) return fg_memcpy(into, out_of, n);
+  else if ((uintptr_t)to - (uintptr_t)from >= n && (uintptr_t)from - (uintptr_t)to >= n) return overlay_memcpy(into, out_of, n);
   else if (to < from) upwards(to, from, n);
   else downwards(to, from, n);
   return into;
 }
 
 PLAIN int
-fg_memcmp(const void *one, const void *other, size_t n)
+overlay_memcmp(const void *one, const void *other, size_t n)
 {
   const unsigned char *a = one, *b = other;
   size_t i = 0;
@@ -140,8 +140,8 @@ fg_memcmp(const void *one, const void *other, size_t n)
 }
 
 #ifndef __GLIBC__
-void *memcpy(void *restrict, const void *restrict, size_t) __attribute__((alias("fg_memcpy")));
-void *memmove(void*, const void*, size_t) __attribute__((alias("fg_memmove")));
-int memcmp(const void*, const void*, size_t) __attribute__((alias("fg_memcmp")));
+void *memcpy(void *restrict, const void *restrict, size_t) __attribute__((alias("overlay_memcpy")));
+void *memmove(void*, const void*, size_t) __attribute__((alias("overlay_memmove")));
+int memcmp(const void*, const void*, size_t) __attribute__((alias("overlay_memcmp")));
 #endif
 #endif
