@@ -103,7 +103,7 @@ pub enum LaunchError {
     #[error("{0:?} holds a NUL byte, which no program can be given")]
     Nul(OsString),
     /// No such program, by path or in PATH.
-    #[error("{}: {}", program.display(), if program.as_encoded_bytes().contains(&b'/') { "no such file" } else { "not found in PATH" })]
+    #[error("{}: {}", program.display(), if program.as_encoded_bytes().contains(&b'/') { "no such file" } else { "not found in PATH; if it is a file, give its path" })]
     NotFound {
         /// The name as given.
         program: OsString,
@@ -128,6 +128,8 @@ fn exec_reason(errno: i32) -> String {
     match errno {
         libc::ENOENT => "the interpreter that it names does not exist".to_owned(),
         libc::ENOEXEC => "neither a program of this machine nor a script with a `#!` line".to_owned(),
+        libc::EISDIR => "a directory; name a program in it".to_owned(),
+        libc::EACCES => "not executable (`chmod +x` makes it so; or name its interpreter before it)".to_owned(),
         _ => std::io::Error::from_raw_os_error(errno).to_string(),
     }
 }

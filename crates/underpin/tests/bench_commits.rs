@@ -117,7 +117,7 @@ fn each_commit_is_built_and_run_in_a_worktree_of_its_own_and_nothing_else_change
     let names: Vec<&str> =
         document["variants"].as_array().expect("variants").iter().map(|one| one["name"].as_str().unwrap()).collect();
     let short = |hash: &str| repository.git(&["rev-parse", "--short", hash]).trim().to_owned();
-    assert_eq!(names, [format!("HEAD~1 {} the old one", short(&old)), format!("main {} the new one", short(&new))]);
+    assert_eq!(names, [format!("HEAD~1 {}", short(&old)), format!("main {}", short(&new))]);
 
     let printed = fs::read_to_string(log).expect("the commands' output");
     let mut lines: Vec<(&str, &str)> = printed.lines().filter_map(|line| line.split_once(' ')).collect();

@@ -161,3 +161,23 @@ fn a_name_that_nobody_knows_is_to_be_given_as_a_path() {
         assert!(output.stderr.contains("in PATH; give its path"), "{verb}: {}", output.stderr);
     }
 }
+
+#[test]
+fn a_command_that_cannot_be_started_leads_on_too() {
+    let dir = Fixture::new();
+    dir.write("notes", "hello\n");
+    dir.mkdir("folder");
+    let path = |name: &str| dir.join(name).to_str().expect("UTF-8").to_owned();
+    for (command, step) in [
+        ("no-such-program-of-underpin".to_owned(), "give its path"),
+        (path("notes"), "chmod +x"),
+        (path("folder"), "name a program in it"),
+    ] {
+        for verb in [&["run", "--malloc", "system"][..], &["trace"], &["bench", "-r", "2"]] {
+            let output = Output::of(underpin([verb, &["--", &command]].concat()).current_dir(dir.path()));
+            assert!(output.code.is_some_and(|code| code != 0), "{verb:?} {command}: {}", output.stdout);
+            assert!(output.stderr.contains(&command), "{verb:?} {command}: {}", output.stderr);
+            assert!(output.stderr.contains(step), "{verb:?} {command}: {}", output.stderr);
+        }
+    }
+}

@@ -130,7 +130,7 @@ impl ResultPlan {
     }
 
     /// # Errors
-    /// Where two documents would mix on standard output.
+    /// If two documents would mix on standard output.
     pub fn check_stdout(&self) -> anyhow::Result<()> {
         let exported = self.exports.iter().filter(|(_, path)| path.as_os_str() == "-").count();
         if exported + usize::from(self.json) > 1 {
@@ -156,7 +156,7 @@ const USUAL: [HardwareCounter; 5] = [
 
 impl BenchPlan {
     /// # Errors
-    /// Where a command, a variant or a rule cannot be read, or a program is not there.
+    /// If a command, a variant or a rule cannot be read, or a program is not there.
     pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
         check_hyperfine(&args)?;
         let counted = counters(&args.rules.counters)?;
@@ -434,8 +434,7 @@ impl Case<'_> {
             None if self.count == 1 && is_told_apart => String::new(),
             None => command.to_string(),
         };
-        let is_alone = work.is_empty() && variant.name.is_empty();
-        let at = self.commit.map(|commit| commit.label(is_alone)).unwrap_or_default();
+        let at = self.commit.map(|commit| commit.label()).unwrap_or_default();
         [work, at, variant.name.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }

@@ -50,8 +50,6 @@ const QUOTED_LINES: usize = 12;
 const QUOTED_BYTES: u64 = 4096;
 /// A build that takes longer hangs.
 const LONGEST_BUILD: Duration = Duration::from_secs(24 * 3600);
-/// Columns of a subject in the name of a variant.
-const SUBJECT: usize = 40;
 
 impl Commits {
     /// Checks the commits out.
@@ -124,15 +122,10 @@ impl Drop for Commits {
 }
 
 impl Commit {
-    /// What its variants are called: the revision and the hash, and with `subject` the first line of its message.
-    pub fn label(&self, subject: bool) -> String {
-        let Found { hash, short, subject: line } = &self.found;
-        let name = if hash.starts_with(&self.revision) { short.clone() } else { format!("{} {short}", self.revision) };
-        if !subject || line.is_empty() {
-            return name;
-        }
-        let cut: String = line.chars().take(SUBJECT).collect();
-        format!("{name} {}{}", cut.trim_end(), if cut.len() < line.len() { "…" } else { "" })
+    /// What its variants are called: the revision and the hash. The first line of its message would be shortened in every table.
+    pub fn label(&self) -> String {
+        let Found { hash, short, .. } = &self.found;
+        if hash.starts_with(&self.revision) { short.clone() } else { format!("{} {short}", self.revision) }
     }
 
     /// `{COMMIT}`, and the whole hash that takes its place.
@@ -196,7 +189,7 @@ impl Commit {
 /// As an error or a note names it.
 impl fmt::Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.label(false), self.found.subject)
+        write!(f, "{} ({})", self.label(), self.found.subject)
     }
 }
 
