@@ -37,7 +37,7 @@ impl Details {
     /// Reads all of it.
     ///
     /// # Errors
-    /// [`ElfError`] where a table that a loader relies on is malformed.
+    /// [`ElfError`] if a table that a loader relies on is malformed.
     pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Details, ElfError> {
         crate::deep::read_details(source, elf)
     }

@@ -24,7 +24,7 @@ impl LinkFacts {
     /// leave the question open.
     ///
     /// # Errors
-    /// [`ElfError`] where a table that a loader relies on is malformed.
+    /// [`ElfError`] if a table that a loader relies on is malformed.
     pub fn read<S: Source + ?Sized>(
         source: &S,
         elf: &Elf,
@@ -37,7 +37,7 @@ impl LinkFacts {
     /// Reads the version tables alone: neither the symbols nor, beyond the names of versions, the strings.
     ///
     /// # Errors
-    /// [`ElfError`] where a table that a loader relies on is malformed.
+    /// [`ElfError`] if a table that a loader relies on is malformed.
     pub fn versions<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<LinkFacts, ElfError> {
         crate::deep::read_link(source, elf, &[], |_| false)
     }
@@ -46,7 +46,7 @@ impl LinkFacts {
     /// of other versions are not read; these facts must be those of the same file.
     ///
     /// # Errors
-    /// [`ElfError`] where a table that a loader relies on is malformed.
+    /// [`ElfError`] if a table that a loader relies on is malformed.
     pub fn imports_under<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -62,7 +62,7 @@ impl LinkFacts {
     /// Whether the file defines a name in its dynamic symbol table, so that a loader may bind other objects to it.
     ///
     /// # Errors
-    /// [`ElfError`] where a table that a loader relies on is malformed.
+    /// [`ElfError`] if a table that a loader relies on is malformed.
     pub fn defines<S: Source + ?Sized>(source: &S, elf: &Elf, name: &[u8]) -> Result<bool, ElfError> {
         crate::deep::defines(source, elf, name)
     }

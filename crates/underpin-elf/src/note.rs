@@ -35,7 +35,7 @@ impl Notes {
     /// Reads the notes alone, in a few reads: what a tracer needs of ld.so's probes. Malformed notes are left out.
     ///
     /// # Errors
-    /// [`ElfError`] where the file cannot be read as ELF any more.
+    /// [`ElfError`] if the file cannot be read as ELF any more.
     pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Notes, ElfError> {
         crate::deep::read_notes(source, elf).map(|(notes, _)| notes)
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// One section header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Section {
-    /// Its name, empty where the name table is broken.
+    /// Its name, empty if the name table is broken.
     pub name: BString,
     /// `sh_type`.
     pub kind: SectionKind,

@@ -30,7 +30,7 @@ pub struct Stage {
     pub path: PathBuf,
     /// Its C library, as far as the file tells.
     pub library: CLibrary,
-    /// Its loader; `None` where it is statically linked.
+    /// Its loader; `None` if it is statically linked.
     pub loader: Option<PathBuf>,
     /// Which machine it is for.
     pub machine: Machine,
@@ -64,7 +64,7 @@ impl Program {
     /// Finds a command as a shell would and looks at what will be executed for it. `path` is the value of PATH.
     ///
     /// # Errors
-    /// Where there is no such command, or one of its files is no program.
+    /// If there is no such command, or one of its files is no program.
     pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<Program, MallocError> {
         let file = find_program(command, path)?;
         let mut stages = Vec::new();
@@ -101,7 +101,7 @@ fn through_env<'a>(interpreter: &Path, words: impl Iterator<Item = &'a [u8]>) ->
     words.into_iter().find(|word| !word.starts_with(b"-") && !word.contains(&b'=')).map(text)
 }
 
-/// What follows `#!`; `None` where the file is no script.
+/// What follows `#!`; `None` if the file is no script.
 fn script_line(path: &Path) -> Result<Option<BString>, MallocError> {
     let mut head = Vec::with_capacity(HEAD);
     let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
@@ -153,7 +153,7 @@ impl Stage {
         own.filter(|_| !self.imports_malloc).map(|(name, evidence)| Obstacle::OwnAllocator { name, evidence })
     }
 
-    /// What an allocator that is preloaded leaves alone in this program, in a sentence; `None` where it takes everything.
+    /// What an allocator that is preloaded leaves alone in this program, in a sentence; `None` if it takes everything.
     #[must_use]
     pub fn remainder(&self) -> Option<String> {
         if self.obstacle().is_some() {

@@ -27,7 +27,7 @@ impl Scope {
     /// Reads the list of a process that stands at its entry point. Empty for a program without a loader.
     ///
     /// # Errors
-    /// Where its memory cannot be read.
+    /// If its memory cannot be read.
     pub fn read(pid: RawPid, aux: &AuxVector) -> Result<Scope, SysError> {
         let mut scope = Scope::default();
         let Some(debug) = debug_structure(pid, aux)? else { return Ok(scope) };

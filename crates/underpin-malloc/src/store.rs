@@ -41,7 +41,7 @@ impl Store {
         cache.map(|cache| cache.join("underpin")).into_iter().chain([shared.join(format!("underpin-{user}"))]).collect()
     }
 
-    /// The first of these folders that will do, made where it does not exist.
+    /// The first of these folders that will do, made if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`] with what is wrong with each.
@@ -59,7 +59,7 @@ impl Store {
     /// Writes an object out, unless its very bytes are there already, and hands back its path.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be written.
+    /// [`StoreError`] if it cannot be written.
     pub fn write(&self, object: &Object) -> Result<PathBuf, StoreError> {
         let path = self.folder.join(format!("{}-{}.so", object.name, object.sha256));
         if holds(&path, object.bytes) {

@@ -57,7 +57,7 @@ impl Watch {
     /// Follows a traced task from before its exec to the entry point of its program.
     ///
     /// # Errors
-    /// Where the task cannot be traced any more, other than by its end.
+    /// If the task cannot be traced any more, other than by its end.
     pub fn follow(&self, task: Tracee) -> Result<Verdict, SysError> {
         for (index, stage) in self.stages.iter().enumerate() {
             if let Reached::End(_) = run_to(task, None)? {
@@ -118,7 +118,7 @@ impl Watch {
     /// runs that must not be disturbed. (An allocator's and a library's initialisers have run.)
     ///
     /// # Errors
-    /// Where the command cannot be started or traced.
+    /// If the command cannot be started or traced.
     pub fn confirm(&self, launch: Launch) -> Result<Verdict, LaunchError> {
         let program = launch.program.clone();
         let suspended = launch.start_alone()?;

@@ -98,7 +98,7 @@ impl CacheView {
     /// The cache in `bytes`, for a loader of that machine.
     ///
     /// # Errors
-    /// [`CacheError`] where the loader would not use the file.
+    /// [`CacheError`] if the loader would not use the file.
     pub fn new(
         bytes: Vec<u8>,
         ident: &Ident,
@@ -125,7 +125,7 @@ impl Cache {
     /// Reads either format, or the old one with the new one inside.
     ///
     /// # Errors
-    /// [`CacheError`] where the loader would not use the file.
+    /// [`CacheError`] if the loader would not use the file.
     pub fn parse(bytes: Vec<u8>, big_endian: bool) -> Result<Cache, CacheError> {
         let entries = if bytes.starts_with(MAGIC_NEW) && bytes.len() > HEADER_NEW {
             new_entries(&bytes, 0, big_endian)?

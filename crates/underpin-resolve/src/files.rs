@@ -120,7 +120,7 @@ impl<'r> Files<'r> {
         answer
     }
 
-    /// The names in a directory; none where it cannot be read.
+    /// The names in a directory; none if it cannot be read.
     pub fn names_in(&self, directory: &BStr) -> Arc<HashSet<BString>> {
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = listings.get(directory) {

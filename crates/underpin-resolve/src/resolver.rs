@@ -81,7 +81,7 @@ impl<'r> Resolver<'r> {
     /// Resolves the program or library at `path`.
     ///
     /// # Errors
-    /// [`ResolveError`] where the file itself cannot be used. A dependency that is missing or broken is part of the
+    /// [`ResolveError`] if the file itself cannot be used. A dependency that is missing or broken is part of the
     /// closure, not an error.
     pub fn resolve(&self, path: &BStr, depth: Depth) -> Result<Closure, ResolveError> {
         let program = self.program(path)?;

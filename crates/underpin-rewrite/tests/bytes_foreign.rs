@@ -47,7 +47,7 @@ struct Case {
 }
 
 impl Case {
-    /// The sysroot of a machine; `None`, with the reason printed, where it cannot be tested here.
+    /// The sysroot of a machine; `None`, with the reason printed, if it cannot be tested here.
     fn new(machine: Machine) -> Option<Case> {
         let folder = Path::new("/usr").join(machine.triplet);
         if let Some(lack) = missing(&[machine.qemu, folder.to_str().unwrap()]) {

@@ -29,7 +29,7 @@ pub struct Loaded {
     pub name: &'static [u8],
 }
 
-/// All of them, in the loader's order; none where the loader keeps no list.
+/// All of them, in the loader's order; none if the loader keeps no list.
 pub fn loaded(bundle: Bundle) -> impl Iterator<Item = Loaded> {
     let rendezvous = names::value_of(bundle, DEBUG).unwrap_or(0) as *const Rendezvous;
     // SAFETY: the loader's own record, where there is one.

@@ -29,7 +29,7 @@ impl Background {
     /// runs in, if not ours.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(
         program: &Path,
         arguments: &[OsString],
@@ -62,7 +62,7 @@ impl Background {
     /// Lets a command of [`crate::Launch::start_beside`] go on without a tracer.
     ///
     /// # Errors
-    /// Where it was killed meanwhile.
+    /// If it was killed meanwhile.
     pub fn release(suspended: Suspended) -> Result<Background, LaunchError> {
         let background = Background { pid: suspended.task.0, end: None };
         suspended.task.detach(0)?;

@@ -11,7 +11,7 @@ const FIRST_READ: usize = 256;
 /// Reads up to `buffer.len()` bytes; fewer where the mapping ends.
 ///
 /// # Errors
-/// `EFAULT` where nothing is readable at `address`.
+/// `EFAULT` if nothing is readable at `address`.
 pub fn read_memory(pid: RawPid, address: u64, buffer: &mut [u8]) -> Result<usize, SysError> {
     let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: buffer.len() };
@@ -50,7 +50,7 @@ pub fn read_string(pid: RawPid, address: u64, scratch: &mut Vec<u8>) -> Result<&
 /// Replaces up to eight bytes at `address`, also in read-only memory, and returns those that were there.
 ///
 /// # Errors
-/// `EFAULT` or `EIO` where nothing is mapped there.
+/// `EFAULT` or `EIO` if nothing is mapped there.
 pub fn write_byte_patch(task: Tracee, address: u64, patch: &[u8]) -> Result<Vec<u8>, SysError> {
     let mut word = [0u8; size_of::<usize>()];
     let length = patch.len().min(word.len());

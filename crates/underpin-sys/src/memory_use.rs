@@ -32,7 +32,7 @@ impl std::ops::AddAssign for MemoryUse {
 /// Memory of a process now (`smaps_rollup`, Linux 4.14).
 ///
 /// # Errors
-/// Where the process is gone (or has no memory any more), or may not be looked at.
+/// If the process is gone (or has no memory any more), or may not be looked at.
 pub fn memory_use(pid: RawPid) -> Result<MemoryUse, SysError> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))
         .map_err(|error| SysError::io("reading smaps_rollup", &error))?;

@@ -56,7 +56,7 @@ impl OutputWatch {
     /// Watches open descriptors of this process from now on.
     ///
     /// # Errors
-    /// Where a file may not be read, or the user's inotify instances are used up.
+    /// If a file may not be read, or the user's inotify instances are used up.
     pub fn new(descriptors: &[RawFd]) -> Result<OutputWatch, SysError> {
         let watched = descriptors.iter().map(|&descriptor| duplicate(descriptor)).collect::<Result<_, _>>()?;
         OutputWatch::start(watched)

@@ -27,7 +27,7 @@ pub struct AuxVector {
 /// Reads a process's auxiliary vector (64-bit entries).
 ///
 /// # Errors
-/// Where `/proc` is not mounted or the process is gone.
+/// If `/proc` is not mounted or the process is gone.
 pub fn auxv(pid: RawPid) -> Result<AuxVector, SysError> {
     let bytes = std::fs::read(format!("/proc/{pid}/auxv")).map_err(|error| SysError::io("reading auxv", &error))?;
     let mut out = AuxVector::default();
@@ -67,7 +67,7 @@ pub struct MapRange {
 /// Reads a process's mappings, in address order. Lines that do not parse are left out.
 ///
 /// # Errors
-/// Where `/proc` is not mounted or the process is gone.
+/// If `/proc` is not mounted or the process is gone.
 pub fn maps(pid: RawPid) -> Result<Vec<MapRange>, SysError> {
     let bytes = std::fs::read(format!("/proc/{pid}/maps")).map_err(|error| SysError::io("reading maps", &error))?;
     Ok(bytes.split(|&byte| byte == b'\n').filter_map(map_line).collect())
@@ -93,7 +93,7 @@ fn map_line(line: &[u8]) -> Option<MapRange> {
 /// The process that a thread belongs to.
 ///
 /// # Errors
-/// Where `/proc` is not mounted or the thread is gone.
+/// If `/proc` is not mounted or the thread is gone.
 pub fn thread_group(tid: RawPid) -> Result<RawPid, SysError> {
     let status = std::fs::read_to_string(format!("/proc/{tid}/status"))
         .map_err(|error| SysError::io("reading status", &error))?;
@@ -149,7 +149,7 @@ pub fn process_group(leader: RawPid) -> Vec<RawPid> {
     processes().into_iter().filter(|process| process.group == leader).map(|process| process.pid).collect()
 }
 
-/// Every process that `/proc` shows; none where it is not mounted.
+/// Every process that `/proc` shows; none if it is not mounted.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     // SAFETY: takes a constant.

@@ -259,7 +259,7 @@ impl Tracee {
     /// Writes one word, also into read-only memory of the task (the kernel makes a private copy of the page).
     ///
     /// # Errors
-    /// `EIO` where nothing is mapped there.
+    /// `EIO` if nothing is mapped there.
     pub fn poke(self, address: u64, word: usize) -> Result<(), SysError> {
         self.request("PTRACE_POKEDATA", PTRACE_POKEDATA, address as usize, word).map(drop)
     }

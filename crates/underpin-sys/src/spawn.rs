@@ -116,7 +116,7 @@ impl Spawn {
     /// stack by its length. A run that comes to a limit is killed, with every process that it started.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn run(&self, padding: Option<&CString>, limits: Limits) -> Result<Run, LaunchError> {
         self.start(padding, true)?.within(limits)
     }
@@ -125,7 +125,7 @@ impl Spawn {
     /// cannot read from the terminal. It is killed where the thread that started it dies.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(&self, padding: Option<&CString>, own_group: bool) -> Result<Started, LaunchError> {
         let arguments = null_terminated(&self.arguments);
         let mut environment = null_terminated(&self.environment);
@@ -181,7 +181,7 @@ impl Started {
     /// Waits for its end, up to a limit; it is not reaped yet.
     ///
     /// # Errors
-    /// Where it cannot be waited for.
+    /// If it cannot be waited for.
     pub fn ends_within(&self, limits: Limits) -> Result<Waited, SysError> {
         ends_within(self.pid, limits)
     }
@@ -189,7 +189,7 @@ impl Started {
     /// Waits for its end, and kills it where that does not come within the limits.
     ///
     /// # Errors
-    /// Where it cannot be waited for.
+    /// If it cannot be waited for.
     pub fn within(self, limits: Limits) -> Result<Run, LaunchError> {
         let waited = self.ends_within(limits)?;
         let end = match waited {
@@ -212,7 +212,7 @@ impl Started {
     /// Reaps it, once it has ended or was killed.
     ///
     /// # Errors
-    /// Where it does not end all the same.
+    /// If it does not end all the same.
     pub fn finish(mut self) -> Result<Run, SysError> {
         let (status, usage) = reap(self.pid)?;
         let wall = self.since.elapsed();

@@ -33,7 +33,7 @@ static WORKER: AtomicI32 = AtomicI32::new(0);
 /// twice afterwards. Where this process has threads already it stays one, and is told that it is the worker.
 ///
 /// # Errors
-/// Where no process can be made.
+/// If no process can be made.
 pub fn supervise() -> Result<Supervised, SysError> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads > 1 {

@@ -31,7 +31,7 @@ impl Watchdog {
     /// Kills a child with all its descendants once a limit is reached.
     ///
     /// # Errors
-    /// Where no thread can be made.
+    /// If no thread can be made.
     pub fn new(pid: RawPid, limits: Limits) -> Result<Watchdog, SysError> {
         let shared = Shared::default();
         let theirs = Arc::clone(&shared);

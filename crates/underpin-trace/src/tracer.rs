@@ -16,7 +16,7 @@ use underpin_sys::{
     CallStop, NATIVE_AUDIT_ARCH, OutputWatch, RawPid, Reported, Resume, Stop, SysError, Tracee, thread_group, wait_any,
 };
 
-/// Calls looked at in search of the first output where it cannot be watched from outside (a socket). Each is one or
+/// Calls looked at in search of the first output if it cannot be watched from outside (a socket). Each is one or
 /// two stops more than the filter asks for, so this bounds the search to a few milliseconds.
 pub(crate) const OUTPUT_SEARCH: u64 = 200;
 

@@ -19,7 +19,7 @@ pub enum Exit {
     Error,
     /// A gate that the runs do not decide: what `git bisect run` takes as "cannot be tested".
     NotDecided,
-    /// The launched command's own code, or 125 to 127 where it could not be launched, as env(1) has them.
+    /// The launched command's own code, or 125 to 127 if it could not be launched, as env(1) has them.
     Command(u8),
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Writes a file.
 ///
 /// # Errors
-/// Where the folder does not exist or cannot be written.
+/// If the folder does not exist or cannot be written.
 pub fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

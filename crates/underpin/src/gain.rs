@@ -17,7 +17,7 @@ use underpin_rewrite::plan::{BindPlan, CallSum, ProgramPlan};
 
 /// Runs of each, where they are short.
 const RUNS: u32 = 20;
-/// Where so many would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
+/// If so many would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
 const BUDGET: Duration = Duration::from_secs(20);
 const FEWEST: u32 = 12;
 /// A run that takes longer is killed: it may be a server, or wait for somebody.
@@ -31,7 +31,7 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// What a plan says; `None` where it would bind nothing, or the loader's calls are not modelled.
+    /// What a plan says; `None` if it would bind nothing, or the loader's calls are not modelled.
     pub fn predict(program: &Path, environment: &Environment) -> Option<Gain> {
         let plan = Binding::of(program, environment).plan;
         let program = plan.programs.first()?;
@@ -64,7 +64,7 @@ impl Gain {
     /// The prediction, with the times of whole runs of the program and of a bound copy, interleaved.
     ///
     /// # Errors
-    /// Where the copy cannot be written, or one of them cannot be run, fails or does not end.
+    /// If the copy cannot be written, or one of them cannot be run, fails or does not end.
     fn measured(&self, program: &Path, arguments: &[OsString]) -> anyhow::Result<BindingGain> {
         let copy = bound_copy(&self.plan, program)?;
         let words = [program.as_os_str().to_owned()].into_iter().chain(arguments.iter().cloned()).collect();

@@ -26,7 +26,7 @@ impl Object {
     /// Reads a file; `name` is how it will be called in output.
     ///
     /// # Errors
-    /// Where it cannot be read, is not an ELF file, or is damaged: with its path, and the offset if there is one.
+    /// If it cannot be read, is not an ELF file, or is damaged: with its path, and the offset if there is one.
     pub fn read(path: &Path, name: &[u8]) -> anyhow::Result<Object> {
         let of = || path.display().to_string();
         let file = File::open(path).with_context(of)?;
@@ -84,7 +84,7 @@ pub fn elf_files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// there itself or was not asked for.
 ///
 /// # Errors
-/// Where a folder cannot be read.
+/// If a folder cannot be read.
 pub fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     walk(folder, &mut files)?;

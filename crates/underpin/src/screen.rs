@@ -87,7 +87,7 @@ impl Screen {
     /// Adds one JSON document on a line of its own.
     ///
     /// # Errors
-    /// Where a value cannot be written as JSON, which is an error of ours.
+    /// If a value cannot be written as JSON, which is an error of ours.
     pub fn json<D: Document>(&mut self, document: &D) -> anyhow::Result<()> {
         self.line(to_json_line(document)?);
         Ok(())
@@ -96,7 +96,7 @@ impl Screen {
     /// Writes what was gathered; for output that is long or slow to come.
     ///
     /// # Errors
-    /// Where standard output fails; a reader that went away is no error.
+    /// If standard output fails; a reader that went away is no error.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         if self.closed {
             self.buffer.clear();
@@ -168,7 +168,7 @@ fn in_one_line(error: &anyhow::Error) -> String {
 
 /// Tells one line on standard error.
 pub fn note(line: &dyn Display) {
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed there is nobody to tell.
     let _ = writeln!(anstream::stderr().lock(), "underpin: {line}");
 }
 

@@ -19,7 +19,7 @@ fn main() {
 }
 "#;
 
-/// Builds it with the machine's Rust; `None` where the target is not installed.
+/// Builds it with the machine's Rust; `None` if the target is not installed.
 fn rust_program(dir: &Fixture, target: Option<&str>) -> Option<PathBuf> {
     let source = dir.write("broker.rs", RUST_PROGRAM);
     let name = target.unwrap_or("host");

@@ -1,4 +1,4 @@
-//! `underpin run` from outside: the allocator that serves, whom it is handed on to, exit codes, refusals.
+//! `underpin run` from outside: the allocator that serves, which processes inherit it, exit codes, refusals.
 
 mod common;
 

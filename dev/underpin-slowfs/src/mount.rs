@@ -48,7 +48,7 @@ impl SlowFs {
     /// Mirrors the folder `source` at the folder `mountpoint`.
     ///
     /// # Errors
-    /// [`MountError`] where either cannot be used, or FUSE is not to be had on this machine.
+    /// [`MountError`] if either cannot be used, or FUSE is not to be had on this machine.
     pub fn mount(source: &Path, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
         let counters = Arc::new(Counters::default());
         let source_error = |error| MountError::Source { path: source.to_owned(), error };

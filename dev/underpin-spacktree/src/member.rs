@@ -18,7 +18,7 @@ pub(crate) struct Member {
     pub from: PathBuf,
     /// Names by which it is asked for, without folders.
     pub names: BTreeSet<BString>,
-    /// What it asks for, in load order; `None` where the system itself finds nothing or keeps it.
+    /// What it asks for, in load order; `None` if the system itself finds nothing or keeps it.
     pub needs: Vec<(BString, Option<usize>)>,
     /// Names with a slash, as written: they would lead out of the tree.
     pub paths: Vec<BString>,

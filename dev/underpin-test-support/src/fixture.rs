@@ -19,7 +19,7 @@ pub struct Fixture {
 /// What a command left behind.
 #[derive(Debug)]
 pub struct Output {
-    /// Exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output, invalid UTF-8 replaced.
     pub stdout: String,

@@ -23,7 +23,7 @@ struct File {
     path: PathBuf,
     before: u64,
     bound: u64,
-    /// By version of patchelf; `None` where it failed.
+    /// By version of patchelf; `None` if it failed.
     patched: Vec<Option<u64>>,
 }
 

@@ -78,7 +78,7 @@ fn is_library(path: &Path) -> bool {
     name.contains(".so")
 }
 
-/// `None` where readelf finds no soname: a module that is loaded by its path, or a linker script.
+/// `None` if readelf finds no soname: a module that is loaded by its path, or a linker script.
 fn read(path: &Path, package: &str) -> Option<Library> {
     let text = output(Command::new("readelf").args(["-dVW"]).arg(path)).ok()?;
     let soname = text.lines().find_map(|line| line.split_once("Library soname: [")?.1.strip_suffix(']'))?;

@@ -36,7 +36,7 @@ pub(crate) fn run(
     }
 }
 
-/// Full where nothing is bound later: BIND_NOW, static files, and musl, whose loader binds all symbols at start
+/// Full if nothing is bound later: BIND_NOW, static files, and musl, whose loader binds all symbols at start
 /// (`ldso/dynlink.c`, no lazy binding).
 fn relro(elf: &Elf, identity: &Identity, bind_now: bool) -> Relro {
     if elf.segment(SegmentKind::Relro).is_none() {

@@ -335,7 +335,7 @@ fn evidence(needle: &Needle, text: &[u8]) -> Evidence {
     }
 }
 
-/// Read-only data: by the sections, and where there are none by the segments that are not writable.
+/// Read-only data: by the sections, and if there are none by the segments that are not writable.
 fn ranges(elf: &Elf, sections: &[Section]) -> Vec<(u64, u64)> {
     let data = |section: &&Section| {
         let loaded = section.is_allocated() && !section.is_writable() && !section.is_executable();

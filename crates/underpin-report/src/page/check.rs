@@ -122,8 +122,8 @@ fn floors_section(document: &CheckDocument) -> Section {
     if document.floors.is_empty() && document.hidden.is_empty() {
         blocks.push(paragraph(Role::Good, "No versions of any library are asked for."));
     }
-    let (foundations, others): (Vec<_>, Vec<_>) = document.floors.iter().partition(|floor| floor.is_foundation());
-    blocks.extend(foundations.into_iter().map(|floor| Block::Table(floor_table(floor))));
+    let (core, others): (Vec<_>, Vec<_>) = document.floors.iter().partition(|floor| floor.is_core());
+    blocks.extend(core.into_iter().map(|floor| Block::Table(floor_table(floor))));
     let others: Vec<StepRecord> = others.into_iter().flat_map(|floor| floor.steps.iter().cloned()).collect();
     if !others.is_empty() {
         blocks.push(Block::Table(steps_table(&others).caption("Other libraries")));

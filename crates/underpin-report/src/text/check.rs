@@ -129,7 +129,7 @@ fn floors(text: &mut Text, document: &CheckDocument, view: &View) {
         let words = "no versions of any library are asked for";
         text.append(wrap(Line::new().plain("  "), &[Span::fixed(Role::Good, words)], view.usable()));
     }
-    let whole = |floor: &&FloorRecord| view.verbosity > 0 || floor.is_foundation();
+    let whole = |floor: &&FloorRecord| view.verbosity > 0 || floor.is_core();
     document.floors.iter().filter(whole).for_each(|floor| floor_lines(text, floor, document, view));
     let others: Vec<String> = document
         .floors

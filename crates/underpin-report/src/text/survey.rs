@@ -103,17 +103,17 @@ fn runs(text: &mut Text, check: &CheckDocument, view: &View) {
     systems(text, check, view);
 }
 
-/// The floors of the foundations with the symbols behind the first, and how many other libraries have one.
+/// The floors of the C and C++ libraries with the symbols behind the first, and how many other libraries have one.
 fn floor_spans(check: &CheckDocument) -> Vec<Span> {
     let mut floors = Vec::new();
-    for floor in check.floors.iter().filter(|floor| floor.is_foundation()) {
+    for floor in check.floors.iter().filter(|floor| floor.is_core()) {
         if !floors.is_empty() {
             floors.push(Span::fixed(Role::Plain, ", "));
         }
         floors.push(Span::new(Role::Number, format!("{} {}", floor.library, floor.version)));
     }
-    let foundation = check.floors.first().filter(|floor| floor.is_foundation());
-    if let Some(step) = foundation.and_then(|floor| floor.steps.first()) {
+    let core = check.floors.first().filter(|floor| floor.is_core());
+    if let Some(step) = core.and_then(|floor| floor.steps.first()) {
         let symbols: Vec<String> = step.demands.iter().flat_map(|d| &d.symbols).map(symbol_name).collect();
         let more = symbols.len().saturating_sub(NAMED);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -122,7 +122,7 @@ fn floor_spans(check: &CheckDocument) -> Vec<Span> {
             floors.push(Span::new(Role::Dim, format!(" ({} for {names}{rest})", step.version)));
         }
     }
-    let others = check.floors.iter().filter(|floor| !floor.is_foundation()).count();
+    let others = check.floors.iter().filter(|floor| !floor.is_core()).count();
     if others > 0 {
         let rest = count(others, "further library", "further libraries");
         floors.push(Span::new(Role::Dim, format!("{}versions of {rest}", if floors.is_empty() { "" } else { ", " })));

@@ -293,7 +293,7 @@ fn malloc(wanted: &[MallocName], subject: &Subject, found: &[AllocatorFinding]) 
     Err((ExpectationOutcome::Unmet, format!("found {}", words.join(", "))))
 }
 
-/// The names that an expectation may give to an allocator, the usual one first; none where it is not known.
+/// The names that an expectation may give to an allocator, the usual one first; none if it is not known.
 fn names(finding: &AllocatorFinding) -> &'static [&'static str] {
     match finding.kind {
         Some(AllocatorKind::Ptmalloc) => &["glibc"],

@@ -57,7 +57,7 @@ pub struct Compat {
     pub floors: Floors,
     /// The C library that the program depends on, as far as its file tells.
     pub libc: Option<LibcFamily>,
-    /// Which allocators serve it, that of `malloc` first; none where the file does not tell.
+    /// Which allocators serve it, that of `malloc` first; none if the file does not tell.
     pub allocators: Vec<AllocatorFinding>,
     /// One verdict for each system asked about, in the order asked.
     pub systems: Vec<SystemVerdict>,

@@ -27,7 +27,7 @@ pub struct Leftovers {
 /// Deals with what killed runs left in a directory (`.NAME.underpin-PID-N` that no process holds).
 ///
 /// # Errors
-/// Where the directory cannot be read. A leftover that cannot be removed stays.
+/// If the directory cannot be read. A leftover that cannot be removed stays.
 pub fn clean(directory: &Path) -> Result<Leftovers, ReplaceError> {
     let failed = || ReplaceError::io(directory, "looking for temporary files of earlier runs");
     let mut found = Leftovers::default();

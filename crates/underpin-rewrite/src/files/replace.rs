@@ -110,7 +110,7 @@ impl Target {
     /// gone afterwards.
     ///
     /// # Errors
-    /// Where there can be no copy.
+    /// If there can be no copy.
     pub fn beside<R>(&self, bytes: &[u8], look: impl FnOnce(&Path) -> R) -> Result<R, ReplaceError> {
         let metadata = self.file.metadata().map_err(ReplaceError::io(&self.path, "reading its status"))?;
         let attributes = Attributes::read(&self.file, &metadata, &self.path)?;

@@ -22,7 +22,7 @@ const BY_SIGNAL: i32 = 128;
 /// Measures in a process of its own, above which another sees to it that nothing is left when it ends.
 ///
 /// # Errors
-/// As for [`run`], and where no process can be made.
+/// As for [`run`], and if no process can be made.
 pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     // Before anything is planned: copies of programs in temporary folders belong to one process.
     match supervise()? {
@@ -63,7 +63,7 @@ fn by_signal(signal: i32) -> Exit {
 /// Measures, keeps and shows.
 ///
 /// # Errors
-/// Where a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
+/// If a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
 fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
@@ -105,7 +105,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// Shows a kept run again.
 ///
 /// # Errors
-/// Where there is none of that name, or it cannot be read.
+/// If there is none of that name, or it cannot be read.
 pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.list {
         for path in plan.results.store.list()? {

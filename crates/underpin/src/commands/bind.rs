@@ -21,7 +21,7 @@ use underpin_rewrite::plan::{self, CallSum, Decision, ObjectPlan, Planner, Polic
 /// Plans, shows or carries out.
 ///
 /// # Errors
-/// Where nothing that could be bound was named, or the result cannot be written.
+/// If nothing that could be bound was named, or the result cannot be written.
 pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.action == Action::PrintPolicy {
         screen.text(Policy::EXAMPLE.as_bytes());
@@ -56,7 +56,7 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// The files behind what was named; what cannot be looked at is told on standard error.
 ///
 /// # Errors
-/// Where there is no program and no library among them.
+/// If there is no program and no library among them.
 pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
     let named: Vec<BString> = paths.iter().map(|path| path.as_os_str().as_bytes().into()).collect();
     let scope = Scope::find(root, &named);

@@ -10,7 +10,7 @@ use underpin_rewrite::bundle;
 /// Writes and shows.
 ///
 /// # Errors
-/// Where the bundle cannot be written, or its loader does not agree with it.
+/// If the bundle cannot be written, or its loader does not agree with it.
 pub fn run(command: &BundleCommand, screen: &mut Screen) -> anyhow::Result<Exit> {
     let written = if command.dry_run {
         None

@@ -12,7 +12,7 @@ use underpin_report::Verb;
 /// Prints one document.
 ///
 /// # Errors
-/// Where no such verb exists.
+/// If no such verb exists.
 pub fn run(args: &GenerateArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut root = Cli::command();
     root.build();

@@ -12,10 +12,10 @@ use underpin_sys::{SysError, Tracee, Watched};
 /// Our own failure, as env(1) has it.
 const OURS: u8 = 125;
 
-/// Becomes the command; returns only where it could not, or where a list was asked for.
+/// Becomes the command; returns only if it could not, or where a list was asked for.
 ///
 /// # Errors
-/// Where the list cannot be written; what kept the command from running is told and becomes an exit code.
+/// If the list cannot be written; what kept the command from running is told and becomes an exit code.
 pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = match plan {
         RunPlan::List { json } => {
@@ -59,7 +59,7 @@ fn look(watch: &Watch, watched: Watched) {
                 screen::note(&format!(
                     "the allocator did not take: {reason} (looked at from outside, since tracing is not permitted: {denied})"
                 ));
-                // Where it has ended by itself there is nothing to end.
+                // If it has ended by itself there is nothing to end.
                 let _ = Tracee(pid).kill();
             }
             Verdict::Taken | Verdict::NoProgram => {}

@@ -39,7 +39,7 @@ pub fn print_file_systems(screen: &mut Screen) -> anyhow::Result<Exit> {
 /// Predicts and shows.
 ///
 /// # Errors
-/// Where a program cannot be resolved or does not start, or a result cannot be written.
+/// If a program cannot be resolved or does not start, or a result cannot be written.
 pub fn run(mut plan: StormPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let options = plan.run.take();
     let mut document = storm(&plan)?;

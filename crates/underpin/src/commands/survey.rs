@@ -21,7 +21,7 @@ const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `
 /// Looks at the program, runs it where asked to, and shows and writes the page.
 ///
 /// # Errors
-/// Where the program cannot be resolved or a page cannot be written.
+/// If the program cannot be resolved or a page cannot be written.
 pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(&plan.target.root, plan.target.environment.clone());
     let closure = resolver.resolve(plan.path.as_os_str().as_bytes().into(), Depth::Paths)?;
@@ -61,7 +61,7 @@ fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
     Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }
 
-/// Runs the program. Where it cannot be run or watched the page says why, and holds the rest all the same.
+/// Runs the program. If it cannot be run or watched the page says why, and holds the rest all the same.
 fn start(options: TraceOptions) -> (StartUp, Exit) {
     match Session::new(options).run() {
         Ok(trace) => (StartUp::Traced(Box::new(trace::document(&trace))), Exit::Fine),

@@ -12,10 +12,10 @@ use underpin_report::{TraceDocument, html, text};
 use underpin_resolve::Environment;
 use underpin_trace::{End, Session, Trace, TraceError, Until};
 
-/// Runs the command, shows its trace, and hands on its exit code.
+/// Runs the command, shows its trace, and passes on its exit status.
 ///
 /// # Errors
-/// Where the trace cannot be shown or written; a command that cannot be started is told and becomes an exit code.
+/// If the trace cannot be shown or written; a command that cannot be started is told and becomes an exit code.
 pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let arguments = plan.options.command.get(1..).map(<[OsString]>::to_vec).unwrap_or_default();
     let trace = match Session::new(plan.options).run() {

@@ -15,7 +15,7 @@ use underpin_rewrite::files::{self, Job, Jobs, Status, Times};
 /// Puts back, or shows what would be.
 ///
 /// # Errors
-/// Where nothing that could be bound was named, or the result cannot be written.
+/// If nothing that could be bound was named, or the result cannot be written.
 pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let scope = scope(&HostRoot::new(), &plan.paths)?;
     let files: Vec<PathBuf> = scope.files.iter().map(|file| path(&file.path)).collect();

@@ -21,7 +21,7 @@ use underpin_rewrite::{Record, undo};
 /// Compares every file and shows what holds.
 ///
 /// # Errors
-/// Where nothing that could be bound was named, or the program cannot be run for `--check`.
+/// If nothing that could be bound was named, or the program cannot be run for `--check`.
 pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let root = HostRoot::new();
     let scope = scope(&root, &plan.paths)?;

@@ -1,6 +1,6 @@
 //! What the kernel and the processors allow: tracing, counters, steady clocks.
 
-use super::{Host, broken, good, lack};
+use super::{Host, broken, good, missing};
 use underpin_report::document::doctor::{DoctorItem, State, Topic};
 use underpin_resolve::Processor;
 use underpin_sys::{PerfProbe, PtraceProbe};
@@ -32,7 +32,7 @@ pub(super) fn machine(host: &Host) -> Vec<DoctorItem> {
         items.push(good(topic, "processor level", Processor::native().level.to_string()));
     }
     items.push(match host.read("/proc/sys/kernel/randomize_va_space").as_deref() {
-        Some("0") => lack(
+        Some("0") => missing(
             topic,
             "address space randomisation",
             "off",
@@ -60,16 +60,16 @@ fn processors(host: &Host) -> DoctorItem {
 pub(super) fn tracing(host: &Host) -> Vec<DoctorItem> {
     let (topic, name) = (Topic::Tracing, "ptrace scope");
     let effect = "`underpin trace`, `survey -- ARGS` and `tree --check` cannot watch a program";
-    let mend = |level: &str| host.as_root(&format!("sysctl kernel.yama.ptrace_scope={level}"));
+    let fix = |level: &str| host.as_root(&format!("sysctl kernel.yama.ptrace_scope={level}"));
     let scope = match host.read("/proc/sys/kernel/yama/ptrace_scope").as_deref() {
         None => good(topic, name, "no Yama: a parent may trace its child"),
         Some("0") => good(topic, name, "0: any process of the same user"),
         Some("1") => good(topic, name, "1: a parent may trace its child"),
         Some("2") if host.may_trace => good(topic, name, "2: administrators only, which this process is"),
-        Some("2") => broken(lack(topic, name, "2: administrators only", effect, Some(mend("1")))),
+        Some("2") => broken(missing(topic, name, "2: administrators only", effect, Some(fix("1")))),
         Some(level) => {
             let after = "after a restart, since level 3 holds until then";
-            broken(lack(topic, name, format!("{level}: nobody"), effect, Some(format!("{} {after}", mend("1")))))
+            broken(missing(topic, name, format!("{level}: nobody"), effect, Some(format!("{} {after}", fix("1")))))
         }
     };
     let trial = host.trial.as_ref().map(|trial| tried(&trial.ptrace));
@@ -84,8 +84,8 @@ fn tried(probe: &PtraceProbe) -> DoctorItem {
             let median = cost.median.as_secs_f64() * 1e6;
             good(topic, name, format!("works; a stop takes {median:.1} µs (median of {})", cost.stops))
         }
-        PtraceProbe::Denied(denied) => broken(lack(topic, name, "refused", &denied.to_string(), None)),
-        PtraceProbe::Failed(reason) => broken(lack(topic, name, "failed", reason, None)),
+        PtraceProbe::Denied(denied) => broken(missing(topic, name, "refused", &denied.to_string(), None)),
+        PtraceProbe::Failed(reason) => broken(missing(topic, name, "failed", reason, None)),
     }
 }
 
@@ -94,7 +94,7 @@ fn sandbox(host: &Host) -> DoctorItem {
     let status = host.read("/proc/self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
     match mode {
-        Some("2") => lack(
+        Some("2") => missing(
             Topic::Tracing,
             "seccomp filter",
             "over this process",
@@ -114,12 +114,12 @@ fn perf_level(host: &Host) -> DoctorItem {
     let (topic, name) = (Topic::Measuring, "perf level");
     let Some(level) = host.read("/proc/sys/kernel/perf_event_paranoid") else {
         let effect = "this kernel was built without performance events";
-        return lack(topic, name, "absent", effect, None);
+        return missing(topic, name, "absent", effect, None);
     };
     match level.parse::<i32>() {
         Ok(value) if value > 2 && !host.administrator => {
             let effect = "no counters at all, not even those of the kernel's own software events";
-            lack(topic, name, level, effect, Some(host.as_root("sysctl kernel.perf_event_paranoid=2")))
+            missing(topic, name, level, effect, Some(host.as_root("sysctl kernel.perf_event_paranoid=2")))
         }
         _ => good(topic, name, level),
     }
@@ -140,12 +140,12 @@ fn counters(host: &Host) -> DoctorItem {
         (true, ..) => good(topic, name, "not tried"),
         (_, false, _) => good(topic, name, working),
         (_, _, false) => {
-            let mend = host.as_root("sysctl kernel.perf_event_paranoid=2");
-            lack(topic, name, "refused", "cycles and instructions cannot be counted", Some(mend))
+            let fix = host.as_root("sysctl kernel.perf_event_paranoid=2");
+            missing(topic, name, "refused", "cycles and instructions cannot be counted", Some(fix))
         }
         _ => {
             let effect = "cycles, instructions and cache misses cannot be counted; usual in a virtual machine";
-            lack(topic, name, "none", effect, None)
+            missing(topic, name, "none", effect, None)
         }
     }
 }
@@ -153,7 +153,7 @@ fn counters(host: &Host) -> DoctorItem {
 fn governor(host: &Host) -> DoctorItem {
     let (topic, name) = (Topic::Measuring, "frequency governor");
     match host.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        Some(governor) if governor != "performance" => lack(
+        Some(governor) if governor != "performance" => missing(
             topic,
             name,
             governor,

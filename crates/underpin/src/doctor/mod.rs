@@ -111,11 +111,11 @@ fn good(topic: Topic, name: &str, value: impl Into<String>) -> DoctorItem {
 }
 
 /// A fact that is not: what it means, and how to fix it.
-fn lack(topic: Topic, name: &str, value: impl Into<String>, effect: &str, fix: Option<String>) -> DoctorItem {
+fn missing(topic: Topic, name: &str, value: impl Into<String>, effect: &str, fix: Option<String>) -> DoctorItem {
     DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), fix, ..good(topic, name, value) }
 }
 
-/// A lack without which a verb cannot work.
+/// What is missing and without which a verb cannot work.
 fn broken(item: DoctorItem) -> DoctorItem {
     DoctorItem { state: State::Broken, ..item }
 }

@@ -1,4 +1,4 @@
-//! Which package holds a tool, by distribution: so that a lack comes with the command that mends it.
+//! Which package holds a tool, by distribution, so that whoever misses one gets the command that installs it.
 
 use super::Host;
 

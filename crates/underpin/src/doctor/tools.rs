@@ -1,7 +1,7 @@
 //! What is installed: loaders with their versions, compilers, emulators.
 
 use super::packages::Package;
-use super::{Host, good, lack};
+use super::{Host, good, missing};
 use std::fs;
 use std::path::Path;
 use underpin_elf::Elf;
@@ -18,7 +18,7 @@ enum Source {
 }
 
 impl Source {
-    /// The command that installs it; `None` where this distribution's package manager is not known.
+    /// The command that installs it; `None` if this distribution's package manager is not known.
     fn install(self, host: &Host) -> Option<String> {
         match self {
             Source::Package(package) => host.install(package),
@@ -66,7 +66,7 @@ pub(super) fn loaders(host: &Host) -> Vec<DoctorItem> {
     }
     if !items.iter().any(|item| item.name.contains("/ld-musl-")) {
         let effect = "musl programs are resolved by musl's defaults and cannot be run or traced here";
-        items.push(lack(Topic::Loaders, "musl", "absent", effect, host.install(Package::Musl)));
+        items.push(missing(Topic::Loaders, "musl", "absent", effect, host.install(Package::Musl)));
     }
     items
 }
@@ -101,7 +101,7 @@ fn identify(name: &str, real: &Path) -> Option<Loader> {
 pub(super) fn compilers(host: &Host) -> Vec<DoctorItem> {
     let item = |(name, source, effect): (&str, Source, &str)| match host.program(name) {
         Some(path) => good(Topic::Compilers, name, path.display().to_string()),
-        None => lack(Topic::Compilers, name, "absent", effect, source.install(host)),
+        None => missing(Topic::Compilers, name, "absent", effect, source.install(host)),
     };
     COMPILERS.into_iter().map(item).collect()
 }
@@ -115,7 +115,7 @@ pub(super) fn emulators(host: &Host) -> Vec<DoctorItem> {
     let name = "QEMU user mode";
     vec![if present.is_empty() {
         let effect = "programs of other machines are read and resolved all the same, but cannot be run";
-        lack(Topic::Emulators, name, "absent", effect, host.install(Package::Qemu))
+        missing(Topic::Emulators, name, "absent", effect, host.install(Package::Qemu))
     } else {
         good(Topic::Emulators, name, present.join(", "))
     }]

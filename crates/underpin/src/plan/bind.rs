@@ -59,7 +59,7 @@ pub struct UnbindPlan {
 
 impl BindPlan {
     /// # Errors
-    /// Where a file does not exist or is not an ELF file, or the policy file cannot be used.
+    /// If a file does not exist or is not an ELF file, or the policy file cannot be used.
     pub fn new(args: BindArgs) -> anyhow::Result<BindPlan> {
         Ok(BindPlan {
             policy: policy(&args)?,
@@ -80,7 +80,7 @@ impl BindPlan {
 
 impl UnbindPlan {
     /// # Errors
-    /// Where a file does not exist or is not an ELF file.
+    /// If a file does not exist or is not an ELF file.
     pub fn new(args: UnbindArgs) -> anyhow::Result<UnbindPlan> {
         Ok(UnbindPlan {
             paths: paths(&args.paths, "unbind")?,

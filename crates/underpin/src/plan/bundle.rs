@@ -33,7 +33,7 @@ pub struct BundleCommand {
 
 impl BundleCommand {
     /// # Errors
-    /// Where the program cannot be bundled, with the reason.
+    /// If the program cannot be bundled, with the reason.
     pub fn new(args: BundleArgs) -> anyhow::Result<BundleCommand> {
         let BundleArgs { program, output, include, exclude, locale, root, env, cpu, .. } = args;
         let target = Target::new(&TargetArgs { root, env, cpu, secure: false })?;

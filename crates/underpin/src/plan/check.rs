@@ -38,7 +38,7 @@ pub struct CheckPlan {
 
 impl CheckPlan {
     /// # Errors
-    /// Where the program cannot be read, or a system or version is none.
+    /// If the program cannot be read, or a system or version is none.
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let table = table()?;
         let mut systems: Vec<&'static System> = Vec::new();
@@ -69,7 +69,7 @@ impl CheckPlan {
     /// The plan for one program, judged by every system of the table. `environment`: under what its allocator is looked for.
     ///
     /// # Errors
-    /// Where the program, or a folder that travels with it, cannot be read.
+    /// If the program, or a folder that travels with it, cannot be read.
     pub fn of(path: &Path, with: &[PathBuf], environment: Environment) -> anyhow::Result<CheckPlan> {
         let table = table()?;
         let program = Object::read(path, path.as_os_str().as_bytes())?;

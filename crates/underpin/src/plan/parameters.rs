@@ -9,11 +9,11 @@ pub type ParameterSet = Vec<(String, String)>;
 /// The most values of one range: more is a slip of the finger.
 const MOST: i128 = 10_000;
 
-/// The cross product of all ranges and lists; one empty set where there is none. `scans` holds name, least and greatest
+/// The cross product of all ranges and lists; one empty set if there is none. `scans` holds name, least and greatest
 /// value in turn, `steps` a step for each range in order, `lists` name and values in turn.
 ///
 /// # Errors
-/// Where a range or a list cannot be read.
+/// If a range or a list cannot be read.
 pub fn parameters(scans: &[String], steps: &[String], lists: &[String]) -> anyhow::Result<Vec<ParameterSet>> {
     let mut sets = vec![ParameterSet::new()];
     for (index, triple) in scans.chunks_exact(3).enumerate() {

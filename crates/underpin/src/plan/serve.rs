@@ -40,10 +40,10 @@ impl Body {
 }
 
 impl<'a> Servers<'a> {
-    /// `None` where the work is that of commands.
+    /// `None` if the work is that of commands.
     ///
     /// # Errors
-    /// Where what is asked for does not go together, or the body cannot be read.
+    /// If what is asked for does not go together, or the body cannot be read.
     pub(super) fn new(args: &'a BenchArgs) -> anyhow::Result<Option<Servers<'a>>> {
         let serve = &args.serve;
         if serve.load.is_empty() {
@@ -73,10 +73,10 @@ impl<'a> Servers<'a> {
         self.args.serve.len().max(self.args.load.len())
     }
 
-    /// One of them: what is started (or what is asked, where nothing is), and the load on it.
+    /// One of them: what is started (or what is asked, if nothing is), and the load on it.
     ///
     /// # Errors
-    /// Where the command or the request cannot be read.
+    /// If the command or the request cannot be read.
     pub(super) fn one(&self, index: usize, set: &ParameterSet, shell: &Shell) -> anyhow::Result<(Command, Arc<Load>)> {
         let (server, line) = match self.args.serve.get(index) {
             Some(text) => (Some(Command::parse(&fill(text, set), shell)?), &self.args.load[0]),

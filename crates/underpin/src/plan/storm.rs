@@ -28,7 +28,7 @@ pub struct StormPlan {
     pub per_node: u32,
     /// Processors of each.
     pub cores: u32,
-    /// Processor time of one start, where it was given.
+    /// Processor time of one start, if it was given.
     pub processor: Option<Duration>,
     /// The file system, flags applied.
     pub file_system: FileSystem,
@@ -52,7 +52,7 @@ impl StormPlan {
     /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
     ///
     /// # Errors
-    /// Where a program cannot be read, a file system is not known, or a figure makes no sense.
+    /// If a program cannot be read, a file system is not known, or a figure makes no sense.
     pub fn new(args: StormArgs, asked_to_run: bool) -> anyhow::Result<StormPlan> {
         let target = Target::new(&args.target)?;
         let mut programs = vec![target.program(&args.program.unwrap_or_default(), "storm")?];

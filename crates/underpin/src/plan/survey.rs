@@ -47,7 +47,7 @@ impl SurveyPlan {
     /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
     ///
     /// # Errors
-    /// Where the program cannot be read.
+    /// If the program cannot be read.
     pub fn new(args: SurveyArgs, asked_to_run: bool) -> anyhow::Result<SurveyPlan> {
         let target = Target::here();
         let path = target.program(&args.program, "survey")?;

@@ -27,7 +27,7 @@ impl Target {
     }
 
     /// # Errors
-    /// Where the root is no folder, or a variable has no `=` or is none that a loader reads.
+    /// If the root is no folder, or a variable has no `=` or is none that a loader reads.
     pub fn new(args: &TargetArgs) -> anyhow::Result<Target> {
         let mut target = match &args.root {
             Some(folder) => Target::below(folder)?,
@@ -67,7 +67,7 @@ impl Target {
     /// Inside another root a path may be given from inside (`/usr/bin/app`) or from here (`sysroot/usr/bin/app`).
     ///
     /// # Errors
-    /// Where there is no such file, or it is nothing that a loader would look at.
+    /// If there is no such file, or it is nothing that a loader would look at.
     pub fn program(&self, name: &Path, verb: &'static str) -> anyhow::Result<PathBuf> {
         let Some(sysroot) = &self.sysroot else {
             let path = input::locate(name)?;

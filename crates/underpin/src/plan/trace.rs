@@ -25,7 +25,7 @@ pub struct TracePlan {
 
 impl TracePlan {
     /// # Errors
-    /// Where a call of the list has no number here.
+    /// If a call of the list has no number here.
     pub fn new(args: TraceArgs) -> anyhow::Result<TracePlan> {
         let calls: CallSet = args.calls.parse()?;
         let options = TraceOptions {
@@ -47,7 +47,7 @@ impl TracePlan {
 /// A run for a survey: the page is alone on standard output, so the program's own output goes to standard error.
 ///
 /// # Errors
-/// Where standard error cannot be shared.
+/// If standard error cannot be shared.
 pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<TraceOptions> {
     let command = std::iter::once(program).chain(arguments);
     Ok(TraceOptions { until: until(phase), output: to_standard_error()?, ..TraceOptions::new(command) })

@@ -19,7 +19,7 @@ pub struct TreePlan {
     pub verbosity: u8,
     /// End the paths of a list with NUL.
     pub null: bool,
-    /// Arguments for a real run to compare with; `None` where nothing is run.
+    /// Arguments for a real run to compare with; `None` if nothing is run.
     pub check: Option<Vec<OsString>>,
 }
 
@@ -49,7 +49,7 @@ pub enum Output {
 
 impl TreePlan {
     /// # Errors
-    /// Where a program cannot be looked at, or an option does not go with several of them.
+    /// If a program cannot be looked at, or an option does not go with several of them.
     pub fn new(args: TreeArgs) -> anyhow::Result<TreePlan> {
         let target = Target::new(&args.target)?;
         let output = match args.why {

@@ -22,7 +22,7 @@ pub struct Dimensions {
     named: Vec<Variant>,
     /// `--malloc`; `None` is the command as it is. Never empty.
     allocators: Vec<Option<underpin_malloc::Malloc>>,
-    /// `--bind`; empty where it was not given.
+    /// `--bind`; empty if it was not given.
     binding: Vec<BindState>,
 }
 
@@ -30,7 +30,7 @@ impl Dimensions {
     /// For one value of each parameter, at one commit.
     ///
     /// # Errors
-    /// Where a variant cannot be read.
+    /// If a variant cannot be read.
     pub fn new(args: &BenchArgs, set: &ParameterSet, commit: Option<&Commit>) -> anyhow::Result<Dimensions> {
         let mut plain = plain(&args.env, set)?;
         plain.changes.extend(commit.into_iter().flat_map(|commit| commit.changes.clone()));
@@ -53,7 +53,7 @@ impl Dimensions {
     /// Every variant of a command, the reference first.
     ///
     /// # Errors
-    /// Where the command cannot run under one of them.
+    /// If the command cannot run under one of them.
     pub fn of(&self, command: &Command) -> anyhow::Result<Vec<Variant>> {
         let states = self.programs(command)?;
         let mut all = Vec::new();

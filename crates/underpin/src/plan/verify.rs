@@ -16,7 +16,7 @@ pub struct VerifyPlan {
     pub environment: Environment,
     /// Compare which object serves each symbol.
     pub bindings: bool,
-    /// Arguments for a real run to compare calls with; `None` where nothing is run.
+    /// Arguments for a real run to compare calls with; `None` if nothing is run.
     pub check: Option<Vec<OsString>>,
     /// JSON instead of a screen.
     pub json: bool,
@@ -26,7 +26,7 @@ pub struct VerifyPlan {
 
 impl VerifyPlan {
     /// # Errors
-    /// Where a file does not exist or is not an ELF file, or `--check` names more than one program.
+    /// If a file does not exist or is not an ELF file, or `--check` names more than one program.
     pub fn new(args: VerifyArgs) -> anyhow::Result<VerifyPlan> {
         let paths = paths(&args.paths, "verify")?;
         if args.check && !matches!(paths.as_slice(), [one] if one.is_file()) {

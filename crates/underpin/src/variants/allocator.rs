@@ -10,7 +10,7 @@ use underpin_sys::{RawPid, Resume, Tracee};
 /// are those of the whole tree of processes.
 ///
 /// # Errors
-/// Where the command cannot run on it, or its object cannot be written out.
+/// If the command cannot run on it, or its object cannot be written out.
 pub fn on_allocator(allocator: &Malloc, command: &Command, under: &Variant) -> Result<Variant, MallocError> {
     let environment = under.environment(std::env::vars_os());
     let variable = |name: &OsStr| environment.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());

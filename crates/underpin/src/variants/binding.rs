@@ -41,7 +41,7 @@ impl Binding {
     /// A bound copy.
     ///
     /// # Errors
-    /// Where binding would change nothing, or the copy cannot be written.
+    /// If binding would change nothing, or the copy cannot be written.
     pub fn after(&self) -> anyhow::Result<ProgramCopy> {
         let Some(object) = self.plan.changes().next() else {
             bail!("binding would change nothing in {}: {}", self.program.display(), self.why_not());
@@ -64,10 +64,10 @@ impl Binding {
         }
     }
 
-    /// A copy as it was before it was bound; `None` where it is not bound.
+    /// A copy as it was before it was bound; `None` if it is not bound.
     ///
     /// # Errors
-    /// Where the program cannot be read or the copy cannot be written.
+    /// If the program cannot be read or the copy cannot be written.
     pub fn before(&self) -> anyhow::Result<Option<ProgramCopy>> {
         let (real, bytes) = read(&self.program)?;
         let Ok(original) = undo(&bytes) else { return Ok(None) };
@@ -118,7 +118,7 @@ fn read(program: &Path) -> anyhow::Result<(PathBuf, Vec<u8>)> {
 /// A bound copy of a program by a plan.
 ///
 /// # Errors
-/// Where the program cannot be read or the copy cannot be written.
+/// If the program cannot be read or the copy cannot be written.
 pub fn bound_copy(plan: &BindPlan, program: &Path) -> anyhow::Result<TempPath> {
     let (real, bytes) = read(program)?;
     let original = undo(&bytes).unwrap_or(bytes);

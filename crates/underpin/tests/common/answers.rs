@@ -47,7 +47,7 @@ impl Room {
         Room { home, offline: probe.is_ok_and(|status| status.success()), count: AtomicUsize::new(0) }
     }
 
-    /// The answer, or `None` where none comes in time.
+    /// The answer, or `None` if none comes in time.
     fn ask(&self, question: &Question, limit: Duration) -> Option<Answer> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (output, errors) = (self.home.join(format!("{number}.out")), self.home.join(format!("{number}.err")));

@@ -97,7 +97,7 @@ fn object(text: &str, latest: Option<&str>) -> Option<String> {
     latest.filter(|_| flags.contains("MAP_FIXED") && flags.contains("MAP_ANONYMOUS")).map(str::to_owned)
 }
 
-/// Share of the objects of `before` that take no more mmap calls in `after`; `None` where their names are not the same
+/// Share of the objects of `before` that take no more mmap calls in `after`; `None` if their names are not the same
 /// (a bundle in one file has none).
 pub fn without_another_map(before: &Calls, after: &Calls) -> Option<f64> {
     let pairs = before.maps_of.iter().filter_map(|(name, count)| Some((count, after.maps_of.get(name)?)));

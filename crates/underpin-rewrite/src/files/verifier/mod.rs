@@ -174,7 +174,7 @@ impl Verifier {
     /// `LD_WARN`, `__RTLD_NOIFUNC`).
     ///
     /// # Errors
-    /// Where the loader cannot be asked; musl has no such mode.
+    /// If the loader cannot be asked; musl has no such mode.
     pub fn bindings(&self, path: &Path) -> Result<Bindings, NotAsked> {
         let closure = self.model(path).map_err(|error| NotAsked::NotLoadable { reason: error.to_string() })?;
         if closure.loader.kind == LoaderKind::Musl {

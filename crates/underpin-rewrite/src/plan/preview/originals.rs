@@ -57,7 +57,7 @@ fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String
     undone(&*root.open(path).ok()?.source)
 }
 
-/// The original of what a source holds; `None` if that is not bound, the reason where it cannot be worked out.
+/// The original of what a source holds; `None` if that is not bound, the reason if it cannot be worked out.
 pub(in crate::plan) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
     match record_of(source) {
         Ok(None) => None,

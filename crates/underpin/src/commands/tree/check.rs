@@ -12,7 +12,7 @@ use underpin_trace::{CallSet, Event, Mapping, Session, Then, Trace, TraceOptions
 /// Starts the program under the tracer, kills it before `main` runs, and sets the counts side by side.
 ///
 /// # Errors
-/// Where it cannot be started or traced.
+/// If it cannot be started or traced.
 pub fn compare(
     program: &Path,
     arguments: &[OsString],

@@ -34,7 +34,7 @@ enum Answer {
 /// Resolves every file and shows a line for each.
 ///
 /// # Errors
-/// Where a folder cannot be read or standard output fails; files that cannot be resolved are told on standard error.
+/// If a folder cannot be read or standard output fails; files that cannot be resolved are told on standard error.
 pub fn run(resolver: &Resolver, names: &[PathBuf], plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let files = candidates(names)?;
     let progress = Progress::steps(files.len());

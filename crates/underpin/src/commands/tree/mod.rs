@@ -17,7 +17,7 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 /// Resolves what the plan names and shows it.
 ///
 /// # Errors
-/// Where a file cannot be resolved; a missing library is a finding and no error.
+/// If a file cannot be resolved; a missing library is a finding and no error.
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Target { root, environment, .. } = &plan.target;
     let resolver = Resolver::new(root, environment.clone());

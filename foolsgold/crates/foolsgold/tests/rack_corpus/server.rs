@@ -68,7 +68,7 @@ impl Server {
         Server { child, address, folder: Some(folder) }
     }
 
-    /// Waits until it listens; an error where it has ended.
+    /// Waits until it listens; an error if it has ended.
     fn wait(&mut self, kind: Kind) -> Result<(), String> {
         let end = Instant::now() + START;
         let log = || {
