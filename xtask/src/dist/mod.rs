@@ -70,13 +70,15 @@ pub fn run(processors: &[Processor], twice: bool) -> anyhow::Result<()> {
         let path = run::workspace().join(product.folder).join("CHANGELOG.md");
         fits(&fs::read_to_string(&path)?, VERSION, tag.as_deref()).with_context(|| path.display().to_string())?;
     }
+    // Asked once: a commit that is made meanwhile would change the date of the second build.
+    let (commit, date) = (head()?, date(&run::workspace())?);
     let folder = run::target().join("dist");
-    let packages = make(&run::workspace(), &run::target(), &folder, processors)?;
+    let packages = make(&run::workspace(), &run::target(), &folder, processors, date)?;
     for package in &packages {
         tried::package(package)?;
     }
     if twice {
-        again(&folder, &packages, processors)?;
+        again(&folder, &packages, processors, &commit, date)?;
     }
     packages.iter().for_each(|package| println!("{}", package.path.display()));
     Ok(())
@@ -99,7 +101,13 @@ enum Kind {
     Wheel,
 }
 
-fn make(sources: &Path, target: &Path, folder: &Path, processors: &[Processor]) -> anyhow::Result<Vec<Package>> {
+fn make(
+    sources: &Path,
+    target: &Path,
+    folder: &Path,
+    processors: &[Processor],
+    date: u64,
+) -> anyhow::Result<Vec<Package>> {
     let every = [Processor::X86_64, Processor::Aarch64];
     let processors = if processors.is_empty() { &every } else { processors };
     if folder.exists() {
@@ -115,7 +123,6 @@ fn make(sources: &Path, target: &Path, folder: &Path, processors: &[Processor]) 
         ]);
     }
     build::has_tools(processors, &tools)?;
-    let date = date(sources)?;
     let mut packages = Vec::new();
     for &processor in processors {
         if !setup::add_target(processor.triple(), "no release for it") {
@@ -146,6 +153,12 @@ impl Release<'_> {
             (Kind::Wheel, wheel::write(sources, self, list, folder)?),
         ])
     }
+}
+
+/// The present commit.
+fn head() -> anyhow::Result<String> {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().context("cannot start git")?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// The tag of the present commit that names a version, `v1.2.3`.
@@ -211,20 +224,19 @@ fn sums(folder: &Path, packages: &[Package]) -> anyhow::Result<()> {
 }
 
 /// Builds everything again, in a folder of another name and depth, and compares.
-fn again(folder: &Path, packages: &[Package], processors: &[Processor]) -> anyhow::Result<()> {
+fn again(folder: &Path, packages: &[Package], processors: &[Processor], commit: &str, date: u64) -> anyhow::Result<()> {
     let scratch = run::scratch("dist-again")?;
     let copy = scratch.join("some/other-place");
     fs::create_dir_all(&copy)?;
-    let archive = Command::new("git").args(["archive", "--format=tar", "HEAD"]).output()?;
+    let archive = Command::new("git").args(["archive", "--format=tar", commit]).output()?;
     let tar = scratch.join("sources.tar");
     fs::write(&tar, archive.stdout)?;
     run::must("tar", &["-xf", &tar.display().to_string(), "-C", &copy.display().to_string()])?;
-    let date = date(&run::workspace())?.to_string();
     // The copy has no history to take the date from.
     let status = Command::new(std::env::current_exe()?)
         .args(["dist-at", &copy.display().to_string(), &scratch.join("target").display().to_string()])
         .args(processors.iter().flat_map(|processor| ["--target", processor.of_kernel()]))
-        .env("SOURCE_DATE_EPOCH", date)
+        .env("SOURCE_DATE_EPOCH", date.to_string())
         .status()?;
     if !status.success() {
         bail!("the second build failed: {status}");
@@ -245,5 +257,5 @@ fn again(folder: &Path, packages: &[Package], processors: &[Processor]) -> anyho
 /// As [`run`].
 pub fn at(sources: &Path, target: &Path, processors: &[Processor]) -> anyhow::Result<()> {
     std::env::set_current_dir(sources)?;
-    make(sources, target, &target.join("dist"), processors).map(|_| ())
+    make(sources, target, &target.join("dist"), processors, date(sources)?).map(|_| ())
 }
