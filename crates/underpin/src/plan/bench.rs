@@ -345,9 +345,10 @@ fn candidates(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec
     }
     let places: Vec<Option<&Commit>> =
         commits.map_or_else(|| vec![None], |commits| commits.all.iter().map(Some).collect());
+    let sets = parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)?;
     let mut all = Vec::new();
     for index in 0..count {
-        for set in &parameters(&args.parameter_scan, &args.parameter_step_size, &args.parameter_list)? {
+        for set in &sets {
             for &commit in &places {
                 let case = Case { args, index, count, set, commit, shell: &shell };
                 all.extend(case.candidates(servers.as_ref())?);
