@@ -64,7 +64,7 @@ impl Program {
     /// Finds a command as a shell would and looks at what will be executed for it. `path` is the value of PATH.
     ///
     /// # Errors
-    /// If there is no such command, or one of its files is no program.
+    /// If there is no such command, or one of its files cannot be executed.
     pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<Program, MallocError> {
         let file = find_program(command, path)?;
         let mut stages = Vec::new();
@@ -101,7 +101,7 @@ fn through_env<'a>(interpreter: &Path, words: impl Iterator<Item = &'a [u8]>) ->
     words.into_iter().find(|word| !word.starts_with(b"-") && !word.contains(&b'=')).map(text)
 }
 
-/// What follows `#!`; `None` if the file is no script.
+/// What follows `#!`; `None` if the file is not a script.
 fn script_line(path: &Path) -> Result<Option<BString>, MallocError> {
     let mut head = Vec::with_capacity(HEAD);
     let read = File::open(path).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));

@@ -105,7 +105,7 @@ pub enum Cause {
 /// Why a set has no tag at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTag {
-    /// It holds no program and no library.
+    /// It holds neither a program nor a library.
     #[error("no program or library in it: a wheel without them is tagged `any`")]
     NoObjects,
     /// Objects of two kinds of processor.

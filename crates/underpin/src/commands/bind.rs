@@ -56,7 +56,7 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// The files behind what was named; what cannot be looked at is told on standard error.
 ///
 /// # Errors
-/// If there is no program and no library among them.
+/// If none of them is a program or a library.
 pub fn scope(root: &HostRoot, paths: &[PathBuf]) -> anyhow::Result<Scope> {
     let named: Vec<BString> = paths.iter().map(|path| path.as_os_str().as_bytes().into()).collect();
     let scope = Scope::find(root, &named);

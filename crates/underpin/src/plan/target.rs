@@ -27,7 +27,7 @@ impl Target {
     }
 
     /// # Errors
-    /// If the root is no folder, or a variable has no `=` or is none that a loader reads.
+    /// If the root is not a folder, or a variable has no `=` or is none that a loader reads.
     pub fn new(args: &TargetArgs) -> anyhow::Result<Target> {
         let mut target = match &args.root {
             Some(folder) => Target::below(folder)?,

@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 /// One file to look at.
 struct Candidate {
     path: PathBuf,
-    /// The user named it: then it is an error where it is no program. In a folder it is passed over.
+    /// The user named it: then it is an error if it is not a program. In a folder it is passed over.
     named: bool,
 }
 
