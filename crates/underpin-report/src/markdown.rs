@@ -7,7 +7,7 @@ use crate::document::storm::StormDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
-use crate::page::{self, Block, Cell, Page, Table};
+use crate::page::{self, Block, Cell, DataTable, Page};
 use crate::styled::{Role, Span};
 
 /// The tree document as Markdown.
@@ -104,7 +104,7 @@ fn write_block(out: &mut String, block: &Block) {
     }
 }
 
-fn write_table(out: &mut String, table: &Table) {
+fn write_table(out: &mut String, table: &DataTable) {
     if let Some(caption) = &table.caption {
         out.push_str(&format!("**{}**\n\n", escape(caption.text())));
     }

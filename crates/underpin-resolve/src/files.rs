@@ -4,7 +4,7 @@
 //! that does not exist is asked for once. Failures are remembered as well as hits.
 
 use crate::hash::{HashMap, HashSet};
-use crate::root::{Errno, FileKind, Meta, Root};
+use crate::root::{FileKind, Meta, PathError, Root};
 use bstr::{BStr, BString, ByteSlice};
 
 use std::io;
@@ -83,13 +83,13 @@ impl Source for Buffered<'_> {
     }
 }
 
-type Answer = Result<Arc<FileFacts>, Errno>;
+type Answer = Result<Arc<FileFacts>, PathError>;
 
 /// Files already looked at, by path.
 pub(crate) struct Files<'r> {
     root: &'r dyn Root,
     opened: Mutex<HashMap<BString, Answer>>,
-    stats: Mutex<HashMap<BString, Result<Meta, Errno>>>,
+    stats: Mutex<HashMap<BString, Result<Meta, PathError>>>,
     real_directories: Mutex<HashMap<BString, Option<BString>>>,
     /// Names in directories.
     listings: Mutex<HashMap<BString, Arc<HashSet<BString>>>>,
@@ -144,13 +144,13 @@ impl<'r> Files<'r> {
     }
 
     /// realpath(3) of a file, with the real paths of directories remembered: a closure stands in few of them.
-    pub fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    pub fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         let Some(slash) = path.rfind_byte(b'/').filter(|slash| *slash > 0) else { return self.root.real_path(path) };
         let (directory, name) = (path[..slash].as_bstr(), &path.as_bytes()[slash + 1..]);
         if matches!(name, b"" | b"." | b"..") {
             return self.root.real_path(path);
         }
-        let real = self.real_directory(directory).ok_or(Errno::NotFound)?;
+        let real = self.real_directory(directory).ok_or(PathError::NotFound)?;
         let whole: BString = [real.as_slice(), if real.ends_with(b"/") { b"" } else { b"/" }, name].concat().into();
         // A link to a neighbour is the rule (libx.so.1 -> libx.so.1.2); anything longer is left to realpath(3).
         match self.root.read_link(whole.as_ref()) {
@@ -164,7 +164,7 @@ impl<'r> Files<'r> {
     }
 
     /// stat(2), remembered.
-    pub fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+    pub fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
         if let Some(known) = self.stats.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
             return *known;
         }
@@ -179,7 +179,7 @@ impl<'r> Files<'r> {
         let size = if opened.meta.kind == FileKind::Regular { source.len() } else { 0 };
         let mut buffer = [0; READ_AHEAD];
         let head = &mut buffer[..usize::try_from(size).unwrap_or(READ_AHEAD).min(READ_AHEAD)];
-        source.read_exact_at(0, head).map_err(|error| Errno::of(&error))?;
+        source.read_exact_at(0, head).map_err(|error| PathError::of(&error))?;
         let elf = Elf::read(&Buffered { head, rest: &*source });
         let kept = if elf.is_ok() { KEPT_OF_ELF } else { KEPT };
         let head = head[..head.len().min(kept)].to_vec();

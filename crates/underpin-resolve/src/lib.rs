@@ -37,5 +37,5 @@ pub use libc_version::LibcVersion;
 pub use loader::{Loader, LoaderKind};
 pub use resolution::Depth;
 pub use resolver::{ResolveError, Resolver};
-pub use root::{Errno, FileId, HostRoot, MemoryRoot, OverlayRoot, Root};
+pub use root::{FileId, HostRoot, MemoryRoot, OverlayRoot, PathError, Root};
 pub use underpin_elf::IsaLevel;

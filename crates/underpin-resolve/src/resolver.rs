@@ -7,7 +7,7 @@ use crate::files::{FileFacts, Files};
 use crate::findings;
 use crate::loader::{Loader, LoaderKind, usual_loader};
 use crate::resolution::{Depth, Mapped, Program, Resolution};
-use crate::root::{Errno, FileKind, Root};
+use crate::root::{FileKind, PathError, Root};
 use crate::{glibc, musl};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub enum ResolveError {
         /// The path.
         path: BString,
         /// The error's name.
-        error: Errno,
+        error: PathError,
     },
     /// A directory, FIFO, device or socket.
     #[error("{path}: {kind}, not a program or library")]

@@ -62,7 +62,7 @@ pub struct Meta {
 
 /// Why a path cannot be used: the errors that loaders tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Errno {
+pub enum PathError {
     /// ENOENT.
     NotFound,
     /// ENOTDIR.
@@ -77,31 +77,31 @@ pub enum Errno {
     Other(i32),
 }
 
-impl Errno {
+impl PathError {
     /// From the error of a system call.
     #[must_use]
-    pub fn of(error: &io::Error) -> Errno {
+    pub fn of(error: &io::Error) -> PathError {
         match error.raw_os_error() {
-            Some(libc::ENOENT) => Errno::NotFound,
-            Some(libc::ENOTDIR) => Errno::NotDirectory,
-            Some(libc::EACCES) => Errno::PermissionDenied,
-            Some(libc::ELOOP) => Errno::Loop,
-            Some(libc::ENAMETOOLONG) => Errno::NameTooLong,
-            Some(number) => Errno::Other(number),
-            None => Errno::Other(libc::EIO),
+            Some(libc::ENOENT) => PathError::NotFound,
+            Some(libc::ENOTDIR) => PathError::NotDirectory,
+            Some(libc::EACCES) => PathError::PermissionDenied,
+            Some(libc::ELOOP) => PathError::Loop,
+            Some(libc::ENAMETOOLONG) => PathError::NameTooLong,
+            Some(number) => PathError::Other(number),
+            None => PathError::Other(libc::EIO),
         }
     }
 }
 
-impl fmt::Display for Errno {
+impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Errno::NotFound => f.write_str("ENOENT"),
-            Errno::NotDirectory => f.write_str("ENOTDIR"),
-            Errno::PermissionDenied => f.write_str("EACCES"),
-            Errno::Loop => f.write_str("ELOOP"),
-            Errno::NameTooLong => f.write_str("ENAMETOOLONG"),
-            Errno::Other(number) => write!(f, "{}", io::Error::from_raw_os_error(*number)),
+            PathError::NotFound => f.write_str("ENOENT"),
+            PathError::NotDirectory => f.write_str("ENOTDIR"),
+            PathError::PermissionDenied => f.write_str("EACCES"),
+            PathError::Loop => f.write_str("ELOOP"),
+            PathError::NameTooLong => f.write_str("ENAMETOOLONG"),
+            PathError::Other(number) => write!(f, "{}", io::Error::from_raw_os_error(*number)),
         }
     }
 }
@@ -122,19 +122,19 @@ pub trait Root: Sync {
     ///
     /// # Errors
     /// The error number that open(2) would give.
-    fn open(&self, path: &BStr) -> Result<Opened, Errno>;
+    fn open(&self, path: &BStr) -> Result<Opened, PathError>;
 
     /// stat(2).
     ///
     /// # Errors
     /// The error number that stat(2) would give.
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno>;
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError>;
 
     /// realpath(3).
     ///
     /// # Errors
     /// The error number that realpath(3) would give.
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno>;
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError>;
 
     /// readlink(2); `None` for what is not a symbolic link.
     fn read_link(&self, path: &BStr) -> Option<BString>;
@@ -143,7 +143,7 @@ pub trait Root: Sync {
     ///
     /// # Errors
     /// The error number that opendir(3) would give.
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno>;
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError>;
 
     /// The current directory, absolute.
     fn current_directory(&self) -> BString;
@@ -158,17 +158,17 @@ pub trait Root: Sync {
     ///
     /// # Errors
     /// The error number of open(2) or read(2); `EFBIG` above the limit.
-    fn read(&self, path: &BStr, limit: u64) -> Result<Vec<u8>, Errno> {
+    fn read(&self, path: &BStr, limit: u64) -> Result<Vec<u8>, PathError> {
         let opened = self.open(path)?;
         if opened.meta.kind != FileKind::Regular {
-            return Err(Errno::Other(libc::EINVAL));
+            return Err(PathError::Other(libc::EINVAL));
         }
         let size = opened.source.len();
         if size > limit {
-            return Err(Errno::Other(libc::EFBIG));
+            return Err(PathError::Other(libc::EFBIG));
         }
-        let mut bytes = vec![0; usize::try_from(size).map_err(|_| Errno::Other(libc::EFBIG))?];
-        opened.source.read_exact_at(0, &mut bytes).map_err(|error| Errno::of(&error))?;
+        let mut bytes = vec![0; usize::try_from(size).map_err(|_| PathError::Other(libc::EFBIG))?];
+        opened.source.read_exact_at(0, &mut bytes).map_err(|error| PathError::of(&error))?;
         Ok(bytes)
     }
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use underpin_elf::Source;
 use underpin_resolve::root::{Meta, Opened};
-use underpin_resolve::{Depth, Environment, Errno, FindingKind, HostRoot, Resolver, Root};
+use underpin_resolve::{Depth, Environment, FindingKind, HostRoot, PathError, Resolver, Root};
 use underpin_test_support::{Fixture, need};
 
 /// What was read of each path.
@@ -42,17 +42,17 @@ impl Source for NotedSource {
 }
 
 impl Root for Noted {
-    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+    fn open(&self, path: &BStr) -> Result<Opened, PathError> {
         let Opened { meta, source } = self.host.open(path)?;
         let source = NotedSource { path: path.into(), bytes: source, reads: Arc::clone(&self.reads) };
         Ok(Opened { meta, source: Arc::new(source) })
     }
 
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
         self.host.stat(path)
     }
 
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         self.host.real_path(path)
     }
 
@@ -60,7 +60,7 @@ impl Root for Noted {
         self.host.read_link(path)
     }
 
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
         self.host.list(directory)
     }
 

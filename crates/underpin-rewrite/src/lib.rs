@@ -15,6 +15,6 @@ mod edits;
 pub mod files;
 pub mod plan;
 
-pub use bytes::{Caution, LoadCost, Patch, PlacedString, Record, Refusal, Rewrite};
+pub use bytes::{Caution, LoadCost, Patch, PlacedString, Refusal, Rewrite, UndoRecord};
 pub use bytes::{Names, RecordError, UndoError, record, record_of, rewrite, undo};
 pub use edits::{BoundObject, Edits, Rename, RewriteOptions, SearchPathEdit, Strategy};

@@ -11,7 +11,9 @@ use std::thread::sleep;
 use std::time::Duration;
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::{BoundObject, record, rewrite, undo};
-use underpin_rewrite::files::{BoundName, HardLinks, Job, JobOutcome, Jobs, Keep, Progress, ReplaceError, Silent};
+use underpin_rewrite::files::{
+    BoundName, HardLinks, Job, JobOutcome, Jobs, Keep, NullProgress, Progress, ReplaceError,
+};
 use underpin_rewrite::files::{JobKind, StaleReason, Status, Step, Summary, run_all, status, status_all};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need, skip};
@@ -131,7 +133,7 @@ fn a_tree_is_bound_once_and_restored_byte_for_byte() {
     need!("cc", "readelf");
     let dir = tree();
     let before = contents(dir.path());
-    let summary = run_all(&bind_jobs(dir.path()), &Silent);
+    let summary = run_all(&bind_jobs(dir.path()), &NullProgress);
     assert!(summary.results.iter().all(|result| matches!(result.outcome, JobOutcome::Bound(_))), "{summary:#?}");
     assert_eq!((summary.results.len(), summary.programs_verified), (LIBRARIES + PROGRAMS, PROGRAMS));
     assert!(summary.broken.is_empty());
@@ -142,14 +144,14 @@ fn a_tree_is_bound_once_and_restored_byte_for_byte() {
 
     let inodes = || files(dir.path()).iter().map(|path| fs::metadata(path).unwrap().ino()).collect::<Vec<_>>();
     let once = inodes();
-    let again = run_all(&bind_jobs(dir.path()), &Silent);
+    let again = run_all(&bind_jobs(dir.path()), &NullProgress);
     assert!(again.results.iter().all(|result| matches!(result.outcome, JobOutcome::AlreadyBound)), "{again:#?}");
     assert_eq!(inodes(), once, "binding twice changes nothing");
 
-    let back = run_all(&unbind_jobs(dir.path()), &Silent);
+    let back = run_all(&unbind_jobs(dir.path()), &NullProgress);
     assert!(back.results.iter().all(|result| matches!(result.outcome, JobOutcome::Unbound(_))), "{back:#?}");
     assert_eq!(contents(dir.path()), before);
-    let nothing = run_all(&unbind_jobs(dir.path()), &Silent);
+    let nothing = run_all(&unbind_jobs(dir.path()), &NullProgress);
     assert!(nothing.results.iter().all(|result| matches!(result.outcome, JobOutcome::NotBound)));
     assert_eq!(temporaries(dir.path()), Vec::<PathBuf>::new());
 }
@@ -168,7 +170,7 @@ fn one_failure_never_stops_the_rest() {
     bytes[comment] = b'g';
     fs::write(&other, &bytes).unwrap();
     jobs.jobs.push(Job::unbind(dir.write("text", "no ELF file")));
-    let summary = run_all(&jobs, &Silent);
+    let summary = run_all(&jobs, &NullProgress);
     assert!(matches!(outcome(&summary, &gone), JobOutcome::Failed(ReplaceError::Io { .. })));
     assert!(matches!(outcome(&summary, &other), JobOutcome::Failed(ReplaceError::Changed { .. })), "{summary:#?}");
     assert!(matches!(outcome(&summary, &dir.join("text")), JobOutcome::NotBound), "{summary:#?}");
@@ -184,7 +186,7 @@ fn a_file_with_two_names_is_bound_once_under_both() {
     let (first, second) = (dir.join("bin/prog0"), dir.join("bin/also"));
     fs::hard_link(&first, &second).unwrap();
     dir.symlink("prog0", "bin/link");
-    let refused = run_all(&bind_jobs(dir.path()), &Silent);
+    let refused = run_all(&bind_jobs(dir.path()), &NullProgress);
     assert!(matches!(
         outcome(&refused, &first),
         JobOutcome::Refused(ReplaceError::HardLinks { links: 2, known: 1, .. })
@@ -194,7 +196,7 @@ fn a_file_with_two_names_is_bound_once_under_both() {
     let mut jobs = bind_jobs(dir.path());
     jobs.jobs.push(job(&second, &winners));
     jobs.jobs.push(job(&dir.join("bin/link"), &winners));
-    let summary = run_all(&jobs, &Silent);
+    let summary = run_all(&jobs, &NullProgress);
     assert_eq!(summary.results.len(), LIBRARIES + PROGRAMS, "each file once");
     assert!(matches!(outcome(&summary, &first), JobOutcome::Bound(_)), "{summary:#?}");
     let inode = |path: &Path| fs::metadata(path).unwrap().ino();
@@ -203,11 +205,11 @@ fn a_file_with_two_names_is_bound_once_under_both() {
 
     // The other name is found in the scope.
     let back = Jobs { scope: vec![second.clone(), first.clone()], ..unbind_jobs(dir.path()) };
-    assert!(matches!(outcome(&run_all(&back, &Silent), &first), JobOutcome::Unbound(_)));
+    assert!(matches!(outcome(&run_all(&back, &NullProgress), &first), JobOutcome::Unbound(_)));
     assert_eq!(inode(&first), inode(&second));
     // Or the link may be broken on purpose.
     let broken = Jobs { keep: Keep { hard_links: HardLinks::Break, ..Keep::default() }, ..bind_jobs(dir.path()) };
-    assert!(matches!(outcome(&run_all(&broken, &Silent), &first), JobOutcome::Bound(_)));
+    assert!(matches!(outcome(&run_all(&broken, &NullProgress), &first), JobOutcome::Bound(_)));
     assert_ne!(inode(&first), inode(&second));
 }
 
@@ -239,7 +241,7 @@ fn what_changes_a_program_is_taken_back() {
     let unbound = fs::read(&library).unwrap();
     let run = |version: &str| {
         let jobs = Jobs::new(vec![to_version(&dir, version)], Environment::empty());
-        run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &Silent)
+        run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &NullProgress)
     };
     // Alone the library is as planned; only the program shows that it is not the copy that it had.
     let summary = run("v2");
@@ -265,11 +267,11 @@ fn a_binding_is_replaced_by_another_and_the_original_stays_restorable() {
     let library = dir.join("v1/libz.so");
     let unbound = fs::read(&library).unwrap();
     for version in ["v1", "v2", "v1"] {
-        let summary = run_all(&Jobs::new(vec![to_version(&dir, version)], Environment::empty()), &Silent);
+        let summary = run_all(&Jobs::new(vec![to_version(&dir, version)], Environment::empty()), &NullProgress);
         assert!(matches!(outcome(&summary, &library), JobOutcome::Bound(_)), "{version}: {summary:#?}");
         assert_eq!(needed(&fs::read(&library).unwrap())[0], format!("{}/{version}/liby.so", dir.text()));
     }
-    let summary = run_all(&Jobs::new(vec![Job::unbind(library.clone())], Environment::empty()), &Silent);
+    let summary = run_all(&Jobs::new(vec![Job::unbind(library.clone())], Environment::empty()), &NullProgress);
     assert!(matches!(outcome(&summary, &library), JobOutcome::Unbound(_)));
     assert_eq!(fs::read(&library).unwrap(), unbound);
 }
@@ -280,11 +282,11 @@ fn unbinding_restores_also_what_no_longer_loads() {
     let dir = plugin();
     let library = dir.join("v1/libz.so");
     let unbound = fs::read(&library).unwrap();
-    let summary = run_all(&Jobs::new(vec![to_version(&dir, "v2")], Environment::empty()), &Silent);
+    let summary = run_all(&Jobs::new(vec![to_version(&dir, "v2")], Environment::empty()), &NullProgress);
     assert!(matches!(outcome(&summary, &library), JobOutcome::Bound(_)));
     fs::remove_file(dir.join("v1/liby.so")).unwrap();
     let jobs = Jobs::new(vec![Job::unbind(library.clone())], Environment::empty());
-    let summary = run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &Silent);
+    let summary = run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &NullProgress);
     assert!(matches!(outcome(&summary, &library), JobOutcome::Unbound(_)), "{summary:#?}");
     assert_eq!(fs::read(&library).unwrap(), unbound);
     assert_eq!(summary.broken[0].0, dir.join("prog"), "and it is told");
@@ -299,7 +301,7 @@ fn set_id_programs_are_bound_by_the_models_word() {
     if fs::metadata(&program).unwrap().uid() != 0 {
         return skip("a set-user-ID program is secure only where it belongs to somebody else");
     }
-    let summary = run_all(&bind_jobs(dir.path()), &Silent);
+    let summary = run_all(&bind_jobs(dir.path()), &NullProgress);
     let found = outcome(&summary, &program);
     assert!(matches!(found, JobOutcome::Bound(underpin_rewrite::files::Verified::ModelOnly { .. })), "{found:?}");
     assert_eq!(fs::metadata(&program).unwrap().mode() & 0o7777, 0o4755);
@@ -337,7 +339,7 @@ fn a_status_tells_bound_unbound_and_stale() {
     let (program, library) = (dir.join("bin/prog0"), dir.join("p0/lib/libf0.so"));
     assert_eq!(status(&program), Status::Unbound);
     assert!(matches!(status(&text), Status::Unreadable(_)));
-    let _ = run_all(&bind_jobs(dir.path()), &Silent);
+    let _ = run_all(&bind_jobs(dir.path()), &NullProgress);
     // That the library itself was bound meanwhile is no other build.
     let all = status_all(&files(dir.path()));
     assert!(all.iter().all(|(_, status)| matches!(status, Status::Bound(_))), "{all:#?}");
@@ -377,20 +379,20 @@ fn killed_in_the_middle(dir: &Path, variable: &str, changed: usize) {
 #[test]
 fn a_killed_run_leaves_programs_that_start_and_the_next_one_does_the_rest() {
     if let Some(dir) = std::env::var_os(CHILD) {
-        let _ = run_all(&bind_jobs(Path::new(&dir)), &Silent);
+        let _ = run_all(&bind_jobs(Path::new(&dir)), &NullProgress);
         return;
     }
     if let Some(dir) = std::env::var_os(UNBIND) {
-        let _ = run_all(&unbind_jobs(Path::new(&dir)), &Silent);
+        let _ = run_all(&unbind_jobs(Path::new(&dir)), &NullProgress);
         return;
     }
     need!("cc", "readelf");
     let dir = tree();
     let old = contents(dir.path());
     // What an uninterrupted run makes of it.
-    let _ = run_all(&bind_jobs(dir.path()), &Silent);
+    let _ = run_all(&bind_jobs(dir.path()), &NullProgress);
     let new = contents(dir.path());
-    let _ = run_all(&unbind_jobs(dir.path()), &Silent);
+    let _ = run_all(&unbind_jobs(dir.path()), &NullProgress);
     assert_eq!(contents(dir.path()), old);
 
     let mut mixtures = 0;
@@ -405,7 +407,7 @@ fn a_killed_run_leaves_programs_that_start_and_the_next_one_does_the_rest() {
             mixtures += usize::from(done > 0 && left > 0);
         }
         let rest = if variable == CHILD { bind_jobs(dir.path()) } else { unbind_jobs(dir.path()) };
-        let _ = run_all(&rest, &Silent);
+        let _ = run_all(&rest, &NullProgress);
         assert_eq!(&contents(dir.path()), to, "resumed, it is what an uninterrupted run makes");
         assert_eq!(temporaries(dir.path()), Vec::<PathBuf>::new());
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use underpin_resolve::Environment;
 use underpin_rewrite::bytes::rewrite;
-use underpin_rewrite::files::{BoundName, Job, JobKind, JobOutcome, Jobs, NotAsked, Silent, Verified, run_all};
+use underpin_rewrite::files::{BoundName, Job, JobKind, JobOutcome, Jobs, NotAsked, NullProgress, Verified, run_all};
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need};
 
@@ -32,7 +32,7 @@ fn bind(dir: &Fixture, to: &Path) -> Job {
 }
 
 fn outcome(job: Job) -> JobOutcome {
-    run_all(&Jobs::new(vec![job], Environment::empty()), &Silent).results.pop().unwrap().outcome
+    run_all(&Jobs::new(vec![job], Environment::empty()), &NullProgress).results.pop().unwrap().outcome
 }
 
 #[test]

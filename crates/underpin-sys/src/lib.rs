@@ -23,6 +23,7 @@ mod seccomp;
 mod signals;
 mod spawn;
 mod supervise;
+mod units;
 mod wait;
 mod watchdog;
 
@@ -48,6 +49,7 @@ pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
 pub use spawn::{Run, RunEnd, Spawn, Started, Streams, Usage};
 pub use supervise::{Supervised, supervise};
+pub use units::Nanos;
 pub use wait::{Reported, Stop, wait_any, wait_for};
 pub use watchdog::Watchdog;
 

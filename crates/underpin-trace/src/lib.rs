@@ -36,4 +36,5 @@ pub use model::{
 };
 pub use options::{Output, Then, TraceOptions, Until};
 pub use session::Session;
-pub use units::{Errno, Nanos, PathText, Pid, Syscall};
+pub use underpin_sys::Nanos;
+pub use units::{Errno, PathText, Pid, Syscall};

@@ -1,45 +1,10 @@
-//! Newtypes for what a trace counts in: nanoseconds, processes, calls, errors, path bytes.
+//! Newtypes for what a trace counts in: processes, calls, errors, path bytes.
 //! Each serialises the way a reader of the JSON expects it: names as text, times as integers.
 
 use bstr::{BStr, ByteSlice};
 use serde::{Serialize, Serializer};
 use std::fmt;
-use std::ops::{Add, AddAssign, Sub};
 use std::sync::Arc;
-
-/// A time since the start of the trace, or a duration, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Nanos(pub u64);
-
-impl Nanos {
-    /// The same time in seconds.
-    #[must_use]
-    pub fn seconds(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
-}
-
-impl Add for Nanos {
-    type Output = Nanos;
-    fn add(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Nanos {
-    fn add_assign(&mut self, other: Nanos) {
-        *self = *self + other;
-    }
-}
-
-/// Saturating: two clock readings of different processors may be a few nanoseconds out of order.
-impl Sub for Nanos {
-    type Output = Nanos;
-    fn sub(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_sub(other.0))
-    }
-}
 
 /// A process or thread id as the tracer's pid namespace numbers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

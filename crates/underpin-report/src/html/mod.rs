@@ -114,7 +114,7 @@ impl Cell {
 }
 
 /// Whether a table is long enough for sorting to be of use, and says the same in any order.
-fn sortable(table: &page::Table) -> bool {
+fn sortable(table: &page::DataTable) -> bool {
     table.rows.len() > 3 && !table.ordered
 }
 
@@ -123,20 +123,20 @@ const NARROW_COLUMNS: usize = 4;
 
 /// Whether a narrow window shows each row as a card, its cells below each other with the names of their columns: a
 /// table of many columns, or of sentences beside each other.
-fn is_cards(table: &page::Table) -> bool {
+fn is_cards(table: &page::DataTable) -> bool {
     let words = table.columns.iter().filter(|column| !column.numeric).count();
     table.columns.len() > NARROW_COLUMNS || words > 2
 }
 
 /// The classes of a table.
-fn table_class(table: &page::Table) -> Option<String> {
+fn table_class(table: &page::DataTable) -> Option<String> {
     let classes = [(sortable(table), "sortable"), (table.stacked, "stacked"), (is_cards(table), "cards")];
     let classes: Vec<&str> = classes.into_iter().filter(|(has, _)| *has).map(|(_, class)| class).collect();
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
 /// The class of a cell: a figure, or what a card is about.
-fn cell_class(table: &page::Table, index: usize, cell: &Cell) -> Option<&'static str> {
+fn cell_class(table: &page::DataTable, index: usize, cell: &Cell) -> Option<&'static str> {
     let lead = is_cards(table) && table.columns.iter().position(|column| !column.numeric) == Some(index);
     match (lead, cell.sort.is_some()) {
         (true, _) => Some("lead"),
@@ -146,7 +146,7 @@ fn cell_class(table: &page::Table, index: usize, cell: &Cell) -> Option<&'static
 }
 
 /// What stands before a cell of a card.
-fn cell_label(table: &page::Table, index: usize) -> Option<&str> {
+fn cell_label(table: &page::DataTable, index: usize) -> Option<&str> {
     let column = table.columns.get(index).filter(|column| is_cards(table) && !column.name.text().is_empty())?;
     Some(column.name.text())
 }

@@ -1,6 +1,6 @@
 //! The check document as a page: what the file is, floors with what forces them, systems, advice.
 
-use super::{Block, Cell, Item, Page, Section, Table, Tile, advice_section, joined, paragraph};
+use super::{Block, Cell, DataTable, Item, Page, Section, Tile, advice_section, joined, paragraph};
 use crate::bytes::Raw;
 use crate::document::check::{
     Answer, CheckDocument, FileRecord, FloorRecord, HardeningState, StepRecord, SystemRecord,
@@ -71,8 +71,8 @@ fn named(name: &str, version: Option<&Raw>) -> String {
     version.map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
 }
 
-fn file_table(file: &FileRecord) -> Table {
-    let mut table = Table::new(&["fact", "value"]).ordered();
+fn file_table(file: &FileRecord) -> DataTable {
+    let mut table = DataTable::new(&["fact", "value"]).ordered();
     let mut row = |name: &'static str, spans: Vec<Span>| table.row(vec![Cell::new(Role::Dim, name), spans.into()]);
     row("file", vec![Span::new(Role::Plain, format!("{} {}", file.machine, file.linkage))]);
     row("size", vec![Span::new(Role::Number, size(file.bytes))]);
@@ -150,12 +150,12 @@ fn floors_section(document: &CheckDocument) -> Section {
     Section::new("Floors, and what forces them", blocks).detail()
 }
 
-fn floor_table(floor: &FloorRecord) -> Table {
+fn floor_table(floor: &FloorRecord) -> DataTable {
     steps_table(&floor.steps).caption(format!("{} {}", floor.library, floor.version))
 }
 
-fn steps_table(steps: &[StepRecord]) -> Table {
-    let mut table = Table::new(&["version", "file", "object", "symbols#", "names"]);
+fn steps_table(steps: &[StepRecord]) -> DataTable {
+    let mut table = DataTable::new(&["version", "file", "object", "symbols#", "names"]);
     for step in steps {
         for demand in &step.demands {
             let mut names = Cell::default();
@@ -178,7 +178,7 @@ fn steps_table(steps: &[StepRecord]) -> Table {
 }
 
 fn systems_section(document: &CheckDocument) -> Section {
-    let mut table = Table::new(&["system", "name for --on", "runs", "why", "support ends"]);
+    let mut table = DataTable::new(&["system", "name for --on", "runs", "why", "support ends"]);
     for system in &document.systems {
         table.row(vec![
             Cell::new(Role::Plain, &system.name),

@@ -1,6 +1,6 @@
 //! The doctor document as a page: one table for each topic.
 
-use super::{Block, Cell, Page, Section, Table};
+use super::{Block, Cell, DataTable, Page, Section};
 use crate::document::doctor::{DoctorDocument, State};
 use crate::styled::{Role, Span};
 
@@ -10,7 +10,7 @@ pub(crate) fn doctor_page(document: &DoctorDocument) -> Page {
     let mut topic = None;
     for item in &document.items {
         if topic != Some(item.topic) {
-            let table = Table::new(&["", "fact", "found", "what to do"]);
+            let table = DataTable::new(&["", "fact", "found", "what to do"]);
             sections.push(Section::new(item.topic.title(), vec![Block::Table(table)]));
             topic = Some(item.topic);
         }

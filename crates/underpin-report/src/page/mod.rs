@@ -80,7 +80,7 @@ pub(crate) enum Block {
     Paragraph(Vec<Span>),
     /// A list, each item with a command if there is one.
     List(Vec<Item>),
-    Table(Table),
+    Table(DataTable),
     /// Only for a page that can show it.
     Picture(Picture),
     /// Pictures of one width, side by side if there is room.
@@ -96,7 +96,7 @@ pub(crate) struct Item {
 
 /// A table.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct DataTable {
     pub caption: Option<Span>,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
@@ -147,9 +147,9 @@ impl From<Vec<Span>> for Cell {
     }
 }
 
-impl Table {
+impl DataTable {
     /// A table with these columns; a name that ends in `#` is a column of figures.
-    pub fn new(columns: &[&'static str]) -> Table {
+    pub fn new(columns: &[&'static str]) -> DataTable {
         let columns = columns
             .iter()
             .map(|name| match name.strip_suffix('#') {
@@ -157,15 +157,15 @@ impl Table {
                 None => Column { name: Span::fixed(Role::Dim, name), numeric: false },
             })
             .collect();
-        Table { columns, ..Table::default() }
+        DataTable { columns, ..DataTable::default() }
     }
 
-    pub fn caption(mut self, caption: impl AsRef<[u8]>) -> Table {
+    pub fn caption(mut self, caption: impl AsRef<[u8]>) -> DataTable {
         self.caption = Some(Span::new(Role::Heading, caption));
         self
     }
 
-    pub fn ordered(mut self) -> Table {
+    pub fn ordered(mut self) -> DataTable {
         self.ordered = true;
         self
     }

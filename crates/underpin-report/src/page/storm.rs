@@ -1,6 +1,6 @@
 //! The storm document as a page.
 
-use super::{Cell, Page, Section, Table, Tile, advice_section, paragraph};
+use super::{Cell, DataTable, Page, Section, Tile, advice_section, paragraph};
 use crate::document::storm::{OperationsRecord, StormCase, StormDocument};
 use crate::styled::{Role, Span};
 use crate::units::{count, size, thousands, time};
@@ -40,7 +40,7 @@ fn tile(case: &StormCase) -> Tile {
 }
 
 fn times(document: &StormDocument) -> Section {
-    let mut table = Table::new(&[
+    let mut table = DataTable::new(&[
         "case",
         "program",
         "first start#",
@@ -73,7 +73,7 @@ fn times(document: &StormDocument) -> Section {
 fn operations(document: &StormDocument) -> Section {
     let columns =
         ["case", "process", "all#", "lookups#", "not there#", "opens#", "attributes#", "links#", "rights#", "reads#"];
-    let mut table = Table::new(&columns).ordered();
+    let mut table = DataTable::new(&columns).ordered();
     for case in &document.cases {
         for (process, record) in [("first of a node", &case.first), ("each of the others", &case.next)] {
             let OperationsRecord { total, lookups, absent, opens, attributes, links, access, reads, .. } = *record;
@@ -86,7 +86,7 @@ fn operations(document: &StormDocument) -> Section {
 }
 
 fn sources(document: &StormDocument) -> Section {
-    let mut table = Table::new(&["parameter", "value", "source"]).ordered();
+    let mut table = DataTable::new(&["parameter", "value", "source"]).ordered();
     let (client, server) = (&document.file_system.client, &document.file_system.server);
     let doubt = |text: String, doubt: f64| if doubt > 1.0 { format!("{text} (×/÷ {doubt})") } else { text };
     let rate = server.operations_per_second.map_or_else(|| "no limit".to_owned(), |rate| thousands(rate as u64));

@@ -3,7 +3,7 @@
 use super::check::{check_sections, check_tiles};
 use super::trace::{trace_sections, trace_tiles};
 use super::tree::{tree_sections, tree_tiles};
-use super::{Block, Cell, Page, Section, Table, advice_section, paragraph};
+use super::{Block, Cell, DataTable, Page, Section, advice_section, paragraph};
 use crate::document::survey::SurveyDocument;
 use crate::document::trial::TrialRatio;
 use crate::styled::{Role, Span};
@@ -46,7 +46,7 @@ fn allocator_section(document: &SurveyDocument) -> Option<Section> {
         return Some(Section::new(TITLE, vec![paragraph(Role::Dim, format!("Not tried: {reason}"))]));
     }
     let trial = document.allocators.as_ref()?;
-    let mut table = Table::new(&["allocator", "time#", "95 %", "", "memory#", "95 %", ""]).ordered();
+    let mut table = DataTable::new(&["allocator", "time#", "95 %", "", "memory#", "95 %", ""]).ordered();
     let absolute = |figure: f64, unit| Cell::number(1.0, figure_words(figure, unit));
     table.row(vec![
         Cell::new(Role::Name, "as it is"),

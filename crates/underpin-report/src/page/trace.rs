@@ -1,6 +1,6 @@
 //! The trace document as a page: the time line, phases, calls, libraries, directories, the doubt.
 
-use super::{Block, Cell, Item, Page, Section, Table, Tile, paragraph};
+use super::{Block, Cell, DataTable, Item, Page, Section, Tile, paragraph};
 use crate::document::trace::by_cost;
 use crate::document::trace::{EndRecord, TraceDocument};
 use crate::picture::{loader_picture, timeline_picture};
@@ -74,9 +74,9 @@ fn end_words(document: &TraceDocument) -> Vec<Span> {
     ]
 }
 
-fn phases(document: &TraceDocument) -> Table {
+fn phases(document: &TraceDocument) -> DataTable {
     let mut table =
-        Table::new(&["phase", "from#", "takes#", "added by tracing#", "in calls#", "calls#", "fail#"]).ordered();
+        DataTable::new(&["phase", "from#", "takes#", "added by tracing#", "in calls#", "calls#", "fail#"]).ordered();
     for phase in &document.phases {
         table.row(vec![
             Cell::new(Role::Name, phase.name.words()),
@@ -91,8 +91,8 @@ fn phases(document: &TraceDocument) -> Table {
     table
 }
 
-fn calls(document: &TraceDocument) -> Table {
-    let mut table = Table::new(&["call", "calls#", "fail#", "time#"]);
+fn calls(document: &TraceDocument) -> DataTable {
+    let mut table = DataTable::new(&["call", "calls#", "fail#", "time#"]);
     for call in &document.syscalls {
         table.row(vec![
             Cell::new(Role::Name, &call.name),
@@ -104,8 +104,8 @@ fn calls(document: &TraceDocument) -> Table {
     table
 }
 
-fn libraries(document: &TraceDocument) -> Table {
-    let mut table = Table::new(&["library", "tries#", "search#", "map#", "relocate#", "together#"]);
+fn libraries(document: &TraceDocument) -> DataTable {
+    let mut table = DataTable::new(&["library", "tries#", "search#", "map#", "relocate#", "together#"]);
     for library in by_cost(&document.libraries) {
         let relocate = library.relocate_seconds.map_or_else(|| Cell::number(-1.0, "-".to_owned()), Cell::seconds);
         table.row(vec![
@@ -121,7 +121,7 @@ fn libraries(document: &TraceDocument) -> Table {
 }
 
 fn missing(document: &TraceDocument) -> Option<Section> {
-    let mut table = Table::new(&["library", "phase", "path tried", "error"]);
+    let mut table = DataTable::new(&["library", "phase", "path tried", "error"]);
     for library in &document.missing {
         for lookup in &library.failed {
             table.row(vec![
@@ -135,8 +135,8 @@ fn missing(document: &TraceDocument) -> Option<Section> {
     (!table.rows.is_empty()).then(|| Section::new("Looked for and never found", vec![Block::Table(table)]))
 }
 
-fn directories(document: &TraceDocument) -> Table {
-    let mut table = Table::new(&["directory", "fail#", "time#"]);
+fn directories(document: &TraceDocument) -> DataTable {
+    let mut table = DataTable::new(&["directory", "fail#", "time#"]);
     for directory in &document.directories {
         table.row(vec![
             Cell::new(Role::Path, directory.directory.bytes()),

@@ -1,6 +1,6 @@
 //! The tree document as a page: summary, picture, misses, findings, objects, calls.
 
-use super::{Block, Cell, Item, Page, Section, Table, Tile, joined, paragraph};
+use super::{Block, Cell, DataTable, Item, Page, Section, Tile, joined, paragraph};
 use crate::bytes::Raw;
 use crate::document::tree::{
     CallComparison, EdgeRecord, EdgeResult, Level, LoaderFamily, LoaderRecord, TreeDocument, TryOutcome,
@@ -100,8 +100,8 @@ fn misses(document: &TreeDocument) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Not found", blocks))
 }
 
-fn tries(edge: &EdgeRecord) -> Table {
-    let mut table = Table::new(&["#", "path tried", "rule", "result"]).ordered();
+fn tries(edge: &EdgeRecord) -> DataTable {
+    let mut table = DataTable::new(&["#", "path tried", "rule", "result"]).ordered();
     table.columns[0].name = Span::fixed(Role::Dim, "#");
     table.columns[0].numeric = true;
     for (index, tried) in edge.tries.iter().enumerate() {
@@ -137,8 +137,8 @@ fn findings(document: &TreeDocument) -> Option<Section> {
     (!items.is_empty()).then(|| Section::new("Findings", vec![Block::List(items)]))
 }
 
-fn objects(document: &TreeDocument) -> Table {
-    let mut table = Table::new(&["#", "object", "found by", "asked for first by", "requests#", "tries#", "size#"]);
+fn objects(document: &TreeDocument) -> DataTable {
+    let mut table = DataTable::new(&["#", "object", "found by", "asked for first by", "requests#", "tries#", "size#"]);
     table.columns[0].name = Span::fixed(Role::Dim, "#");
     table.columns[0].numeric = true;
     let mut requests = vec![0u64; document.objects.len()];
@@ -177,7 +177,7 @@ fn calls(document: &TreeDocument) -> Option<Section> {
         let words = "Not predicted: this version of the loader has no call model.";
         return Some(Section::new(title, vec![paragraph(Role::Warn, words)]));
     }
-    let mut table = Table::new(&["call", "predicted#", "fail#"]);
+    let mut table = DataTable::new(&["call", "predicted#", "fail#"]);
     for call in &document.calls.counts {
         table.row(vec![Cell::new(Role::Name, &call.name), Cell::count(call.calls), Cell::count(call.errors)]);
     }
@@ -186,7 +186,7 @@ fn calls(document: &TreeDocument) -> Option<Section> {
 
 /// Prediction beside measurement.
 pub(crate) fn comparison_blocks(comparison: &CallComparison) -> Vec<Block> {
-    let mut table = Table::new(&["call", "predicted#", "fail#", "measured#", "fail#", "verdict"]);
+    let mut table = DataTable::new(&["call", "predicted#", "fail#", "measured#", "fail#", "verdict"]);
     for row in &comparison.rows {
         let verdict = if row.equal { Cell::new(Role::Good, "equal") } else { Cell::new(Role::Bad, "differs") };
         table.row(vec![

@@ -4,7 +4,7 @@ use super::{Engine, RTLD};
 use crate::calls::CallName;
 use crate::closure::{FatalReason, RejectRule, TryResult};
 use crate::files::FileFacts;
-use crate::root::{Errno, FileKind};
+use crate::root::{FileKind, PathError};
 use bstr::BStr;
 use std::sync::Arc;
 use underpin_elf::{Class, Elf, Endian, FileType, Ident, Machine, SegmentKind};
@@ -40,10 +40,10 @@ impl Engine<'_> {
             Err(error) => {
                 self.call_open(path, true);
                 return Usability::Skip(match error {
-                    Errno::NotFound => TryResult::NotFound,
-                    Errno::PermissionDenied => TryResult::PermissionDenied,
+                    PathError::NotFound => TryResult::NotFound,
+                    PathError::PermissionDenied => TryResult::PermissionDenied,
                     // glibc < 2.39 ends the list of directories here (BZ 31035).
-                    Errno::NotDirectory if self.loader.at_least(39) => TryResult::NotFound,
+                    PathError::NotDirectory if self.loader.at_least(39) => TryResult::NotFound,
                     other => TryResult::Failed { error: other.to_string() },
                 });
             }

@@ -4,7 +4,7 @@ use super::{APP, DsoId, Engine, LDSO, Step};
 use crate::calls::CallName;
 use crate::closure::{FatalReason, Found, ObjectId, SearchDirectory, Try, TryResult};
 use crate::resolution::DeadDirectory;
-use crate::root::{Errno, FileKind};
+use crate::root::{FileKind, PathError};
 use bstr::{BStr, BString, ByteSlice};
 
 /// `char buf[2*NAME_MAX+2]`: longer candidates are passed over without a call.
@@ -97,7 +97,9 @@ impl Engine<'_> {
                 let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
                 (BString::from(text), Found::PathFile)
             }
-            Err(Errno::NotFound) => (bstr::join(":", &self.loader.system_directories).into(), Found::DefaultDirectory),
+            Err(PathError::NotFound) => {
+                (bstr::join(":", &self.loader.system_directories).into(), Found::DefaultDirectory)
+            }
             Err(_) => (BString::default(), Found::PathFile),
         };
         self.system_path = Some(list.clone());
@@ -130,9 +132,9 @@ impl Engine<'_> {
                 (TryResult::Fatal { reason: reason.clone() }, Step::Fatal(path.clone(), reason))
             }
             Ok(facts) => (TryResult::Taken, Step::Taken(path.clone(), found.clone(), facts)),
-            Err(Errno::NotFound | Errno::NotDirectory) => (TryResult::NotFound, Step::Next),
-            Err(Errno::PermissionDenied) => (TryResult::PermissionDenied, Step::Next),
-            Err(error @ Errno::NameTooLong) => (TryResult::Failed { error: error.to_string() }, Step::Next),
+            Err(PathError::NotFound | PathError::NotDirectory) => (TryResult::NotFound, Step::Next),
+            Err(PathError::PermissionDenied) => (TryResult::PermissionDenied, Step::Next),
+            Err(error @ PathError::NameTooLong) => (TryResult::Failed { error: error.to_string() }, Step::Next),
             Err(error) => (TryResult::Failed { error: error.to_string() }, Step::Inhibit),
         };
         tries.push(Try { path, source: found.clone(), result });

@@ -3,7 +3,7 @@
 //! In a sysroot, symbolic links are followed as a process whose root is that folder would follow them: an absolute
 //! link stays inside, `..` stops at the top.
 
-use super::{Errno, FileId, FileKind, Meta, Opened, Root};
+use super::{FileId, FileKind, Meta, Opened, PathError, Root};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::VecDeque;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -38,7 +38,7 @@ impl HostRoot {
     }
 
     /// The path on this machine behind a path inside the root.
-    fn locate(&self, path: &BStr) -> Result<PathBuf, Errno> {
+    fn locate(&self, path: &BStr) -> Result<PathBuf, PathError> {
         let native = Path::new(std::ffi::OsStr::from_bytes(path));
         match &self.sysroot {
             None => Ok(native.to_path_buf()),
@@ -60,7 +60,7 @@ fn components(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> + '_ {
 }
 
 /// Follows every symbolic link of `path` inside `top`; the components below `top` come back.
-fn walk(top: &Path, path: &Path) -> Result<Vec<Vec<u8>>, Errno> {
+fn walk(top: &Path, path: &Path) -> Result<Vec<Vec<u8>>, PathError> {
     let mut ahead: VecDeque<Vec<u8>> = components(path.as_os_str().as_bytes()).collect();
     let mut inside: Vec<Vec<u8>> = Vec::new();
     let mut links = 0;
@@ -73,7 +73,7 @@ fn walk(top: &Path, path: &Path) -> Result<Vec<Vec<u8>>, Errno> {
         let Ok(target) = fs::read_link(join(top, &inside)) else { continue };
         links += 1;
         if links > MAX_LINKS {
-            return Err(Errno::Loop);
+            return Err(PathError::Loop);
         }
         inside.pop();
         let target = target.into_os_string().into_vec();
@@ -124,30 +124,30 @@ impl Source for OpenFile {
 }
 
 impl Root for HostRoot {
-    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+    fn open(&self, path: &BStr) -> Result<Opened, PathError> {
         let native = self.locate(path)?;
         let file = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
             .open(native)
-            .map_err(|error| Errno::of(&error))?;
-        let meta = meta(&file.metadata().map_err(|error| Errno::of(&error))?);
+            .map_err(|error| PathError::of(&error))?;
+        let meta = meta(&file.metadata().map_err(|error| PathError::of(&error))?);
         let size = if meta.kind == FileKind::Regular { meta.size } else { 0 };
         Ok(Opened { meta, source: Arc::new(OpenFile { file, size }) })
     }
 
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
-        fs::metadata(self.locate(path)?).map(|metadata| meta(&metadata)).map_err(|error| Errno::of(&error))
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
+        fs::metadata(self.locate(path)?).map(|metadata| meta(&metadata)).map_err(|error| PathError::of(&error))
     }
 
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         match &self.sysroot {
             None => fs::canonicalize(Path::new(std::ffi::OsStr::from_bytes(path)))
                 .map(|real| real.into_os_string().into_vec().into())
-                .map_err(|error| Errno::of(&error)),
+                .map_err(|error| PathError::of(&error)),
             Some(top) => {
                 let inside = walk(top, Path::new(std::ffi::OsStr::from_bytes(path)))?;
-                fs::metadata(join(top, &inside)).map_err(|error| Errno::of(&error))?;
+                fs::metadata(join(top, &inside)).map_err(|error| PathError::of(&error))?;
                 let mut real = Vec::new();
                 for name in inside {
                     real.push(b'/');
@@ -170,8 +170,8 @@ impl Root for HostRoot {
         fs::read_link(native).ok().map(|target| target.into_os_string().into_vec().into())
     }
 
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
-        let entries = fs::read_dir(self.locate(directory)?).map_err(|error| Errno::of(&error))?;
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
+        let entries = fs::read_dir(self.locate(directory)?).map_err(|error| PathError::of(&error))?;
         Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name().into_vec().into())).collect())
     }
 
@@ -236,8 +236,8 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         symlink("b", top.path().join("a")).unwrap();
         symlink("a", top.path().join("b")).unwrap();
-        assert_eq!(HostRoot::sysroot(top.path()).stat("/a".into()), Err(Errno::Loop));
+        assert_eq!(HostRoot::sysroot(top.path()).stat("/a".into()), Err(PathError::Loop));
         let direct = top.path().join("a");
-        assert_eq!(HostRoot::new().stat(direct.as_os_str().as_bytes().as_bstr()), Err(Errno::Loop));
+        assert_eq!(HostRoot::new().stat(direct.as_os_str().as_bytes().as_bstr()), Err(PathError::Loop));
     }
 }

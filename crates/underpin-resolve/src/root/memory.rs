@@ -1,7 +1,7 @@
 //! A tree in memory: files by path, symbolic links, nothing else.
 
 use super::path::lexical;
-use super::{Errno, FileId, FileKind, Meta, Opened, Root};
+use super::{FileId, FileKind, Meta, Opened, PathError, Root};
 use bstr::{BStr, BString};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl MemoryRoot {
         self
     }
 
-    fn follow(&self, path: &BStr) -> Result<BString, Errno> {
+    fn follow(&self, path: &BStr) -> Result<BString, PathError> {
         let mut path = lexical(path);
         for _ in 0..40 {
             match self.links.get(&path) {
@@ -40,7 +40,7 @@ impl MemoryRoot {
                 None => return Ok(path),
             }
         }
-        Err(Errno::Loop)
+        Err(PathError::Loop)
     }
 
     fn is_directory(&self, path: &BString) -> bool {
@@ -57,24 +57,24 @@ impl MemoryRoot {
 }
 
 impl Root for MemoryRoot {
-    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+    fn open(&self, path: &BStr) -> Result<Opened, PathError> {
         let meta = self.stat(path)?;
         let bytes = self.files.get(&self.follow(path)?).cloned().unwrap_or_default();
         Ok(Opened { meta, source: bytes })
     }
 
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
         let path = self.follow(path)?;
         let (kind, size) = match self.files.get(&path) {
             Some(bytes) => (FileKind::Regular, bytes.len() as u64),
             None if self.is_directory(&path) => (FileKind::Directory, 0),
-            None => return Err(Errno::NotFound),
+            None => return Err(PathError::NotFound),
         };
         let id = FileId { device: 1, inode: self.inode(&path) };
         Ok(Meta { id, kind, size, modified: 0, set_user_id: false, secure_execution: false })
     }
 
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         self.stat(path)?;
         self.follow(path)
     }
@@ -83,7 +83,7 @@ impl Root for MemoryRoot {
         self.links.get(&lexical(path)).cloned()
     }
 
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
         let mut prefix = lexical(directory);
         if prefix != "/" {
             prefix.push(b'/');
@@ -95,7 +95,7 @@ impl Root for MemoryRoot {
             .filter_map(|file| file.strip_prefix(prefix.as_slice()))
             .map(|rest| rest.split(|&byte| byte == b'/').next().unwrap_or_default().into())
             .collect();
-        if names.is_empty() { Err(Errno::NotFound) } else { Ok(names.into_iter().collect()) }
+        if names.is_empty() { Err(PathError::NotFound) } else { Ok(names.into_iter().collect()) }
     }
 
     fn current_directory(&self) -> BString {

@@ -1,7 +1,7 @@
 //! A root with some files' bytes replaced and some links added: what a change would do, before it is made.
 
 use super::path::lexical;
-use super::{Errno, FileId, FileKind, Meta, Opened, Root};
+use super::{FileId, FileKind, Meta, Opened, PathError, Root};
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -93,7 +93,7 @@ impl<'r> OverlayRoot<'r> {
 
     fn add(&mut self, place: BString) -> &mut BTreeMap<BString, BString> {
         let mut above = split(place.as_ref()).0;
-        while !self.links.contains_key(above) && self.base.stat(above) == Err(Errno::NotFound) {
+        while !self.links.contains_key(above) && self.base.stat(above) == Err(PathError::NotFound) {
             self.links.insert(above.into(), BTreeMap::new());
             above = split(above).0;
         }
@@ -118,7 +118,7 @@ impl<'r> OverlayRoot<'r> {
     }
 
     /// What a path means below: the target of an added link, or the path itself. `None` is an added directory.
-    fn below(&self, path: &BStr) -> Result<Option<BString>, Errno> {
+    fn below(&self, path: &BStr) -> Result<Option<BString>, PathError> {
         if self.links.is_empty() {
             return Ok(Some(path.into()));
         }
@@ -131,7 +131,7 @@ impl<'r> OverlayRoot<'r> {
             None => Ok(Some(path.into())),
             Some(_) if matches!(name.as_bytes(), b"" | b".") => Ok(None),
             Some(names) => {
-                let target = names.get(&BString::from(name)).ok_or(Errno::NotFound)?;
+                let target = names.get(&BString::from(name)).ok_or(PathError::NotFound)?;
                 // The place is a real path that does not exist below, so what climbs out of it is followed as text.
                 Ok(Some(if target.starts_with(b"/") { target.clone() } else { climbed(&place, target.as_ref()) }))
             }
@@ -147,7 +147,7 @@ impl<'r> OverlayRoot<'r> {
 }
 
 impl Root for OverlayRoot<'_> {
-    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+    fn open(&self, path: &BStr) -> Result<Opened, PathError> {
         let Some(below) = self.below(path)? else {
             return Ok(Opened { meta: self.directory_meta(path), source: Arc::new(Vec::new()) });
         };
@@ -159,7 +159,7 @@ impl Root for OverlayRoot<'_> {
         Ok(opened)
     }
 
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
         let Some(below) = self.below(path)? else { return Ok(self.directory_meta(path)) };
         let mut meta = self.base.stat(below.as_ref())?;
         if let Some(bytes) = self.changed.get(&meta.id) {
@@ -168,7 +168,7 @@ impl Root for OverlayRoot<'_> {
         Ok(meta)
     }
 
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         match self.below(path)? {
             Some(below) => self.base.real_path(below.as_ref()),
             None => Ok(self.place(path)),
@@ -183,7 +183,7 @@ impl Root for OverlayRoot<'_> {
         }
     }
 
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
         let place = self.place(directory);
         let mut names: BTreeSet<BString> = match self.links.get(&place) {
             Some(names) => names.keys().cloned().collect(),
@@ -282,7 +282,7 @@ mod tests {
             assert_eq!(overlay.read(path.into(), 99).unwrap(), b"other", "{path}");
         }
         assert_eq!(overlay.read("/a/farm/rel".into(), 99).unwrap(), b"old");
-        assert_eq!(overlay.stat("/a/farm/gone".into()).unwrap_err(), Errno::NotFound);
+        assert_eq!(overlay.stat("/a/farm/gone".into()).unwrap_err(), PathError::NotFound);
         assert_eq!(overlay.stat("/a/farm".into()).unwrap().kind, FileKind::Directory);
         assert_eq!(overlay.list("/a/farm".into()).unwrap(), ["abs", "rel"]);
         assert_eq!(overlay.list("/a".into()).unwrap(), ["farm", "x"]);
@@ -303,6 +303,6 @@ mod tests {
         assert_eq!(overlay.read("/a/.new/deep/farm/abs".into(), 99).unwrap(), b"other");
         assert_eq!(overlay.list("/a/.new".into()).unwrap(), ["deep"]);
         assert_eq!(overlay.list("/a".into()).unwrap(), [".new", "x"]);
-        assert_eq!(overlay.stat("/a/.new/gone".into()).unwrap_err(), Errno::NotFound);
+        assert_eq!(overlay.stat("/a/.new/gone".into()).unwrap_err(), PathError::NotFound);
     }
 }

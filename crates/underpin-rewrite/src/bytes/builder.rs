@@ -7,7 +7,7 @@
 use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
 use super::note;
-use super::record::{Inverse, Record, Span};
+use super::record::{Inverse, Span, UndoRecord};
 use super::sections::Sections;
 use super::sizes::{table_size, with_nul};
 use super::wanted::{Value, Wanted};
@@ -340,7 +340,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
         let layout = self.image.layout;
         let original_size = self.image.bytes.len() as u64;
-        let mut record = Record::new(original_size, digest, options.bound.clone());
+        let mut record = UndoRecord::new(original_size, digest, options.bound.clone());
         record.kept = self.cut.kept;
         record.inverse = self.inverse();
         record.spans = std::mem::take(&mut self.spans);

@@ -8,7 +8,7 @@
 //! Files that an earlier version has bound carry JSON in a section of that name (`underpin.binding/1`): they are read as
 //! ever.
 
-use super::record::{Record, RecordError, SCHEMA, UndoError, hex};
+use super::record::{RecordError, SCHEMA, UndoError, UndoRecord, hex};
 use super::wire;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ const HEAD: usize = 12 + OWNER.len();
 const TABLE_MAX: u64 = 1 << 22;
 
 /// The record as it stands in the file: a note of `size` bytes, or of as many as it needs. `None` if it needs more.
-pub(super) fn encode(record: &Record, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
+pub(super) fn encode(record: &UndoRecord, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
     let payload = wire::encode(record);
     let needed = payload.len().checked_add(HEAD + TRAILER)?;
     let size = size.map_or(needed.checked_next_multiple_of(4), |size| usize::try_from(size).ok())?;
@@ -53,7 +53,7 @@ pub(super) fn encode(record: &Record, layout: Layout, size: Option<u64>) -> Opti
 ///
 /// # Errors
 /// A record that is there but damaged, or that another version wrote.
-pub fn record(bytes: &[u8]) -> Result<Option<Record>, RecordError> {
+pub fn record(bytes: &[u8]) -> Result<Option<UndoRecord>, RecordError> {
     record_of(bytes)
 }
 
@@ -61,7 +61,7 @@ pub fn record(bytes: &[u8]) -> Result<Option<Record>, RecordError> {
 ///
 /// # Errors
 /// As [`record`], and what the medium reports.
-pub fn record_of<S: Source + ?Sized>(source: &S) -> Result<Option<Record>, RecordError> {
+pub fn record_of<S: Source + ?Sized>(source: &S) -> Result<Option<UndoRecord>, RecordError> {
     if let Some(blob) = blob_ending_at(source, source.len(), 0)? {
         return blob.decode().map(Some);
     }
@@ -92,7 +92,7 @@ enum Blob {
 }
 
 impl Blob {
-    fn decode(&self) -> Result<Record, RecordError> {
+    fn decode(&self) -> Result<UndoRecord, RecordError> {
         match self {
             Blob::Json(json) => decode_json(json),
             Blob::Wire(bytes) => {
@@ -106,7 +106,7 @@ impl Blob {
     }
 }
 
-fn decode_json(json: &[u8]) -> Result<Record, RecordError> {
+fn decode_json(json: &[u8]) -> Result<UndoRecord, RecordError> {
     let damaged = |error: serde_json::Error| RecordError::Damaged { what: error.to_string() };
     #[derive(Deserialize)]
     struct Head {
@@ -116,8 +116,8 @@ fn decode_json(json: &[u8]) -> Result<Record, RecordError> {
     if head.schema != SCHEMA_1 {
         return Err(RecordError::Schema { schema: head.schema });
     }
-    let record: Record = serde_json::from_slice(json).map_err(damaged)?;
-    Ok(Record { kept: record.original_size, ..record })
+    let record: UndoRecord = serde_json::from_slice(json).map_err(damaged)?;
+    Ok(UndoRecord { kept: record.original_size, ..record })
 }
 
 /// The record whose last byte is before `end` and whose first is not before `start`.

@@ -36,7 +36,7 @@ pub struct Span {
 
 /// The record of one rewrite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct UndoRecord {
     /// `underpin.binding/2`, or that of an earlier version.
     pub schema: String,
     /// Size of the original in bytes.
@@ -131,9 +131,9 @@ impl Inverse {
     }
 }
 
-impl Record {
-    pub(super) fn new(original_size: u64, digest: &[u8], bound: Vec<BoundObject>) -> Record {
-        Record {
+impl UndoRecord {
+    pub(super) fn new(original_size: u64, digest: &[u8], bound: Vec<BoundObject>) -> UndoRecord {
+        UndoRecord {
             schema: SCHEMA.to_owned(),
             original_size,
             kept: original_size,

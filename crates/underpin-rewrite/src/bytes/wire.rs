@@ -3,7 +3,7 @@
 //! Numbers are LEB128. Paths are written as their difference from the path before, and without the name of the library
 //! if they end with it. JSON, which the first schema was, took four times the room.
 
-use super::record::{Inverse, Record, Span};
+use super::record::{Inverse, Span, UndoRecord};
 use super::record::{hex, unhex};
 use crate::edits::BoundObject;
 
@@ -18,7 +18,7 @@ const START: u8 = b'U';
 /// SHA-256.
 const DIGEST: usize = 32;
 
-pub(super) fn encode(record: &Record) -> Vec<u8> {
+pub(super) fn encode(record: &UndoRecord) -> Vec<u8> {
     let mut out = Writer(vec![START]);
     out.number(record.original_size);
     out.number(record.kept);
@@ -48,7 +48,7 @@ pub(super) fn encode(record: &Record) -> Vec<u8> {
 }
 
 /// `None` if it is damaged.
-pub(super) fn decode(bytes: &[u8], schema: &str) -> Option<Record> {
+pub(super) fn decode(bytes: &[u8], schema: &str) -> Option<UndoRecord> {
     let mut input = Reader(bytes.strip_prefix(&[START])?);
     let (original_size, kept) = (input.number()?, input.number()?);
     let original_sha256 = hex(input.take(DIGEST)?);
@@ -69,7 +69,7 @@ pub(super) fn decode(bytes: &[u8], schema: &str) -> Option<Record> {
         bound.push(input.bound(&before)?);
     }
     let schema = schema.to_owned();
-    input.0.is_empty().then_some(Record { schema, original_size, kept, original_sha256, spans, inverse, bound })
+    input.0.is_empty().then_some(UndoRecord { schema, original_size, kept, original_sha256, spans, inverse, bound })
 }
 
 struct Writer(Vec<u8>);
@@ -187,7 +187,7 @@ mod tests {
             inverse: Vec<(u64, u64, u8, Vec<u8>)>,
             bound in proptest::collection::vec(object(), 0..6),
         ) {
-            let record = Record {
+            let record = UndoRecord {
                 schema: "a schema".to_owned(),
                 original_size: sizes.0,
                 kept: sizes.1,

@@ -139,7 +139,7 @@ pub enum Step {
     RollingBack,
 }
 
-/// Told of the work as it goes on, from several threads.
+/// Called as the work proceeds, from several threads.
 pub trait Progress: Sync {
     /// A part begins, with so many items.
     fn begin(&self, step: Step, items: usize);
@@ -147,11 +147,11 @@ pub trait Progress: Sync {
     fn done(&self, path: &Path);
 }
 
-/// Nobody is told.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NullProgress;
 
-impl Progress for Silent {
+impl Progress for NullProgress {
     fn begin(&self, _: Step, _: usize) {}
     fn done(&self, _: &Path) {}
 }

@@ -25,7 +25,7 @@ pub use driver::run_all;
 pub use error::{Disagreement, ReplaceError};
 pub use farm::{FarmError, FarmMade, farm_at, farms_of, make_farm, remove_farm, remove_unused};
 pub use identity::FileIdentity;
-pub use job::{Job, JobKind, JobOutcome, Jobs, ObjectResult, Progress, Silent, Step, Summary};
+pub use job::{Job, JobKind, JobOutcome, Jobs, NullProgress, ObjectResult, Progress, Step, Summary};
 pub use keep::{HardLinks, Keep, Replaced, Times};
 pub use leftovers::{Leftovers, clean};
 pub use replace::{Target, replace};

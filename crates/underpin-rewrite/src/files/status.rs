@@ -1,7 +1,7 @@
 //! What stands at a path: bound, not bound, or bound to something that is not there any more.
 
 use super::farm::{farm_at, holds_just, search_path};
-use crate::bytes::{BoundObject, Record, record_of, undo};
+use crate::bytes::{BoundObject, UndoRecord, record_of, undo};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,9 +19,9 @@ pub enum Status {
     /// An ELF file without a record.
     Unbound,
     /// Bound, and every bound object is the one that was bound.
-    Bound(Box<Record>),
+    Bound(Box<UndoRecord>),
     /// Bound, and something has changed since.
-    Stale(Box<Record>, Vec<StaleReason>),
+    Stale(Box<UndoRecord>, Vec<StaleReason>),
     /// It names libraries by absolute paths, as a bound file does, and carries no record: another tool bound it, or the
     /// record was removed. Whether it is stale cannot be told.
     Unrecorded(Vec<PathBuf>),

@@ -16,7 +16,7 @@ use underpin_report::{VerifyDocument, text};
 use underpin_resolve::{Closure, Depth, HostRoot, Object, Outcome, Resolver, Root};
 use underpin_rewrite::files::{self, Listing, NotAsked, Opinion, Progress as _, Status, Step, Target};
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
-use underpin_rewrite::{Record, undo};
+use underpin_rewrite::{UndoRecord, undo};
 
 /// Compares every file and shows what holds.
 ///
@@ -173,7 +173,7 @@ impl Verifier<'_> {
 
 /// What of a moved file differs from what it was bound to: each bound object must be loaded, as the same build, in the
 /// same order, and no name may be missing.
-fn against_record(record: &Record, after: &Closure) -> Vec<String> {
+fn against_record(record: &UndoRecord, after: &Closure) -> Vec<String> {
     let mut differences = Vec::new();
     let mut last = 0;
     for bound in &record.bound {

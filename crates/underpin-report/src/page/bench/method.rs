@@ -1,6 +1,6 @@
 //! What ran, where and how: enough to do it again.
 
-use crate::page::{Block, Cell, Pictures, Section, Table, joined, paragraph};
+use crate::page::{Block, Cell, DataTable, Pictures, Section, joined, paragraph};
 use crate::styled::Role;
 use crate::units::{count, size, time};
 use crate::words::{load_words, method_words};
@@ -14,7 +14,7 @@ pub(super) fn what_ran(document: &Analysis) -> Option<Section> {
     } else {
         &["variant", "command", "runs#", "watched#", "failed#"]
     };
-    let mut table = Table::new(names).ordered();
+    let mut table = DataTable::new(names).ordered();
     for variant in &document.variants {
         let changes = variant.environment.iter().map(|(name, value)| match value {
             Some(value) => format!("{name}={value}"),
@@ -34,9 +34,9 @@ pub(super) fn what_ran(document: &Analysis) -> Option<Section> {
 
 /// The machine and the method.
 pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
-    let mut machine = Table::new(&["machine", ""]).ordered();
+    let mut machine = DataTable::new(&["machine", ""]).ordered();
     fill(&mut machine, machine_facts(document));
-    let mut method = Table::new(&["method", ""]).ordered();
+    let mut method = DataTable::new(&["method", ""]).ordered();
     fill(&mut method, method_facts(document));
     let mut blocks = vec![
         Block::Table(machine),
@@ -62,7 +62,7 @@ pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
     Section::new("Machine and method", blocks)
 }
 
-fn fill(table: &mut Table, facts: Vec<(&'static str, String)>) {
+fn fill(table: &mut DataTable, facts: Vec<(&'static str, String)>) {
     for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
         table.row(vec![Cell::new(Role::Dim, name), Cell::new(Role::Plain, value)]);
     }

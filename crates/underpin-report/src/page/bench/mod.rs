@@ -3,7 +3,7 @@
 mod method;
 mod summary;
 
-use super::{Block, Cell, Item, Page, Pictures, Section, Table};
+use super::{Block, Cell, DataTable, Item, Page, Pictures, Section};
 use crate::picture::{
     distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
 };
@@ -77,14 +77,14 @@ fn every_figure(document: &Analysis) -> Section {
     Section::new("Every figure", tables.collect()).detail()
 }
 
-fn figure(document: &Analysis, metric: Metric) -> Table {
+fn figure(document: &Analysis, metric: Metric) -> DataTable {
     let several = document.variants.len() > 1;
     let names: &[&'static str] = if several {
         &["variant", "median#", "low#", "high#", "least#", "most#", "change#", INTERVAL, ""]
     } else {
         &["variant", "median#", "low#", "high#", "least#", "most#"]
     };
-    let mut table = Table::new(names).ordered().caption(capital(metric.label()));
+    let mut table = DataTable::new(names).ordered().caption(capital(metric.label()));
     let changes = document.comparisons.iter().filter(|one| one.metric == metric);
     title_of_interval(&mut table, confidence_title(changes.map(|one| &one.ratio)));
     for (variant, record) in document.rows(metric) {
@@ -124,7 +124,7 @@ fn figures(record: &MetricSummary) -> [Cell; 5] {
 }
 
 /// Gives the column of intervals the confidence that they have as its title.
-fn title_of_interval(table: &mut Table, title: String) {
+fn title_of_interval(table: &mut DataTable, title: String) {
     let at = table.columns.iter().position(|column| column.name.text() == INTERVAL);
     if let Some(column) = at.and_then(|at| table.columns.get_mut(at)) {
         column.name = Span::new(Role::Dim, title);
@@ -147,7 +147,7 @@ fn gate(document: &Analysis) -> Option<Section> {
 
 fn baseline(document: &Analysis) -> Option<Section> {
     let baseline = document.baseline.as_ref()?;
-    let mut table = Table::new(&["variant", "figure", "change#", INTERVAL, ""]).ordered();
+    let mut table = DataTable::new(&["variant", "figure", "change#", INTERVAL, ""]).ordered();
     title_of_interval(&mut table, confidence_title(baseline.comparisons.iter().map(|one| &one.ratio)));
     for one in &baseline.comparisons {
         let role = verdict_role(one.verdict, Some(one.metric.direction()));

@@ -1,6 +1,6 @@
 //! The table that is read first: a row for each variant, the figures that matter, each with its change.
 
-use crate::page::{Block, Cell, Column, Section, Table};
+use crate::page::{Block, Cell, Column, DataTable, Section};
 use crate::styled::{Role, Span};
 use crate::words::{
     capital, change_decimals, change_interval, change_words, comparison_word, figure_words, interval_words,
@@ -13,7 +13,8 @@ pub(super) fn section(document: &Analysis) -> Section {
     // Processor time goes with time nearly always; it has its picture and its own table.
     let metrics: Vec<Metric> = main_metrics(document).into_iter().filter(|metric| *metric != Metric::Cpu).collect();
     let compared = |metric: Metric| document.comparisons.iter().any(|one| one.metric == metric);
-    let mut table = Table { columns: columns(document, &metrics, &compared), stacked: true, ..Table::default() };
+    let mut table =
+        DataTable { columns: columns(document, &metrics, &compared), stacked: true, ..DataTable::default() };
     for variant in &document.variants {
         let mut row = vec![Cell::new(Role::Name, &variant.name)];
         for &metric in &metrics {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_elf::{Class, Elf, Endian, FileType, Machine};
 use underpin_resolve::root::{FileKind, Opened};
-use underpin_resolve::{Errno, FileId, Root};
+use underpin_resolve::{FileId, PathError, Root};
 
 /// Directories with more entries are listed and their files not opened.
 const MOST_ENTRIES: usize = 2000;
@@ -61,7 +61,7 @@ impl<'r> Shelves<'r> {
         let names = match self.root.list(directory) {
             Ok(names) => names,
             Err(error) => {
-                shelf.closed = !matches!(error, Errno::NotFound | Errno::NotDirectory);
+                shelf.closed = !matches!(error, PathError::NotFound | PathError::NotDirectory);
                 return shelf;
             }
         };
@@ -86,7 +86,7 @@ impl<'r> Shelves<'r> {
         let opened = match self.root.open(path.as_ref()) {
             Ok(opened) => opened,
             // A dangling link is passed over like a name that is not there.
-            Err(Errno::NotFound | Errno::NotDirectory) => return None,
+            Err(PathError::NotFound | PathError::NotDirectory) => return None,
             Err(_) => return odd,
         };
         if opened.meta.kind != FileKind::Regular {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 use underpin_elf::Source;
-use underpin_resolve::{Errno, FileId, OverlayRoot, Root};
+use underpin_resolve::{FileId, OverlayRoot, PathError, Root};
 
 /// A file larger than this is not read whole.
 pub(in crate::plan) const LIMIT: u64 = 4 << 30;
@@ -68,10 +68,10 @@ pub(in crate::plan) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, Str
 
 fn whole(source: &dyn Source) -> Result<Vec<u8>, String> {
     if source.len() > LIMIT {
-        return Err(Errno::Other(EFBIG).to_string());
+        return Err(PathError::Other(EFBIG).to_string());
     }
     let size = usize::try_from(source.len()).map_err(|error| error.to_string())?;
     let mut bytes = vec![0; size];
-    source.read_exact_at(0, &mut bytes).map_err(|error| Errno::of(&error).to_string())?;
+    source.read_exact_at(0, &mut bytes).map_err(|error| PathError::of(&error).to_string())?;
     Ok(bytes)
 }

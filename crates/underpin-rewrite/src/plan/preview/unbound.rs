@@ -9,7 +9,7 @@ use bstr::{BStr, BString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use underpin_resolve::root::{Bytes, FileKind, Meta, Opened};
-use underpin_resolve::{Errno, FileId, Root};
+use underpin_resolve::{FileId, PathError, Root};
 
 /// Another root, with every bound file as it was.
 pub struct UnboundRoot<'r> {
@@ -44,7 +44,7 @@ impl<'r> UnboundRoot<'r> {
 }
 
 impl Root for UnboundRoot<'_> {
-    fn open(&self, path: &BStr) -> Result<Opened, Errno> {
+    fn open(&self, path: &BStr) -> Result<Opened, PathError> {
         let opened = self.base.open(path)?;
         if opened.meta.kind != FileKind::Regular {
             return Ok(opened);
@@ -61,11 +61,11 @@ impl Root for UnboundRoot<'_> {
         })
     }
 
-    fn stat(&self, path: &BStr) -> Result<Meta, Errno> {
+    fn stat(&self, path: &BStr) -> Result<Meta, PathError> {
         self.base.stat(path)
     }
 
-    fn real_path(&self, path: &BStr) -> Result<BString, Errno> {
+    fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         self.base.real_path(path)
     }
 
@@ -73,7 +73,7 @@ impl Root for UnboundRoot<'_> {
         self.base.read_link(path)
     }
 
-    fn list(&self, directory: &BStr) -> Result<Vec<BString>, Errno> {
+    fn list(&self, directory: &BStr) -> Result<Vec<BString>, PathError> {
         self.base.list(directory)
     }
 
