@@ -1,16 +1,18 @@
-//! Compiles the allocators' bundled C and C++ sources to preloadable objects and lists them for `include!`.
+//! Compiles the allocators' bundled C and C++ sources to objects and lists them for `include!`: shared ones to preload
+//! here, relocatable ones to link in by linkable.rs.
 //!
-//! One object serves glibc and musl: it is linked without any C library's symbol versions, needs only `libc.so.6` by
+//! One object to preload serves glibc and musl: it is linked without any C library's symbol versions, needs only `libc.so.6` by
 //! name (which musl's loader takes for itself), and brings what the two define differently (native/compat.c).
 //! `UNDERPIN_ALLOCATORS` chooses which to build (a list, or `none`); one that is left out is listed with the reason.
 
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo on standard output")]
 
+mod linkable;
 mod recipe;
 mod sources;
 mod tools;
 
-use recipe::{Built, Recipe};
+use recipe::Recipe;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -34,26 +36,34 @@ fn build() -> Result<(), Failure> {
         let source = sources.of(recipe)?;
         let outcome = if chosen.wants(recipe) { recipe.build(&tools, &source) } else { Err(chosen.refusal()) };
         match outcome {
-            Ok(built) => list(&mut listing, recipe, &source, Ok(&built))?,
+            Ok(built) => list(&mut listing, &tools, recipe, &source, Ok(&built))?,
             Err(reason) if recipe.may_be_absent() || !chosen.wants(recipe) => {
-                list(&mut listing, recipe, &source, Err(&reason))?;
+                list(&mut listing, &tools, recipe, &source, Err(&reason))?;
             }
             Err(reason) => return Err(reason.about(recipe.name())),
         }
     }
     listing.push_str("]\n");
-    let companion = tools.link(&tools.out.join("companion.so"), &[tools.compile_c("companion.c")?], "companion.map")?;
+    let companion = tools.compile_c("companion.c", "companion.o", &[])?;
+    let companion = tools.link(&tools.out.join("companion.so"), &[companion], "companion.map")?;
     tools.write("on_board.rs", &listing)?;
-    tools.write("companion.rs", &object("companion", &companion)?)
+    tools.write("companion.rs", &object("companion", &companion)?)?;
+    linkable::build(&tools, &chosen, &sources)
 }
 
 /// One entry of the list, as Rust source.
-fn list(into: &mut String, recipe: Recipe, source: &Source, built: Result<&Built, &Failure>) -> Result<(), Failure> {
+fn list(
+    into: &mut String,
+    tools: &Tools,
+    recipe: Recipe,
+    source: &Source,
+    built: Result<&PathBuf, &Failure>,
+) -> Result<(), Failure> {
     let object = match built {
-        Ok(built) => format!("Ok({})", object(recipe.name(), &built.object)?),
+        Ok(built) => format!("Ok({})", object(recipe.name(), built)?),
         Err(reason) => format!("Err({:?})", reason.to_string()),
     };
-    let (version, settings, options) = (&source.version, recipe.settings(), recipe.options(&source.folder)?);
+    let (version, settings, options) = (&source.version, recipe.settings(tools), recipe.options(&source.folder)?);
     let entry = format!(
         "OnBoard {{ kind: AllocatorKind::{recipe:?}, version: {version:?}, settings: {settings:?}, \
          options: &{options:?}, object: {object} }},\n"

@@ -14,9 +14,15 @@ pub enum Recipe {
     Snmalloc,
 }
 
-/// A finished object.
-pub struct Built {
-    pub object: PathBuf,
+/// What an allocator is tuned for. The names are those of `Goal` in src/linkable.rs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    Speed,
+    Balanced,
+}
+
+impl Goal {
+    pub const ALL: [Goal; 2] = [Goal::Speed, Goal::Balanced];
 }
 
 impl Recipe {
@@ -45,9 +51,9 @@ impl Recipe {
     }
 
     /// What was chosen at build time, in words for the user.
-    pub fn settings(self) -> &'static str {
+    pub fn settings(self, tools: &Tools) -> &'static str {
         match self {
-            Recipe::Jemalloc if large_pages() => {
+            Recipe::Jemalloc if tools.large_pages() => {
                 "a background thread gives unused memory back after a second (background_thread:false: no such thread); \
                  built for pages of up to 64 kB"
             }
@@ -59,6 +65,17 @@ impl Recipe {
                  memory back as it goes on allocating, or at once with purge_delay=0"
             }
             Recipe::Snmalloc => "as released, without its checks",
+        }
+    }
+
+    /// The same for the object to link in.
+    pub fn linkable_settings(self, tools: &Tools, goal: Goal) -> String {
+        let _ = goal;
+        match self {
+            Recipe::Jemalloc if tools.large_pages() => "built for pages of up to 64 kB".to_owned(),
+            Recipe::Jemalloc => "dirty_decay_ms:1000".to_owned(),
+            Recipe::Mimalloc => "pages of 128 kB, full ones left to themselves, no transparent huge pages".to_owned(),
+            Recipe::Snmalloc => "as released, without its checks".to_owned(),
         }
     }
 
@@ -101,15 +118,34 @@ impl Recipe {
         }
     }
 
-    pub fn build(self, tools: &Tools, source: &Source) -> Result<Built, Failure> {
-        let part = match self {
-            Recipe::Jemalloc => build_jemalloc(tools, source)?,
-            Recipe::Mimalloc => build_mimalloc(tools, &source.folder)?,
-            Recipe::Snmalloc => build_snmalloc(tools, &source.folder)?,
-        };
-        let object = tools.out.join(format!("{}.so", self.name()));
-        let parts = [part, tools.compile_c("compat.c")?];
-        Ok(Built { object: tools.link(&object, &parts, "allocator.map")? })
+    /// The object to preload.
+    pub fn build(self, tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
+        let mut parts = self.parts(tools, source, &Tuning::PRELOADED)?;
+        parts.push(tools.compile_c("compat.c", "compat.o", &[])?);
+        tools.link(&tools.out.join(format!("{}.so", self.name())), &parts, "allocator.map")
+    }
+
+    /// The object to link in. Goals with the same settings have the same object.
+    pub fn build_linkable(self, tools: &Tools, source: &Source, goal: Goal) -> Result<PathBuf, Failure> {
+        let tuning = Tuning::of(goal);
+        let object = tools.out.join(match self {
+            Recipe::Snmalloc => "snmalloc-linkable.o".to_owned(),
+            Recipe::Jemalloc | Recipe::Mimalloc => format!("{}-linkable-{}.o", self.name(), tuning.name),
+        });
+        if !tools.is_first(&object) {
+            return Ok(object);
+        }
+        let mut parts = self.parts(tools, source, tuning)?;
+        parts.push(tools.compile_c("compat.c", "compat-linked.o", &["LINKED".to_owned()])?);
+        tools.merge(&object, &parts, "linkable.keep")
+    }
+
+    fn parts(self, tools: &Tools, source: &Source, tuning: &Tuning) -> Result<Vec<PathBuf>, Failure> {
+        Ok(match self {
+            Recipe::Jemalloc => vec![build_jemalloc(tools, source)?, jemalloc_conf(tools, tuning)?],
+            Recipe::Mimalloc => vec![build_mimalloc(tools, &source.folder, tuning)?],
+            Recipe::Snmalloc => vec![build_snmalloc(tools, &source.folder)?],
+        })
     }
 }
 
@@ -126,16 +162,61 @@ fn word(rest: &str) -> Option<String> {
     rest.split([',', ')']).next().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Machines whose kernels are built with pages of 4, 16 or 64 kB: jemalloc aborts on pages larger than it was built
-/// for, and works on smaller ones.
-fn large_pages() -> bool {
-    std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "aarch64" || arch == "powerpc64")
+/// What the allocators are built with for one purpose; a user's `MALLOC_CONF` or `MIMALLOC_...` counts before it.
+struct Tuning {
+    name: &'static str,
+    jemalloc: &'static str,
+    mimalloc: &'static [MimallocOption],
 }
 
-/// What jemalloc is built with; a user's `MALLOC_CONF` counts before it. As released it looks for memory to give back
-/// only when it is called, and not before ten seconds have passed: a service that has become idle keeps all that it ever
-/// had. (docs/bench/ruby.md has the figures of both.)
-const JEMALLOC_CONF: &str = "background_thread:true,dirty_decay_ms:1000";
+/// An option's default as it stands in `options.c`, and what it becomes; the variable of that name still sets it.
+type MimallocOption = (&'static str, &'static str);
+
+/// Two full pages of each size are kept at hand as released; see [`MIMALLOC_SLICE_SHIFT`].
+const KEEP_NO_FULL_PAGES: MimallocOption = (
+    "{ 2,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
+    "{ 0,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
+);
+
+impl Tuning {
+    /// As released jemalloc looks for memory to give back only when it is called, and not before ten seconds have passed:
+    /// a service that has become idle keeps all that it ever had. (docs/bench/ruby.md has the figures of both.)
+    const PRELOADED: Tuning = Tuning {
+        name: "preloaded",
+        jemalloc: "background_thread:true,dirty_decay_ms:1000",
+        mimalloc: &[KEEP_NO_FULL_PAGES],
+    };
+
+    fn of(goal: Goal) -> &'static Tuning {
+        const SPEED: Tuning = Tuning { name: "speed", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
+        const BALANCED: Tuning =
+            Tuning { name: "balanced", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
+        match goal {
+            Goal::Speed => &SPEED,
+            Goal::Balanced => &BALANCED,
+        }
+    }
+}
+
+/// The settings as an object of their own: jemalloc itself is compiled once for all of them.
+fn jemalloc_conf(tools: &Tools, tuning: &Tuning) -> Result<PathBuf, Failure> {
+    let define = format!("CONF=\"{}\"", tuning.jemalloc);
+    tools.compile_c("jemalloc-conf.c", &format!("jemalloc-conf-{}.o", tuning.name), &[define])
+}
+
+/// Has jemalloc read its settings from `underpin_malloc_conf` instead of from a text in its code.
+fn open_conf(folder: &Path) -> Result<(), Failure> {
+    let path = folder.join("include/jemalloc/internal/jemalloc_internal_defs.h");
+    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(&path).map_err(failed)?;
+    const DEFINED: &str = "#define JEMALLOC_CONFIG_MALLOC_CONF \"\"";
+    if text.matches(DEFINED).count() != 1 {
+        return Err(Failure(format!("{}: JEMALLOC_CONFIG_MALLOC_CONF is not where it was", path.display())));
+    }
+    let opened = "extern const char underpin_malloc_conf[] __attribute__((visibility(\"hidden\")));\n\
+                  #define JEMALLOC_CONFIG_MALLOC_CONF underpin_malloc_conf";
+    fs::write(&path, text.replace(DEFINED, opened)).map_err(failed)
+}
 
 fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     let folder = tools.out.join("jemalloc");
@@ -146,18 +227,16 @@ fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     let mut configure = Command::new("sh");
     configure.current_dir(&folder).env("CC", &tools.cc).env("CFLAGS", flags.join(" ")).env_remove("MALLOC_CONF");
     configure.args(["configure", "--disable-cxx", "--disable-doc", "--disable-shared"]);
-    configure.arg(format!("--with-malloc-conf={JEMALLOC_CONF}"));
     configure.arg(format!("--with-version={}-0-g{}", source.version, "0".repeat(40)));
-    if large_pages() {
+    if tools.large_pages() {
         configure.arg("--with-lg-page=16");
     }
     if tools.cross {
         configure.arg(format!("--host={}-linux-gnu", tools.arch));
     }
     let archive = folder.join("lib/libjemalloc_pic.a");
-    let stamp = tools.out.join("jemalloc.stamp");
-    let made_with = format!("{}\n{configure:?}\n{}", source.folder.display(), tools.compiler_version());
-    if archive.exists() && fs::read_to_string(&stamp).is_ok_and(|text| text == made_with) {
+    let made_with = format!("open conf\n{}\n{configure:?}\n{}", source.folder.display(), tools.compiler_version());
+    if archive.exists() && fs::read_to_string(tools.out.join("jemalloc.stamp")).is_ok_and(|text| text == made_with) {
         return Ok(archive);
     }
     // A folder of another build, or of an interrupted one, is worth nothing.
@@ -165,6 +244,7 @@ fn build_jemalloc(tools: &Tools, source: &Source) -> Result<PathBuf, Failure> {
     copy_folder(&source.folder.join("jemalloc"), &folder)?;
     copy_folder(&source.folder.join("configure"), &folder)?;
     run(&mut configure)?;
+    open_conf(&folder)?;
     let mut make = Command::new("make");
     make.current_dir(&folder).arg("lib/libjemalloc_pic.a");
     if let Some(flags) = std::env::var_os("CARGO_MAKEFLAGS") {
@@ -192,27 +272,24 @@ fn mimalloc_version(header: &Path) -> Result<String, Failure> {
 /// and go it then spends its time on looking for pages with room: 1.36 times the processor time of mimalloc 2.0.
 /// With pages of 128 kB and none kept it needs less than that, and no more memory (docs/bench/mimalloc.md).
 const MIMALLOC_SLICE_SHIFT: u32 = 17;
-/// An option's default as it stands in `options.c`, and what it becomes; `MIMALLOC_PAGE_FULL_RETAIN` still sets it.
-const MIMALLOC_FULL_RETAIN: [&str; 2] = [
-    "{ 2,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
-    "{ 0,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
-];
 
-fn build_mimalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
+fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathBuf, Failure> {
     let folder = mimalloc(folder);
-    let sources = tools.out.join("mimalloc-src");
+    let sources = tools.out.join(format!("mimalloc-{}", tuning.name));
     // What another version left behind must not be compiled.
     let _ = fs::remove_dir_all(&sources);
     copy_folder(&folder.join("src"), &sources)?;
     let options = sources.join("options.c");
     let failed = |error: std::io::Error| Failure(format!("{}: {error}", options.display()));
-    let text = fs::read_to_string(&options).map_err(failed)?;
-    let [before, after] = MIMALLOC_FULL_RETAIN;
-    if text.matches(before).count() != 1 {
-        return Err(Failure(format!("{}: the default of page_full_retain is not where it was", options.display())));
+    let mut text = fs::read_to_string(&options).map_err(failed)?;
+    for (before, after) in tuning.mimalloc {
+        if text.matches(before).count() != 1 {
+            return Err(Failure(format!("{}: `{before}` is not where it was", options.display())));
+        }
+        text = text.replace(before, after);
     }
-    fs::write(&options, text.replace(before, after)).map_err(failed)?;
-    let object = tools.out.join("mimalloc.o");
+    fs::write(&options, text).map_err(failed)?;
+    let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
     let mut command = Command::new(&tools.cc);
     command.args(COMMON).args(tools.machine_flags()).args(["-std=gnu11", "-O3"]);
     let defines = ["NDEBUG", "MI_BUILD_RELEASE", "MI_SHARED_LIB", "MI_SHARED_LIB_EXPORT"];
@@ -237,7 +314,7 @@ fn build_snmalloc(tools: &Tools, folder: &Path) -> Result<PathBuf, Failure> {
     }
     // Nothing of a C++ library is needed: no exceptions, its own small standard library, and the end of a thread is
     // told by pthreads, since musl has no __cxa_thread_atexit_impl.
-    command.args(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-DNDEBUG"]);
+    command.args(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-gnu-unique", "-DNDEBUG"]);
     let defines = [
         "SNMALLOC_USE_PTHREAD_DESTRUCTORS",
         "SNMALLOC_USE_SELF_VENDORED_STL=1",

@@ -1,5 +1,6 @@
 //! The compilers, and how an object is linked so that it belongs to no C library.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -31,6 +32,9 @@ pub struct Tools {
     pub cross: bool,
     pub cc: String,
     pub cxx: String,
+    objcopy: String,
+    /// What `is_first` was asked about.
+    made: RefCell<Vec<PathBuf>>,
 }
 
 /// Code that any process may load: position independent, its thread-local data in the static block (the object is
@@ -54,20 +58,41 @@ impl Tools {
         };
         let text = |name: &str| std::env::var(name).map_err(|_| Failure(format!("cargo did not set {name}")));
         let (arch, host) = (text("CARGO_CFG_TARGET_ARCH")?, text("HOST")?);
-        let prefix = if host.starts_with(&format!("{arch}-")) { String::new() } else { format!("{arch}-linux-gnu-") };
-        let compiler = |variable: &str, default: &str| {
-            println!("cargo::rerun-if-env-changed={variable}");
-            std::env::var(variable).unwrap_or_else(|_| format!("{prefix}{default}"))
-        };
-        let cross = !prefix.is_empty();
+        let cross = !host.starts_with(&format!("{arch}-"));
+        let prefix = if cross { format!("{arch}-linux-gnu-") } else { String::new() };
         Ok(Tools {
             manifest: path("CARGO_MANIFEST_DIR")?,
             out: path("OUT_DIR")?,
-            cc: compiler("UNDERPIN_CC", if cross { "gcc" } else { "cc" }),
-            cxx: compiler("UNDERPIN_CXX", if cross { "g++" } else { "c++" }),
+            cc: chosen("UNDERPIN_CC").unwrap_or_else(|| format!("{prefix}{}", if cross { "gcc" } else { "cc" })),
+            cxx: chosen("UNDERPIN_CXX").unwrap_or_else(|| format!("{prefix}{}", if cross { "g++" } else { "c++" })),
+            objcopy: chosen("UNDERPIN_OBJCOPY").unwrap_or_else(|| format!("{prefix}objcopy")),
             arch,
             cross,
+            made: RefCell::default(),
         })
+    }
+
+    /// The same for another processor, in a folder of its own; `Err` with the reason if there is no compiler for it.
+    /// `UNDERPIN_CC_aarch64`, `UNDERPIN_CXX_aarch64` and `UNDERPIN_OBJCOPY_aarch64` name others than GCC's.
+    pub fn of_processor(&self, arch: &str) -> Result<Tools, Failure> {
+        let tool = |variable: &str, name: &str| {
+            chosen(&format!("{variable}_{arch}")).unwrap_or_else(|| format!("{arch}-linux-gnu-{name}"))
+        };
+        let tools = Tools {
+            manifest: self.manifest.clone(),
+            out: self.out.join(arch),
+            arch: arch.to_owned(),
+            cross: true,
+            cc: tool("UNDERPIN_CC", "gcc"),
+            cxx: tool("UNDERPIN_CXX", "g++"),
+            objcopy: tool("UNDERPIN_OBJCOPY", "objcopy"),
+            made: RefCell::default(),
+        };
+        if tools.compiler_version().is_empty() {
+            return Err(Failure(format!("underpin was built without a compiler for {arch} ({} was not found)", tools.cc)));
+        }
+        fs::create_dir_all(&tools.out).map_err(|error| Failure(format!("{}: {error}", tools.out.display())))?;
+        Ok(tools)
     }
 
     /// Flags that only one architecture knows. GCC's out-of-line atomics of aarch64 ask glibc for the CPU's features.
@@ -76,6 +101,22 @@ impl Tools {
             "aarch64" => &["-mno-outline-atomics"],
             _ => &[],
         }
+    }
+
+    /// Machines whose kernels are built with pages of 4, 16 or 64 kB: jemalloc aborts on pages larger than it was built
+    /// for, and works on smaller ones.
+    pub fn large_pages(&self) -> bool {
+        matches!(self.arch.as_str(), "aarch64" | "powerpc64")
+    }
+
+    /// Whether this run has not asked for the file yet.
+    pub fn is_first(&self, object: &Path) -> bool {
+        let mut made = self.made.borrow_mut();
+        let first = !made.iter().any(|path| path == object);
+        if first {
+            made.push(object.to_owned());
+        }
+        first
     }
 
     /// The flag by which no path of this machine comes into an object (by `__FILE__` in an assertion): what is built elsewhere
@@ -88,13 +129,14 @@ impl Tools {
         self.manifest.join("native").join(name)
     }
 
-    /// Compiles one of our own sources.
-    pub fn compile_c(&self, name: &str) -> Result<PathBuf, Failure> {
-        let object = self.out.join(name).with_extension("o");
+    /// Compiles one of our own sources to the object of that name.
+    pub fn compile_c(&self, source: &str, object: &str, defines: &[String]) -> Result<PathBuf, Failure> {
+        let object = self.out.join(object);
         let mut command = Command::new(&self.cc);
-        command.args(COMMON).args(self.machine_flags()).args(["-std=gnu11", "-O2", "-fno-builtin"]);
+        command.args(COMMON).args(self.machine_flags()).args(["-std=gnu11", "-O2", "-fno-builtin", "-ffunction-sections"]);
+        command.args(defines.iter().map(|define| format!("-D{define}")));
         command.arg(Tools::mapped(&self.manifest, "underpin-allocators")).args(["-c", "-o"]);
-        run(command.arg(&object).arg(self.native(name)))?;
+        run(command.arg(&object).arg(self.native(source)))?;
         Ok(object)
     }
 
@@ -114,6 +156,22 @@ impl Tools {
         Ok(object.to_owned())
     }
 
+    /// Makes one relocatable object of objects and archives, in which only the names listed in `keep` (shell patterns, one a
+    /// line) are global. What the compiler takes from its own library (`__popcountdi2`) comes along: a C library's linker
+    /// line may not have it. Section groups are dissolved, else the linker would take a program's copy of an inline function
+    /// of the same name for ours, whose names are no longer to be seen.
+    pub fn merge(&self, object: &Path, parts: &[PathBuf], keep: &str) -> Result<PathBuf, Failure> {
+        let mut command = Command::new(&self.cc);
+        command.args(["-r", "-nostdlib", "-Wl,--build-id=none", "-Wl,--force-group-allocation", "-o"]).arg(object);
+        command.arg("-Wl,--whole-archive").args(parts).args(["-Wl,--no-whole-archive", "-lgcc"]);
+        run(&mut command)?;
+        let mut command = Command::new(&self.objcopy);
+        command.args(["--wildcard", "--strip-debug", "--remove-section=.comment"]);
+        command.arg(format!("--keep-global-symbols={}", self.native(keep).display()));
+        run(command.arg(object))?;
+        Ok(object.to_owned())
+    }
+
     /// What a compiler says of itself: another one makes other code.
     pub fn compiler_version(&self) -> String {
         let output = Command::new(&self.cc).arg("--version").output();
@@ -124,6 +182,12 @@ impl Tools {
         let path = self.out.join(name);
         fs::write(&path, text).map_err(|error| Failure(format!("{}: {error}", path.display())))
     }
+}
+
+/// What a variable of the environment names.
+fn chosen(variable: &str) -> Option<String> {
+    println!("cargo::rerun-if-env-changed={variable}");
+    std::env::var(variable).ok().filter(|name| !name.is_empty())
 }
 
 /// Runs a tool; its last words are the reason where it fails.

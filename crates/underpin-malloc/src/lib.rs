@@ -3,10 +3,12 @@
 //! A [`Malloc`] is what a user names (`jemalloc:narenas:2`). Against a [`Program`] it becomes a [`Prepared`]: the
 //! environment that brings it about, or an [`Obstacle`] that says why it cannot. A [`Watch`] then looks at the process
 //! itself, at its entry point: an allocator that did not take is an error, never a run of something else. Nothing here runs
-//! a program of its own accord, prints or exits. jemalloc, mimalloc and snmalloc are on board ([`on_board`]).
+//! a program of its own accord, prints or exits. jemalloc, mimalloc and snmalloc are on board, to preload ([`on_board`]) and
+//! to link in ([`linkable()`]).
 #![forbid(unsafe_code)]
 
 mod error;
+mod linkable;
 mod malloc;
 mod on_board;
 mod prepare;
@@ -17,6 +19,7 @@ mod store;
 mod watch;
 
 pub use error::{MallocError, NotTaken, Obstacle};
+pub use linkable::{Goal, Linkable, NotLinkable, glibc_static, linkable, takeover};
 pub use malloc::{Choice, Malloc, MallocList};
 pub use on_board::{AllocatorKind, Object, OnBoard, allocator, companion, on_board};
 pub use prepare::{Change, Inherit, Prepared, Statistics, prepare};
