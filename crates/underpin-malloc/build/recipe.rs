@@ -188,7 +188,8 @@ impl Tuning {
     };
 
     fn of(goal: Goal) -> &'static Tuning {
-        const SPEED: Tuning = Tuning { name: "speed", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
+        const SPEED: Tuning =
+            Tuning { name: "speed", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
         const BALANCED: Tuning =
             Tuning { name: "balanced", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
         match goal {

@@ -89,7 +89,10 @@ impl Tools {
             made: RefCell::default(),
         };
         if tools.compiler_version().is_empty() {
-            return Err(Failure(format!("underpin was built without a compiler for {arch} ({} was not found)", tools.cc)));
+            return Err(Failure(format!(
+                "underpin was built without a compiler for {arch} ({} was not found)",
+                tools.cc
+            )));
         }
         fs::create_dir_all(&tools.out).map_err(|error| Failure(format!("{}: {error}", tools.out.display())))?;
         Ok(tools)
@@ -133,7 +136,12 @@ impl Tools {
     pub fn compile_c(&self, source: &str, object: &str, defines: &[String]) -> Result<PathBuf, Failure> {
         let object = self.out.join(object);
         let mut command = Command::new(&self.cc);
-        command.args(COMMON).args(self.machine_flags()).args(["-std=gnu11", "-O2", "-fno-builtin", "-ffunction-sections"]);
+        command.args(COMMON).args(self.machine_flags()).args([
+            "-std=gnu11",
+            "-O2",
+            "-fno-builtin",
+            "-ffunction-sections",
+        ]);
         command.args(defines.iter().map(|define| format!("-D{define}")));
         command.arg(Tools::mapped(&self.manifest, "underpin-allocators")).args(["-c", "-o"]);
         run(command.arg(&object).arg(self.native(source)))?;
