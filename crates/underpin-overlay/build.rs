@@ -1,12 +1,145 @@
-//! Compiles the C sources for the target. They define nothing but functions with names of their own where the C library is
-//! glibc, and replace the C library's where it is musl.
+//! Compiles the C sources twice: for the target of this build, which links them, and as one relocatable object for each
+//! processor that a compiler is found for, which the crate carries as bytes. A processor without a compiler is no error: the
+//! reason is kept in the object's place.
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo on standard output")]
+
+use sha2::{Digest, Sha256};
+use std::env;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// The objects: the constant that holds them, and the source.
+const OBJECTS: [(&str, &str); 1] = [("STRINGS", "native/overlay.c")];
+
+/// The kernel's names of the processors that there are sources for.
+const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
+
+/// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it stands in.
+const FLAGS: [&str; 12] = [
+    "-std=c11",
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fPIC",
+    "-ffunction-sections",
+    "-fvisibility=default",
+    "-fno-stack-protector",
+    "-fno-lto",
+    "-fno-sanitize=all",
+    "-Wall",
+    "-Wextra",
+];
+
+/// What not every compiler has.
+const IF_KNOWN: [&str; 2] = ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none"];
 
 fn main() {
     println!("cargo::rerun-if-changed=native");
-    let mut build = cc::Build::new();
-    build.file("native/copy.c").std("c11").opt_level(3).warnings(true);
-    if let Err(error) = build.try_compile("underpin_overlay") {
-        println!("cargo::error=underpin-overlay: {}", error.to_string().replace('\n', "; "));
+    let target = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    if PROCESSORS.contains(&target.as_str())
+        && let Err(error) = linked()
+    {
+        println!("cargo::error=underpin-overlay: {}", error.replace('\n', "; "));
     }
+    let mut code = String::new();
+    for (constant, source) in OBJECTS {
+        let _ = writeln!(
+            code,
+            "pub static {constant}: [(&str, Result<crate::OverlayObject, &str>); {}] = [",
+            PROCESSORS.len()
+        );
+        for processor in PROCESSORS {
+            let _ = writeln!(code, "    (\"{processor}\", {}),", embedded(constant, source, processor));
+        }
+        code.push_str("];\n");
+    }
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    if let Err(error) = std::fs::write(Path::new(&out).join("objects.rs"), code) {
+        println!("cargo::error=underpin-overlay: {error}");
+    }
+}
+
+/// The archive that this build links: with musl's names if the C library is musl, else with names of its own.
+fn linked() -> Result<(), String> {
+    let mut build = cc::Build::new();
+    build.std("c11").opt_level(2).debug(false).warnings(true);
+    for flag in FLAGS {
+        build.flag(flag);
+    }
+    for flag in IF_KNOWN {
+        build.flag_if_supported(flag);
+    }
+    if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
+        build.define("OVERLAY_REPLACES", None);
+    }
+    build.files(OBJECTS.map(|(_, source)| source));
+    build.try_compile("underpin_overlay").map_err(|error| error.to_string())
+}
+
+/// The code of one object for one processor: what it holds, or why there is none.
+fn embedded(constant: &str, source: &str, processor: &str) -> String {
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    let file = Path::new(&out).join(format!("{}-{processor}.o", constant.to_lowercase()));
+    let mut reasons = Vec::new();
+    for compiler in compilers(processor) {
+        match compile(&compiler, source, &file) {
+            Ok(bytes) => {
+                let sum = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+                    let _ = write!(text, "{byte:02x}");
+                    text
+                });
+                let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+                return format!(
+                    "Ok(crate::OverlayObject {{ bytes: include_bytes!({file:?}), sha256: {sum:?}, version: {version:?} }})"
+                );
+            }
+            Err(reason) => reasons.push(format!("{}: {reason}", compiler.join(" "))),
+        }
+    }
+    let reason = format!("no C compiler for {processor} when underpin was built ({})", reasons.join("; "));
+    format!("Err({reason:?})")
+}
+
+/// The commands that may compile for a processor, the best first.
+fn compilers(processor: &str) -> Vec<Vec<String>> {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let asked = format!("UNDERPIN_CC_{processor}");
+    println!("cargo::rerun-if-env-changed={asked}");
+    if let Ok(command) = env::var(&asked) {
+        return vec![words(&command)];
+    }
+    let mut found = Vec::new();
+    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == processor)
+        && let Ok(tool) = cc::Build::new().try_get_compiler()
+    {
+        let args = tool.args().iter().map(|word| word.to_string_lossy().into_owned());
+        let path = tool.path().to_string_lossy().into_owned();
+        // Of what cc adds, only what says for which machine; the rest depends on the build's profile.
+        found.push(std::iter::once(path).chain(args.filter(|word| word.starts_with("--target"))).collect());
+    }
+    if env::var("HOST").is_ok_and(|host| host.starts_with(processor)) {
+        found.push(words("cc"));
+    }
+    found.push(words(&format!("{processor}-linux-gnu-gcc")));
+    found.push(words(&format!("clang --target={processor}-linux-gnu")));
+    found
+}
+
+fn compile(compiler: &[String], source: &str, file: &Path) -> Result<Vec<u8>, String> {
+    let (program, args) = compiler.split_first().ok_or("an empty command")?;
+    let run = |extra: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(args).args(FLAGS).args(extra).args(["-DOVERLAY_REPLACES", "-c", source, "-o"]).arg(file);
+        command.output()
+    };
+    let mut output = run(&IF_KNOWN).map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        output = run(&[]).map_err(|error| error.to_string())?;
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(said.lines().find(|line| line.contains("error")).unwrap_or("it failed").to_owned());
+    }
+    std::fs::read(file).map_err(|error| error.to_string())
 }

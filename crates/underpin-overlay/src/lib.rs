@@ -1,8 +1,35 @@
-//! Replacements for functions of musl that cost a static program a third of its speed: today the copying and comparing of
-//! memory on x86-64.
+//! String functions in place of musl's, whose own cost a static program a third of its speed: copying, comparing and searching
+//! on x86-64 (SSE2, AVX2 or AVX-512, chosen at the first call) and aarch64 (NEON).
 //!
-//! A program gets them by naming this crate (`use underpin_overlay as _;`): the linker finds the names here before it comes
-//! to the C library. With glibc, whose functions choose by processor, nothing is replaced. There is nothing to call.
+//! A program of this workspace gets them by naming the crate (`use underpin_overlay as _;`): the linker finds the names here
+//! before it comes to the C library. With glibc, whose functions choose by processor, nothing is replaced. For programs of
+//! others there is [`object()`]: one relocatable file for the front of the link line.
 
-#[cfg(all(test, target_arch = "x86_64"))]
-mod copy;
+/// What to link before everything else.
+#[derive(Clone, Copy, Debug)]
+pub struct OverlayObject {
+    /// A relocatable ELF file that refers to nothing outside itself and whose only global names are those that it replaces.
+    pub bytes: &'static [u8],
+    /// SHA-256 of the bytes, in hexadecimal digits.
+    pub sha256: &'static str,
+    /// The version of this crate that it was made from.
+    pub version: &'static str,
+}
+
+/// What C programs may include; it says how to link, and declares what `<string.h>` does.
+pub const HEADER: &str = include_str!("../native/underpin_overlay.h");
+
+mod objects {
+    include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+}
+
+/// The string functions for a processor by the kernel's name of it (`x86_64`, `aarch64`).
+///
+/// # Errors
+/// The reason why it is not on board: there are no sources for the processor, or no compiler was found for it when this crate
+/// was built.
+pub fn object(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    let found = objects::STRINGS.iter().find(|(name, _)| *name == processor);
+    let (_, object) = found.ok_or("the overlay has functions for x86_64 and aarch64 only")?;
+    object.as_ref().map_err(|reason| *reason)
+}

@@ -1,0 +1,145 @@
+/* Times every function of the overlay beside the same function of other C libraries, in one process: short blocks of calls,
+ * the libraries in turn. Prints one line for each block of calls: function, size, placing, library, nanoseconds per call.
+ *
+ * glibc's are those that the loader chose for this processor; musl's and LLVM's come with musl_ and llvm_ before their names
+ * (weak: a library that lacks a function is left out). Arguments: rounds, then function names; without names all. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum Kind { COPY, FILL, COMPARE, FIND_BYTE, LENGTH, LENGTH_WITHIN, FIND_IN_STRING, COMPARE_STRINGS, COMPARE_STRINGS_WITHIN, FIND_STRING,
+            FIND_BYTES, COPY_STRING };
+
+typedef struct {
+  const char *name;
+  enum Kind kind;
+  void *of[4];
+} Function;
+
+static const char *const libraries[] = {"overlay", "glibc", "musl", "llvm"};
+
+#define LIST(each) \
+  each(memcpy, COPY) each(memmove, COPY) each(memset, FILL) each(memcmp, COMPARE) each(memchr, FIND_BYTE) each(memrchr, FIND_BYTE) \
+  each(strlen, LENGTH) each(strnlen, LENGTH_WITHIN) each(strchr, FIND_IN_STRING) each(strrchr, FIND_IN_STRING) \
+  each(strchrnul, FIND_IN_STRING) each(strcmp, COMPARE_STRINGS) each(strncmp, COMPARE_STRINGS_WITHIN) each(strstr, FIND_STRING) \
+  each(memmem, FIND_BYTES) each(strcpy, COPY_STRING) each(stpcpy, COPY_STRING) each(strncpy, COPY_STRING) each(stpncpy, COPY_STRING)
+
+#define DECLARE(name, kind) extern char overlay_##name[] __attribute__((weak)), musl_##name[] __attribute__((weak)), \
+  llvm_##name[] __attribute__((weak));
+LIST(DECLARE)
+#define ENTER(name, kind) {#name, kind, {overlay_##name, 0, musl_##name, llvm_##name}},
+static Function functions[] = {LIST(ENTER)};
+
+#define LARGEST (16 << 20)
+static char *one, *two;
+static volatile uintptr_t sink;
+static unsigned short mixed[1024];
+
+static double
+now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* `calls` calls; each result goes into the next one's arguments in a way that changes nothing, unless they overlap freely. */
+static double
+block(const Function *function, void *address, size_t size, int misaligned, long calls)
+{
+  char *a = one + (misaligned ? 17 : 0), *b = two + (misaligned ? 37 : 0);
+  size_t n = size;
+  uintptr_t sum = 0;
+  int many = size == 0;
+  double start = now();
+#define CALLS(type, ...) do { \
+    __typeof__(type) *call = address; \
+    if (many) for (long i = 0; i < calls; i++) { n = mixed[i & 1023]; sum += (uintptr_t)call(__VA_ARGS__); } \
+    else for (long i = 0; i < calls; i++) sum += (uintptr_t)call(__VA_ARGS__); \
+  } while (0)
+  switch (function->kind) {
+    case COPY: CALLS(void *(void*, const void*, size_t), a, b, n); break;
+    case FILL: CALLS(void *(void*, int, size_t), a, 7, n); break;
+    case COMPARE: CALLS(int (const void*, const void*, size_t), a, b, n); break;
+    case FIND_BYTE: CALLS(void *(const void*, int, size_t), a, 1, n); break;
+    /* Strings of mixed lengths all end at the same place. */
+    case LENGTH: CALLS(size_t (const char*), many ? a + 256 - n : a); break;
+    case LENGTH_WITHIN: CALLS(size_t (const char*, size_t), many ? a + 256 - n : a, many ? 300 : n + 10); break;
+    case FIND_IN_STRING: CALLS(char *(const char*, int), many ? a + 256 - n : a, 1); break;
+    case COMPARE_STRINGS: CALLS(int (const char*, const char*), many ? a + 256 - n : a, many ? b + 256 - n : b); break;
+    case COMPARE_STRINGS_WITHIN: CALLS(int (const char*, const char*, size_t), many ? a + 256 - n : a, many ? b + 256 - n : b, many ? 300 : n + 1); break;
+    case FIND_STRING: CALLS(char *(const char*, const char*), many ? a + 256 - n : a, "zebra"); break;
+    case FIND_BYTES: CALLS(void *(const void*, size_t, const void*, size_t), a, n, "zebra", 5); break;
+    case COPY_STRING:
+      if (strchr(function->name, 'n')) CALLS(char *(char*, const char*, size_t), many ? b + 256 - n : b, many ? a + 256 - n : a, n + 1);
+      else CALLS(char *(char*, const char*), many ? b + 256 - n : b, many ? a + 256 - n : a);
+      break;
+  }
+  double took = now() - start;
+  sink += sum;
+  return took / (double)calls;
+}
+
+/* What the buffers hold: text without the byte or string that is looked for, and the same in both. */
+static void
+prepare(const Function *function, size_t size, int misaligned)
+{
+  const char text[] = "she sells sea shells on the sea shore; ";
+  size_t n = size ? size : 256;
+  char *a = one + (misaligned ? 17 : 0), *b = two + (misaligned ? 37 : 0);
+  for (size_t i = 0; i < n + 300; i++) a[i] = b[i] = text[i % (sizeof text - 1)];
+  if (function->kind != COPY && function->kind != FILL) a[n] = b[n] = 0;
+}
+
+int
+main(int count, char **words)
+{
+  static const size_t sizes[] = {0, 1, 3, 8, 15, 16, 24, 32, 48, 64, 100, 128, 200, 256, 500, 1000, 2048, 4096, 8192, 16384, 32768, 65536,
+                                 262144, 1048576, LARGEST};
+  int rounds = count > 1 ? atoi(words[1]) : 11;
+  void *libc = dlopen("libc.so.6", RTLD_NOW);
+  one = mmap(0, LARGEST + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  two = mmap(0, LARGEST + 3 * 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!libc || rounds < 1 || one == MAP_FAILED || two == MAP_FAILED) return 2;
+  /* The two are not at the same place of their pages: stores would look like the loads that follow. */
+  two += 8192 + 2048;
+  uint32_t state = 1;
+  for (int i = 0; i < 1024; i++) {
+    state = state * 1664525 + 1013904223;
+    /* Mostly short: what programs copy and compare. */
+    unsigned bits = 1 + (state >> 28) % 8;
+    mixed[i] = (unsigned short)((state >> 8) & ((1u << bits) - 1));
+  }
+  for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+    Function *function = &functions[f];
+    int wanted = count < 3;
+    for (int i = 2; i < count; i++) wanted |= !strcmp(words[i], function->name);
+    if (!wanted || !function->of[0]) continue;
+    function->of[1] = dlsym(libc, function->name);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+      for (int misaligned = 0; misaligned < 2; misaligned++) {
+        long calls[4];
+        prepare(function, sizes[s], misaligned);
+        for (int l = 0; l < 4; l++) {
+          if (!function->of[l]) continue;
+          calls[l] = sizes[s] ? 8 : 1024;
+          while (calls[l] < (1 << 16) && (double)calls[l] * block(function, function->of[l], sizes[s], misaligned, calls[l]) < 15000) calls[l] *= 2;
+        }
+        for (int r = 0; r < rounds; r++) {
+          for (int k = 0; k < 4; k++) {
+            int l = (k + r) % 4;
+            if (!function->of[l]) continue;
+            printf("%s\t%zu\t%s\t%s\t%.4f\n", function->name, sizes[s], misaligned ? "misaligned" : "aligned", libraries[l],
+                   block(function, function->of[l], sizes[s], misaligned, calls[l]));
+          }
+        }
+      }
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,31 @@
+/* Thirty-two bytes at a time. */
+#define LEVEL(name) name##_avx2
+#define W 32
+typedef __m256i LEVEL(V);
+#define V LEVEL(V)
+#define M uint32_t
+#define BITS 1
+
+INLINE V LEVEL(load)(const char *p) { return _mm256_load_si256((const __m256i*)p); }
+INLINE V LEVEL(loadu)(const char *p) { return _mm256_loadu_si256((const __m256i_u*)p); }
+INLINE void LEVEL(store)(char *p, V v) { _mm256_store_si256((__m256i*)p, v); }
+INLINE void LEVEL(storeu)(char *p, V v) { _mm256_storeu_si256((__m256i_u*)p, v); }
+INLINE void LEVEL(stream)(char *p, V v) { _mm256_stream_si256((__m256i*)p, v); }
+INLINE V LEVEL(all)(int byte) { return _mm256_set1_epi8((char)byte); }
+INLINE V LEVEL(least)(V a, V b) { return _mm256_min_epu8(a, b); }
+INLINE V LEVEL(either)(V a, V b) { return _mm256_or_si256(a, b); }
+INLINE V LEVEL(unlike)(V a, V b) { return _mm256_xor_si256(a, b); }
+INLINE M LEVEL(zeros)(V v) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256())); }
+INLINE M LEVEL(equal)(V a, V b) { return (M)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b)); }
+INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFFFFFF; }
+INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFFFFFF; }
+/* Zero where a and b differ, or both end. */
+INLINE V LEVEL(alike)(V a, V b) { return _mm256_min_epu8(a, _mm256_cmpeq_epi8(a, b)); }
+INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
+INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+{
+  return LEVEL(zeros)(LEVEL(least)(LEVEL(least)(LEVEL(alike)(a, p), LEVEL(alike)(b, q)),
+                                   LEVEL(least)(LEVEL(alike)(c, r), LEVEL(alike)(d, s))));
+}
+INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
+INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }

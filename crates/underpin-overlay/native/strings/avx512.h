@@ -1,0 +1,38 @@
+/* Sixty-four bytes at a time, compared into mask registers. */
+#define LEVEL(name) name##_avx512
+#define W 64
+typedef __m512i LEVEL(V);
+#define V LEVEL(V)
+#define M uint64_t
+#define BITS 1
+#define MASKED 1
+
+INLINE V LEVEL(load)(const char *p) { return _mm512_load_si512(p); }
+INLINE V LEVEL(loadu)(const char *p) { return _mm512_loadu_si512(p); }
+INLINE void LEVEL(store)(char *p, V v) { _mm512_store_si512(p, v); }
+INLINE void LEVEL(storeu)(char *p, V v) { _mm512_storeu_si512(p, v); }
+INLINE void LEVEL(stream)(char *p, V v) { _mm512_stream_si512((void*)p, v); }
+INLINE V LEVEL(all)(int byte) { return _mm512_set1_epi8((char)byte); }
+INLINE V LEVEL(least)(V a, V b) { return _mm512_min_epu8(a, b); }
+INLINE V LEVEL(either)(V a, V b) { return _mm512_or_si512(a, b); }
+INLINE V LEVEL(unlike)(V a, V b) { return _mm512_xor_si512(a, b); }
+INLINE M LEVEL(zeros)(V v) { return _mm512_testn_epi8_mask(v, v); }
+INLINE M LEVEL(equal)(V a, V b) { return _mm512_cmpeq_epi8_mask(a, b); }
+INLINE M LEVEL(differ)(V a, V b) { return _mm512_cmpneq_epi8_mask(a, b); }
+INLINE int LEVEL(nonzero)(V v) { return _mm512_test_epi8_mask(v, v) != 0; }
+INLINE M LEVEL(parting)(V a, V b) { return ~_mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b); }
+INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+{
+  V least = LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d));
+  /* The table of x ^ y | z. */
+  V unlike = _mm512_xor_si512(a, p);
+  unlike = _mm512_ternarylogic_epi64(b, q, unlike, 0x3C | 0xAA);
+  unlike = _mm512_ternarylogic_epi64(c, r, unlike, 0x3C | 0xAA);
+  unlike = _mm512_ternarylogic_epi64(d, s, unlike, 0x3C | 0xAA);
+  return _mm512_testn_epi8_mask(least, least) | _mm512_test_epi8_mask(unlike, unlike);
+}
+INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctzll(m); }
+INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)); }
+/* The first n bytes, at most 64; what follows them is not touched, be it mapped or not. */
+INLINE M LEVEL(low)(size_t n) { return _bzhi_u64(~0ull, (unsigned)n); }
+INLINE V LEVEL(few)(const char *p, size_t n) { return _mm512_maskz_loadu_epi8(LEVEL(low)(n), p); }

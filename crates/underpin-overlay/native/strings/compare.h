@@ -1,0 +1,143 @@
+/* Comparing, once for each level. */
+
+/* Up to the first difference or end, at most n bytes. The second string's vectors may lie across two pages: before one is
+ * read, what is left of the first page has to hold no end, else the next page need not be there. */
+INLINE int
+LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
+{
+  M m;
+  size_t i = 0;
+#define PART(at) do { \
+    size_t where = (at); \
+    if (bounded && where >= n) return 0; \
+    return (unsigned char)a[where] - (unsigned char)b[where]; \
+  } while (0)
+  if (bounded && UNLIKELY(n == 0)) return 0;
+  if (LIKELY(WITHIN_PAGE(a, W) && WITHIN_PAGE(b, W))) {
+    m = LEVEL(parting)(LEVEL(loadu)(a), LEVEL(loadu)(b));
+    if (m) PART(LEVEL(first)(m));
+  }
+  else {
+#ifdef MASKED
+    size_t left = PAGE - ((uintptr_t)a & (PAGE - 1)), other = PAGE - ((uintptr_t)b & (PAGE - 1));
+    left = left < other ? left : other;
+    m = LEVEL(parting)(LEVEL(few)(a, left), LEVEL(few)(b, left)) & LEVEL(low)(left);
+    if (m) PART(LEVEL(first)(m));
+    /* These hold no end, so both go on beyond the page that comes first. */
+    for (i = left; i < W; i++) {
+      if ((bounded && i >= n) || a[i] != b[i] || !a[i]) PART(i);
+    }
+#else
+    for (; i < W; i++) {
+      if ((bounded && i >= n) || a[i] != b[i] || !a[i]) PART(i);
+    }
+#endif
+  }
+  /* From here on, a is aligned. */
+  i = W - ((uintptr_t)a & (W - 1));
+  for (;;) {
+    /* As many vectors as lie within b's page. */
+    size_t whole = (PAGE - ((uintptr_t)(b + i) & (PAGE - 1))) / W;
+#define PARTING(k) LEVEL(parting)(LEVEL(load)(a + i + (k) * W), LEVEL(loadu)(b + i + (k) * W))
+#define A(k) LEVEL(load)(a + i + (k) * W)
+#define B(k) LEVEL(loadu)(b + i + (k) * W)
+    for (; whole >= 4; whole -= 4, i += 4 * W) {
+      if (bounded && i >= n) return 0;
+      /* Four of a's vectors may lie across two pages, too. */
+      if (UNLIKELY(!WITHIN_PAGE(a + i, 4 * W))) break;
+      if (LEVEL(parting4)(A(0), A(1), A(2), A(3), B(0), B(1), B(2), B(3))) {
+        if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
+        if ((m = PARTING(1))) PART(i + W + LEVEL(first)(m));
+        if ((m = PARTING(2))) PART(i + 2 * W + LEVEL(first)(m));
+        PART(i + 3 * W + LEVEL(first)(PARTING(3)));
+      }
+    }
+    for (size_t few = whole < 4 ? whole : 4; few; few--, whole--, i += W) {
+      if (bounded && i >= n) return 0;
+      if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
+    }
+    if (whole) continue;
+    if (bounded && i >= n) return 0;
+    /* b's vector lies across two pages, or begins with one. */
+    size_t left = PAGE - ((uintptr_t)(b + i) & (PAGE - 1));
+    if (left < W) {
+      /* The last vector of b's page, most of which is known to be alike. */
+      if (i + left > W) {
+        const char *back = b + i + left - W, *beside = a + i + left - W;
+        m = LEVEL(parting)(LEVEL(loadu)(beside), LEVEL(loadu)(back));
+        if (m) PART(i + left - W + LEVEL(first)(m));
+      }
+      if (bounded && i + left >= n) return 0;
+      if ((m = PARTING(0))) PART(i + LEVEL(first)(m));
+      i += W;
+    }
+  }
+#undef PART
+#undef PARTING
+#undef A
+#undef B
+}
+
+USED OVERREAD int
+LEVEL(strcmp)(const char *a, const char *b)
+{
+  return LEVEL(compare)(a, b, 0, 0);
+}
+
+USED OVERREAD int
+LEVEL(strncmp)(const char *a, const char *b, size_t n)
+{
+  return LEVEL(compare)(a, b, n, 1);
+}
+
+INLINE int
+LEVEL(apart)(const char *a, const char *b, M m)
+{
+  size_t at = LEVEL(first)(m);
+  return (unsigned char)a[at] - (unsigned char)b[at];
+}
+
+#define DIFFER(i) LEVEL(differ)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
+#define UNLIKE(i) LEVEL(unlike)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
+
+/* More than 16 bytes, or with masks any number. */
+USED int
+LEVEL(memcmp)(const void *one, const void *other, size_t n)
+{
+  const char *a = one, *b = other;
+  M m;
+#ifdef MASKED
+  if (n <= W) {
+    m = LEVEL(differ)(LEVEL(few)(a, n), LEVEL(few)(b, n));
+    return m ? LEVEL(apart)(a, b, m) : 0;
+  }
+#elif W > 16
+  if (n <= W) {
+    uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
+    if (few) return apart_sse2(a, b, few);
+    a += n - 16, b += n - 16;
+    few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
+    return few ? apart_sse2(a, b, few) : 0;
+  }
+#endif
+  if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
+  if (n > 2 * W) {
+    if ((m = DIFFER(W))) return LEVEL(apart)(a + W, b + W, m);
+    if (n > 4 * W) {
+      size_t i = 2 * W;
+      if (n > 8 * W) i = W - ((uintptr_t)a & (W - 1));
+      for (; i + 4 * W < n; i += 4 * W) {
+        V all = LEVEL(either)(LEVEL(either)(UNLIKE(i), UNLIKE(i + W)), LEVEL(either)(UNLIKE(i + 2 * W), UNLIKE(i + 3 * W)));
+        if (LEVEL(nonzero)(all)) break;
+      }
+      for (; i + W < n; i += W) {
+        if ((m = DIFFER(i))) return LEVEL(apart)(a + i, b + i, m);
+      }
+    }
+    else {
+      if (n > 3 * W && (m = DIFFER(2 * W))) return LEVEL(apart)(a + 2 * W, b + 2 * W, m);
+    }
+  }
+  a += n - W, b += n - W;
+  return (m = DIFFER(0)) ? LEVEL(apart)(a, b, m) : 0;
+}

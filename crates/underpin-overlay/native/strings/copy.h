@@ -1,0 +1,211 @@
+/* Copying and filling of more than 64 bytes, once for each level. */
+
+/* From the lowest on; `to` may overlap `from` if it lies below. n is more than 4 W. */
+INLINE void
+LEVEL(upwards)(char *to, const char *from, size_t n)
+{
+  V first = LEVEL(loadu)(from);
+  V w = LEVEL(loadu)(from + n - 4 * W), x = LEVEL(loadu)(from + n - 3 * W);
+  V y = LEVEL(loadu)(from + n - 2 * W), z = LEVEL(loadu)(from + n - W);
+  char *start = to, *end = to + n;
+  /* Stores are aligned: of the two, a store across two lines costs more. */
+  size_t odd = W - ((uintptr_t)to & (W - 1));
+  to += odd, from += odd;
+  for (; to < end - 4 * W; to += 4 * W, from += 4 * W) {
+    V a = LEVEL(loadu)(from), b = LEVEL(loadu)(from + W), c = LEVEL(loadu)(from + 2 * W), d = LEVEL(loadu)(from + 3 * W);
+    LEVEL(store)(to, a), LEVEL(store)(to + W, b), LEVEL(store)(to + 2 * W, c), LEVEL(store)(to + 3 * W, d);
+  }
+  LEVEL(storeu)(end - 4 * W, w), LEVEL(storeu)(end - 3 * W, x), LEVEL(storeu)(end - 2 * W, y), LEVEL(storeu)(end - W, z);
+  LEVEL(storeu)(start, first);
+}
+
+/* The same from the highest on; `to` may overlap `from` if it lies above. */
+INLINE void
+LEVEL(downwards)(char *to, const char *from, size_t n)
+{
+  V last = LEVEL(loadu)(from + n - W);
+  V w = LEVEL(loadu)(from), x = LEVEL(loadu)(from + W), y = LEVEL(loadu)(from + 2 * W), z = LEVEL(loadu)(from + 3 * W);
+  char *start = to, *end = to + n;
+  size_t odd = (uintptr_t)end & (W - 1);
+  to = end - odd, from += n - odd;
+  for (; to > start + 4 * W; ) {
+    to -= 4 * W, from -= 4 * W;
+    V a = LEVEL(loadu)(from + 3 * W), b = LEVEL(loadu)(from + 2 * W), c = LEVEL(loadu)(from + W), d = LEVEL(loadu)(from);
+    LEVEL(store)(to + 3 * W, a), LEVEL(store)(to + 2 * W, b), LEVEL(store)(to + W, c), LEVEL(store)(to, d);
+  }
+  LEVEL(storeu)(start, w), LEVEL(storeu)(start + W, x), LEVEL(storeu)(start + 2 * W, y), LEVEL(storeu)(start + 3 * W, z);
+  LEVEL(storeu)(end - W, last);
+}
+
+/* Up to 8 W: all is read before anything is written. n is more than W. */
+INLINE void
+LEVEL(some)(char *to, const char *from, size_t n)
+{
+  V a = LEVEL(loadu)(from), z = LEVEL(loadu)(from + n - W);
+  if (n > 2 * W) {
+    V b = LEVEL(loadu)(from + W), y = LEVEL(loadu)(from + n - 2 * W);
+    if (n > 4 * W) {
+      V c = LEVEL(loadu)(from + 2 * W), d = LEVEL(loadu)(from + 3 * W);
+      V w = LEVEL(loadu)(from + n - 4 * W), x = LEVEL(loadu)(from + n - 3 * W);
+      LEVEL(storeu)(to + 2 * W, c), LEVEL(storeu)(to + 3 * W, d);
+      LEVEL(storeu)(to + n - 4 * W, w), LEVEL(storeu)(to + n - 3 * W, x);
+    }
+    LEVEL(storeu)(to + W, b), LEVEL(storeu)(to + n - 2 * W, y);
+  }
+  LEVEL(storeu)(to, a), LEVEL(storeu)(to + n - W, z);
+}
+
+#ifdef __x86_64__
+/* Past the caches: what was copied does not push out everything else. The two do not overlap. */
+INLINE void
+LEVEL(past)(char *to, const char *from, size_t n)
+{
+  size_t odd = 64 - ((uintptr_t)to & 63);
+  for (size_t i = 0; i < 64; i += W) LEVEL(storeu)(to + i, LEVEL(loadu)(from + i));
+  to += odd, from += odd, n -= odd;
+  for (; n >= 4 * W; n -= 4 * W, to += 4 * W, from += 4 * W) {
+    __builtin_prefetch(from + 1024), __builtin_prefetch(from + 1024 + 2 * W);
+    V a = LEVEL(loadu)(from), b = LEVEL(loadu)(from + W), c = LEVEL(loadu)(from + 2 * W), d = LEVEL(loadu)(from + 3 * W);
+    LEVEL(stream)(to, a), LEVEL(stream)(to + W, b), LEVEL(stream)(to + 2 * W, c), LEVEL(stream)(to + 3 * W, d);
+  }
+  _mm_sfence();
+  for (; n >= W; n -= W, to += W, from += W) LEVEL(storeu)(to, LEVEL(loadu)(from));
+  for (; n; n--) *to++ = *from++;
+}
+#endif
+
+/* More than 64 bytes. */
+USED void*
+LEVEL(memcpy)(void *restrict into, const void *restrict out_of, size_t n)
+{
+  if (n <= 8 * W) LEVEL(some)(into, out_of, n);
+#ifdef __x86_64__
+  else if (UNLIKELY(n >= machine_from)) {
+    if (n < past_from) by_machine(into, out_of, n);
+    else LEVEL(past)(into, out_of, n);
+  }
+#endif
+  else LEVEL(upwards)(into, out_of, n);
+  return into;
+}
+
+USED void*
+LEVEL(memmove)(void *into, const void *out_of, size_t n)
+{
+  if (n <= 8 * W) LEVEL(some)(into, out_of, n);
+  else if ((uintptr_t)into - (uintptr_t)out_of >= n) {
+#ifdef __x86_64__
+    if (n >= machine_from && (uintptr_t)out_of - (uintptr_t)into >= n) return LEVEL(memcpy)(into, out_of, n);
+#endif
+    LEVEL(upwards)(into, out_of, n);
+  }
+  else LEVEL(downwards)(into, out_of, n);
+  return into;
+}
+
+USED void*
+LEVEL(memset)(void *into, int byte, size_t n)
+{
+  char *to = into, *end = to + n;
+  V v = LEVEL(all)(byte);
+  LEVEL(storeu)(to, v);
+  if (W < 32 || n > 2 * W) {
+    LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
+    if (n > 4 * W) {
+#ifdef __x86_64__
+      if (UNLIKELY(n >= fill_from)) {
+        by_filling(to, byte, n);
+        return into;
+      }
+#endif
+      LEVEL(storeu)(to + 2 * W, v), LEVEL(storeu)(to + 3 * W, v);
+      LEVEL(storeu)(end - 4 * W, v), LEVEL(storeu)(end - 3 * W, v);
+      if (n > 8 * W) {
+        char *p = (char*)((uintptr_t)(to + 4 * W) & -(uintptr_t)W);
+        for (; p < end - 4 * W; p += 4 * W) {
+          LEVEL(store)(p, v), LEVEL(store)(p + W, v), LEVEL(store)(p + 2 * W, v), LEVEL(store)(p + 3 * W, v);
+        }
+      }
+    }
+  }
+  LEVEL(storeu)(end - W, v);
+  return into;
+}
+
+/* Copies up to the end, which is at 64 or below: `n` bytes with it. */
+INLINE char*
+LEVEL(string)(char *to, const char *from, int to_end)
+{
+  char *start = to;
+  V end = LEVEL(all)(0), v;
+  M m;
+  const char *p = DOWN(from, W);
+  if (LIKELY(WITHIN_PAGE(from, W))) m = LEVEL(zeros)(LEVEL(loadu)(from));
+  else m = LEVEL(zeros)(LEVEL(load)(p)) >> (size_t)(from - p) * BITS;
+  if (!m && !WITHIN_PAGE(from, W)) {
+    /* It goes on on the next page. */
+    m = LEVEL(zeros)(LEVEL(loadu)(from));
+  }
+  (void)end;
+  if (m) {
+    size_t n = LEVEL(first)(m);
+    few(to, from, n + 1);
+    return to_end ? to + n : start;
+  }
+  LEVEL(storeu)(to, LEVEL(loadu)(from));
+  p += W, to += p - from;
+  for (;;) {
+    v = LEVEL(load)(p);
+    if ((m = LEVEL(zeros)(v))) break;
+    LEVEL(storeu)(to, v);
+    p += W, to += W;
+    if (((uintptr_t)p & (4 * W - 1)) == 0) {
+      for (;; p += 4 * W, to += 4 * W) {
+        V a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
+        if (LEVEL(zeros)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d)))) break;
+        LEVEL(storeu)(to, a), LEVEL(storeu)(to + W, b), LEVEL(storeu)(to + 2 * W, c), LEVEL(storeu)(to + 3 * W, d);
+      }
+    }
+  }
+  size_t n = LEVEL(first)(m);
+  LEVEL(storeu)(to + n + 1 - W, LEVEL(loadu)(p + n + 1 - W));
+  return to_end ? to + n : start;
+}
+
+USED OVERREAD char*
+LEVEL(strcpy)(char *restrict to, const char *restrict from)
+{
+  return LEVEL(string)(to, from, 0);
+}
+
+USED OVERREAD char*
+LEVEL(stpcpy)(char *restrict to, const char *restrict from)
+{
+  return LEVEL(string)(to, from, 1);
+}
+
+/* All of n bytes are written: what the string is short of is zeros. */
+INLINE char*
+LEVEL(string_within)(char *to, const char *from, size_t n)
+{
+  size_t length = LEVEL(strnlen)(from, n);
+  if (length <= 64) few(to, from, length);
+  else LEVEL(memcpy)(to, from, length);
+  char *end = to + length;
+  if (n - length <= 64) few_alike(end, 0, n - length);
+  else LEVEL(memset)(end, 0, n - length);
+  return end;
+}
+
+USED OVERREAD char*
+LEVEL(strncpy)(char *restrict to, const char *restrict from, size_t n)
+{
+  LEVEL(string_within)(to, from, n);
+  return to;
+}
+
+USED OVERREAD char*
+LEVEL(stpncpy)(char *restrict to, const char *restrict from, size_t n)
+{
+  return LEVEL(string_within)(to, from, n);
+}

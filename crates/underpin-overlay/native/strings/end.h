@@ -1,0 +1,14 @@
+#undef LEVEL
+#undef W
+#undef V
+#undef M
+#undef BITS
+#undef MASKED
+#undef WITHIN_PAGE
+#undef DOWN
+#undef AT
+#undef FOUND
+#undef FOLD
+#undef FOLD4
+#undef DIFFER
+#undef UNLIKE

@@ -1,0 +1,31 @@
+/* Sixteen bytes at a time: what every x86-64 has. */
+#define LEVEL(name) name##_sse2
+#define W 16
+typedef __m128i LEVEL(V);
+#define V LEVEL(V)
+#define M uint32_t
+#define BITS 1
+
+INLINE V LEVEL(load)(const char *p) { return _mm_load_si128((const __m128i*)p); }
+INLINE V LEVEL(loadu)(const char *p) { return _mm_loadu_si128((const __m128i_u*)p); }
+INLINE void LEVEL(store)(char *p, V v) { _mm_store_si128((__m128i*)p, v); }
+INLINE void LEVEL(storeu)(char *p, V v) { _mm_storeu_si128((__m128i_u*)p, v); }
+INLINE void LEVEL(stream)(char *p, V v) { _mm_stream_si128((__m128i*)p, v); }
+INLINE V LEVEL(all)(int byte) { return _mm_set1_epi8((char)byte); }
+INLINE V LEVEL(least)(V a, V b) { return _mm_min_epu8(a, b); }
+INLINE V LEVEL(either)(V a, V b) { return _mm_or_si128(a, b); }
+INLINE V LEVEL(unlike)(V a, V b) { return _mm_xor_si128(a, b); }
+INLINE M LEVEL(zeros)(V v) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())); }
+INLINE M LEVEL(equal)(V a, V b) { return (M)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)); }
+INLINE M LEVEL(differ)(V a, V b) { return LEVEL(equal)(a, b) ^ 0xFFFF; }
+INLINE int LEVEL(nonzero)(V v) { return LEVEL(zeros)(v) != 0xFFFF; }
+/* Zero where a and b differ, or both end. */
+INLINE V LEVEL(alike)(V a, V b) { return _mm_min_epu8(a, _mm_cmpeq_epi8(a, b)); }
+INLINE M LEVEL(parting)(V a, V b) { return LEVEL(zeros)(LEVEL(alike)(a, b)); }
+INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
+{
+  return LEVEL(zeros)(LEVEL(least)(LEVEL(least)(LEVEL(alike)(a, p), LEVEL(alike)(b, q)),
+                                   LEVEL(least)(LEVEL(alike)(c, r), LEVEL(alike)(d, s))));
+}
+INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
+INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }

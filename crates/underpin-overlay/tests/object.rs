@@ -1,0 +1,207 @@
+//! The object that goes first on the link line of others: what it defines and wants, by nm and readelf, and what becomes of programs
+//! linked with it, by the linker's own map.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use underpin_overlay::object;
+use underpin_test_support::{Fixture, Output, need, skip_without_target};
+
+/// What <string.h> of musl has that the overlay replaces, and musl's own names for them.
+const BOTH: &str = "memmove memcmp bcmp memchr memrchr memmem strlen strnlen strchr strrchr strchrnul strcmp strncmp strstr strcpy \
+     stpcpy strncpy stpncpy __memrchr __strchrnul __stpcpy __stpncpy";
+const X86_64: &str = "memcpy memset __memcpy_fwd __memcpy_fwd_alias_1";
+
+fn names(processor: &str) -> BTreeSet<&'static str> {
+    let more = if processor == "x86_64" { X86_64 } else { "" };
+    BOTH.split_whitespace().chain(more.split_whitespace()).collect()
+}
+
+/// The processors of which the object is on board; that of this machine always is.
+fn on_board(fixture: &Fixture) -> Vec<&'static str> {
+    let of_this = std::env::consts::ARCH;
+    assert!(object(of_this).is_ok(), "{:?}", object(of_this));
+    let found = ["x86_64", "aarch64"].into_iter().filter(|processor| match object(processor) {
+        Ok(object) => {
+            fixture.write(format!("{processor}.o"), object.bytes);
+            true
+        }
+        Err(reason) => {
+            underpin_test_support::skip(reason);
+            false
+        }
+    });
+    found.collect()
+}
+
+#[test]
+fn it_wants_nothing_and_defines_nothing_but_what_it_replaces() {
+    need!("nm");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        let file = format!("{processor}.o");
+        assert_eq!(fixture.must("nm", ["--undefined-only", &file]), "", "{processor}");
+        let listed = fixture.must("nm", ["--defined-only", "--extern-only", "--format=posix", &file]);
+        let defined: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(defined, names(processor), "{processor}");
+    }
+}
+
+#[test]
+fn its_stack_is_not_executable_and_each_function_has_a_section() {
+    need!("readelf");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        let sections = fixture.must("readelf", ["--sections", "--wide", &format!("{processor}.o")]);
+        let stack = sections.lines().find(|line| line.contains(".note.GNU-stack")).expect("the linker asks for it");
+        assert!(!stack.split_whitespace().any(|word| word == "X"), "{stack}");
+        assert!(sections.contains(" .text.strlen ") && sections.contains(" .text.memmove "), "{sections}");
+    }
+}
+
+#[test]
+fn its_sum_is_that_of_sha256sum() {
+    need!("sha256sum");
+    let fixture = Fixture::new();
+    for processor in on_board(&fixture) {
+        let said = fixture.must("sha256sum", [format!("{processor}.o")]);
+        assert_eq!(said.split(' ').next(), object(processor).ok().map(|object| object.sha256));
+    }
+}
+
+#[test]
+fn a_processor_without_sources_has_a_reason() {
+    assert_eq!(object("riscv64").unwrap_err(), "the overlay has functions for x86_64 and aarch64 only");
+}
+
+/// Copies before `main` and before the first constructor: musl copies the TLS image of a static program with memcpy.
+const EARLY: &str = r#"
+#include <stdio.h>
+#include <string.h>
+static _Thread_local char image[5000] = "from the file's own image";
+static char copied[5000];
+static volatile size_t n = sizeof copied;
+__attribute__((constructor)) static void first(void) { memcpy(copied, image, n); }
+int main(int count, char **words) {
+  char long_one[300] = "x";
+  memset(long_one, 'y', 299 - (size_t)count + 1);
+  printf("%s %zu %d %s\n", copied, strlen(long_one), strcmp(words[0], copied) != 0, strstr(copied, "own"));
+  return 0;
+}
+"#;
+const EARLY_SAYS: &str = "from the file's own image 299 1 own image\n";
+
+/// The members of the C library that define what the overlay does, if the linker took one.
+fn taken(map: &str) -> Vec<String> {
+    let members = map.lines().filter_map(|line| line.split_once("libc.a(")?.1.split(')').next());
+    let replaced: BTreeSet<String> =
+        names("x86_64").into_iter().flat_map(|name| [format!("{name}.lo"), format!("{name}.o")]).collect();
+    members.filter(|member| replaced.contains(*member)).map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_static_c_program_has_its_functions_and_not_musls() {
+    need!("musl-gcc", "nm");
+    let fixture = Fixture::new();
+    on_board(&fixture);
+    fixture.write("early.c", EARLY);
+    let link = ["-static", "-fno-builtin", "-Wl,-Map,map", "-o", "early"];
+    fixture.musl_cc([&link[..], &["early.c"]].concat());
+    let without = fs::read_to_string(fixture.join("map")).unwrap();
+    assert!(taken(&without).contains(&"memcpy.lo".to_owned()), "the map says nothing of members");
+    fixture.musl_cc([&link[..], &["x86_64.o", "early.c"]].concat());
+    assert_eq!(taken(&fs::read_to_string(fixture.join("map")).unwrap()), Vec::<String>::new());
+    let symbols = fixture.must("nm", ["early"]);
+    assert!(symbols.contains(" t memcpy_avx2") && symbols.contains(" t overlay_choose"), "{symbols}");
+    assert_eq!(Output::of(&mut fixture.command("./early")).stdout, EARLY_SAYS);
+}
+
+/// A member with a name that the overlay replaces and one that it does not would be linked for the latter and clash.
+#[test]
+fn no_member_of_musl_has_a_replaced_name_beside_others() {
+    need!("nm", "rustc");
+    let fixture = Fixture::new();
+    let mut looked_at = 0;
+    for (processor, archive) in archives(&fixture) {
+        let replaced = names(processor);
+        let mut members: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let listed =
+            fixture.must("nm", ["-A", "--defined-only", "--extern-only", "--format=posix", "--quiet", &archive]);
+        for line in listed.lines() {
+            let mut words = line.split(' ');
+            if let (Some(member), Some(name)) = (words.next(), words.next()) {
+                members.entry(member.to_owned()).or_default().push(name.to_owned());
+            }
+        }
+        let touched = members.iter().filter(|(_, names)| names.iter().any(|name| replaced.contains(name.as_str())));
+        for (member, names) in touched {
+            let others: Vec<&String> = names.iter().filter(|name| !replaced.contains(name.as_str())).collect();
+            assert!(others.is_empty(), "{member} defines {others:?} too");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at >= 18, "{looked_at} members");
+}
+
+/// The C libraries that static programs here are linked with: musl-gcc's and those that come with Rust.
+fn archives(fixture: &Fixture) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for processor in ["x86_64", "aarch64"] {
+        let target = format!("{processor}-unknown-linux-musl");
+        let folder = fixture.must("rustc", ["--print", "target-libdir", "--target", &target]);
+        let archive = format!("{}/self-contained/libc.a", folder.trim());
+        if std::path::Path::new(&archive).exists() {
+            found.push((processor, archive));
+        } else {
+            skip_without_target(if processor == "x86_64" {
+                "x86_64-unknown-linux-musl"
+            } else {
+                "aarch64-unknown-linux-musl"
+            });
+        }
+    }
+    let debian = format!("/usr/lib/{}-linux-musl/libc.a", std::env::consts::ARCH);
+    if std::path::Path::new(&debian).exists() {
+        found.push((std::env::consts::ARCH, debian));
+    }
+    found
+}
+
+/// A position-independent one, as Rust links them: relocations of its own, a constructor, and the global allocator's zeroed memory.
+const RUST: &str = r#"
+use std::hint::black_box;
+static COPIED: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+extern "C" fn first() { let _ = COPIED.set(black_box(&[7_u8; 3000]).to_vec()); }
+#[used]
+#[unsafe(link_section = ".init_array")]
+static FIRST: extern "C" fn() = first;
+fn main() {
+    let thread = std::thread::spawn(|| COPIED.get().map(|bytes| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>()));
+    println!("{:?} {:?}", thread.join().unwrap(), black_box("static and position-independent").find("and"));
+}
+"#;
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_static_pie_of_rust_has_its_functions_and_not_musls() {
+    need!("rustc", "readelf");
+    const TARGET: &str = "x86_64-unknown-linux-musl";
+    let fixture = Fixture::new();
+    on_board(&fixture);
+    let folder = fixture.must("rustc", ["--print", "target-libdir", "--target", TARGET]);
+    if !std::path::Path::new(folder.trim()).exists() {
+        return skip_without_target(TARGET);
+    }
+    let wrapper = fixture.write("linker", "#!/bin/sh\nexec cc x86_64.o -Wl,-Map,map \"$@\"\n");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    fixture.write("main.rs", RUST);
+    let linker = format!("linker={}", wrapper.display());
+    fixture.must("rustc", ["--edition", "2024", "--target", TARGET, "-C", &linker, "-o", "main", "main.rs"]);
+    let header = fixture.must("readelf", ["--file-header", "--program-headers", "main"]);
+    assert!(header.contains("DYN (") && !header.contains("INTERP"), "{header}");
+    let map = fs::read_to_string(fixture.join("map")).unwrap();
+    assert!(map.contains("x86_64.o"), "{map}");
+    assert_eq!(taken(&map), Vec::<String>::new());
+    assert_eq!(Output::of(&mut fixture.command("./main")).stdout, "Some(21000) Some(7)\n");
+}

@@ -1,0 +1,96 @@
+//! Every function of the overlay against the C library's own, by `check.c`: on each level that this processor has, on aarch64 in
+//! an emulator, on processors without AVX, in valgrind and under the sanitizers.
+#![cfg(target_arch = "x86_64")]
+
+use std::io::Write;
+use underpin_test_support::{Fixture, Output, need};
+
+const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/native/overlay.c");
+const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/check.c");
+
+/// The flags of build.rs that matter for what the code does.
+const FLAGS: [&str; 7] = [
+    "-std=c11",
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fPIC",
+    "-fno-stack-protector",
+    "-fno-tree-loop-distribute-patterns",
+];
+
+/// Compiles the overlay and the check with one compiler; the program.
+fn built(fixture: &Fixture, compiler: &str, overlay: &[&str], check: &[&str]) -> String {
+    fixture.must(compiler, [&FLAGS[..], overlay, &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    fixture.must(compiler, [&["-O1", "-w", "-fno-builtin"][..], check, &["-o", "check", "overlay.o", CHECK]].concat());
+    fixture.join("check").display().to_string()
+}
+
+/// What the program says, which has found no difference.
+fn well(fixture: &Fixture, command: &[&str]) -> String {
+    let output = Output::of(fixture.command(command[0]).args(&command[1..]));
+    assert!(output.code == Some(0), "{command:?} ended with {:?}:\n{}{}", output.code, output.stdout, output.stderr);
+    assert!(!output.stderr.contains("ERROR") && !output.stderr.contains("runtime error"), "{}", output.stderr);
+    output.stdout
+}
+
+/// The static musl program whose own functions are the overlay's, at every `step`th place of a line.
+fn replaced(fixture: &Fixture, step: u32) -> String {
+    let step = format!("-DSTEP={step}");
+    built(fixture, "musl-gcc", &["-DOVERLAY_REPLACES"], &["-static", "-DPLAIN", &step])
+}
+
+#[test]
+fn every_level_does_what_glibc_does() {
+    let fixture = Fixture::new();
+    let program = built(&fixture, "cc", &[], &[]);
+    let said = well(&fixture, &[&program]);
+    assert!(said.starts_with("checked sse2\n"), "{said}");
+    for level in said.lines().filter_map(|line| line.strip_prefix("lacking ")) {
+        let _ = writeln!(std::io::stderr(), "skipped {level}: this processor lacks it");
+    }
+}
+
+#[test]
+fn what_clang_makes_of_it_does_what_glibc_does() {
+    need!("clang");
+    let fixture = Fixture::new();
+    fixture.must("clang", [&FLAGS[..6], &["-c", OVERLAY, "-o", "overlay.o"]].concat());
+    fixture.cc(["-O1", "-w", "-fno-builtin", "-DSTEP=9", "-o", "check", "overlay.o", CHECK]);
+    well(&fixture, &["./check"]);
+}
+
+#[test]
+fn neon_does_what_glibc_does() {
+    need!("aarch64-linux-gnu-gcc", "qemu-aarch64");
+    let fixture = Fixture::new();
+    let program = built(&fixture, "aarch64-linux-gnu-gcc", &[], &["-static", "-DSTEP=9"]);
+    assert_eq!(well(&fixture, &["qemu-aarch64", &program]), "checked neon\n");
+}
+
+#[test]
+fn a_static_program_runs_on_processors_without_avx_and_without_avx512() {
+    need!("musl-gcc", "qemu-x86_64");
+    let fixture = Fixture::new();
+    let program = replaced(&fixture, 17);
+    for processor in ["Nehalem", "Haswell"] {
+        assert_eq!(well(&fixture, &["qemu-x86_64", "-cpu", processor, &program]), "checked\n", "{processor}");
+    }
+    assert_eq!(well(&fixture, &[&program]), "checked\n");
+}
+
+#[test]
+fn a_static_program_runs_in_valgrind_without_a_complaint() {
+    need!("musl-gcc", "valgrind");
+    let fixture = Fixture::new();
+    let program = replaced(&fixture, 63);
+    assert_eq!(well(&fixture, &["valgrind", "--quiet", "--error-exitcode=9", &program]), "checked\n");
+}
+
+#[test]
+fn the_sanitizers_find_nothing() {
+    let fixture = Fixture::new();
+    let watch = "-fsanitize=address,undefined";
+    let program = built(&fixture, "cc", &[watch, "-g"], &[watch, "-DSTEP=9"]);
+    well(&fixture, &[&program]);
+}
