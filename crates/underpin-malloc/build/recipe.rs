@@ -70,12 +70,16 @@ impl Recipe {
 
     /// The same for the object to link in.
     pub fn linkable_settings(self, tools: &Tools, goal: Goal) -> String {
-        let _ = goal;
-        match self {
-            Recipe::Jemalloc if tools.large_pages() => "built for pages of up to 64 kB".to_owned(),
-            Recipe::Jemalloc => "dirty_decay_ms:1000".to_owned(),
-            Recipe::Mimalloc => "pages of 128 kB, full ones left to themselves, no transparent huge pages".to_owned(),
-            Recipe::Snmalloc => "as released, without its checks".to_owned(),
+        let decay = match goal {
+            Goal::Speed => "gives unused memory back after ten seconds",
+            Goal::Balanced => "gives unused memory back after a second",
+        };
+        match (self, goal) {
+            (Recipe::Jemalloc, _) if tools.large_pages() => format!("{decay}; built for pages of up to 64 kB"),
+            (Recipe::Jemalloc, _) => decay.to_owned(),
+            (Recipe::Mimalloc, Goal::Speed) => format!("purge_delay=1000, {MIMALLOC_LINKED}"),
+            (Recipe::Mimalloc, Goal::Balanced) => format!("purge_delay=10, {MIMALLOC_LINKED}"),
+            (Recipe::Snmalloc, _) => "as released, without its checks".to_owned(),
         }
     }
 
@@ -178,6 +182,19 @@ const KEEP_NO_FULL_PAGES: MimallocOption = (
     "{ 0,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
 );
 
+/// As released, 1 GiB of addresses is reserved at the first call, and counts wherever addresses are limited or promised
+/// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). 64 MiB at a time cost nothing (docs/bench/broker.md).
+const RESERVE_LITTLE: MimallocOption = (
+    "{ MI_DEFAULT_ARENA_RESERVE, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
+    "{ 65536, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
+);
+
+/// Unused memory goes back after 10 ms, not after a second: the peak of four threads' bursts is that of glibc, not twice it.
+const GIVE_BACK_SOON: MimallocOption = (
+    "{ 1000,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
+    "{ 10,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
+);
+
 impl Tuning {
     /// As released jemalloc looks for memory to give back only when it is called, and not before ten seconds have passed:
     /// a service that has become idle keeps all that it ever had. (docs/bench/ruby.md has the figures of both.)
@@ -188,10 +205,12 @@ impl Tuning {
     };
 
     fn of(goal: Goal) -> &'static Tuning {
-        const SPEED: Tuning =
-            Tuning { name: "speed", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
-        const BALANCED: Tuning =
-            Tuning { name: "balanced", jemalloc: "dirty_decay_ms:1000", mimalloc: &[KEEP_NO_FULL_PAGES] };
+        const SPEED: Tuning = Tuning { name: "speed", jemalloc: "", mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE] };
+        const BALANCED: Tuning = Tuning {
+            name: "balanced",
+            jemalloc: "dirty_decay_ms:1000",
+            mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE, GIVE_BACK_SOON],
+        };
         match goal {
             Goal::Speed => &SPEED,
             Goal::Balanced => &BALANCED,
@@ -273,6 +292,8 @@ fn mimalloc_version(header: &Path) -> Result<String, Failure> {
 /// and go it then spends its time on looking for pages with room: 1.36 times the processor time of mimalloc 2.0.
 /// With pages of 128 kB and none kept it needs less than that, and no more memory (docs/bench/mimalloc.md).
 const MIMALLOC_SLICE_SHIFT: u32 = 17;
+const MIMALLOC_LINKED: &str =
+    "pages of 128 kB, full ones left to themselves; no transparent huge pages; reserves 64 MiB of addresses at a time";
 
 fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathBuf, Failure> {
     let folder = mimalloc(folder);
