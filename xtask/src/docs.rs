@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const VERBS: [&str; 13] = [
-    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "report", "run",
-    "doctor",
+const VERBS: [&str; 14] = [
+    "survey", "tree", "check", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench", "report",
+    "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 13] = [
-    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "storm", "bench", "run", "doctor",
+const DOCUMENTS: [&str; 14] = [
+    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench", "run",
+    "doctor",
 ];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];

@@ -46,6 +46,7 @@ pub use link::LinkFacts;
 pub use note::{
     AbiOs, AbiTag, BuildId, CachedName, CachedPlace, DlopenNote, DlopenPriority, IsaLevel, IsaLevels, NoteHead, Notes,
 };
+pub use note::{BUILD_NOTE_OWNER, BUILD_NOTE_SECTION, BUILD_NOTE_TYPE, BuildNote};
 pub use note::{PackageNote, Probe, Properties, ResolutionCache};
 pub use section::{Section, SectionKind};
 pub use source::{FileSource, Source};

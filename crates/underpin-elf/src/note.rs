@@ -27,6 +27,8 @@ pub struct Notes {
     pub go_build_id: Option<BString>,
     /// PT_NOTE type 0x63a86cb6 (`.note.nixos.ldcache`): library paths that a patched loader looks up first.
     pub resolution_cache: Option<ResolutionCache>,
+    /// `.note.underpin` (owner `underpin`, type 1): what `underpin build` says of a file that it built.
+    pub build: Option<BuildNote>,
     /// Owner and type of every note, known or not, in file order.
     pub all: Vec<NoteHead>,
 }
@@ -38,6 +40,28 @@ impl Notes {
     /// [`ElfError`] if the file cannot be read as ELF any more.
     pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Notes, ElfError> {
         crate::deep::read_notes(source, elf).map(|(notes, _)| notes)
+    }
+}
+
+/// The section of the note that `underpin build` puts into every file.
+pub const BUILD_NOTE_SECTION: &str = ".note.underpin";
+/// Its owner.
+pub const BUILD_NOTE_OWNER: &str = "underpin";
+/// Its type.
+pub const BUILD_NOTE_TYPE: u32 = 1;
+
+/// What `underpin build` says of a file: claims, which the file's code may contradict.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BuildNote {
+    /// Key and value, in the order of the note: `allocator`, `libc`, `toolchain` and others.
+    pub claims: Vec<(BString, BString)>,
+}
+
+impl BuildNote {
+    /// The first claim of a key.
+    #[must_use]
+    pub fn claim(&self, key: &str) -> Option<&BString> {
+        self.claims.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 }
 

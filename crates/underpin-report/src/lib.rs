@@ -26,6 +26,7 @@ pub use advice::Advice;
 pub use bytes::Raw;
 pub use document::bench::BenchDocument;
 pub use document::bind::{BindDocument, UnbindDocument};
+pub use document::build::BuildDocument;
 pub use document::bundle::BundleDocument;
 pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;

@@ -2,7 +2,9 @@
 
 use crate::raw::Layout;
 use crate::window::Window;
-use crate::{AbiOs, AbiTag, BuildId, CachedName, CachedPlace, DlopenNote, DlopenPriority, Elf, ElfError, Fault};
+use crate::{
+    AbiOs, AbiTag, BuildId, BuildNote, CachedName, CachedPlace, DlopenNote, DlopenPriority, Elf, ElfError, Fault,
+};
 use crate::{FileOffset, IsaLevels, Machine, NoteHead, Notes, PackageNote, Probe, Properties, ResolutionCache};
 use crate::{Section, SectionKind, SegmentKind, Source, Vaddr};
 use bstr::{BString, ByteSlice};
@@ -115,6 +117,7 @@ impl List {
             (b"stapsdt", 3) => notes.probes.push(self.probe(note.content)?),
             (b"FDO", 0x407c_0c0a) => notes.dlopen.extend(dlopen_entries(note.content)?),
             (b"FDO", 0xcafe_1a7e) => notes.package = Some(package(note.content)?),
+            (b"underpin", crate::BUILD_NOTE_TYPE) => notes.build = Some(build_note(note.content)),
             (b"NixOS", 0x63a8_6cb6) => notes.resolution_cache = Some(resolution_cache(note.content)),
             _ => {}
         }
@@ -215,6 +218,13 @@ fn package(content: &[u8]) -> Option<PackageNote> {
     let raw: Raw = serde_json::from_slice(content.trim_end_with(|last| last == '\0')).ok()?;
     let Raw { kind, name, version, architecture, os, os_cpe } = raw;
     Some(PackageNote { kind, name, version, architecture, os, os_cpe })
+}
+
+/// `key=value`, a line each; a line without a key is left out.
+fn build_note(content: &[u8]) -> BuildNote {
+    let text = content.trim_end_with(|last| last == '\0');
+    let claims = text.lines().filter_map(|line| line.split_once_str("=")).filter(|(key, _)| !key.is_empty());
+    BuildNote { claims: claims.map(|(key, value)| (key.into(), value.into())).collect() }
 }
 
 /// Pairs of NUL-terminated strings, needed name and colon-separated places, until an empty name.

@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod bind;
 mod bind_from;
+pub mod build;
 pub mod bundle;
 pub mod check;
 pub mod doctor;
@@ -58,6 +59,8 @@ pub enum Verb {
     Storm,
     /// `underpin bundle`.
     Bundle,
+    /// `underpin build`.
+    Build,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
     /// `underpin run --list`.
@@ -68,7 +71,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 13] = [
+    pub const ALL: [Verb; 14] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -79,6 +82,7 @@ impl Verb {
         Verb::Verify,
         Verb::Storm,
         Verb::Bundle,
+        Verb::Build,
         Verb::Bench,
         Verb::Run,
         Verb::Doctor,
@@ -98,6 +102,7 @@ impl Verb {
             Verb::Verify => "verify",
             Verb::Storm => "storm",
             Verb::Bundle => "bundle",
+            Verb::Build => "build",
             Verb::Bench => "bench",
             Verb::Run => "run",
             Verb::Doctor => "doctor",
@@ -118,6 +123,7 @@ impl Verb {
             Verb::Verify => "underpin.verify/1",
             Verb::Storm => "underpin.storm/1",
             Verb::Bundle => "underpin.bundle/1",
+            Verb::Build => "underpin.build/1",
             Verb::Bench => "underpin.bench/1",
             Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
@@ -201,6 +207,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Verify => schema_of::<verify::VerifyDocument>(),
         Verb::Storm => schema_of::<storm::StormDocument>(),
         Verb::Bundle => schema_of::<bundle::BundleDocument>(),
+        Verb::Build => schema_of::<build::BuildDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),

@@ -7,6 +7,7 @@ mod advice;
 mod bench;
 mod bench_short;
 mod bind;
+mod build;
 mod bundle;
 mod calls;
 mod check;
@@ -27,6 +28,7 @@ pub use tree::tree_list;
 
 use crate::document::bench::BenchDocument;
 use crate::document::bind::{BindDocument, UnbindDocument};
+use crate::document::build::BuildDocument;
 use crate::document::bundle::BundleDocument;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
@@ -67,6 +69,8 @@ screens! {
     bind::unbind(UnbindDocument);
     /// What to give the linker so that a later bind fits.
     bind::reserve([Reserve]);
+    /// What was built, and whether it is what was asked for.
+    build::build(BuildDocument);
     /// What a bundle holds and why.
     bundle::bundle(BundleDocument);
     /// Prediction beside measurement (`tree --check`), one row per call.

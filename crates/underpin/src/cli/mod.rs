@@ -4,6 +4,7 @@
 
 mod bench;
 mod bind;
+mod build;
 mod bundle;
 mod check;
 mod doctor;
@@ -19,6 +20,7 @@ mod verify;
 
 pub use bench::{AroundArgs, BenchArgs, BindState, Failure, Order, ReportArgs, ResultArgs, RuleArgs, Style, TimeUnit};
 pub use bind::{BindArgs, Place, UnbindArgs};
+pub use build::{BuildArgs, Switch};
 pub use bundle::BundleArgs;
 pub use check::CheckArgs;
 pub use doctor::DoctorArgs;
@@ -143,6 +145,8 @@ pub enum Verb {
     Storm(Box<StormArgs>),
     /// Copy a program with its loader and libraries into a directory or one file
     Bundle(BundleArgs),
+    /// Build a project with a C library, linkage and allocator of your choice
+    Build(Box<BuildArgs>),
     /// Write absolute library paths into programs, so that their start searches for nothing
     Bind(BindArgs),
     /// Restore every byte that `bind` changed

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod bind;
+pub mod build;
 pub mod bundle;
 pub mod check;
 pub mod doctor;

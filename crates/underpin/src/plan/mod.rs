@@ -5,6 +5,7 @@
 
 mod bench;
 mod bind;
+mod build;
 mod bundle;
 mod check;
 mod parameters;
@@ -21,6 +22,7 @@ mod verify;
 
 pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan};
 pub use bind::{Action, BindPlan, UnbindPlan};
+pub use build::BuildPlan;
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use run::RunPlan;

@@ -1,0 +1,131 @@
+//! From what the commands left to the files that the user gets.
+
+use crate::project::Program;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the steps of a plan left.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    text: String,
+    made: Vec<PathBuf>,
+}
+
+impl Outputs {
+    /// Adds what a step printed, and the file that it made.
+    pub fn add(&mut self, text: &str, made: Option<&Path>) {
+        self.text.push_str(text);
+        self.made.extend(made.map(Path::to_owned));
+    }
+
+    /// The standard output of the steps whose output was wanted.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The files that steps said they make.
+    pub fn made(&self) -> impl Iterator<Item = &Path> {
+        self.made.iter().map(PathBuf::as_path)
+    }
+}
+
+/// A program and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// What was built.
+    pub program: Program,
+    /// Where it goes.
+    pub place: PathBuf,
+}
+
+/// Why a result has no place.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// One file for several programs.
+    #[error("{count} programs were built ({names}) and {} is one file: name a folder, or build one program", output.display())]
+    Several {
+        /// How many.
+        count: usize,
+        /// Which.
+        names: String,
+        /// The file.
+        output: PathBuf,
+    },
+    /// A file that underpin did not build.
+    #[error("{} is there and underpin did not build it: --force replaces it", .0.display())]
+    Foreign(PathBuf),
+    /// A folder where a file is to go.
+    #[error("{} is a folder; name the file in it, or end the name with `/`", .0.display())]
+    Folder(PathBuf),
+    /// It cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Where programs go: what the user names, else the current folder, unless that lies within the project, whose sources nothing
+/// is written to; then `inside`.
+///
+/// # Errors
+/// If one file is named for several programs.
+pub fn place(
+    programs: Vec<Program>,
+    output: Option<&Path>,
+    project: &Path,
+    inside: &Path,
+    current: &Path,
+) -> Result<Vec<Artifact>, PlaceError> {
+    let at = |folder: &Path, program: Program| Artifact { place: folder.join(&program.name), program };
+    let Some(output) = output else {
+        let folder = if current.starts_with(project) { inside } else { current };
+        return Ok(programs.into_iter().map(|program| at(folder, program)).collect());
+    };
+    let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let output = current.join(output);
+    if is_folder || (programs.len() > 1 && !output.exists()) {
+        return Ok(programs.into_iter().map(|program| at(&output, program)).collect());
+    }
+    if programs.len() > 1 {
+        let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
+        return Err(PlaceError::Several { count: programs.len(), names: names.join(", "), output });
+    }
+    Ok(programs.into_iter().map(|program| Artifact { place: output.clone(), program }).collect())
+}
+
+impl Artifact {
+    /// Refuses a place that holds what underpin did not build.
+    ///
+    /// # Errors
+    /// [`PlaceError`].
+    pub fn may_replace(&self, force: bool, is_ours: impl Fn(&Path) -> bool) -> Result<(), PlaceError> {
+        match fs::symlink_metadata(&self.place) {
+            Ok(data) if data.is_dir() => Err(PlaceError::Folder(self.place.clone())),
+            Ok(_) if !force && !is_ours(&self.place) => Err(PlaceError::Foreign(self.place.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts the program in its place: all of it or nothing, under another name first.
+    ///
+    /// # Errors
+    /// [`PlaceError::Write`].
+    pub fn deliver(&self) -> Result<(), PlaceError> {
+        let failed = |source| PlaceError::Write { path: self.place.clone(), source };
+        let folder = self.place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(failed)?;
+        let new = folder.join(format!(".{}.new-{}", self.program.name, std::process::id()));
+        let copied = fs::copy(&self.program.path, &new)
+            .and_then(|_| fs::File::open(&new)?.sync_all())
+            .and_then(|()| fs::rename(&new, &self.place));
+        copied.map_err(|error| {
+            let _ = fs::remove_file(&new);
+            failed(error)
+        })
+    }
+}

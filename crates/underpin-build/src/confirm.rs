@@ -1,0 +1,142 @@
+//! Is the file what was asked for? Its own bytes answer, by the rules of `underpin check`.
+
+use crate::{Allocator, BuildError, CLibrary, Linkage, Spec};
+use bstr::BString;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use underpin_elf::{BuildNote, Details, Elf, FileSource, IsaLevel};
+use underpin_resolve::compat::{self, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject};
+
+/// What a file is, beside what was asked for.
+#[derive(Clone, Debug)]
+pub struct Confirmation {
+    /// One by one.
+    pub facts: Vec<Fact>,
+    /// Its note.
+    pub note: Option<BuildNote>,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Which.
+    pub what: &'static str,
+    /// What was asked for.
+    pub asked: String,
+    /// What the file is.
+    pub found: String,
+    /// Whether both agree. What is not known does not agree.
+    pub met: bool,
+}
+
+impl Confirmation {
+    /// Whether the file is all that was asked for.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.facts.iter().all(|fact| fact.met)
+    }
+}
+
+/// Reads a file and holds it against what was asked for.
+///
+/// # Errors
+/// If it cannot be read as a program.
+pub fn confirm(path: &Path, spec: &Spec) -> Result<Confirmation, BuildError> {
+    let file = File::open(path).map_err(BuildError::io(path))?;
+    let bytes = file.metadata().map_err(BuildError::io(path))?.len();
+    let source = FileSource::new(file).map_err(|error| unreadable(path, &error))?;
+    let elf = Elf::read(&source).map_err(|error| unreadable(path, &error))?;
+    let details = Details::read(&source, &elf).map_err(|error| unreadable(path, &error))?;
+    let facts = ObjectFacts::from_elf(path.as_os_str().as_bytes(), &elf, &details);
+    let facts = facts.map_err(|error| BuildError::io(path)(std::io::Error::other(error.to_string())))?;
+    let subject = Subject::alone(facts);
+    let compat = compat::check(&subject, &[], None);
+    let note = details.notes.build.clone();
+    Ok(Confirmation { facts: held_against(spec, &subject, &compat, note.as_ref()), note, bytes })
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {
+    BuildError::io(path)(std::io::Error::other(error.to_string()))
+}
+
+fn held_against(spec: &Spec, subject: &Subject, compat: &Compat, note: Option<&BuildNote>) -> Vec<Fact> {
+    let linkage = match spec.linkage {
+        // Not a PIE, which `static` as an expectation would let pass.
+        Linkage::Static => Fact {
+            what: "linkage",
+            asked: "static".to_owned(),
+            found: subject.program.linkage.to_string(),
+            met: subject.program.linkage == underpin_elf::Linkage::StaticExecutable,
+        },
+        other => expect("linkage", other.name(), subject, compat, || subject.program.linkage.to_string()),
+    };
+    let mut facts = vec![
+        expect("processor", &format!("arch={}", spec.processor), subject, compat, || spec.processor.to_string()),
+        linkage,
+        library(spec, subject, compat),
+    ];
+    facts.extend(allocator(spec, subject, compat));
+    facts.extend(level(subject));
+    facts.push(claim(note));
+    facts
+}
+
+/// The C library, and of a dynamic program the oldest glibc that starts it.
+fn library(spec: &Spec, subject: &Subject, compat: &Compat) -> Fact {
+    let floor = || compat.floors.glibc().map(|floor| format!(" {floor} or newer")).unwrap_or_default();
+    match spec.libc {
+        CLibrary::Musl => expect("C library", "musl", subject, compat, || "musl".to_owned()),
+        CLibrary::Glibc(None) => expect("C library", "glibc", subject, compat, || format!("glibc{}", floor())),
+        CLibrary::Glibc(Some(limit)) => {
+            let family = expect("C library", "glibc", subject, compat, String::new);
+            if !family.met {
+                return family;
+            }
+            expect("C library", &format!("glibc<={limit}"), subject, compat, || format!("glibc{}", floor()))
+        }
+    }
+}
+
+/// The allocator. A program that never asks for memory has none, and that is no reason to refuse it where none was named.
+fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
+    let of_libc = match spec.libc {
+        CLibrary::Musl => "musl",
+        CLibrary::Glibc(_) => "glibc",
+    };
+    let name = match spec.allocator {
+        Allocator::System => of_libc,
+        other => other.name(),
+    };
+    if spec.allocator == Allocator::System && (compat.allocators.is_empty() || !spec.linkage.is_static()) {
+        return None;
+    }
+    Some(expect("allocator", &format!("malloc={name}"), subject, compat, || name.to_owned()))
+}
+
+/// A program for a newer processor than the oldest of its kind is not what a build without a word about it is for.
+fn level(subject: &Subject) -> Option<Fact> {
+    let level = subject.program.x86_level.filter(|level| *level > IsaLevel::Baseline)?;
+    let found = format!("{level} or newer");
+    Some(Fact { what: "processor level", asked: "x86-64".to_owned(), found, met: false })
+}
+
+fn claim(note: Option<&BuildNote>) -> Fact {
+    let missing = || BString::from("no note");
+    let found = note.map_or_else(missing, |note| note.claim("build").cloned().unwrap_or_else(missing));
+    Fact { what: "note", asked: "present".to_owned(), found: found.to_string(), met: note.is_some() }
+}
+
+/// One of `check --expect`'s expectations; `met` says what is there if it is met.
+fn expect(what: &'static str, text: &str, subject: &Subject, compat: &Compat, met: impl FnOnce() -> String) -> Fact {
+    let asked = text.split_once('=').filter(|_| !text.contains('<')).map_or(text, |(_, value)| value).to_owned();
+    // Every text is made here from names that expectations have.
+    let results = text.parse::<Expectations>().map(|list| list.evaluate(subject, compat)).unwrap_or_default();
+    match results.first() {
+        Some(result) if result.outcome == ExpectationOutcome::Met => Fact { what, asked, found: met(), met: true },
+        Some(result) => Fact { what, asked, found: result.found.clone(), met: false },
+        None => Fact { what, asked, found: "not known".to_owned(), met: false },
+    }
+}

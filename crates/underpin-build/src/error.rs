@@ -1,0 +1,77 @@
+//! Why a build cannot be planned, prepared or finished.
+
+use crate::note::NoteObjectError;
+use crate::toolchain::Missing;
+use std::io;
+use std::path::PathBuf;
+
+/// Why there is no built file.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Nothing in the folder that this crate knows how to build.
+    #[error("{} holds no project: looked for {looked_for}", folder.display())]
+    NoProject {
+        /// The folder.
+        folder: PathBuf,
+        /// Names of files.
+        looked_for: String,
+    },
+    /// A file that is no source.
+    #[error("{}: not a source file that is built alone: expected a name that ends with {expected}, or a folder", path.display())]
+    NotSource {
+        /// The file.
+        path: PathBuf,
+        /// Endings.
+        expected: String,
+    },
+    /// Nothing builds this here.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// cargo cannot read the project.
+    #[error("cargo cannot read the project in {}:\n{said}", folder.display())]
+    Metadata {
+        /// The project.
+        folder: PathBuf,
+        /// Its last lines.
+        said: String,
+    },
+    /// The package wants a newer compiler.
+    #[error("{package} wants rustc {wanted} and this is {found}: {advice}")]
+    RustVersion {
+        /// The package.
+        package: String,
+        /// Its `rust-version`.
+        wanted: String,
+        /// The compiler's version.
+        found: String,
+        /// What to do.
+        advice: String,
+    },
+    /// The tool ran and left nothing that can be started.
+    #[error("{tool} built no program: {hint}")]
+    NoProgram {
+        /// Which tool.
+        tool: &'static str,
+        /// What may be wrong.
+        hint: String,
+    },
+    /// The note cannot be written.
+    #[error(transparent)]
+    Note(#[from] NoteObjectError),
+    /// A file of ours cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl BuildError {
+    /// For `map_err`.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BuildError {
+        let path = path.into();
+        move |source| BuildError::Io { path, source }
+    }
+}

@@ -1,0 +1,29 @@
+//! A request becomes a toolchain, a plan, a built file, and a confirmation that the file is what was asked for.
+//!
+//! What is asked for is a [`Spec`]: processor, C library, linkage, allocator, overlay. The plan is data: commands, and a
+//! private folder of names (`cc`, `ld`, `rustc`, ...) that all lead to the caller's own executable. Started by one of them it
+//! acts as that [`tool`]: a pure function makes its arguments into another command. No shell script takes part, and no
+//! build system has to know of any of this.
+//!
+//! The objects that are linked in (allocator, overlay) come as bytes from the caller: this crate knows neither. It prints
+//! nothing, and starts programs only to ask toolchains what they are ([`toolchain`]); a build's commands are run by the caller.
+#![forbid(unsafe_code)]
+
+mod built;
+mod confirm;
+mod error;
+mod note;
+mod plan;
+pub mod project;
+mod request;
+mod spec;
+pub mod tool;
+pub mod toolchain;
+
+pub use built::{Artifact, Outputs, PlaceError, place};
+pub use confirm::{Confirmation, Fact, confirm};
+pub use error::BuildError;
+pub use note::{NoteObjectError, note_object};
+pub use plan::{Plan, Step};
+pub use request::{Claim, LinkObject, Places, Request};
+pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};

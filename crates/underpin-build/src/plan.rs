@@ -1,0 +1,251 @@
+//! The plan: what is written, what is run. Data until [`Plan::prepare`].
+
+use crate::project::{Context, Planned, Project};
+use crate::tool::{FOLDER_VARIABLE, PLAN_FILE, RustPlan, Tool, ToolPlan};
+use crate::toolchain::{SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Spec, note_object};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it is for, in a word or two.
+    pub words: String,
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables that are set for it, beside those of the plan.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Its standard output is wanted.
+    pub captured: bool,
+    /// The file that it makes, if that is known before.
+    pub makes: Option<PathBuf>,
+    /// It may take minutes the first time, without a word of its own.
+    pub slow: bool,
+}
+
+impl Step {
+    /// A command that runs in a folder.
+    #[must_use]
+    pub fn new(words: &str, program: PathBuf, arguments: Vec<String>, directory: &Path) -> Step {
+        Step {
+            words: words.to_owned(),
+            program,
+            arguments,
+            environment: Vec::new(),
+            directory: directory.to_owned(),
+            captured: false,
+            makes: None,
+            slow: false,
+        }
+    }
+
+    /// With variables.
+    #[must_use]
+    pub fn with(self, environment: Vec<(String, String)>) -> Step {
+        Step { environment, ..self }
+    }
+
+    /// Its standard output is wanted.
+    #[must_use]
+    pub fn captured(self) -> Step {
+        Step { captured: true, ..self }
+    }
+
+    /// It makes this file.
+    #[must_use]
+    pub fn makes(self, path: PathBuf) -> Step {
+        Step { makes: Some(path), ..self }
+    }
+}
+
+/// A build, planned.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is to be.
+    pub spec: Spec,
+    /// What is built.
+    pub project: Project,
+    /// With what.
+    pub toolchain: Toolchain,
+    /// The folder with the names of tools.
+    pub folder: PathBuf,
+    /// The folder of this build's own.
+    pub work: PathBuf,
+    /// The commands of the project, and what else it wants.
+    pub planned: Planned,
+    /// What comes before them: the parts of the toolchain that are built once.
+    pub before: Vec<Step>,
+    /// Variables for every command.
+    pub environment: Vec<(String, String)>,
+    /// What is linked in, the note last.
+    pub objects: Vec<LinkObject>,
+    /// What the note says.
+    pub claims: Vec<Claim>,
+    /// What the names of tools stand for.
+    pub tools: ToolPlan,
+    executable: PathBuf,
+}
+
+impl Plan {
+    /// Plans a build.
+    ///
+    /// # Errors
+    /// If nothing here builds it, or the project cannot be read.
+    pub fn new(request: &Request, project: Project, toolchains: &Toolchains) -> Result<Plan, BuildError> {
+        let spec = request.spec;
+        let work = request.places.cache.join("build").join(key(request, &project));
+        let folder = work.join("tools");
+        let toolchain = toolchains.choose(&spec, request.compiler, project.needs(), &folder)?;
+        let claims = claims(request, &toolchain);
+        let pairs: Vec<(String, String)> =
+            claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
+        let mut objects = request.objects.clone();
+        objects.push(LinkObject { name: "note".to_owned(), bytes: note_object(spec.processor, &pairs)?, claim: None });
+        let places = &request.places;
+        let context =
+            Context { spec: &spec, toolchain: &toolchain, words: &request.words, tools: &folder, work: &work, places };
+        let planned = project.plan(&context)?;
+        let tools = tools(&spec, &toolchain, &folder, &objects);
+        let mut environment = vec![(FOLDER_VARIABLE.to_owned(), folder.display().to_string())];
+        let mut before = Vec::new();
+        if toolchain.zig {
+            let cache = places.cache.join("zig").display().to_string();
+            for name in ["ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"] {
+                environment.push((name.to_owned(), cache.clone()));
+            }
+        }
+        before.extend(support(&toolchain, &work, &folder));
+        let executable = places.executable.clone();
+        Ok(Plan {
+            spec,
+            project,
+            toolchain,
+            folder,
+            work,
+            planned,
+            before,
+            environment,
+            objects,
+            claims,
+            tools,
+            executable,
+        })
+    }
+
+    /// Every command, in order.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.before.iter().chain(&self.planned.steps)
+    }
+
+    /// Writes what the commands need: names of tools, objects, and a copy of the sources if they must not be written to.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn prepare(&self) -> Result<(), BuildError> {
+        fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
+        for (object, path) in self.objects.iter().zip(&self.tools.objects) {
+            write(path, &object.bytes)?;
+        }
+        if self.toolchain.support {
+            write(&self.work.join("find_object.c"), SUPPORT_SOURCE.as_bytes())?;
+        }
+        for tool in Tool::ALL {
+            let path = self.folder.join(tool.name());
+            if fs::read_link(&path).ok().as_ref() != Some(&self.executable) {
+                let _ = fs::remove_file(&path);
+                std::os::unix::fs::symlink(&self.executable, &path).map_err(BuildError::io(&path))?;
+            }
+        }
+        let text = serde_json::to_vec(&self.tools).unwrap_or_default();
+        write(&self.folder.join(PLAN_FILE), &text)?;
+        match &self.planned.copy {
+            Some((from, to)) => crate::project::copy(from, to),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes a file in one step: a build that runs beside this one never reads half of it.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let new = path.with_extension(format!("new-{}", std::process::id()));
+    fs::write(&new, bytes).map_err(BuildError::io(&new))?;
+    fs::rename(&new, path).map_err(BuildError::io(path))
+}
+
+/// A name for the folder of a build: the project's, and a hash of all that makes its results differ.
+fn key(request: &Request, project: &Project) -> String {
+    let mut hash = Sha256::new();
+    let compiler = request.compiler.map_or("", |family| family.name());
+    let words = [request.spec.to_string(), request.spec.processor.to_string(), request.spec.goal.name().to_owned()];
+    for text in words.iter().map(String::as_str).chain([compiler, &project.folder().to_string_lossy()]) {
+        hash.update(text);
+        hash.update([0]);
+    }
+    for object in &request.objects {
+        hash.update(Sha256::digest(&object.bytes));
+    }
+    let name = project.folder().file_stem().unwrap_or_default().to_string_lossy();
+    let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    format!("{name}-{digits}")
+}
+
+/// What the note says: the objects' claims, then what is known of the rest.
+fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
+    let mut claims = vec![Claim::new("build", request.spec.to_string())];
+    claims.extend(request.objects.iter().filter_map(|object| object.claim.clone()));
+    if !claims.iter().any(|claim| claim.key == "allocator") {
+        claims.push(Claim::new("allocator", request.spec.allocator.name()));
+    }
+    claims.push(Claim::new("goal", request.spec.goal.name()));
+    let version = toolchain.libc_version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let libc = match request.spec.libc {
+        CLibrary::Musl => format!("musl{version}"),
+        CLibrary::Glibc(limit) => format!("glibc{}", limit.map(|limit| format!(" {limit}")).unwrap_or_default()),
+    };
+    claims.push(Claim::new("libc", libc));
+    claims.push(Claim::new("toolchain", &toolchain.words));
+    claims.push(Claim::new("underpin", env!("CARGO_PKG_VERSION")));
+    claims
+}
+
+fn tools(spec: &Spec, toolchain: &Toolchain, folder: &Path, objects: &[LinkObject]) -> ToolPlan {
+    let rust = toolchain.rust.as_ref().map(|choice| RustPlan {
+        triple: spec.rust_triple(),
+        linker: choice.linker.clone(),
+        flags: choice.flags.clone(),
+        wrapper: std::env::var_os("RUSTC_WRAPPER").filter(|wrapper| !wrapper.is_empty()).map(PathBuf::from),
+    });
+    ToolPlan {
+        spec: *spec,
+        cc: toolchain.cc.clone(),
+        cxx: toolchain.cxx.clone(),
+        ar: toolchain.ar.clone(),
+        ranlib: toolchain.ranlib.clone(),
+        objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
+        rust,
+    }
+}
+
+/// The commands that build what libgcc wants and musl lacks: an archive, so that only who needs it has it.
+fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<Step> {
+    let (true, Some(cc), Some(ar)) = (toolchain.support, &toolchain.cc, toolchain.ar.first()) else {
+        return Vec::new();
+    };
+    let (source, object) = (work.join("find_object.c"), work.join("find_object.o"));
+    let text = |path: &Path| path.display().to_string();
+    let compile = ["-O2", "-fPIC", "-c", &text(&source), "-o", &text(&object)].map(str::to_owned);
+    let archive = ["rcs", &text(&folder.join(SUPPORT_ARCHIVE)), &text(&object)].map(str::to_owned);
+    vec![
+        Step::new("prepare", cc.program.clone(), compile.to_vec(), work),
+        Step::new("prepare", ar.into(), archive.to_vec(), work),
+    ]
+}

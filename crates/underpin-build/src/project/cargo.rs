@@ -1,0 +1,228 @@
+//! A folder with `Cargo.toml`.
+//!
+//! cargo does the work. It calls rustc by way of the plan's `rustc`, which appends the linker; C in build scripts is compiled by
+//! the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's own. Where cargo would
+//! write `Cargo.lock` into the sources, a copy of them is built instead.
+
+use super::{Context, Planned, Program};
+use crate::tool::Tool;
+use crate::toolchain::RustChoice;
+use crate::{BuildError, Outputs, Processor, Step};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a folder with such a project has.
+pub const MARK: &str = "Cargo.toml";
+
+/// A Cargo project.
+#[derive(Clone, Debug)]
+pub struct Cargo {
+    folder: PathBuf,
+}
+
+/// What of `cargo metadata` is used (cargo-metadata(1)).
+#[derive(Debug, Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_members: Vec<String>,
+    workspace_root: PathBuf,
+    target_directory: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    rust_version: Option<String>,
+}
+
+/// A message of `cargo build --message-format=json` (cargo's external-tools reference).
+#[derive(Debug, Deserialize)]
+struct Message {
+    reason: String,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+impl Cargo {
+    pub(super) fn new(folder: &Path) -> Cargo {
+        Cargo { folder: folder.to_owned() }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn plan(&self, context: &Context<'_>) -> Result<Planned, BuildError> {
+        let Some(choice) = &context.toolchain.rust else {
+            return Ok(Planned::default());
+        };
+        let metadata = self.metadata(choice)?;
+        is_new_enough(&metadata, choice, &self.folder)?;
+        let locked = metadata.workspace_root.join("Cargo.lock").is_file() && self.is_locked(choice);
+        let mut planned = Planned { inside: metadata.target_directory.join("underpin"), ..Planned::default() };
+        let mut folder = self.folder.clone();
+        let mut arguments: Vec<String> = Vec::new();
+        if !locked {
+            let copy = context.work.join("source");
+            folder = copy.join(self.folder.strip_prefix(&metadata.workspace_root).unwrap_or(Path::new("")));
+            planned.remarks.push(
+                "Cargo.lock is missing or out of date: a copy of the sources is built, so that cargo writes it there"
+                    .to_owned(),
+            );
+            for file in outer_configurations(&metadata.workspace_root) {
+                arguments.extend(["--config".to_owned(), file.display().to_string()]);
+            }
+            planned.copy = Some((metadata.workspace_root.clone(), copy));
+        }
+        arguments.extend(build_arguments(context, choice, locked));
+        let step = Step::new("build", choice.rust.cargo.clone(), arguments, &folder);
+        planned.steps.push(step.with(environment(context, choice)).captured());
+        Ok(planned)
+    }
+
+    fn ask(&self, choice: &RustChoice, arguments: &[&str]) -> Result<Vec<u8>, BuildError> {
+        let mut command = Command::new(&choice.rust.cargo);
+        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
+        let output = command.output().map_err(BuildError::io(&choice.rust.cargo))?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        Err(BuildError::Metadata { folder: self.folder.clone(), said })
+    }
+
+    /// What the project is; writes nothing (`--no-deps` resolves nothing).
+    fn metadata(&self, choice: &RustChoice) -> Result<Metadata, BuildError> {
+        let text = self.ask(choice, &["metadata", "--format-version", "1", "--no-deps"])?;
+        serde_json::from_slice(&text)
+            .map_err(|error| BuildError::Metadata { folder: self.folder.clone(), said: error.to_string() })
+    }
+
+    /// Whether cargo finds nothing to write into `Cargo.lock`.
+    fn is_locked(&self, choice: &RustChoice) -> bool {
+        self.ask(choice, &["metadata", "--format-version", "1", "--locked"]).is_ok()
+    }
+
+    pub(super) fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+        let mut programs: Vec<Program> = Vec::new();
+        for line in outputs.text().lines().filter(|line| line.starts_with('{')) {
+            let Ok(message) = serde_json::from_str::<Message>(line) else { continue };
+            let (Some(path), Some(target)) = (message.executable, message.target) else { continue };
+            let starts = target.kind.iter().any(|kind| kind == "bin" || kind == "example");
+            if message.reason == "compiler-artifact" && starts {
+                programs.push(Program { name: target.name, path });
+            }
+        }
+        if programs.is_empty() {
+            let hint = "the package has no binary; name one of the workspace's packages (`-- -p NAME`)".to_owned();
+            return Err(BuildError::NoProgram { tool: "cargo", hint });
+        }
+        Ok(programs)
+    }
+}
+
+/// The packages of the workspace say which compiler they want; cargo would refuse only after it fetched everything.
+fn is_new_enough(metadata: &Metadata, choice: &RustChoice, folder: &Path) -> Result<(), BuildError> {
+    let found = parts(&choice.rust.version);
+    let members = metadata.packages.iter().filter(|package| metadata.workspace_members.contains(&package.id));
+    let newer = members
+        .filter_map(|package| Some((package, package.rust_version.as_ref()?)))
+        .find(|(_, wanted)| parts(wanted) > found);
+    let Some((package, wanted)) = newer else { return Ok(()) };
+    let update = if choice.rust.by_rustup { "rustup update" } else { "install a newer one, for example with rustup" };
+    Err(BuildError::RustVersion {
+        package: package.name.clone(),
+        wanted: wanted.clone(),
+        found: choice.rust.version.clone(),
+        advice: format!("`{update}`, or build an older version of the project ({})", folder.display()),
+    })
+}
+
+/// A version as numbers: `1.96`, `1.96.0-nightly`.
+fn parts(version: &str) -> [u32; 3] {
+    let mut parts = version.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
+    [0; 3].map(|_| parts.next().unwrap_or(0))
+}
+
+/// cargo's configuration above the project, which a copy elsewhere would not see, the nearest last: it wins.
+fn outer_configurations(root: &Path) -> Vec<PathBuf> {
+    let above = root.ancestors().skip(1);
+    let files = above.flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)));
+    let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+    files.reverse();
+    files
+}
+
+/// The arguments of cargo behind its configuration.
+fn build_arguments(context: &Context<'_>, choice: &RustChoice, locked: bool) -> Vec<String> {
+    let mut arguments: Vec<String> = vec!["build".to_owned()];
+    let words = context.words;
+    let chooses_profile =
+        |word: &String| word == "--release" || word == "-r" || word.starts_with("--profile") || word == "--dev";
+    if !words.iter().any(chooses_profile) {
+        arguments.push("--release".to_owned());
+    }
+    arguments.extend(["--target".to_owned(), context.spec.rust_triple()]);
+    arguments.extend(["--target-dir".to_owned(), context.work.join("target").display().to_string()]);
+    arguments.push("--message-format=json-render-diagnostics".to_owned());
+    if locked && !words.iter().any(|word| word == "--locked" || word == "--frozen") {
+        arguments.push("--locked".to_owned());
+    }
+    if choice.from_source {
+        arguments.push("-Zbuild-std=std,panic_abort".to_owned());
+    }
+    arguments.extend(words.iter().cloned());
+    arguments
+}
+
+/// What cargo, rustc and build scripts are told.
+fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(String, String)> {
+    let triple = context.spec.rust_triple().replace('-', "_");
+    let mut variables = vec![("RUSTC_WRAPPER".to_owned(), context.tool(Tool::Rustc))];
+    let compilers = [
+        ("CC", Tool::Cc, context.toolchain.cc.is_some()),
+        ("CXX", Tool::Cxx, context.toolchain.cxx.is_some()),
+        ("AR", Tool::Ar, !context.toolchain.ar.is_empty()),
+        ("RANLIB", Tool::Ranlib, !context.toolchain.ranlib.is_empty()),
+    ];
+    for (name, tool, is_there) in compilers {
+        let own = format!("{name}_{triple}");
+        // What the user set for this very target is the user's wish.
+        if is_there && std::env::var_os(&own).is_none() {
+            variables.push((own, context.tool(tool)));
+        }
+    }
+    // jemalloc is built for one size of pages and aborts on larger ones; ARM machines have 4, 16 or 64 kB.
+    const PAGE: &str = "JEMALLOC_SYS_WITH_LG_PAGE";
+    if context.spec.processor == Processor::Aarch64 && std::env::var_os(PAGE).is_none() {
+        variables.push((PAGE.to_owned(), "16".to_owned()));
+    }
+    // Without a lock file, versions of dependencies that this compiler is too old for are passed over.
+    variables.push(("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS".to_owned(), "fallback".to_owned()));
+    if choice.from_source {
+        variables.push(("RUSTC_BOOTSTRAP".to_owned(), "1".to_owned()));
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn versions_of_rust_are_compared_as_numbers() {
+        assert!(parts("1.100") > parts("1.95.0"));
+        assert!(parts("1.95") <= parts("1.95.0"));
+        assert!(parts("1.97.0-nightly") > parts("1.96.1"));
+    }
+}

@@ -1,0 +1,66 @@
+//! What the caller wants built, and what it brings along.
+
+use crate::Spec;
+use crate::toolchain::CompilerFamily;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The project: a folder or a source file.
+    pub path: PathBuf,
+    /// What it is to be.
+    pub spec: Spec,
+    /// The compiler that the user wants.
+    pub compiler: Option<CompilerFamily>,
+    /// For the project's own build tool: profile, features and the like.
+    pub words: Vec<String>,
+    /// Objects to link in, in this order, before everything else.
+    pub objects: Vec<LinkObject>,
+    /// Where results go; none: [`crate::place`] decides.
+    pub output: Option<PathBuf>,
+    /// Replaces files that underpin did not build.
+    pub force: bool,
+    /// Folders of ours.
+    pub places: Places,
+}
+
+/// Folders that belong to underpin.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// For what later builds use again.
+    pub cache: PathBuf,
+    /// The running executable: what the names of tools lead to.
+    pub executable: PathBuf,
+    /// Where the caller stands.
+    pub current: PathBuf,
+}
+
+/// An object that is linked in.
+#[derive(Clone, Debug)]
+pub struct LinkObject {
+    /// What it is called: a file's name.
+    pub name: String,
+    /// The relocatable object.
+    pub bytes: Vec<u8>,
+    /// What the note says of it.
+    pub claim: Option<Claim>,
+}
+
+/// A line of the note.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Of what.
+    pub key: String,
+    /// What.
+    pub value: String,
+}
+
+impl Claim {
+    /// A claim.
+    #[must_use]
+    pub fn new(key: &str, value: impl Into<String>) -> Claim {
+        Claim { key: key.to_owned(), value: value.into() }
+    }
+}

@@ -1,0 +1,161 @@
+//! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one at hand.
+
+use super::options::{Purpose, purpose};
+use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option};
+use crate::{CLibrary, Linkage, Processor, Spec};
+use std::ffi::{OsStr, OsString};
+
+/// The command of a call of the compiler.
+pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], around: Surroundings<'_>) -> Invocation {
+    let purpose = purpose(arguments, around.response);
+    let mut line = Line::of(compiler);
+    if purpose != Purpose::Question {
+        line.words(code_options(&plan.spec, compiler, arguments));
+    }
+    match purpose {
+        Purpose::Program => program(&mut line, plan, compiler, arguments),
+        _ => line.rest(compiler, arguments, |_| true),
+    }
+    line.finish(compiler)
+}
+
+/// The link of a program: the objects stand before whatever else defines what they define.
+fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) {
+    let linkage = plan.spec.linkage;
+    match compiler.dialect {
+        Dialect::Own => line.words(linkage_option(linkage).iter().copied()),
+        Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
+        Dialect::Foreign if linkage.is_static() => {
+            line.words(["-static", "-nostdlib"]);
+            if linkage == Linkage::StaticPie {
+                line.words([format!("-Wl,{}", STATIC_PIE[1..].join(","))]);
+            } else {
+                line.words(["-no-pie"]);
+            }
+            line.words(compiler.start.iter().map(String::as_str));
+        }
+        Dialect::Foreign => {}
+    }
+    line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
+    line.rest(compiler, arguments, |word| !says_linkage(word));
+    if compiler.dialect == Dialect::Foreign && linkage.is_static() {
+        // What follows is no source, whatever `-x` came before.
+        line.words(["-x", "none"]);
+        line.words(compiler.end.iter().map(String::as_str));
+    }
+}
+
+/// zig links musl statically unless told otherwise, and knows no `-static-pie`.
+fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
+    match (spec.linkage, spec.libc) {
+        (Linkage::StaticPie, _) => &["-static", "-pie"],
+        (Linkage::Static, _) => &["-static", "-no-pie"],
+        (Linkage::Dynamic, CLibrary::Musl) => &["-dynamic"],
+        (Linkage::Dynamic, CLibrary::Glibc(_)) => &[],
+    }
+}
+
+/// What each source needs for this kind of program; what the user says comes later and wins.
+fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
+    let mut options = Vec::new();
+    let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
+    match spec.linkage {
+        Linkage::Static => options.push("-fno-pie"),
+        _ if !says("-fPIC") && !says("-fpic") => options.push("-fPIE"),
+        _ => {}
+    }
+    // Outline atomics are calls of functions that only libgcc and some compiler-rt define, and that read glibc's
+    // `__getauxval` before anything has started.
+    if spec.processor == Processor::Aarch64 && compiler.dialect != Dialect::Zig {
+        options.push("-mno-outline-atomics");
+    }
+    // zig turns the sanitizer on wherever nothing is optimised; a trap in a released program is nobody's wish.
+    if compiler.dialect == Dialect::Zig && !says("-fsanitize") {
+        options.push("-fno-sanitize=undefined");
+    }
+    options
+}
+
+/// Words about the kind of program, which the plan decides.
+fn says_linkage(word: &str) -> bool {
+    matches!(word, "-static" | "--static" | "-static-pie" | "-pie" | "-no-pie" | "-nopie" | "-Wl,-static" | "-Wl,-pie")
+}
+
+/// A command line that grows.
+pub(super) struct Line(pub Vec<OsString>);
+
+impl Line {
+    pub fn of(compiler: &Compiler) -> Line {
+        Line(compiler.leading.iter().map(OsString::from).collect())
+    }
+
+    pub fn words<W: AsRef<OsStr>>(&mut self, words: impl IntoIterator<Item = W>) {
+        self.0.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+    }
+
+    /// The arguments that the compiler knows and that are kept.
+    pub fn rest(&mut self, compiler: &Compiler, arguments: &[OsString], keep: impl Fn(&str) -> bool) {
+        let mut skip = false;
+        for argument in arguments {
+            if std::mem::take(&mut skip) {
+                continue;
+            }
+            match argument.to_str() {
+                // A target named beside the one of `leading`: `cc` (the crate) passes clang's, which zig does not know.
+                Some("-target" | "--target") if compiler.dialect != Dialect::Own => skip = true,
+                Some(word) if compiler.dialect != Dialect::Own && word.starts_with("--target=") => {}
+                Some(word) if compiler.dialect == Dialect::Zig => {
+                    if let Some(word) = zig_word(word).filter(|word| keep(word)) {
+                        self.0.push(word.into());
+                    }
+                }
+                Some(word) if !keep(word) => {}
+                _ => self.0.push(argument.clone()),
+            }
+        }
+    }
+
+    pub fn finish(self, compiler: &Compiler) -> Invocation {
+        Invocation { program: compiler.program.clone(), arguments: self.0, environment: Vec::new() }
+    }
+}
+
+/// An argument as `zig cc` takes it; none if it knows nothing of the kind and does without.
+fn zig_word(word: &str) -> Option<String> {
+    // Its linker is its own, and so are its libgcc and its search path.
+    const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
+    const LINKER_UNKNOWN: [&str; 7] = [
+        "-Map",
+        "--no-undefined-version",
+        "-znostart-stop-gc",
+        "--fix-cortex-a53-843419",
+        "-plugin",
+        "--cref",
+        "--no-warn-execstack",
+    ];
+    if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") {
+        return None;
+    }
+    match word {
+        "-lgcc_s" | "-lgcc_eh" => return Some("-lunwind".to_owned()),
+        "-lgcc" => return None,
+        _ => {}
+    }
+    let Some(list) = word.strip_prefix("-Wl,") else { return Some(word.to_owned()) };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut parts = list.split(',').peekable();
+    while let Some(part) = parts.next() {
+        if LINKER_UNKNOWN.iter().any(|unknown| part == *unknown || part.starts_with(&format!("{unknown}="))) {
+            // `-Map FILE` as two words.
+            if part == "-Map" {
+                parts.next();
+            }
+            continue;
+        }
+        kept.push(part);
+    }
+    (!kept.is_empty()).then(|| format!("-Wl,{}", kept.join(",")))
+}
+
+#[cfg(test)]
+mod tests;

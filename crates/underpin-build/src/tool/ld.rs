@@ -1,0 +1,109 @@
+//! What rustc links with: the user's linker, or the plan's, with the objects first.
+
+use super::cc::Line;
+use super::options::{Purpose, purpose};
+use super::{Compiler, Dialect, Invocation, RustLinker, RustPlan, STATIC_PIE, Surroundings, Tool, ToolPlan};
+use crate::Linkage;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// The command of a call of the linker.
+pub fn invoke(
+    plan: &ToolPlan,
+    rust: &RustPlan,
+    tool: Tool,
+    arguments: &[OsString],
+    around: Surroundings<'_>,
+) -> Invocation {
+    let linker = match (around.linker, tool) {
+        (Some(linker), Tool::Ld) => RustLinker::Ld(linker.into(), flavor(linker, arguments)),
+        (Some(linker), _) => RustLinker::Compiler(users(linker)),
+        (None, _) => rust.linker.clone(),
+    };
+    let is_program = purpose(arguments, around.response) == Purpose::Program;
+    let mut arguments = arguments.to_vec();
+    if is_program {
+        as_asked(plan.spec.linkage, &linker, &mut arguments);
+    }
+    let objects = plan.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned());
+    match &linker {
+        RustLinker::Ld(program, leading) => {
+            let mut line: Vec<OsString> = leading.iter().map(OsString::from).collect();
+            // `-flavor gnu` stays first.
+            let flavor = if arguments.first().is_some_and(|word| word == "-flavor") { 2 } else { 0 };
+            line.extend(arguments.drain(..flavor.min(arguments.len())));
+            line.extend(objects);
+            line.append(&mut arguments);
+            Invocation { program: program.clone(), arguments: line, environment: Vec::new() }
+        }
+        RustLinker::Compiler(compiler) => {
+            let mut line = Line::of(compiler);
+            line.0.extend(objects);
+            line.rest(compiler, &arguments, |_| true);
+            line.finish(compiler)
+        }
+    }
+}
+
+/// The user's compiler as it is.
+fn users(linker: &OsStr) -> Compiler {
+    let plain = |program: &OsStr| Compiler {
+        program: program.into(),
+        leading: Vec::new(),
+        dialect: Dialect::Own,
+        start: Vec::new(),
+        end: Vec::new(),
+    };
+    plain(linker)
+}
+
+/// lld asks for its flavor if it is not started by a name that tells it.
+fn flavor(linker: &OsStr, arguments: &[OsString]) -> Vec<String> {
+    let name = Path::new(linker).file_stem().unwrap_or_default();
+    let told = arguments.first().is_some_and(|word| word == "-flavor");
+    if !told && (name == "rust-lld" || name == "lld") { vec!["-flavor".into(), "gnu".into()] } else { Vec::new() }
+}
+
+/// rustc's arguments for the kind of program that was asked for.
+fn as_asked(linkage: Linkage, linker: &RustLinker, arguments: &mut Vec<OsString>) {
+    if linkage != Linkage::StaticPie {
+        return;
+    }
+    let has = |arguments: &[OsString], word: &str| arguments.iter().any(|argument| argument == word);
+    // Of some targets rustc knows no static PIE (aarch64-unknown-linux-musl), though their code and start files are for one.
+    if has(arguments, "-static") && !has(arguments, "-pie") && !has(arguments, "-static-pie") {
+        for argument in arguments.iter_mut() {
+            start_file(argument);
+        }
+        let at = arguments.iter().position(|argument| argument == "-static").unwrap_or(0);
+        match linker {
+            RustLinker::Ld(..) => drop(arguments.splice(at..=at, STATIC_PIE.map(OsString::from))),
+            RustLinker::Compiler(_) => {
+                arguments[at] = "-static-pie".into();
+                arguments.retain(|argument| argument != "-no-pie");
+            }
+        }
+    }
+    // musl's wrapper of gcc passes `-dynamic-linker` whatever comes, and does not know `-static-pie`: without a word it
+    // makes a program that asks for a loader.
+    if let RustLinker::Compiler(compiler) = linker
+        && compiler.program.as_os_str().as_encoded_bytes().ends_with(b"musl-gcc")
+        && let Some(at) = arguments.iter().position(|argument| argument == "-static-pie")
+    {
+        let words = ["-static".to_owned(), format!("-Wl,{}", STATIC_PIE[1..].join(","))];
+        arguments.splice(at..=at, words.map(OsString::from));
+    }
+}
+
+/// Start and end files for fixed addresses, replaced by those for any.
+fn start_file(argument: &mut OsString) {
+    let names = [("/crt1.o", "/rcrt1.o"), ("/crtbegin.o", "/crtbeginS.o"), ("/crtend.o", "/crtendS.o")];
+    let Some(text) = argument.to_str() else { return };
+    let replaced = names.iter().find_map(|(from, to)| text.strip_suffix(from).map(|folder| format!("{folder}{to}")));
+    if let Some(replaced) = replaced {
+        *argument = replaced.into();
+    }
+}
+
+#[cfg(test)]
+mod tests;

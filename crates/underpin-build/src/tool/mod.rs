@@ -1,0 +1,220 @@
+//! A compiler's or linker's name, acted by the caller's own executable: arguments in, another command out.
+//!
+//! A build calls these hundreds of times, so nothing is looked for here: everything that depends on the machine stands in
+//! the [`ToolPlan`], a file beside the names. [`invoke`] is pure.
+
+mod cc;
+mod ld;
+mod options;
+mod rustc;
+
+use crate::{Linkage, Spec};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The file that says what the names in its folder stand for.
+pub const PLAN_FILE: &str = "underpin-tools.json";
+/// Where the folder is, for a tool that was found by its bare name.
+pub const FOLDER_VARIABLE: &str = "UNDERPIN_BUILD_TOOLS";
+/// The linker that the user chose, from `rustc` to the linker that it starts.
+pub const LINKER_VARIABLE: &str = "UNDERPIN_BUILD_LINKER";
+
+/// A name that underpin answers to in such a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// The C compiler, which links too.
+    Cc,
+    /// The C++ compiler, which links too.
+    Cxx,
+    /// The archiver.
+    Ar,
+    /// The indexer of archives.
+    Ranlib,
+    /// What rustc links with, if that is a C compiler.
+    Linker,
+    /// What rustc links with, if that is a linker itself.
+    Ld,
+    /// What cargo calls instead of rustc (`RUSTC_WRAPPER`): the first argument is the real one.
+    Rustc,
+}
+
+impl Tool {
+    /// All of them.
+    pub const ALL: [Tool; 7] = [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::Rustc];
+
+    /// Its name in the folder. rustc tells by `ld.lld` that it is to speak as to a linker; it knows nothing of `linker`, and
+    /// speaks as to a C compiler.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tool::Cc => "cc",
+            Tool::Cxx => "c++",
+            Tool::Ar => "ar",
+            Tool::Ranlib => "ranlib",
+            Tool::Linker => "linker",
+            Tool::Ld => "ld.lld",
+            Tool::Rustc => "rustc",
+        }
+    }
+
+    /// The tool of a name.
+    #[must_use]
+    pub fn of_name(name: &OsStr) -> Option<Tool> {
+        Tool::ALL.into_iter().find(|tool| name == tool.name())
+    }
+}
+
+/// How a compiler wants to be spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// gcc or clang for the C library that they belong to: they know `-static-pie` and find their own start files.
+    Own,
+    /// gcc or clang made to use another C library: start files and libraries are named one by one ([`Compiler::start`]).
+    Foreign,
+    /// `zig cc`.
+    Zig,
+}
+
+/// A compiler and what it takes besides its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compiler {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its first arguments, always.
+    pub leading: Vec<String>,
+    /// How it wants to be spoken to.
+    pub dialect: Dialect,
+    /// Of [`Dialect::Foreign`]: what a link begins with (start files).
+    pub start: Vec<String>,
+    /// Of [`Dialect::Foreign`]: what a link ends with (libraries and end files).
+    pub end: Vec<String>,
+}
+
+/// What rustc links with if the user chose nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RustLinker {
+    /// A compiler; `cc` is rustc's own default.
+    Compiler(Compiler),
+    /// A linker such as `rust-lld`, with the arguments that come first.
+    Ld(PathBuf, Vec<String>),
+}
+
+/// What the names in a folder stand for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolPlan {
+    /// What is built.
+    pub spec: Spec,
+    /// The C compiler, if there is one.
+    pub cc: Option<Compiler>,
+    /// The C++ compiler, if there is one.
+    pub cxx: Option<Compiler>,
+    /// The archiver with its first arguments.
+    pub ar: Vec<String>,
+    /// The indexer with its first arguments.
+    pub ranlib: Vec<String>,
+    /// Objects that are linked first into every program.
+    pub objects: Vec<PathBuf>,
+    /// What rustc is told, if it takes part.
+    pub rust: Option<RustPlan>,
+}
+
+/// What rustc is told beside what cargo tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RustPlan {
+    /// The target; other calls of rustc (build scripts, macros) are left alone.
+    pub triple: String,
+    /// What it links with if the user chose nothing.
+    pub linker: RustLinker,
+    /// Arguments for the target, such as `-Ctarget-feature=-crt-static`.
+    pub flags: Vec<String>,
+    /// The user's own `RUSTC_WRAPPER`.
+    pub wrapper: Option<PathBuf>,
+}
+
+/// The command that a tool becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables that are set for it.
+    pub environment: Vec<(&'static str, OsString)>,
+}
+
+/// What a tool may ask of the world.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The folder of the tools.
+    pub folder: &'a std::path::Path,
+    /// The linker that the user chose ([`LINKER_VARIABLE`]).
+    pub linker: Option<&'a OsStr>,
+    /// The text of a response file (`@FILE`).
+    pub response: &'a dyn Fn(&OsStr) -> Option<String>,
+}
+
+/// Why a tool cannot act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// The toolchain has none.
+    #[error("this build has no {what} for {target}; `underpin build --toolchains` shows what would give one")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// For what.
+        target: String,
+    },
+    /// `rustc` without the real one.
+    #[error("started as `rustc` without the path of the real one (cargo's RUSTC_WRAPPER passes it first)")]
+    NoRustc,
+}
+
+/// The command that a tool becomes with these arguments (its own name left out).
+///
+/// # Errors
+/// If the plan has no such tool.
+pub fn invoke(
+    plan: &ToolPlan,
+    tool: Tool,
+    arguments: &[OsString],
+    around: Surroundings<'_>,
+) -> Result<Invocation, ToolError> {
+    let missing = |what| ToolError::Missing { what, target: plan.spec.to_string() };
+    match tool {
+        Tool::Cc => Ok(cc::invoke(plan, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around)),
+        Tool::Cxx => Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(|| missing("C++ compiler"))?, arguments, around)),
+        Tool::Ar => plain(&plan.ar, arguments).ok_or_else(|| missing("archiver")),
+        Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
+        Tool::Linker | Tool::Ld => {
+            let rust = plan.rust.as_ref().ok_or_else(|| missing("linker"))?;
+            Ok(ld::invoke(plan, rust, tool, arguments, around))
+        }
+        Tool::Rustc => {
+            let rust = plan.rust.as_ref().ok_or_else(|| missing("rustc"))?;
+            rustc::invoke(rust, arguments, around)
+        }
+    }
+}
+
+/// A program with its first arguments, then those given.
+fn plain(command: &[String], arguments: &[OsString]) -> Option<Invocation> {
+    let (program, leading) = command.split_first()?;
+    let arguments = leading.iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
+    Some(Invocation { program: program.into(), arguments, environment: Vec::new() })
+}
+
+/// What a link by the compiler's own knowledge is told.
+fn linkage_option(linkage: Linkage) -> &'static [&'static str] {
+    match linkage {
+        Linkage::StaticPie => &["-static-pie"],
+        Linkage::Static => &["-static", "-no-pie"],
+        Linkage::Dynamic => &[],
+    }
+}
+
+/// A static PIE in the words of a linker: GNU ld and lld alike take `-static` first, for the search of libraries, and `-pie`
+/// for the kind of file. `-z text` refuses what would have to be patched in code at start.
+const STATIC_PIE: [&str; 5] = ["-static", "-pie", "--no-dynamic-linker", "-z", "text"];

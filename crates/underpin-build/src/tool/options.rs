@@ -1,0 +1,155 @@
+//! What a command line of a C compiler means, as far as a wrapper has to know.
+
+use std::ffi::{OsStr, OsString};
+
+/// What a call of a compiler or linker is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A program.
+    Program,
+    /// A shared library.
+    Library,
+    /// One object made of several (`-r`).
+    Partial,
+    /// No link: preprocess, compile, assemble.
+    Compile,
+    /// A question, such as `--version`: nothing is made.
+    Question,
+}
+
+/// Options whose value is the next argument.
+const WITH_VALUE: [&str; 34] = [
+    "-o",
+    "-x",
+    "-I",
+    "-L",
+    "-l",
+    "-D",
+    "-U",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-isysroot",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-Xlinker",
+    "-Xclang",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-target",
+    "-arch",
+    "-B",
+    "-A",
+    "--param",
+    "-wrapper",
+    "-aux-info",
+    "-m",
+    "-h",
+];
+
+/// What a call is for. `response` reads the files behind `@FILE`.
+pub fn purpose(arguments: &[OsString], response: &dyn Fn(&OsStr) -> Option<String>) -> Purpose {
+    let mut seen = Seen::default();
+    let mut takes_value = false;
+    for argument in arguments {
+        if std::mem::take(&mut takes_value) {
+            continue;
+        }
+        let bytes = argument.as_encoded_bytes();
+        if let Some(file) = bytes.strip_prefix(b"@")
+            && let Ok(file) = std::str::from_utf8(file)
+            && let Some(text) = response(OsStr::new(file))
+        {
+            seen.input = true;
+            // rustc and libtool write an argument a line; a quote inside does not matter for the few words sought.
+            text.split_whitespace().for_each(|word| seen.word(word.trim_matches('"')));
+            continue;
+        }
+        match argument.to_str() {
+            Some(word) if word.starts_with('-') && word.len() > 1 => {
+                takes_value = WITH_VALUE.contains(&word);
+                seen.input |= word.starts_with("-l");
+                seen.word(word);
+            }
+            _ => seen.input = true,
+        }
+    }
+    seen.purpose()
+}
+
+#[derive(Default)]
+struct Seen {
+    compile: bool,
+    shared: bool,
+    partial: bool,
+    input: bool,
+}
+
+impl Seen {
+    fn word(&mut self, word: &str) {
+        match word {
+            "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" => self.compile = true,
+            "-shared" | "--shared" | "-Bshareable" => self.shared = true,
+            "-r" | "--relocatable" => self.partial = true,
+            _ => {
+                for part in word.strip_prefix("-Wl,").into_iter().flat_map(|rest| rest.split(',')) {
+                    self.shared |= matches!(part, "-shared" | "--shared");
+                    self.partial |= matches!(part, "-r" | "--relocatable");
+                }
+            }
+        }
+    }
+
+    fn purpose(&self) -> Purpose {
+        match self {
+            _ if self.compile => Purpose::Compile,
+            _ if !self.input => Purpose::Question,
+            _ if self.partial => Purpose::Partial,
+            _ if self.shared => Purpose::Library,
+            _ => Purpose::Program,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Purpose {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        let response = |file: &OsStr| (file == "args").then(|| "\"-shared\"\n\"a.o\"\n".to_owned());
+        purpose(&words, &response)
+    }
+
+    #[test]
+    fn only_the_link_of_a_program_is_one() {
+        assert_eq!(of("a.c -o a"), Purpose::Program);
+        assert_eq!(of("-O2 -o a a.o -lm"), Purpose::Program);
+        assert_eq!(of("-x c -"), Purpose::Program);
+        assert_eq!(of("-c a.c -o a.o"), Purpose::Compile);
+        assert_eq!(of("-E -"), Purpose::Compile);
+        assert_eq!(of("-MM a.c"), Purpose::Compile);
+        assert_eq!(of("-shared -fPIC a.o -o liba.so"), Purpose::Library);
+        assert_eq!(of("-Wl,-O1,-shared a.o"), Purpose::Library);
+        assert_eq!(of("-r a.o b.o -o c.o"), Purpose::Partial);
+        assert_eq!(of("-Wl,-r a.o"), Purpose::Partial);
+        assert_eq!(of("@args"), Purpose::Library);
+        for question in ["--version", "-v", "-print-search-dirs", "-dumpmachine", "-o a"] {
+            assert_eq!(of(question), Purpose::Question, "{question}");
+        }
+    }
+
+    #[test]
+    fn the_value_of_an_option_is_no_option() {
+        assert_eq!(of("-o -c a.c"), Purpose::Program);
+        assert_eq!(of("-MF -S a.c"), Purpose::Program);
+    }
+}

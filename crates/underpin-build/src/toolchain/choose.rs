@@ -1,0 +1,274 @@
+//! Which of the tools found builds what was asked for.
+
+use super::{Clang, CompilerFamily, Gcc, LibcOf, Missing, Musl, Rust, Toolchains, Zig, foreign};
+use crate::tool::{Compiler, Dialect, RustLinker};
+use crate::{CLibrary, Linkage, Processor, Spec};
+use std::path::Path;
+
+/// What a project has to be compiled with. What is not needed is chosen too if it is there: a Cargo project may compile C.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Rust.
+    pub rust: bool,
+    /// C.
+    pub c: bool,
+    /// C++.
+    pub cxx: bool,
+}
+
+/// The tools of a build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolchain {
+    /// Which kind compiles C, if any does.
+    pub family: Option<CompilerFamily>,
+    /// The C compiler.
+    pub cc: Option<Compiler>,
+    /// The C++ compiler.
+    pub cxx: Option<Compiler>,
+    /// The archiver and its first arguments.
+    pub ar: Vec<String>,
+    /// The same for an archive's index.
+    pub ranlib: Vec<String>,
+    /// Rust, and how it links.
+    pub rust: Option<RustChoice>,
+    /// The C library's version, if it is known before anything is built.
+    pub libc_version: Option<String>,
+    /// Names and versions, for people: `rustc 1.95.0, musl-gcc 12.2.0`.
+    pub words: String,
+    /// zig takes part: it builds its C library on first use, in a cache.
+    pub zig: bool,
+    /// libgcc wants [`foreign::SUPPORT_SOURCE`].
+    pub support: bool,
+}
+
+/// Rust, and how it links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RustChoice {
+    /// The compiler.
+    pub rust: Rust,
+    /// What it links with.
+    pub linker: RustLinker,
+    /// Arguments for the target.
+    pub flags: Vec<String>,
+    /// The standard library is built from its sources.
+    pub from_source: bool,
+}
+
+/// A C compiler that would do, with what belongs to it.
+struct Candidate {
+    family: CompilerFamily,
+    name: String,
+    cc: Compiler,
+    cxx: Option<Compiler>,
+    ar: Vec<String>,
+    ranlib: Vec<String>,
+    libc_version: Option<String>,
+    support: bool,
+}
+
+impl Toolchains {
+    /// The tools for a build. `folder`: where the names of tools and what belongs to them will be.
+    ///
+    /// # Errors
+    /// [`Missing`], with the command that installs it.
+    pub fn choose(
+        &self,
+        spec: &Spec,
+        wanted: Option<CompilerFamily>,
+        needs: Needs,
+        folder: &Path,
+    ) -> Result<Toolchain, Missing> {
+        let mut candidates = self.candidates(spec, folder);
+        candidates.retain(|candidate| wanted.is_none_or(|wanted| wanted == candidate.family));
+        // C++ wants the same compiler for both languages; so one with both is better than one without.
+        let with_both = candidates.iter().position(|candidate| candidate.cxx.is_some());
+        let chosen = if needs.cxx { with_both } else { (!candidates.is_empty()).then_some(0) };
+        if needs.cxx && chosen.is_none() {
+            return Err(Missing::compiler("C++ compiler", spec));
+        }
+        if needs.c && chosen.is_none() {
+            return Err(Missing::compiler("C compiler", spec));
+        }
+        // Of a project that may hold either: C by the first, C++ by the first that can.
+        let cxx = with_both.and_then(|at| candidates[at].cxx.clone());
+        let candidate = chosen.map(|at| candidates.swap_remove(at));
+        let rust = if needs.rust { Some(self.rust_choice(spec, candidate.as_ref())?) } else { None };
+        Ok(toolchain(spec, candidate, cxx, rust))
+    }
+
+    /// The C compilers for a build, the best first.
+    fn candidates(&self, spec: &Spec, folder: &Path) -> Vec<Candidate> {
+        let of_musl = |musl: &&Musl| musl.processor == spec.processor;
+        let musl = self.musl.iter().find(of_musl);
+        let mut found: Vec<Candidate> = Vec::new();
+        for gcc in self.gcc.iter().filter(|gcc| gcc.processor == spec.processor && gcc.libc.serves(spec.libc)) {
+            found.extend(of_gcc(gcc, musl, spec, folder));
+        }
+        if let Some(zig) = &self.zig {
+            found.extend(of_zig(zig, spec));
+        }
+        if let Some(clang) = &self.clang {
+            found.extend(of_clang(clang, musl, spec));
+        }
+        found
+    }
+
+    fn rust_choice(&self, spec: &Spec, candidate: Option<&Candidate>) -> Result<RustChoice, Missing> {
+        let rust = self.rust.clone().ok_or_else(|| Missing::rust(spec))?;
+        let has_target = rust.targets.contains(&spec.rust_triple());
+        if !has_target && !rust.has_source {
+            return Err(Missing::target(spec, rust.by_rustup));
+        }
+        // The sources of the standard library come without a C library: the C compiler's is linked.
+        let self_contained = has_target && spec.libc == CLibrary::Musl && spec.linkage.is_static();
+        let linker = if self_contained {
+            self.self_contained_linker(spec, &rust)
+        } else {
+            candidate.map(|candidate| RustLinker::Compiler(candidate.cc.clone()))
+        };
+        let linker = linker.ok_or_else(|| Missing::linker(spec))?;
+        let mut flags = linkage_flags(spec);
+        if spec.libc == CLibrary::Musl && !self_contained {
+            flags.push("-Clink-self-contained=no".to_owned());
+        }
+        Ok(RustChoice { rust, linker, flags, from_source: !has_target })
+    }
+
+    /// Rust's musl targets bring the C library and the start files: any linker of the processor will do.
+    fn self_contained_linker(&self, spec: &Spec, rust: &Rust) -> Option<RustLinker> {
+        let own = self.gcc.iter().find(|gcc| {
+            gcc.processor == spec.processor
+                && gcc.libc != LibcOf::MuslWrapper
+                && Processor::host() == Some(spec.processor)
+        });
+        if let Some(gcc) = own {
+            return Some(RustLinker::Compiler(plain(&gcc.program)));
+        }
+        let lld = rust.lld.clone()?;
+        let by_name = lld.file_name().is_some_and(|name| name == "rust-lld");
+        let flavor = if by_name { vec!["-flavor".to_owned(), "gnu".to_owned()] } else { Vec::new() };
+        Some(RustLinker::Ld(lld, flavor))
+    }
+}
+
+/// What rustc is told of the linkage, where it is not the target's own.
+fn linkage_flags(spec: &Spec) -> Vec<String> {
+    let flags: &[&str] = match (spec.libc, spec.linkage) {
+        (CLibrary::Musl, Linkage::Static) => &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"],
+        (CLibrary::Musl, Linkage::StaticPie) => &["-Ctarget-feature=+crt-static"],
+        (CLibrary::Musl, Linkage::Dynamic) => &["-Ctarget-feature=-crt-static"],
+        (CLibrary::Glibc(_), Linkage::Static) => &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"],
+        (CLibrary::Glibc(_), Linkage::StaticPie) => &["-Ctarget-feature=+crt-static"],
+        (CLibrary::Glibc(_), Linkage::Dynamic) => &[],
+    };
+    flags.iter().map(|flag| (*flag).to_owned()).collect()
+}
+
+fn plain(program: &Path) -> Compiler {
+    Compiler {
+        program: program.to_owned(),
+        leading: Vec::new(),
+        dialect: Dialect::Own,
+        start: Vec::new(),
+        end: Vec::new(),
+    }
+}
+
+fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<Candidate> {
+    let name = gcc.program.file_name().unwrap_or_default().to_string_lossy();
+    let wrapped = gcc.libc == LibcOf::MuslWrapper;
+    let support = folder.join(foreign::SUPPORT_ARCHIVE);
+    let cc = if wrapped {
+        foreign::musl_gcc(gcc, &gcc.program, musl?, spec.linkage, &support)?
+    } else {
+        plain(&gcc.program)
+    };
+    Some(Candidate {
+        family: CompilerFamily::Gcc,
+        name: format!("{name} {}", gcc.version),
+        cxx: gcc.cxx.as_deref().map(plain),
+        ar: gcc.ar.iter().map(|ar| ar.display().to_string()).collect(),
+        ranlib: gcc.ar.iter().flat_map(|ar| [ar.display().to_string(), "s".to_owned()]).collect(),
+        libc_version: musl.filter(|_| wrapped).and_then(|musl| musl.version.clone()),
+        support: wrapped && gcc.wants_find_object && spec.linkage.is_static(),
+        cc,
+    })
+}
+
+fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
+    // zig has glibc as a list of symbols, not to be linked in.
+    if matches!(spec.libc, CLibrary::Glibc(_)) && spec.linkage.is_static() {
+        return None;
+    }
+    let target = zig_target(spec);
+    let compiler = |verb: &str| Compiler {
+        program: zig.program.clone(),
+        leading: vec![verb.to_owned(), "-target".to_owned(), target.clone()],
+        dialect: Dialect::Zig,
+        start: Vec::new(),
+        end: Vec::new(),
+    };
+    let tool = |verb: &str| vec![zig.program.display().to_string(), verb.to_owned()];
+    Some(Candidate {
+        family: CompilerFamily::Zig,
+        name: format!("zig {}", zig.version),
+        cc: compiler("cc"),
+        cxx: Some(compiler("c++")),
+        ar: tool("ar"),
+        ranlib: tool("ranlib"),
+        libc_version: None,
+        support: false,
+    })
+}
+
+/// zig's name of the target, which is not Rust's: no vendor, and the version of glibc behind it.
+fn zig_target(spec: &Spec) -> String {
+    match spec.libc {
+        CLibrary::Glibc(Some(version)) => format!("{}.{version}", spec.gnu_triple()),
+        _ => spec.gnu_triple(),
+    }
+}
+
+fn of_clang(clang: &Clang, musl: Option<&Musl>, spec: &Spec) -> Option<Candidate> {
+    let own = Processor::host() == Some(spec.processor) && spec.libc == CLibrary::Glibc(None);
+    let cc = match spec.libc {
+        CLibrary::Musl if spec.linkage.is_static() => foreign::musl_clang(clang, musl?, spec.linkage)?,
+        CLibrary::Glibc(None) if own => plain(&clang.program),
+        _ => return None,
+    };
+    let ar: Vec<String> = clang.ar.iter().map(|ar| ar.display().to_string()).collect();
+    Some(Candidate {
+        family: CompilerFamily::Clang,
+        name: format!("clang {}", clang.version),
+        cxx: clang.cxx.as_deref().filter(|_| own).map(plain),
+        ranlib: if ar.is_empty() { Vec::new() } else { vec![ar[0].clone(), "s".to_owned()] },
+        ar,
+        libc_version: musl.filter(|_| spec.libc == CLibrary::Musl).and_then(|musl| musl.version.clone()),
+        support: false,
+        cc,
+    })
+}
+
+fn toolchain(spec: &Spec, candidate: Option<Candidate>, cxx: Option<Compiler>, rust: Option<RustChoice>) -> Toolchain {
+    let mut words: Vec<String> = rust.iter().map(|choice| format!("rustc {}", choice.rust.version)).collect();
+    words.extend(candidate.iter().map(|candidate| candidate.name.clone()));
+    let of_rust =
+        rust.as_ref().filter(|_| spec.libc == CLibrary::Musl).and_then(|choice| choice.rust.musl_version(spec));
+    let is_zig = |compiler: &Option<Compiler>| compiler.as_ref().is_some_and(|one| one.dialect == Dialect::Zig);
+    let (family, cc, ar, ranlib, version, support) = match candidate {
+        Some(one) => (Some(one.family), Some(one.cc), one.ar, one.ranlib, one.libc_version, one.support),
+        None => (None, None, Vec::new(), Vec::new(), None, false),
+    };
+    Toolchain {
+        family,
+        zig: is_zig(&cc) || is_zig(&cxx),
+        cc,
+        cxx,
+        ar,
+        ranlib,
+        libc_version: of_rust.or(version),
+        words: words.join(", "),
+        support,
+        rust,
+    }
+}

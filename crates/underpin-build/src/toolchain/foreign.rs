@@ -1,0 +1,62 @@
+//! Compilers of glibc made to link a static program with musl: every start file and library by its path.
+//!
+//! Left to themselves they go wrong without a word. `musl-gcc -static-pie` makes a program that asks for a loader, since its
+//! specs know no such option; clang for `x86_64-linux-musl` takes glibc's headers and start files where it finds no others.
+
+use super::{Clang, Gcc, Musl};
+use crate::Linkage;
+use crate::tool::{Compiler, Dialect};
+use std::path::Path;
+
+/// The archive with what Debian's libgcc_eh wants and musl lacks, by its name in the folder of tools.
+pub const SUPPORT_ARCHIVE: &str = "libunderpin_support.a";
+
+/// `_dl_find_object` of glibc 2.35, which a libgcc built for that one calls to find the frames of an address: by
+/// dl_iterate_phdr, which every C library has. Fields as in glibc's `dlfcn.h`.
+pub const SUPPORT_SOURCE: &str = include_str!("find_object.c");
+
+/// Start and end files of musl and of the compiler, for a linkage.
+fn files(musl: &Path, runtime: Option<&Path>, linkage: Linkage) -> (Vec<String>, Vec<String>) {
+    let (entry, begin, end) = match linkage {
+        Linkage::StaticPie => ("rcrt1.o", "crtbeginS.o", "crtendS.o"),
+        _ => ("crt1.o", "crtbeginT.o", "crtend.o"),
+    };
+    let of = |folder: &Path, name: &str| folder.join(name).display().to_string();
+    let mut start = vec![of(musl, entry), of(musl, "crti.o")];
+    let mut last = Vec::new();
+    if let Some(runtime) = runtime {
+        start.push(of(runtime, begin));
+        last.push(of(runtime, end));
+    }
+    last.push(of(musl, "crtn.o"));
+    (start, last)
+}
+
+/// musl's wrapper of gcc. None if the gcc behind it does not tell where its start files are.
+pub fn musl_gcc(gcc: &Gcc, program: &Path, musl: &Musl, linkage: Linkage, support: &Path) -> Option<Compiler> {
+    let (start, last) = files(&musl.libraries, Some(gcc.runtime.as_deref()?), linkage);
+    let mut end: Vec<String> = ["-Wl,--start-group", "-lc", "-lgcc", "-lgcc_eh"].map(str::to_owned).to_vec();
+    if gcc.wants_find_object {
+        end.push(support.display().to_string());
+    }
+    end.push("-Wl,--end-group".to_owned());
+    end.extend(last);
+    Some(Compiler { program: program.to_owned(), leading: Vec::new(), dialect: Dialect::Foreign, start, end })
+}
+
+/// clang for musl. None without lld, or without the functions that compiled code calls.
+pub fn musl_clang(clang: &Clang, musl: &Musl, linkage: Linkage) -> Option<Compiler> {
+    let builtins = clang.builtins.iter().find(|(processor, _)| *processor == musl.processor)?;
+    if !clang.has_lld {
+        return None;
+    }
+    let mut leading = vec![format!("--target={}-linux-musl", musl.processor), "-nostdinc".to_owned()];
+    for folder in [clang.resources.join("include"), musl.headers.clone()] {
+        leading.extend(["-isystem".to_owned(), folder.display().to_string()]);
+    }
+    let (mut start, last) = files(&musl.libraries, None, linkage);
+    start.extend(["-fuse-ld=lld".to_owned(), format!("-L{}", musl.libraries.display())]);
+    let mut end = vec!["-lc".to_owned(), builtins.1.display().to_string()];
+    end.extend(last);
+    Some(Compiler { program: clang.program.clone(), leading, dialect: Dialect::Foreign, start, end })
+}

@@ -1,0 +1,173 @@
+//! What on this machine builds for which processor and C library, and what to install if nothing does.
+//!
+//! [`Toolchains::find`] looks and asks; [`Toolchains::choose`] decides and is pure. Programs are started with `--version` and
+//! the like only.
+
+mod choose;
+mod find;
+mod foreign;
+mod missing;
+
+pub use choose::{Needs, RustChoice, Toolchain};
+pub use find::Finder;
+pub use foreign::{SUPPORT_ARCHIVE, SUPPORT_SOURCE};
+pub use missing::Missing;
+
+use crate::{CLibrary, Processor, Spec};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A kind of C compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompilerFamily {
+    /// zig, with a C library for every processor.
+    Zig,
+    /// gcc, musl's wrapper of it, or a cross gcc.
+    Gcc,
+    /// clang with lld.
+    Clang,
+}
+
+impl CompilerFamily {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            CompilerFamily::Zig => "zig",
+            CompilerFamily::Gcc => "gcc",
+            CompilerFamily::Clang => "clang",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Toolchains {
+    /// Rust, as it is in the project's folder.
+    pub rust: Option<Rust>,
+    /// zig.
+    pub zig: Option<Zig>,
+    /// gcc in its forms.
+    pub gcc: Vec<Gcc>,
+    /// clang.
+    pub clang: Option<Clang>,
+    /// Folders with a musl to link with.
+    pub musl: Vec<Musl>,
+}
+
+/// Rust's compiler and what it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rust {
+    /// cargo.
+    pub cargo: PathBuf,
+    /// rustc.
+    pub rustc: PathBuf,
+    /// `1.95.0`.
+    pub version: String,
+    /// The triple of this machine.
+    pub host: String,
+    /// Its folder.
+    pub sysroot: PathBuf,
+    /// Triples whose standard library is installed.
+    pub targets: Vec<String>,
+    /// The standard library's sources are there.
+    pub has_source: bool,
+    /// It is managed by rustup.
+    pub by_rustup: bool,
+    /// `rust-lld`, if it came with it.
+    pub lld: Option<PathBuf>,
+}
+
+impl Rust {
+    /// The version of the musl that came with a target's standard library.
+    #[must_use]
+    pub fn musl_version(&self, spec: &Spec) -> Option<String> {
+        let folder = self.sysroot.join("lib/rustlib").join(spec.rust_triple());
+        find::musl_version(&folder.join("lib/self-contained/libc.a"))
+    }
+}
+
+/// zig.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zig {
+    /// The executable.
+    pub program: PathBuf,
+    /// `0.15.2`.
+    pub version: String,
+}
+
+/// A gcc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gcc {
+    /// The executable.
+    pub program: PathBuf,
+    /// The C++ compiler beside it.
+    pub cxx: Option<PathBuf>,
+    /// The archiver of the same target.
+    pub ar: Option<PathBuf>,
+    /// `12.2.0`.
+    pub version: String,
+    /// For which processor.
+    pub processor: Processor,
+    /// For which C library.
+    pub libc: LibcOf,
+    /// The folder with its start files and libgcc.
+    pub runtime: Option<PathBuf>,
+    /// Its libgcc_eh calls glibc's `_dl_find_object`.
+    pub wants_find_object: bool,
+}
+
+/// For which C library a gcc is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibcOf {
+    /// glibc, its own.
+    Glibc,
+    /// musl, its own.
+    Musl,
+    /// A gcc for glibc behind musl's wrapper (`musl-gcc`).
+    MuslWrapper,
+}
+
+impl LibcOf {
+    /// Whether it builds for this C library.
+    #[must_use]
+    pub fn serves(self, libc: CLibrary) -> bool {
+        match libc {
+            CLibrary::Musl => self != LibcOf::Glibc,
+            CLibrary::Glibc(version) => self == LibcOf::Glibc && version.is_none(),
+        }
+    }
+}
+
+/// clang with lld.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clang {
+    /// The executable.
+    pub program: PathBuf,
+    /// `clang++`.
+    pub cxx: Option<PathBuf>,
+    /// `llvm-ar` or `ar`.
+    pub ar: Option<PathBuf>,
+    /// `14.0.6`.
+    pub version: String,
+    /// The folder with its own headers (`stddef.h`).
+    pub resources: PathBuf,
+    /// lld is installed.
+    pub has_lld: bool,
+    /// For each processor, the archive with the functions that compiled code calls: compiler-rt's builtins or libgcc.
+    pub builtins: Vec<(Processor, PathBuf)>,
+}
+
+/// A musl to link with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Musl {
+    /// For which processor.
+    pub processor: Processor,
+    /// With `libc.a` and the start files.
+    pub libraries: PathBuf,
+    /// With `stdio.h`.
+    pub headers: PathBuf,
+    /// `1.2.3`, if its loader tells.
+    pub version: Option<String>,
+}

@@ -1,0 +1,64 @@
+//! The screen of `underpin build`: what was built and whether it is what was asked for, or what would be run.
+
+use crate::document::build::{BuildDocument, BuildProgram};
+use crate::layout::{View, wrap};
+use crate::styled::{Line, Role, Span, Text};
+use crate::units::size;
+
+/// What building did, or would do.
+#[must_use]
+pub fn build(document: &BuildDocument, view: &View) -> Text {
+    let mut text = Text::new();
+    let what = format!("{} for {}", document.build, document.processor);
+    if document.dry_run {
+        let line = Line::new().with(Role::Heading, format!("Plan: {what}"));
+        text.push(line.with(Role::Heading, " (nothing was run)"));
+        row(&mut text, "project", Role::Path, &document.project.to_string(), view);
+        row(&mut text, "kind", Role::Plain, &document.kind, view);
+    }
+    for program in &document.programs {
+        built(&mut text, program, &what, view);
+    }
+    row(&mut text, "toolchain", Role::Plain, &document.toolchain, view);
+    for claim in document.claims.iter().filter(|claim| shown(&claim.key, view)) {
+        row(&mut text, &claim.key, Role::Plain, &claim.value, view);
+    }
+    if document.dry_run || view.verbosity > 0 {
+        for step in &document.steps {
+            text.gap();
+            text.push(Line::new().with(Role::Dim, format!("{}:", step.what)));
+            text.push(Line::new().with(Role::Plain, "  ").with(Role::Command, &step.command));
+        }
+    }
+    for remark in &document.remarks {
+        text.gap();
+        text.append(wrap(Line::new().with(Role::Warn, "! "), &[Span::new(Role::Plain, remark)], view.usable()));
+    }
+    text
+}
+
+/// The claims that the short form shows: what the file's own facts do not tell.
+fn shown(key: &str, view: &View) -> bool {
+    (view.verbosity > 0 && key != "toolchain") || matches!(key, "allocator" | "overlay" | "libc")
+}
+
+fn built(text: &mut Text, program: &BuildProgram, what: &str, view: &View) {
+    if program.confirmed {
+        let facts: Vec<&str> =
+            program.facts.iter().filter(|fact| fact.what != "note").map(|fact| fact.found.as_str()).collect();
+        text.push(Line::new().with(Role::Good, format!("Built {} as {what}", program.name)));
+        row(text, "file", Role::Path, &format!("{}, {}", program.path, size(program.bytes)), view);
+        row(text, "confirmed", Role::Plain, &facts.join(", "), view);
+        return;
+    }
+    text.push(Line::new().with(Role::Bad, format!("{} is not {what}", program.name)));
+    for fact in program.facts.iter().filter(|fact| !fact.met) {
+        let words = format!("asked for {}, found: {}", fact.asked, fact.found);
+        row(text, &fact.what, Role::Bad, &words, view);
+    }
+    row(text, "left in", Role::Path, &program.path.to_string(), view);
+}
+
+fn row(text: &mut Text, name: &str, role: Role, words: &str, view: &View) {
+    text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<10} ")), &[Span::new(role, words)], view.usable()));
+}

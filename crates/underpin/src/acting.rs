@@ -1,0 +1,57 @@
+//! underpin under the name of a compiler or linker, in a folder that `build` made: it becomes the real one.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use underpin_build::tool::{FOLDER_VARIABLE, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke};
+
+/// Not found, as a shell says it.
+const NOT_STARTED: u8 = 127;
+
+/// The exit code if this process was started as a tool and could not become it; none if it was not.
+pub fn instead(line: &[OsString]) -> Option<ExitCode> {
+    let name = Path::new(line.first()?);
+    let tool = Tool::of_name(name.file_name()?)?;
+    let folder = folder(name)?;
+    let plan = fs::read(folder.join(PLAN_FILE)).ok()?;
+    Some(become_tool(tool, &folder, &plan, line.get(1..).unwrap_or_default()))
+}
+
+/// The folder with the plan: beside the name that this was started by, or where the build says.
+fn folder(name: &Path) -> Option<PathBuf> {
+    let beside = name.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let by_name = beside.filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
+    by_name.or_else(|| env::var_os(FOLDER_VARIABLE).map(PathBuf::from))
+}
+
+fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -> ExitCode {
+    let refused = |reason: &dyn std::fmt::Display| {
+        crate::screen::note(reason);
+        ExitCode::from(NOT_STARTED)
+    };
+    let plan: ToolPlan = match serde_json::from_slice(plan) {
+        Ok(plan) => plan,
+        Err(error) => return refused(&format!("{}: {error}", folder.join(PLAN_FILE).display())),
+    };
+    let linker = env::var_os(LINKER_VARIABLE);
+    let around = Surroundings { folder, linker: linker.as_deref(), response: &response };
+    let invocation = match invoke(&plan, tool, arguments, around) {
+        Ok(invocation) => invocation,
+        Err(error) => return refused(&error),
+    };
+    let mut command = Command::new(&invocation.program);
+    command.args(&invocation.arguments).envs(invocation.environment);
+    refused(&format!("cannot start {}: {}", invocation.program.display(), command.exec()))
+}
+
+/// The text of a response file; none if it is none, or larger than any that a linker gets.
+fn response(file: &OsStr) -> Option<String> {
+    const LARGEST: u64 = 64 << 20;
+    let path = Path::new(OsStr::from_bytes(file.as_bytes()));
+    let is_small = fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
+    if is_small { fs::read_to_string(path).ok() } else { None }
+}

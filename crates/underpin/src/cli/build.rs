@@ -1,0 +1,139 @@
+//! `underpin build`.
+
+use super::DisplayArgs;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use underpin_build::toolchain::CompilerFamily;
+use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
+
+/// Build a project with a C library, linkage and allocator of your choice, and confirm the result.
+///
+/// Without options: a static PIE on musl for this processor, which starts on any Linux. The project's own build tool does
+/// the work; underpin stands between it and the compilers and puts the allocator first on the link line. One allocator
+/// serves everything: malloc and its relatives, what the C library calls inside, and Rust's.
+///
+/// The sources are not written to. The result goes to the current folder; if that lies within a Cargo project, to
+/// `target/underpin`. Before the command ends the file is read as `underpin check` reads it: anything other than what was asked
+/// for is an error that shows both. A note in the file (`underpin check` shows it) says how it was built.
+///
+/// A build is also written in one word: `musl`, `musl+jemalloc`, `musl:static`, `musl:dynamic`, `glibc`, `glibc:2.28`,
+/// `musl+mimalloc-overlay` (without the overlay).
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    underpin build                          the project in this folder\n  \
+    underpin build ~/ripgrep -o bin/        the result goes to bin/rg\n  \
+    underpin build -- -p server --features tls   words for cargo\n  \
+    underpin build hello.c                  one file of C or C++\n  \
+    underpin build --libc glibc:2.28        dynamic, starts on glibc 2.28\n  \
+    underpin build --malloc jemalloc --target aarch64\n  \
+    underpin build --goal memory            musl's own malloc: small, not fast\n  \
+    underpin build --dry-run                what would be run\n\
+    \n\
+    Next: `underpin check FILE --on rhel8`, `underpin bench ./old ./new`.")]
+pub struct BuildArgs {
+    /// The project: a folder (the current one), or a file of C or C++
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub path: PathBuf,
+
+    /// The whole choice in one word, such as musl+jemalloc or glibc:2.28
+    #[arg(long = "as", value_name = "BUILD", conflicts_with_all = ["libc", "linkage", "malloc", "overlay"])]
+    pub text: Option<SpecText>,
+
+    /// The C library: musl (the default), glibc, or glibc:VERSION for the oldest that it is to start on
+    #[arg(long, value_name = "NAME")]
+    pub libc: Option<CLibrary>,
+
+    /// How it is linked: static, static-pie (the default with musl) or dynamic (the default with glibc)
+    #[arg(long, value_name = "KIND")]
+    pub linkage: Option<Linkage>,
+
+    /// The allocator: system, jemalloc, mimalloc or snmalloc; without it --goal chooses
+    #[arg(long, value_name = "NAME")]
+    pub malloc: Option<Allocator>,
+
+    /// What the allocator is chosen and set for
+    #[arg(long, value_enum, value_name = "GOAL", default_value_t = GoalName::Balanced)]
+    pub goal: GoalName,
+
+    /// Replace musl's string functions by faster ones (on in static musl builds)
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub overlay: Option<Switch>,
+
+    /// The processor: x86_64, aarch64 or riscv64; this machine's without it
+    #[arg(long, value_name = "PROCESSOR")]
+    pub target: Option<Processor>,
+
+    /// The C compiler, if there is a choice
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub cc: Option<CompilerName>,
+
+    /// Where the program goes: a file, or a folder
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Replace a file that underpin did not build
+    #[arg(long)]
+    pub force: bool,
+
+    /// Show what would be run and build nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    #[command(flatten)]
+    pub display: DisplayArgs,
+
+    /// For the project's own build tool: package, features, profile
+    #[arg(last = true, value_name = "WORDS")]
+    pub words: Vec<String>,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+/// What an allocator is chosen and set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GoalName {
+    /// Large caches
+    Speed,
+    /// The C library's own malloc: the least memory
+    Memory,
+    /// Fast, with small caches
+    Balanced,
+}
+
+impl From<GoalName> for Goal {
+    fn from(name: GoalName) -> Goal {
+        match name {
+            GoalName::Speed => Goal::Speed,
+            GoalName::Memory => Goal::Memory,
+            GoalName::Balanced => Goal::Balanced,
+        }
+    }
+}
+
+/// A kind of C compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompilerName {
+    /// zig, with a C library for every processor
+    Zig,
+    /// gcc, musl's wrapper of it, or a cross gcc
+    Gcc,
+    /// clang with lld
+    Clang,
+}
+
+impl From<CompilerName> for CompilerFamily {
+    fn from(name: CompilerName) -> CompilerFamily {
+        match name {
+            CompilerName::Zig => CompilerFamily::Zig,
+            CompilerName::Gcc => CompilerFamily::Gcc,
+            CompilerName::Clang => CompilerFamily::Clang,
+        }
+    }
+}

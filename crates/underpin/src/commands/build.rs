@@ -1,0 +1,219 @@
+//! `underpin build`: runs the plan, confirms what came of it, and puts it in its place.
+
+use crate::cli::BuildArgs;
+use crate::exit::Exit;
+use crate::plan::BuildPlan;
+use crate::progress::Progress;
+use crate::screen::Screen;
+use anyhow::{Context, bail};
+use bstr::ByteSlice;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use underpin_build::{Artifact, Confirmation, Outputs, Plan, Step, confirm, place};
+use underpin_elf::{Elf, FileSource, Notes};
+use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
+use underpin_report::{BuildDocument, Raw, text};
+use underpin_sys::{Limits, RunEnd, Spawn, Streams, Supervised, end_signal, supervise};
+
+/// Exit code of a process that a signal ended (bash(1)).
+const BY_SIGNAL: i32 = 128;
+/// So many lines of a tool's output are shown if it fails.
+const LAST_LINES: usize = 40;
+
+/// The build in a process of its own: a supervisor above it ends whatever it leaves running.
+///
+/// # Errors
+/// As for [`run`], and if no process can be made.
+pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    match supervise()? {
+        Supervised::Worker => BuildPlan::new(args).and_then(|plan| run(&plan, screen)),
+        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
+        Supervised::Over(RunEnd::Signalled(signal)) => Ok(by_signal(signal)),
+        Supervised::Over(_) => Ok(Exit::Error),
+    }
+}
+
+fn by_signal(signal: i32) -> Exit {
+    Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
+}
+
+/// Builds, confirms, delivers and shows.
+///
+/// # Errors
+/// If a command fails, or a result cannot be read or written.
+pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let mut document = document(build);
+    let mut exit = Exit::Fine;
+    if !build.dry_run {
+        let Some(outputs) = execute(&build.plan)? else {
+            return Ok(by_signal(end_signal().unwrap_or_default()));
+        };
+        let request = &build.request;
+        let programs = build.plan.project.programs(&outputs)?;
+        let (folder, inside) = (build.plan.project.folder(), &build.plan.planned.inside);
+        let artifacts = place(programs, request.output.as_deref(), folder, inside, &request.places.current)?;
+        for artifact in &artifacts {
+            artifact.may_replace(request.force, has_note)?;
+        }
+        for artifact in &artifacts {
+            let confirmation = confirm(&artifact.program.path, &build.plan.spec)?;
+            if confirmation.holds() {
+                artifact.deliver()?;
+            } else {
+                exit = Exit::Finding;
+            }
+            document.programs.push(program(artifact, &confirmation));
+        }
+    }
+    if build.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::build(&document, &screen.view(build.verbosity)));
+    }
+    Ok(exit)
+}
+
+/// Runs every command; none if the user asked for an end.
+fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
+    plan.prepare()?;
+    let mut outputs = Outputs::default();
+    for step in plan.steps() {
+        let (output, log) = (plan.work.join("output"), plan.work.join("log"));
+        match start(plan, step, &output, &log)? {
+            RunEnd::Exited(0) => {}
+            RunEnd::Interrupted => return Ok(None),
+            end => bail!(failure(step, end, &log)),
+        }
+        let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
+        outputs.add(&text, step.makes.as_deref());
+    }
+    Ok(Some(outputs))
+}
+
+/// Runs a command. What it says goes to the terminal, or into a log of which the end is shown if it fails.
+fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<RunEnd> {
+    let on_terminal = io::stderr().is_terminal();
+    let created = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    let log = created(log)?;
+    let error = if on_terminal { None } else { Some(OwnedFd::from(log.try_clone()?)) };
+    // Standard output is ours alone: what a tool prints belongs beside its messages.
+    let output = match (step.captured, on_terminal) {
+        (true, _) => OwnedFd::from(created(output)?),
+        (false, true) => OwnedFd::from(rustix_stderr()?),
+        (false, false) => OwnedFd::from(log),
+    };
+    let input = Some(OwnedFd::from(File::open("/dev/null")?));
+    let streams = Streams { input, output: Some(output), error };
+    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    for (name, value) in plan.environment.iter().chain(&step.environment) {
+        environment.insert(name.into(), value.into());
+    }
+    let environment: Vec<(OsString, OsString)> = environment.into_iter().collect();
+    let words: Vec<OsString> = std::iter::once(step.program.clone().into_os_string())
+        .chain(step.arguments.iter().map(OsString::from))
+        .collect();
+    let program = underpin_sys::find_program(step.program.as_os_str(), std::env::var_os("PATH").as_deref())?;
+    let progress = if step.slow { Progress::words() } else { Progress::hidden() };
+    progress.say(format!("{} ...", step.words));
+    let spawn = Spawn::new(program, &words, &environment, streams)?.in_directory(Some(&step.directory))?;
+    let run = spawn.run(None, Limits { timeout: None, requests: 1 })?;
+    Ok(run.end)
+}
+
+/// A copy of standard error, for another program's output.
+fn rustix_stderr() -> io::Result<OwnedFd> {
+    use std::os::fd::AsFd;
+    io::stderr().as_fd().try_clone_to_owned()
+}
+
+/// What failed, the tool's own last lines, and the command to repeat it.
+fn failure(step: &Step, end: RunEnd, log: &Path) -> String {
+    let how = match end {
+        RunEnd::Exited(code) => format!("exit status {code}"),
+        RunEnd::Signalled(signal) => format!("signal {signal}"),
+        _ => "no end".to_owned(),
+    };
+    let said = fs::read(log).unwrap_or_default();
+    let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+    let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
+    format!("{} failed ({how}){told}\nto repeat it: {}", step.words, shell(step))
+}
+
+/// A command as a shell takes it.
+fn shell(step: &Step) -> String {
+    let quoted = |word: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%".contains(&byte);
+        if !word.is_empty() && word.bytes().all(plain) {
+            word.to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let mut words = vec!["cd".to_owned(), quoted(&step.directory.display().to_string()), "&&".to_owned()];
+    words.extend(step.environment.iter().map(|(name, value)| format!("{name}={}", quoted(value))));
+    words.push(quoted(&step.program.display().to_string()));
+    words.extend(step.arguments.iter().map(|argument| quoted(argument)));
+    words.join(" ")
+}
+
+/// Whether a file has underpin's note.
+fn has_note(path: &Path) -> bool {
+    let read = || {
+        let source = FileSource::new(File::open(path).ok()?).ok()?;
+        let elf = Elf::read(&source).ok()?;
+        Notes::read(&source, &elf).ok()?.build
+    };
+    read().is_some()
+}
+
+fn raw(path: &Path) -> Raw {
+    Raw(path.as_os_str().as_bytes().into())
+}
+
+/// What is known before anything is run.
+fn document(build: &BuildPlan) -> BuildDocument {
+    let plan = &build.plan;
+    let step = |step: &Step| BuildStep {
+        what: step.words.clone(),
+        command: shell(step),
+        environment: step.environment.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+    };
+    let claim = |claim: &underpin_build::Claim| BuildClaim { key: claim.key.clone(), value: claim.value.clone() };
+    BuildDocument {
+        schema: underpin_report::document::SchemaTag::new(),
+        project: raw(plan.project.folder()),
+        kind: plan.project.kind().to_owned(),
+        build: plan.spec.to_string(),
+        processor: plan.spec.processor.name().to_owned(),
+        toolchain: plan.toolchain.words.clone(),
+        dry_run: build.dry_run,
+        claims: plan.claims.iter().map(claim).collect(),
+        tools: raw(&plan.folder),
+        steps: plan.steps().map(step).collect(),
+        remarks: plan.planned.remarks.clone(),
+        programs: Vec::new(),
+    }
+}
+
+fn program(artifact: &Artifact, confirmation: &Confirmation) -> BuildProgram {
+    let fact = |fact: &underpin_build::Fact| BuildFact {
+        what: fact.what.to_owned(),
+        asked: fact.asked.clone(),
+        found: fact.found.clone(),
+        met: fact.met,
+    };
+    let confirmed = confirmation.holds();
+    BuildProgram {
+        name: artifact.program.name.clone(),
+        path: raw(if confirmed { &artifact.place } else { &artifact.program.path }),
+        bytes: confirmation.bytes,
+        confirmed,
+        facts: confirmation.facts.iter().map(fact).collect(),
+    }
+}
