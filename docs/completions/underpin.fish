@@ -35,6 +35,7 @@ complete -c underpin -n "__fish_underpin_needs_command" -f -a "check" -d 'Show w
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "trace" -d 'Run a command and show what its start-up really did, call by call'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "storm" -d 'Show what the start of a program costs when a whole job makes it at once'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bundle" -d 'Copy a program with its loader and libraries into a directory or one file'
+complete -c underpin -n "__fish_underpin_needs_command" -f -a "build" -d 'Build a project with a C library, linkage and allocator of your choice'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "bind" -d 'Write absolute library paths into programs, so that their start searches for nothing'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "unbind" -d 'Restore every byte that `bind` changed'
 complete -c underpin -n "__fish_underpin_needs_command" -f -a "verify" -d 'Prove that bound programs load what they loaded before'
@@ -167,6 +168,29 @@ complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbos
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l as -d 'The whole choice in one word, such as musl+jemalloc or glibc:2.28' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l libc -d 'The C library: musl (the default), glibc, or glibc:VERSION for the oldest that it is to start on' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l linkage -d 'How it is linked: static, static-pie (the default with musl) or dynamic (the default with glibc)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l malloc -d 'The allocator: system, jemalloc, mimalloc or snmalloc; without it --goal chooses' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l goal -d 'What the allocator is chosen and set for' -r -f -a "speed\t'Large caches'
+memory\t'The C library\'s own malloc: the least memory'
+balanced\t'Fast, with small caches'"
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l overlay -d 'Replace musl\'s string functions by faster ones (on in static musl builds)' -r -f -a "on\t'On'
+off\t'Off'"
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l target -d 'The processor: x86_64, aarch64 or riscv64; this machine\'s without it' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l cc -d 'The C compiler, if there is a choice' -r -f -a "zig\t'zig, with a C library for every processor'
+gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
+clang\t'clang with lld'"
+complete -c underpin -n "__fish_underpin_using_subcommand build" -s o -l output -d 'Where the program goes: a file, or a folder' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
+always\t'Into files and pipes too'
+never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l force -d 'Replace a file that underpin did not build'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l dry-run -d 'Show what would be run and build nothing'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -s V -l version -d 'Print version'
 complete -c underpin -n "__fish_underpin_using_subcommand bind" -l place -d 'Where new names are put; by default the cheapest place of each file' -r -f -a "cheapest\t'The cheapest at load'
 dead-strings\t'Bytes of .dynstr that nothing uses'
 page-padding\t'The padding after a read-only segment'

@@ -306,11 +306,16 @@ pub enum SpecError {
 }
 
 impl SpecText {
-    /// Every choice made: `goal` decides the allocator of a static musl build if none is named.
+    /// Every choice made. `usual`: the allocator that a goal means for a static musl build if none is named.
     ///
     /// # Errors
     /// If the choices contradict each other.
-    pub fn complete(self, processor: Processor, goal: Goal) -> Result<Spec, SpecError> {
+    pub fn complete(
+        self,
+        processor: Processor,
+        goal: Goal,
+        usual: impl FnOnce(Goal) -> Allocator,
+    ) -> Result<Spec, SpecError> {
         let linkage = self.linkage.unwrap_or(self.libc.usual_linkage());
         let replaceable = self.libc == CLibrary::Musl && linkage.is_static();
         if self.overlay == Some(true) && !replaceable {
@@ -319,7 +324,7 @@ impl SpecText {
         if let (CLibrary::Glibc(Some(version)), true) = (self.libc, linkage.is_static()) {
             return Err(SpecError::StaticFloor(version, linkage.name()));
         }
-        let usual = if replaceable { usual_allocator(goal) } else { Allocator::System };
+        let usual = if replaceable { usual(goal) } else { Allocator::System };
         Ok(Spec {
             processor,
             libc: self.libc,
@@ -328,14 +333,6 @@ impl SpecText {
             goal,
             overlay: self.overlay.unwrap_or(replaceable),
         })
-    }
-}
-
-/// The allocator of a static musl build if none is named.
-const fn usual_allocator(goal: Goal) -> Allocator {
-    match goal {
-        Goal::Memory => Allocator::System,
-        Goal::Speed | Goal::Balanced => Allocator::Mimalloc,
     }
 }
 
@@ -411,9 +408,13 @@ impl Spec {
 mod tests {
     use super::*;
 
+    fn usual(goal: Goal) -> Allocator {
+        if goal == Goal::Memory { Allocator::System } else { Allocator::Mimalloc }
+    }
+
     fn spec(text: &str) -> Result<String, SpecError> {
         let parsed: SpecText = text.parse()?;
-        parsed.complete(Processor::X86_64, Goal::Balanced).map(|spec| spec.to_string())
+        parsed.complete(Processor::X86_64, Goal::Balanced, usual).map(|spec| spec.to_string())
     }
 
     #[test]
@@ -450,7 +451,7 @@ mod tests {
 
     #[test]
     fn the_goal_chooses_the_allocator_of_a_static_musl_build_only() {
-        let of = |text: &str, goal| text.parse::<SpecText>().unwrap().complete(Processor::X86_64, goal).unwrap();
+        let of = |text: &str, goal| text.parse::<SpecText>().unwrap().complete(Processor::X86_64, goal, usual).unwrap();
         assert_eq!(of("musl", Goal::Memory).allocator, Allocator::System);
         assert_eq!(of("musl+jemalloc", Goal::Memory).allocator, Allocator::Jemalloc);
         assert_eq!(of("glibc", Goal::Speed).allocator, Allocator::System);

@@ -34,7 +34,7 @@ impl BuildPlan {
             overlay: args.overlay.map(|switch| switch == Switch::On),
         });
         let processor = args.target.or_else(Processor::host).context("name a processor: --target x86_64")?;
-        let spec = text.complete(processor, args.goal.into())?;
+        let spec = text.complete(processor, args.goal.into(), linked::usual_allocator)?;
         let project = Project::find(&args.path)?;
         let request = Request {
             path: args.path,

@@ -1,1 +1,121 @@
+use super::super::{Compiler, Dialect, Surroundings, Tool, ToolPlan, invoke};
+use crate::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec};
+use std::ffi::OsString;
+use std::path::Path;
 
+fn spec(libc: CLibrary, linkage: Linkage) -> Spec {
+    let (processor, allocator, goal) = (Processor::X86_64, Allocator::Mimalloc, Goal::Balanced);
+    Spec { processor, libc, linkage, allocator, goal, overlay: false }
+}
+
+fn compiler(dialect: Dialect) -> Compiler {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let (program, leading, start, end) = match dialect {
+        Dialect::Own => ("gcc", "", "", ""),
+        Dialect::Foreign => ("musl-gcc", "", "/m/rcrt1.o /m/crti.o", "-lc /m/crtn.o"),
+        Dialect::Zig => ("zig", "cc -target x86_64-linux-musl", "", ""),
+    };
+    Compiler { program: program.into(), leading: words(leading), dialect, start: words(start), end: words(end) }
+}
+
+fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
+    let plan = ToolPlan {
+        spec,
+        cc: Some(compiler(dialect)),
+        cxx: None,
+        ar: vec!["zig".into(), "ar".into()],
+        ranlib: Vec::new(),
+        objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
+        rust: None,
+    };
+    let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+    let around = Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None };
+    let invocation = invoke(&plan, Tool::Cc, &words, around).unwrap();
+    let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    format!("{} {}", invocation.program.display(), words.join(" "))
+}
+
+const STATIC_PIE: (CLibrary, Linkage) = (CLibrary::Musl, Linkage::StaticPie);
+
+#[test]
+fn objects_stand_before_every_input_of_a_program_and_in_no_other_link() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Own, arguments);
+    assert_eq!(of("-O2 a.c -o a"), "gcc -fPIE -static-pie /t/allocator.o /t/note.o -O2 a.c -o a");
+    assert_eq!(of("-o a a.o -lm"), "gcc -fPIE -static-pie /t/allocator.o /t/note.o -o a a.o -lm");
+    for other in ["-c a.c", "-shared a.o -o liba.so", "-r a.o -o b.o", "-E a.c", "--version", "-S a.c"] {
+        assert!(!of(other).contains("allocator.o"), "{other}");
+    }
+}
+
+#[test]
+fn a_question_is_passed_on_as_it_is() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Own, arguments);
+    assert_eq!(of("--version"), "gcc --version");
+    assert_eq!(of("-dumpmachine"), "gcc -dumpmachine");
+}
+
+#[test]
+fn musls_wrapper_gets_start_files_of_a_static_pie_since_its_specs_know_none() {
+    let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Foreign, arguments);
+    let expected = "musl-gcc -fPIE -static -nostdlib -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /m/crti.o \
+                    /t/allocator.o /t/note.o a.c -o a -x none -lc /m/crtn.o";
+    assert_eq!(of("a.c -o a"), expected);
+    // What the project says of the kind of program is the plan's business.
+    assert_eq!(of("-static a.c -o a -pie"), expected);
+    assert_eq!(of("-c a.c"), "musl-gcc -fPIE -c a.c");
+}
+
+#[test]
+fn zig_hears_its_own_name_of_the_target_and_no_option_that_it_refuses() {
+    let of = |libc, linkage, arguments: &str| line(spec(libc, linkage), Dialect::Zig, arguments);
+    let musl = |arguments: &str| of(CLibrary::Musl, Linkage::StaticPie, arguments);
+    assert_eq!(
+        musl("--target=x86_64-unknown-linux-musl -m64 -c a.c"),
+        "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -c a.c"
+    );
+    assert_eq!(
+        musl(
+            "-target x86_64-unknown-linux-musl a.o -Wl,-Map=a.map,--as-needed -Wl,-Map,b.map -fuse-ld=lld -lgcc_s -lgcc"
+        ),
+        "zig cc -target x86_64-linux-musl -fPIE -fno-sanitize=undefined -static -pie /t/allocator.o /t/note.o a.o \
+         -Wl,--as-needed -lunwind"
+    );
+    let floor = CLibrary::Glibc(Some(GlibcVersion { minor: 28 }));
+    assert!(!of(floor, Linkage::Dynamic, "a.o").contains("-static"));
+    assert!(of(CLibrary::Musl, Linkage::Dynamic, "a.o").contains(" -dynamic "));
+}
+
+#[test]
+fn outline_atomics_are_off_where_nothing_defines_their_functions() {
+    let arm = Spec { processor: Processor::Aarch64, ..spec(STATIC_PIE.0, STATIC_PIE.1) };
+    assert!(line(arm, Dialect::Own, "-c a.c").contains("-mno-outline-atomics"));
+    assert!(line(arm, Dialect::Foreign, "-c a.c").contains("-mno-outline-atomics"));
+    // Its runtime has them, and its clang is told by the target.
+    assert!(!line(arm, Dialect::Zig, "-c a.c").contains("-mno-outline-atomics"));
+}
+
+#[test]
+fn code_is_compiled_for_the_kind_of_program() {
+    let of = |linkage, arguments: &str| line(spec(CLibrary::Musl, linkage), Dialect::Own, arguments);
+    assert_eq!(of(Linkage::Static, "-c a.c"), "gcc -fno-pie -c a.c");
+    assert_eq!(of(Linkage::StaticPie, "-fPIC -c a.c"), "gcc -fPIC -c a.c");
+    assert!(of(Linkage::Static, "a.o").starts_with("gcc -fno-pie -static -no-pie /t/allocator.o"));
+}
+
+#[test]
+fn the_archiver_keeps_its_first_words() {
+    let plan = ToolPlan {
+        spec: spec(STATIC_PIE.0, STATIC_PIE.1),
+        cc: None,
+        cxx: None,
+        ar: vec!["zig".into(), "ar".into()],
+        ranlib: Vec::new(),
+        objects: Vec::new(),
+        rust: None,
+    };
+    let around = Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None };
+    let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
+    assert_eq!(invocation.arguments, ["ar", "rcs", "a.a"]);
+    let refused = invoke(&plan, Tool::Cc, &[], around).unwrap_err().to_string();
+    assert!(refused.contains("no C compiler for musl+mimalloc"), "{refused}");
+}

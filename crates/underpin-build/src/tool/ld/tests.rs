@@ -1,1 +1,90 @@
+use super::super::{Compiler, Dialect, RustLinker, RustPlan, Surroundings, Tool, ToolPlan, invoke};
+use crate::{Allocator, CLibrary, Goal, Linkage, Processor, Spec};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
+fn cc(program: &str) -> RustLinker {
+    RustLinker::Compiler(Compiler {
+        program: program.into(),
+        leading: Vec::new(),
+        dialect: Dialect::Own,
+        start: Vec::new(),
+        end: Vec::new(),
+    })
+}
+
+fn line(linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) -> String {
+    let spec = Spec {
+        processor: Processor::Aarch64,
+        libc: CLibrary::Musl,
+        linkage: Linkage::StaticPie,
+        allocator: Allocator::Mimalloc,
+        goal: Goal::Balanced,
+        overlay: false,
+    };
+    let rust = RustPlan { triple: spec.rust_triple(), linker, flags: Vec::new(), wrapper: None };
+    let plan = ToolPlan {
+        spec,
+        cc: None,
+        cxx: None,
+        ar: Vec::new(),
+        ranlib: Vec::new(),
+        objects: vec!["/t/allocator.o".into()],
+        rust: Some(rust),
+    };
+    let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
+    let response = |file: &OsStr| (file == "/tmp/args").then(|| "\"-shared\"\n\"a.o\"".to_owned());
+    let around = Surroundings { folder: Path::new("/t"), linker: users.map(OsStr::new), response: &response };
+    let invocation = invoke(&plan, tool, &words, around).unwrap();
+    let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    format!("{} {}", invocation.program.display(), words.join(" "))
+}
+
+#[test]
+fn objects_come_first_whatever_links() {
+    assert_eq!(line(cc("cc"), None, Tool::Linker, "-static-pie a.o -lc"), "cc /t/allocator.o -static-pie a.o -lc");
+    assert_eq!(line(cc("cc"), Some("clang"), Tool::Linker, "-static-pie a.o"), "clang /t/allocator.o -static-pie a.o");
+    let lld = RustLinker::Ld("/r/rust-lld".into(), vec!["-flavor".into(), "gnu".into()]);
+    assert_eq!(line(lld, None, Tool::Ld, "-pie a.o"), "/r/rust-lld -flavor gnu /t/allocator.o -pie a.o");
+}
+
+#[test]
+fn lld_is_told_its_flavor_once() {
+    assert_eq!(
+        line(cc("cc"), Some("rust-lld"), Tool::Ld, "-flavor gnu -pie a.o"),
+        "rust-lld -flavor gnu /t/allocator.o -pie a.o"
+    );
+    assert_eq!(line(cc("cc"), Some("rust-lld"), Tool::Ld, "-pie a.o"), "rust-lld -flavor gnu /t/allocator.o -pie a.o");
+    assert_eq!(
+        line(cc("cc"), Some("/usr/bin/ld.lld"), Tool::Ld, "-pie a.o"),
+        "/usr/bin/ld.lld /t/allocator.o -pie a.o"
+    );
+}
+
+#[test]
+fn a_shared_library_gets_no_objects_even_if_its_arguments_are_in_a_file() {
+    assert_eq!(line(cc("cc"), None, Tool::Linker, "-shared a.o"), "cc -shared a.o");
+    assert_eq!(line(cc("cc"), None, Tool::Linker, "@/tmp/args"), "cc @/tmp/args");
+}
+
+#[test]
+fn a_static_program_becomes_a_static_pie_where_rustc_knows_none() {
+    let arguments = "/s/crt1.o /s/crtbegin.o a.o -static /s/crtend.o";
+    let lld = RustLinker::Ld("ld.lld".into(), Vec::new());
+    assert_eq!(
+        line(lld, None, Tool::Ld, arguments),
+        "ld.lld /t/allocator.o /s/rcrt1.o /s/crtbeginS.o a.o -static -pie --no-dynamic-linker -z text /s/crtendS.o"
+    );
+    assert_eq!(
+        line(cc("aarch64-linux-gnu-gcc"), None, Tool::Linker, &format!("{arguments} -no-pie")),
+        "aarch64-linux-gnu-gcc /t/allocator.o /s/rcrt1.o /s/crtbeginS.o a.o -static-pie /s/crtendS.o"
+    );
+}
+
+#[test]
+fn musls_wrapper_as_the_users_linker_is_told_what_a_static_pie_is() {
+    assert_eq!(
+        line(cc("cc"), Some("/usr/bin/musl-gcc"), Tool::Linker, "rcrt1.o a.o -static-pie"),
+        "/usr/bin/musl-gcc /t/allocator.o rcrt1.o a.o -static -Wl,-pie,--no-dynamic-linker,-z,text"
+    );
+}
