@@ -108,16 +108,16 @@ complete -c underpin -n "__fish_underpin_using_subcommand storm" -l nodes -d 'No
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l ppn -d 'Processes on each node' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs -d 'The file system: nfs, nfs3, lustre, gpfs, beegfs, cvmfs, local, slowfs, or one of --fs-file' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l fs-file -d 'A TOML file with file systems of your own, of the form that --print-fs prints' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l on -d 'Where it is mounted: only what lies below is asked of it; everything, if not given (may be repeated)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l on -d 'Where it is mounted: only paths below it are requests to it (may be repeated; default: all paths)' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l compare -d 'Another program to compare it with, such as a bound copy (may be repeated)' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l after -d 'A binding to predict beside it: what would be left after it (may be repeated; bind and flatten unless given)' -r -f -a "bind\t'The program and every library that it loads are bound'
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l after -d 'A binding to predict beside it: what would be left after it (may be repeated; default: bind and flatten)' -r -f -a "bind\t'The program and every library that it loads are bound'
 flatten\t'The program alone is bound, to its whole closure'
 farm\t'The program alone gets one folder of links'
 none\t'No binding'"
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l latency -d 'The time of one operation, there and back, on an idle server: 250us, 1ms' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l rate -d 'Operations per second of the server, all nodes together; 0 for no limit' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l bandwidth -d 'MiB of contents per second of the server, all nodes together; 0 for no limit' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l read-size -d 'KiB that one read brings' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l read-size -d 'KiB that one read fetches' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l touched -d 'Share of each mapped file that a start reads, 0 to 1' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l entry-cache -d 'How long a node remembers names that were found: never, always, or seconds' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l negative-cache -d 'How long it remembers names that were not found' -r
@@ -126,8 +126,8 @@ complete -c underpin -n "__fish_underpin_using_subcommand storm" -l clients-shar
 false\t''"
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-time -d 'Processor time of one start without the file system, as `time` shows it for a start with warm caches' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu-per-operation -d 'Processor time that one operation costs the node' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l wait-per-operation -d 'Time that one operation costs beside latency and processor' -r
-complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cores -d 'Processors of a node; as many as processes, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l wait-per-operation -d 'Time that one operation costs besides latency and processor time' -r
+complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cores -d 'Processors of a node (default: as many as processes)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l root -d 'Look at a program inside this folder as if the folder were `/`' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l env -d 'Set a variable that loaders read: LD_LIBRARY_PATH, LD_PRELOAD or GLIBC_TUNABLES (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand storm" -l cpu -d 'The processor that chooses between library variants (glibc-hwcaps)' -r -f -a "native\t'This machine\'s processor'
@@ -244,37 +244,38 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -s L -l paramet
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s P -l parameter-scan -d 'Run every command once for each value from MIN to MAX, in place of {VAR} (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s D -l parameter-step-size -d 'The step of each -P, in their order; 1 for whole numbers' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s n -l command-name -d 'A name for the next command in order (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name or command; the first, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference -d 'The variant that the others are compared with, by its name or command (default: the first)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l serve -d 'A server instead of a command: started for each run, loaded, and ended by SIGTERM. It has to stay in the foreground. {PORT} stands for a free port, here, in --load and in --env PORT={PORT} (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load -d 'The request, as in \'GET http://127.0.0.1:{PORT}/\'; http only. Without --serve it goes to a server that runs already, whose memory is then not known (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l rate -d 'So many requests in a second, whatever the server does (an open loop); answer times count from when a request was due. Without it each connection sends its next request when the answer to the last is in (a closed loop)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l rate -d 'Requests per second, whatever the server does (an open loop); answer times count from when a request was due. Without --rate, each connection sends its next request when it has the last answer (a closed loop)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l connections -d 'Connections: 16, and with --rate 64 at most' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l duration -d 'How long the load of each run counts' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l warmup-load -d 'Load before it counts, in each run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-threads -d 'Threads of the load generator; one for every two processors, at most 4' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l header -d 'A header of each request (may be repeated)' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE to read its bytes from a file; the method is then POST, unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give up on a server that has not answered this long after its start' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE to read its bytes from a file; the method is then POST if none was given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give up on a server that has not answered this long after it was started' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout -d 'Give up on a request that has no answer after this time' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; if not given, at least --min-runs, for 3 s each' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'At least so many timed runs: 12, or 4 of servers; a comparison gets as many as it takes to tell a difference, 16 for two variants (8 of servers), by itself' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'At most so many timed runs' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'Least number of timed runs: 12, or 4 of servers; a comparison gets as many as it takes to show a difference, 16 for two variants (8 of servers), by itself' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s M -l max-runs -d 'Greatest number of timed runs' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l min-benchmarking-time -d 'hyperfine\'s: timed runs of each variant go on for so many seconds if neither --runs nor --budget is given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l budget -d 'Time for everything, all of which is used: 60s, 5m' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is so narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after the budget, 60s unless given' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory; 6, more for many variants, or --runs if that is less; 1 of servers, since their growth is read in every run' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l until -d 'Stop as soon as every interval is this narrow: \'ratio ±2%\' or \'median ±1%\'; at the latest after --budget (60s if not given)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l memory-runs -d 'Runs of each variant that are watched for memory: 6, more for many variants, or --runs if that is less; 1 of servers, since their growth is read in every run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l settle -d 'How long a process takes to settle: growth of memory counts from then' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop; a day, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l timeout -d 'Kill a run that takes longer, and stop (default: one day)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l counters -d 'Counters of the processor: auto, none, or a list such as cycles,instructions' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Seed of the random orders; drawn anew for each experiment, unless given' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l seed -d 'Seed of the random orders (default: a new one for each experiment)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s p -l prepare -d 'Run before each run; given once for all commands or once for each, by /bin/sh' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s C -l conclude -d 'Run after each run, given like --prepare' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s s -l setup -d 'Run once before everything' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s c -l cleanup -d 'Run once after everything, also if something failed' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too; with codes, only those that exit with one of them' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s i -l ignore-failure -d 'Measure commands that fail too; with exit codes, only those that fail with one of them' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s S -l shell -d 'Run the commands by this shell; its own start is then in the figures' -r
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands: a file; null (nothing), unless given' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended to' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l input -d 'Standard input of the commands: a file, or null (the default)' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l output -d 'Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended to; once for all commands, or once for each. For a file of each run let a shell write it: -S sh \'CMD > log-$HYPERFINE_ITERATION\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l baseline -d 'Compare with a saved run' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l gate -d 'Fail if the whole interval of a change is past a limit, pass if all of it keeps to the limit: \'wall<+3%,rss<+5%\'' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l store -d 'The folder where runs are saved' -r -F
@@ -283,7 +284,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-csv -
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-markdown -d 'Write Markdown tables' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given' -r -f -a "microsecond\t'Millionths of a second'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON (default: chosen for each figure)' -r -f -a "microsecond\t'Millionths of a second'
 millisecond\t'Thousandths of a second'
 second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F
@@ -293,7 +294,7 @@ full\t'Both; colours also into a pipe'
 nocolor\t'Progress, no colours'
 color\t'Colours, no progress'
 none\t'No screen at all: exports and the exit code alone'"
-complete -c underpin -n "__fish_underpin_using_subcommand bench" -l sort -d 'hyperfine\'s --sort: results are in the order of the commands' -r -f -a "auto\t'That of the commands'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l sort -d 'hyperfine\'s --sort: results are in the order of the commands' -r -f -a "auto\t'The order of the commands'
 command\t'The same'
 mean-time\t'By mean time'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l reference-name -d 'hyperfine\'s --reference-name; here -n names a command' -r
@@ -318,7 +319,7 @@ complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-csv 
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-markdown -d 'Write Markdown tables' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-asciidoc -d 'Write hyperfine\'s table (mean, least and greatest time of each command) in AsciiDoc' -r -F
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-orgmode -d 'Write hyperfine\'s table for Emacs\' org-mode' -r -F
-complete -c underpin -n "__fish_underpin_using_subcommand report" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given' -r -f -a "microsecond\t'Millionths of a second'
+complete -c underpin -n "__fish_underpin_using_subcommand report" -s u -l time-unit -d 'The unit of all times on the screen and in exports, except CSV and JSON (default: chosen for each figure)' -r -f -a "microsecond\t'Millionths of a second'
 millisecond\t'Thousandths of a second'
 second\t'Seconds'"
 complete -c underpin -n "__fish_underpin_using_subcommand report" -l export-html -d 'Write a page with tables, pictures and every run: one file, dark and light, readable without a network' -r -F

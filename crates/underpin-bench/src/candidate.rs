@@ -2,6 +2,7 @@
 
 use crate::error::BenchError;
 use crate::load::{Load, Server};
+use crate::streams::OutputTo;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -28,6 +29,8 @@ pub struct Command {
     shown: String,
     /// Where it runs; `None`: where we do.
     directory: Option<PathBuf>,
+    /// Where its output goes; `None`: where that of all commands goes.
+    output: Option<OutputTo>,
 }
 
 impl Command {
@@ -40,7 +43,7 @@ impl Command {
             return Err(BenchError::Nothing);
         }
         let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        Ok(Command { words, shown, directory: None })
+        Ok(Command { words, shown, directory: None, output: None })
     }
 
     /// A command in one string.
@@ -62,6 +65,18 @@ impl Command {
     #[must_use]
     pub fn in_directory(self, directory: Option<&Path>) -> Command {
         Command { directory: directory.map(Path::to_owned), ..self }
+    }
+
+    /// The same command with a place of its own for its output.
+    #[must_use]
+    pub fn with_output(self, output: Option<OutputTo>) -> Command {
+        Command { output, ..self }
+    }
+
+    /// Where its output goes, if not where that of all commands goes.
+    #[must_use]
+    pub fn output(&self) -> Option<&OutputTo> {
+        self.output.as_ref()
     }
 
     /// Program and arguments.

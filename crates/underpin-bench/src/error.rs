@@ -9,7 +9,7 @@ use underpin_sys::{LaunchError, SysError};
 #[non_exhaustive]
 pub enum BenchError {
     /// A command could not be started.
-    #[error("{name}: {source}")]
+    #[error("{}", once(name, source))]
     Launch {
         /// The variant.
         name: String,
@@ -120,4 +120,14 @@ pub enum BenchError {
     /// A result could not be kept or shown.
     #[error(transparent)]
     Observer(#[from] ObserverError),
+}
+
+/// The variant and the reason; the reason alone if it begins with the variant's name, as that of a command without arguments does.
+fn once(name: &str, source: &LaunchError) -> String {
+    let source = source.to_string();
+    if source.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')) {
+        source
+    } else {
+        format!("{name}: {source}")
+    }
 }

@@ -3,10 +3,37 @@
 use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
 use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
+use std::fmt;
 use std::time::Duration;
+
+/// Which run of a candidate it is, counted from 0; in words as hyperfine gives it to commands: `warmup-0`, `0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iteration {
+    /// A run before the timed ones.
+    Warmup(u32),
+    /// A timed run.
+    Timed(u32),
+    /// A run watched for memory, which hyperfine does not have: `memory-0`.
+    Watched(u32),
+}
+
+impl fmt::Display for Iteration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Iteration::Warmup(number) => write!(f, "warmup-{number}"),
+            Iteration::Timed(number) => write!(f, "{number}"),
+            Iteration::Watched(number) => write!(f, "memory-{number}"),
+        }
+    }
+}
 
 /// Whatever runs candidates: the machine, or a model of one.
 pub trait Executor {
+    /// Called right before a run that counts or warms up, for commands that want to know which one it is.
+    fn announce(&mut self, iteration: Iteration) {
+        let _ = iteration;
+    }
+
     /// Runs a candidate once and times it.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ pub use compare::{
     least_memory_runs, level, paired_ratio,
 };
 pub use error::BenchError;
-pub use executor::Executor;
+pub use executor::{Executor, Iteration};
 pub use gate::{Gate, GateOutcome, GateResult, GateRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
 pub use machine::Machine;

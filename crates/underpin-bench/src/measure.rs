@@ -5,7 +5,7 @@
 use crate::candidate::{Candidate, Command};
 use crate::compare::{least_blocks_at, level, paired_ratio};
 use crate::error::BenchError;
-use crate::executor::Executor;
+use crate::executor::{Executor, Iteration};
 use crate::launch::LONGEST;
 use crate::load::Load;
 use crate::machine::{Machine, load_hundredths};
@@ -54,7 +54,8 @@ pub fn measure(
     let header = experiment.header();
     observer.begin(&header)?;
     let record = BenchRecord { header, samples: Vec::new(), memory: Vec::new(), end: None };
-    let mut session = Session { experiment, executor, observer, record, missing: Vec::new() };
+    let timed = vec![0; experiment.candidates.len()];
+    let mut session = Session { experiment, executor, observer, record, missing: Vec::new(), timed };
     let result = session.carry_out();
     let cleaned = session.each_once("cleanup", |candidate| candidate.hooks.cleanup.as_ref());
     let stopped = match result {
@@ -110,6 +111,8 @@ struct Session<'a> {
     observer: &'a mut dyn Observer,
     record: BenchRecord,
     missing: Vec<MissingMetric>,
+    /// Timed runs of each candidate so far.
+    timed: Vec<u32>,
 }
 
 impl Session<'_> {
@@ -120,10 +123,10 @@ impl Session<'_> {
     fn carry_out(&mut self) -> Result<Stopped, BenchError> {
         self.each_once("setup", |candidate| candidate.hooks.setup.as_ref())?;
         self.prove()?;
-        for _ in 0..self.rules().warmup {
+        for number in 0..self.rules().warmup {
             for index in 0..self.experiment.candidates.len() {
                 self.go_on()?;
-                self.one(index)?;
+                self.one(index, Iteration::Warmup(number))?;
             }
         }
         self.go_on()?;
@@ -184,10 +187,11 @@ impl Session<'_> {
     }
 
     /// One timed run with what belongs around it, and the time at which it started.
-    fn one(&mut self, index: usize) -> Result<(Nanos, TimedRun), BenchError> {
+    fn one(&mut self, index: usize, iteration: Iteration) -> Result<(Nanos, TimedRun), BenchError> {
         let candidate = &self.experiment.candidates[index];
         let timeout = self.timeout();
         let (at, run) = self.around(candidate, |executor| {
+            executor.announce(iteration);
             let at = Nanos::from(executor.elapsed());
             Ok((at, executor.run(candidate, timeout)?))
         })?;
@@ -242,7 +246,9 @@ impl Session<'_> {
     }
 
     fn timed_run(&mut self, index: usize, block: u32) -> Result<(), BenchError> {
-        let (at_ns, run) = self.one(index)?;
+        let number = self.timed[index];
+        self.timed[index] += 1;
+        let (at_ns, run) = self.one(index, Iteration::Timed(number))?;
         let sample = Sample::new(index, block, at_ns, run);
         self.observer.sample(&sample)?;
         self.record.samples.push(sample);
@@ -339,7 +345,10 @@ impl Session<'_> {
     fn watched_run(&mut self, index: usize, block: u32) -> Result<Result<(), String>, BenchError> {
         let candidate = &self.experiment.candidates[index];
         let (timeout, settle) = (self.timeout(), Duration::from(self.rules().settle_ns));
-        let run = match self.around(candidate, |executor| executor.watch(candidate, timeout, settle))? {
+        let run = match self.around(candidate, |executor| {
+            executor.announce(Iteration::Watched(block));
+            executor.watch(candidate, timeout, settle)
+        })? {
             Ok(run) => MemoryRun { variant: index, block, ..run },
             Err(reason) => return Ok(Err(reason)),
         };

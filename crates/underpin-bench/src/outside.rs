@@ -41,7 +41,7 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
     let spawn = Spawn::new(program, &words, &environment, streams)
         .and_then(|spawn| spawn.in_directory(candidate.command.directory()))
         .map_err(launch)?;
-    let started = spawn.start(None, true).map_err(launch)?;
+    let started = spawn.start(&[], true).map_err(launch)?;
     let unproven = candidate.variant.proof.as_ref().map(|_| "it ended before it could be looked at".to_owned());
     let mut outside = Outside {
         candidate,

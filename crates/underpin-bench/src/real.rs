@@ -2,7 +2,7 @@
 
 use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
-use crate::executor::Executor;
+use crate::executor::{Executor, Iteration};
 use crate::launch::{Environment, LONGEST, STOP, limits, locate, outcome};
 use crate::memory::{EVERY, MemoryWatch};
 use crate::metric::Metric;
@@ -30,6 +30,8 @@ pub struct RealExecutor {
     /// Why no process can be traced here, once that is known.
     denied: Option<String>,
     random: Random,
+    /// `HYPERFINE_ITERATION` of the next run, as hyperfine sets it.
+    iteration: Option<CString>,
 }
 
 /// The variable whose length shifts the stack from run to run: the alignment of the stack alone can make a difference
@@ -37,6 +39,9 @@ pub struct RealExecutor {
 const PADDING: &str = "UNDERPIN_PADDING=";
 /// The longest padding: a page less the name.
 const PADDING_BYTES: usize = 4000;
+/// The variable that tells a command which run it is.
+const ITERATION: &str = "HYPERFINE_ITERATION";
+
 impl RealExecutor {
     /// An executor that counts those of these events that the machine has. Use it from the thread that makes it.
     #[must_use]
@@ -59,6 +64,7 @@ impl RealExecutor {
             denied: None,
             // Not the numbers that the order of the runs is drawn from.
             random: Random::new(!seed),
+            iteration: None,
         }
     }
 
@@ -74,16 +80,21 @@ impl RealExecutor {
         settle: Duration,
     ) -> Result<MemoryWatch<'a>, BenchError> {
         let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
-        let (program, environment) = locate(candidate).map_err(launch)?;
-        let streams = self.streams.open()?;
+        let (program, mut environment) = locate(candidate).map_err(launch)?;
+        if let Some((name, value)) = self.iteration.as_ref().and_then(|text| text.to_str().ok()?.split_once('=')) {
+            environment.retain(|(other, _)| other != name);
+            environment.push((name.into(), value.into()));
+        }
+        let streams = self.streams.of(&candidate.command).open()?;
         Ok(MemoryWatch { program, words: candidate.words(), environment, streams, timeout, settle, candidate })
     }
 
     fn prepared(&mut self, candidate: &Candidate) -> Result<&Spawn, BenchError> {
         if !self.prepared.contains_key(&candidate.name) {
             let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
-            let (program, environment) = locate(candidate).map_err(launch)?;
-            let streams = self.streams.open()?;
+            let (program, mut environment) = locate(candidate).map_err(launch)?;
+            environment.retain(|(name, _)| name != ITERATION);
+            let streams = self.streams.of(&candidate.command).open()?;
             let spawn = Spawn::new(program, &candidate.words(), &environment, streams)
                 .and_then(|spawn| spawn.in_directory(candidate.command.directory()))
                 .map_err(launch)?;
@@ -113,16 +124,22 @@ fn counter_reason(error: &SysError) -> String {
 }
 
 impl Executor for RealExecutor {
+    fn announce(&mut self, iteration: Iteration) {
+        self.iteration = CString::new(format!("{ITERATION}={iteration}")).ok();
+    }
+
     fn run(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<TimedRun, BenchError> {
         let padding = self.padding();
         if let Some(load) = &candidate.load {
-            return Service { candidate, load, streams: &self.streams, padding }.timed();
+            let streams = &self.streams.of(&candidate.command);
+            return Service { candidate, load, streams, padding }.timed();
         }
+        let more: Vec<CString> = padding.into_iter().chain(self.iteration.take()).collect();
         self.prepared(candidate)?;
         let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
         let limits = limits(timeout);
         let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
-        let run: Run = self.prepared[&candidate.name].run(padding.as_ref(), limits).map_err(launch)?;
+        let run: Run = self.prepared[&candidate.name].run(&more, limits).map_err(launch)?;
         let outcome = outcome(run.end)?;
         let mut counters = BTreeMap::new();
         for (counter, before) in self.counters.iter().zip(before) {
@@ -142,7 +159,8 @@ impl Executor for RealExecutor {
         settle: Duration,
     ) -> Result<Result<MemoryRun, String>, BenchError> {
         if let Some(load) = &candidate.load {
-            return Service { candidate, load, streams: &self.streams, padding: None }.watched();
+            let streams = &self.streams.of(&candidate.command);
+            return Service { candidate, load, streams, padding: None }.watched();
         }
         if self.denied.is_none() {
             match self.memory_watch(candidate, timeout, settle)?.run() {
@@ -157,7 +175,10 @@ impl Executor for RealExecutor {
 
     fn prove(&mut self, candidate: &Candidate, timeout: Option<Duration>) -> Result<(), BenchError> {
         match &candidate.load {
-            Some(load) => Service { candidate, load, streams: &self.streams, padding: None }.proven(),
+            Some(load) => {
+                let streams = &self.streams.of(&candidate.command);
+                Service { candidate, load, streams, padding: None }.proven()
+            }
             None => self.watch(candidate, timeout, Duration::ZERO).map(drop),
         }
     }
@@ -168,14 +189,14 @@ impl Executor for RealExecutor {
         let program = command.words().first().ok_or(BenchError::Nothing)?;
         let program = find_program(&command.from_here(program), path.as_deref()).map_err(launch)?;
         let environment: Environment = std::env::vars_os().collect();
-        let spawn = Spawn::new(program, command.words(), &environment, self.streams.open()?)
+        let spawn = Spawn::new(program, command.words(), &environment, self.streams.of(command).open()?)
             .and_then(|spawn| spawn.in_directory(command.directory()))
             .map_err(launch)?;
         // What cleans up is stopped only by those who insist.
         let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
         let limits = Limits { timeout: Some(LONGEST), requests };
         // It stays in our process group: it may ask for a password on the terminal.
-        let run = spawn.start(None, false).and_then(|started| started.within(limits)).map_err(launch)?;
+        let run = spawn.start(&[], false).and_then(|started| started.within(limits)).map_err(launch)?;
         match outcome(run.end)? {
             RunOutcome::Exited(0) => Ok(()),
             outcome => Err(BenchError::Hook { hook, command: command.to_string(), outcome }),

@@ -1,5 +1,6 @@
 //! Where the streams of the commands come from and go to.
 
+use crate::candidate::Command;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -30,6 +31,11 @@ pub struct StreamsPlan {
 }
 
 impl StreamsPlan {
+    /// The plan of one command, which may have a place of its own for its output.
+    pub(crate) fn of(&self, command: &Command) -> StreamsPlan {
+        StreamsPlan { input: self.input.clone(), output: command.output().unwrap_or(&self.output).clone() }
+    }
+
     pub(crate) fn open(&self) -> Result<Streams, SysError> {
         let failed = |what| move |error: io::Error| SysError::io(what, &error);
         let null = PathBuf::from("/dev/null");

@@ -76,7 +76,7 @@ pub enum MallocError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A file of the command that cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), unreadable(error))]
     Read {
         /// Which.
         path: PathBuf,
@@ -94,6 +94,16 @@ pub enum MallocError {
     /// No place for the allocator's object.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "this user may not read it, and the file tells which allocators can serve it; try with `sudo`, or have its mode changed"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn names() -> String {
@@ -149,7 +159,9 @@ pub enum Obstacle {
     )]
     Privileged(String),
     /// Another machine.
-    #[error("it is for {theirs}, and the allocator's object is for {ours}")]
+    #[error(
+        "it is for {theirs}, and the allocator's object is for {ours}: run underpin for {theirs} on such a machine"
+    )]
     Machine {
         /// Of the program.
         theirs: String,

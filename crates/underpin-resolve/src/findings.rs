@@ -57,6 +57,16 @@ pub(crate) fn collect(
     findings
 }
 
+/// Whether a file is for the processor of the program.
+fn is_for_processor_of(files: &Files<'_>, program: Option<&BString>, path: &BString) -> bool {
+    let processor = |path: &BString| {
+        let facts = files.open(path.as_ref()).ok()?;
+        let ident = facts.elf.as_ref().ok()?.ident;
+        Some((ident.class, ident.machine))
+    };
+    program.and_then(processor).is_none_or(|ours| processor(path) == Some(ours))
+}
+
 impl Collector<'_> {
     fn add(&mut self, severity: Severity, object: Option<ObjectId>, kind: FindingKind) {
         self.findings.insert(Finding { severity, object, kind });
@@ -100,6 +110,7 @@ impl Collector<'_> {
             return;
         }
         let root = self.files.root();
+        let (files, program) = (self.files, self.resolution.objects.first().map(|program| &program.path));
         let directories =
             self.configured.get_or_insert_with(|| crate::conf::directories(root, "/etc/ld.so.conf".into()));
         let mut paths =
@@ -107,7 +118,10 @@ impl Collector<'_> {
         // One look at a directory for all names is dearer than a few questions and cheaper than many.
         let many = self.findings.len() > MANY_MISSING;
         let may_hold = |path: &BString| !many || self.files.names_in(directory_of(path).as_ref()).contains(name);
-        if let Some(path) = paths.find(|path| may_hold(path) && self.files.stat(path.as_ref()).is_ok()) {
+        let is_there = |path: &BString| {
+            may_hold(path) && self.files.stat(path.as_ref()).is_ok() && is_for_processor_of(files, program, path)
+        };
+        if let Some(path) = paths.find(is_there) {
             self.add(Severity::Error, from, FindingKind::NotInCache { name: name.clone(), path });
         }
     }

@@ -52,7 +52,7 @@ impl Background {
             });
         }
         let child = command.spawn().map_err(|error| match error.raw_os_error() {
-            Some(errno) => LaunchError::NotExecutable { program: program.as_os_str().to_owned(), errno },
+            Some(errno) => LaunchError::not_executable(program, errno),
             None => LaunchError::Nul(program.as_os_str().to_owned()),
         })?;
         // Its handle has no destructor: from here on it is reaped by its id.
@@ -255,6 +255,9 @@ mod tests {
     fn what_cannot_be_executed_says_so() {
         let missing = Path::new("/no/such/program");
         let error = Background::start(missing, &["x".into()], &[], None, Streams::default()).unwrap_err();
-        assert!(matches!(error, LaunchError::NotExecutable { errno: libc::ENOENT, .. }), "{error:?}");
+        assert!(
+            matches!(error, LaunchError::NotExecutable { reason: crate::ExecRefusal::NoInterpreter(_), .. }),
+            "{error:?}"
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! What can fail below, with the reason that a person can act on.
 
+use crate::exec_refusal::ExecRefusal;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 
 /// A system call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,18 +105,18 @@ pub enum LaunchError {
     #[error("{0:?} holds a NUL byte, which no program can be given")]
     Nul(OsString),
     /// No such program, by path or in PATH.
-    #[error("{}: {}", program.display(), if program.as_encoded_bytes().contains(&b'/') { "no such file" } else { "not found in PATH; if it is a file, give its path" })]
+    #[error("{}: {}", program.display(), if program.as_encoded_bytes().contains(&b'/') { "no such file; check the path" } else { "not found in PATH; if it is a file, give its path" })]
     NotFound {
         /// The name as given.
         program: OsString,
     },
     /// The program exists, and the kernel does not execute it.
-    #[error("{}: cannot be executed: {}", program.display(), exec_reason(*errno))]
+    #[error("{}: cannot be executed: {reason}", program.display())]
     NotExecutable {
         /// The path.
         program: OsString,
         /// Why.
-        errno: i32,
+        reason: ExecRefusal,
     },
     /// ptrace is not allowed.
     #[error("tracing is not permitted: {0}")]
@@ -124,22 +126,19 @@ pub enum LaunchError {
     Sys(#[from] SysError),
 }
 
-fn exec_reason(errno: i32) -> String {
-    match errno {
-        libc::ENOENT => "the interpreter that it names does not exist".to_owned(),
-        libc::ENOEXEC => "neither a program of this machine nor a script with a `#!` line".to_owned(),
-        libc::EISDIR => "a directory; name a program in it".to_owned(),
-        libc::EACCES => "not executable (`chmod +x` makes it so; or name its interpreter before it)".to_owned(),
-        _ => std::io::Error::from_raw_os_error(errno).to_string(),
-    }
-}
-
 impl LaunchError {
+    /// For a file that execve(2) refused with `errno`.
+    pub(crate) fn not_executable(program: &Path, errno: i32) -> LaunchError {
+        LaunchError::NotExecutable { program: program.as_os_str().to_owned(), reason: ExecRefusal::of(program, errno) }
+    }
+
     /// The exit status that `env(1)` and `timeout(1)` would give: 127 not found, 126 not executable, 125 our own.
     #[must_use]
     pub fn exit_status(&self) -> i32 {
         match self {
-            LaunchError::NotFound { .. } | LaunchError::NotExecutable { errno: libc::ENOENT, .. } => 127,
+            LaunchError::NotFound { .. } | LaunchError::NotExecutable { reason: ExecRefusal::NoInterpreter(_), .. } => {
+                127
+            }
             LaunchError::NotExecutable { .. } => 126,
             _ => 125,
         }

@@ -127,7 +127,7 @@ impl Suspended {
         let [step, errno @ ..] = message;
         let errno = i32::from_ne_bytes(errno);
         match step {
-            STEP_EXEC => LaunchError::NotExecutable { program: program.as_os_str().to_owned(), errno },
+            STEP_EXEC => LaunchError::not_executable(program, errno),
             STEP_FILTER => SysError { what: "installing the seccomp filter", errno }.into(),
             STEP_DIRECTORY => SysError { what: "changing to the command's directory", errno }.into(),
             _ => SysError { what: "redirecting the command's streams", errno }.into(),
@@ -206,10 +206,7 @@ fn fail(pipe: i32, step: u8) -> ! {
 /// [`LaunchError::NotFound`], or [`LaunchError::NotExecutable`] where only files without permission are there.
 pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, LaunchError> {
     let not_found = || LaunchError::NotFound { program: name.to_owned() };
-    let denied = |path: &Path| LaunchError::NotExecutable {
-        program: path.as_os_str().to_owned(),
-        errno: if path.is_dir() { libc::EISDIR } else { libc::EACCES },
-    };
+    let denied = |path: &Path| LaunchError::not_executable(path, libc::EACCES);
     if name.is_empty() {
         return Err(not_found());
     }
@@ -218,6 +215,8 @@ pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Launc
         return match executable(&path) {
             Some(true) => Ok(path),
             Some(false) => Err(denied(&path)),
+            // A closed directory on the way hides whether the file exists.
+            None if is_hidden(&path) => Err(denied(&path)),
             None => Err(not_found()),
         };
     }
@@ -237,6 +236,10 @@ pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Launc
 fn executable(path: &Path) -> Option<bool> {
     let metadata = std::fs::metadata(path).ok()?;
     Some(metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn is_hidden(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| error.raw_os_error() == Some(libc::EACCES))
 }
 
 pub(crate) fn denied(error: &SysError) -> Denied {

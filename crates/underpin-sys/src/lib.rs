@@ -7,6 +7,7 @@
 mod background;
 mod end_requests;
 mod error;
+mod exec_refusal;
 mod launch;
 mod launcher;
 mod memory;
@@ -30,6 +31,7 @@ mod watchdog;
 pub use background::Background;
 pub use end_requests::{end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};
+pub use exec_refusal::ExecRefusal;
 pub use launch::{Launch, Suspended, find_program};
 pub use launcher::{LauncherMachine, launcher, locale_library};
 pub use memory::{read_memory, read_string, write_byte_patch};

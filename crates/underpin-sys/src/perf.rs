@@ -140,7 +140,7 @@ mod tests {
         let command = Spawn::new("/bin/sh".into(), &arguments, &[], Streams::default()).unwrap();
         let agrees = || {
             let before = counter.read().unwrap();
-            let run = command.run(None, crate::Limits::NONE).unwrap();
+            let run = command.run(&[], crate::Limits::NONE).unwrap();
             let counted = counter.read().unwrap().since(before);
             let faults = run.usage.minor_faults + run.usage.major_faults;
             assert!(counted.count <= faults, "{counted:?} {faults}");

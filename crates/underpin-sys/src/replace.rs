@@ -61,7 +61,7 @@ impl Replace {
             libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
         }
         let error = SysError::last("execve");
-        Err(LaunchError::NotExecutable { program: self.program.into_os_string(), errno: error.errno })
+        Err(LaunchError::not_executable(&self.program, error.errno))
     }
 }
 

@@ -112,13 +112,13 @@ impl Spawn {
         Ok(Spawn { directory, ..self })
     }
 
-    /// Runs it once, in a process group of its own. `padding` is one more variable of the environment, to shift the
-    /// stack by its length. A run that comes to a limit is killed, with every process that it started.
+    /// Runs it once, in a process group of its own, with more variables (`NAME=VALUE`) before those of its
+    /// environment. A run that comes to a limit is killed, with every process that it started.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn run(&self, padding: Option<&CString>, limits: Limits) -> Result<Run, LaunchError> {
-        self.start(padding, true)?.within(limits)
+    pub fn run(&self, more: &[CString], limits: Limits) -> Result<Run, LaunchError> {
+        self.start(more, true)?.within(limits)
     }
 
     /// Starts it; when this returns it has executed its program. In a group of its own Ctrl-C does not reach it, and it
@@ -126,12 +126,10 @@ impl Spawn {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(&self, padding: Option<&CString>, own_group: bool) -> Result<Started, LaunchError> {
+    pub fn start(&self, more: &[CString], own_group: bool) -> Result<Started, LaunchError> {
         let arguments = null_terminated(&self.arguments);
-        let mut environment = null_terminated(&self.environment);
-        if let Some(padding) = padding {
-            environment.insert(0, padding.as_ptr());
-        }
+        let mut environment: Vec<_> = more.iter().map(|variable| variable.as_ptr()).collect();
+        environment.extend(null_terminated(&self.environment));
         let mut child = Child {
             program: self.program.as_ptr(),
             arguments: arguments.as_ptr(),
@@ -157,7 +155,7 @@ impl Spawn {
         drop(blocked);
         if child.errno != 0 {
             reap(pid)?;
-            return Err(LaunchError::NotExecutable { program: self.path.clone().into_os_string(), errno: child.errno });
+            return Err(LaunchError::not_executable(&self.path, child.errno));
         }
         Ok(Started { pid, since, reaped: false })
     }
@@ -373,9 +371,9 @@ mod tests {
 
     #[test]
     fn the_end_is_told_apart() {
-        assert_eq!(shell("exit 7").run(None, Limits::NONE).unwrap().end, RunEnd::Exited(7));
-        assert_eq!(shell("kill -TERM $$").run(None, Limits::NONE).unwrap().end, RunEnd::Signalled(libc::SIGTERM));
-        assert_eq!(shell("exit 3").run(None, Limits::time(Duration::from_secs(60))).unwrap().end, RunEnd::Exited(3));
+        assert_eq!(shell("exit 7").run(&[], Limits::NONE).unwrap().end, RunEnd::Exited(7));
+        assert_eq!(shell("kill -TERM $$").run(&[], Limits::NONE).unwrap().end, RunEnd::Signalled(libc::SIGTERM));
+        assert_eq!(shell("exit 3").run(&[], Limits::time(Duration::from_secs(60))).unwrap().end, RunEnd::Exited(3));
     }
 
     #[test]
@@ -383,7 +381,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let streams = Streams { output: Some(file.try_clone().unwrap().into()), ..Streams::default() };
         let spawn = spawn("/bin/sh", &["-c", "sleep 1000 & echo $!; wait"], streams);
-        let run = spawn.run(None, Limits::time(Duration::from_millis(500))).unwrap();
+        let run = spawn.run(&[], Limits::time(Duration::from_millis(500))).unwrap();
         assert_eq!(run.end, RunEnd::TimedOut);
         let mut child = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
@@ -400,11 +398,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let real = directory.path().canonicalize().unwrap();
         let script = format!("test \"$(pwd -P)\" = '{}'", real.display());
-        assert_eq!(shell(&script).run(None, Limits::NONE).unwrap().end, RunEnd::Exited(1));
+        assert_eq!(shell(&script).run(&[], Limits::NONE).unwrap().end, RunEnd::Exited(1));
         let inside = shell(&script).in_directory(Some(&real)).unwrap();
-        assert_eq!(inside.run(None, Limits::NONE).unwrap().end, RunEnd::Exited(0));
+        assert_eq!(inside.run(&[], Limits::NONE).unwrap().end, RunEnd::Exited(0));
         let missing = shell(&script).in_directory(Some(&real.join("missing"))).unwrap();
-        assert!(missing.run(None, Limits::NONE).is_err());
+        assert!(missing.run(&[], Limits::NONE).is_err());
     }
 
     #[test]
@@ -417,7 +415,7 @@ mod tests {
         };
         let spawn = spawn("/bin/sh", &["-c", "read line || echo \"end $KEY $PAD\"; echo to-error >&2"], streams);
         let padding = CString::new("PAD=xyz").unwrap();
-        assert_eq!(spawn.run(Some(&padding), Limits::NONE).unwrap().end, RunEnd::Exited(0));
+        assert_eq!(spawn.run(&[padding], Limits::NONE).unwrap().end, RunEnd::Exited(0));
         let mut text = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut text).unwrap();
@@ -438,7 +436,7 @@ mod tests {
         let streams = Streams { output: Some(file.try_clone().unwrap().into()), ..Streams::default() };
         let oracle = std::process::Command::new("cat").arg("/proc/self/status").output().unwrap();
         let cat = spawn("/bin/cat", &["/proc/self/status"], streams);
-        assert_eq!(cat.run(None, Limits::NONE).unwrap().end, RunEnd::Exited(0));
+        assert_eq!(cat.run(&[], Limits::NONE).unwrap().end, RunEnd::Exited(0));
         let mut text = String::new();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut text).unwrap();
@@ -452,7 +450,7 @@ mod tests {
             .map(|status| {
                 std::thread::spawn(move || {
                     let command = shell(&format!("exit {status}"));
-                    (0..50).all(|_| command.run(None, Limits::NONE).unwrap().end == RunEnd::Exited(status))
+                    (0..50).all(|_| command.run(&[], Limits::NONE).unwrap().end == RunEnd::Exited(status))
                 })
             })
             .collect();
@@ -461,15 +459,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_executed_says_so() {
-        let error = spawn("/no/such/program", &[], Streams::default()).run(None, Limits::NONE).unwrap_err();
-        assert!(matches!(error, LaunchError::NotExecutable { errno: libc::ENOENT, .. }), "{error:?}");
+        let error = spawn("/no/such/program", &[], Streams::default()).run(&[], Limits::NONE).unwrap_err();
+        assert!(
+            matches!(error, LaunchError::NotExecutable { reason: crate::ExecRefusal::NoInterpreter(_), .. }),
+            "{error:?}"
+        );
     }
 
     #[test]
     fn usage_is_that_of_the_run_and_grows_with_its_work() {
-        let small = shell(":").run(None, Limits::NONE).unwrap();
+        let small = shell(":").run(&[], Limits::NONE).unwrap();
         let large = shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; /bin/true; /bin/true")
-            .run(None, Limits::NONE)
+            .run(&[], Limits::NONE)
             .unwrap();
         assert!(large.usage.user + large.usage.system <= large.wall * 2 + Duration::from_millis(100));
         assert!(large.usage.minor_faults > small.usage.minor_faults, "the children's faults are in it");

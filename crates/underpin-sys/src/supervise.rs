@@ -1,9 +1,8 @@
-//! A process above the one that works, so that nothing outlives it.
+//! A supervisor above the process that does the work, so that nothing outlives it.
 //!
 //! [`supervise`] forks. The child does the work; the parent keeps the process id that the user knows, passes signals on,
-//! adopts every orphan of the work (`PR_SET_CHILD_SUBREAPER`) and, when the worker is gone for whatever reason, kills
-//! all that is left. A parent that is killed itself takes the worker along (`PR_SET_PDEATHSIG`), which then kills what it
-//! runs.
+//! adopts every orphan of the work (`PR_SET_CHILD_SUBREAPER`) and, when the worker has ended for whatever reason, kills
+//! all that is left. If the parent itself is killed, the worker gets a signal (`PR_SET_PDEATHSIG`) and kills what it runs.
 
 use crate::RawPid;
 use crate::end_requests::{END_SIGNALS, count_end_requests, handle_end_signals};
@@ -19,18 +18,38 @@ use std::time::{Duration, Instant};
 pub enum Supervised {
     /// The one that is to do the work. Signals that ask for an end are counted ([`crate::end_requests`]).
     Worker,
-    /// The supervisor: the worker has ended so, and nothing of it is left.
+    /// The supervisor: how the worker ended; nothing of it is left.
     Over(RunEnd),
 }
 
-/// Killed processes are gone after some milliseconds, unless the kernel itself holds them.
+/// Killed processes are gone after some milliseconds, unless the kernel itself keeps them.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(2);
 
 static WORKER: AtomicI32 = AtomicI32::new(0);
 
-/// Splits this process in two; see the module. Call it before anything is begun: what is open or on the heap is there
-/// twice afterwards. Where this process has threads already it stays one, and is told that it is the worker.
+/// Places in between, where another process may do anything. The tests do the worst there; otherwise nothing happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In both processes, before either has its handlers.
+    Forked,
+    /// In the worker, before it asks for a signal at the supervisor's death.
+    BeforeDeathSignal,
+    /// In the supervisor, after a child was reaped.
+    Reaped,
+    /// In the supervisor, after the descendants were listed and before they are killed.
+    Listed,
+    /// In the handler, as a signal is sent to the worker.
+    PassingOn,
+}
+
+#[cfg(not(test))]
+fn at(_: Place) {}
+#[cfg(test)]
+use tests::at;
+
+/// Splits this process in two; see the module. Call it before anything is begun: what is open or on the heap exists
+/// twice afterwards. If this process has other threads already, nothing is forked and it is the worker.
 ///
 /// # Errors
 /// If no process can be made.
@@ -47,6 +66,7 @@ pub fn supervise() -> Result<Supervised, SysError> {
     let supervisor = unsafe { libc::getpid() };
     // SAFETY: this thread is the only one, so the child finds every lock free and all memory in order.
     let worker = check("fork", unsafe { libc::fork() }.into())? as RawPid;
+    at(Place::Forked);
     if worker == 0 {
         become_worker(supervisor)?;
         drop(held);
@@ -62,11 +82,12 @@ pub fn supervise() -> Result<Supervised, SysError> {
 }
 
 fn become_worker(supervisor: RawPid) -> Result<(), SysError> {
+    at(Place::BeforeDeathSignal);
     // SAFETY: takes integers only.
-    let told = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0) };
-    check("PR_SET_PDEATHSIG", told.into())?;
+    let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0) };
+    check("PR_SET_PDEATHSIG", asked.into())?;
     count_end_requests(supervisor)?;
-    // A supervisor that was killed before the call above sends nothing any more: this is the signal it would have sent.
+    // If the supervisor was killed before the call above, the kernel sends nothing: this is the signal it would have sent.
     // SAFETY: system calls that take integers only.
     if unsafe { libc::getppid() } != supervisor {
         // SAFETY: as above.
@@ -78,6 +99,7 @@ fn become_worker(supervisor: RawPid) -> Result<(), SysError> {
 extern "C" fn pass_on(signal: i32) {
     let worker = WORKER.load(Ordering::Relaxed);
     if worker > 0 {
+        at(Place::PassingOn);
         // SAFETY: takes integers only. The worker is our child, and its number is cleared before it is reaped.
         unsafe { libc::kill(worker, signal) };
     }
@@ -98,12 +120,13 @@ fn follow(worker: RawPid) -> Result<RunEnd, SysError> {
         // SAFETY: zeroes are valid for it, and the kernel has filled it in.
         let pid = unsafe { end.assume_init().si_pid() };
         if pid == worker {
-            // From here on a signal has nobody to go to: the number may soon be another's.
+            // From here on signals are not passed on: the number may soon be another process's.
             WORKER.store(0, Ordering::Relaxed);
         }
         let mut status = 0;
         // SAFETY: `status` lives through the call; the child has ended, so it does not block.
         unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) };
+        at(Place::Reaped);
         if pid == worker {
             return Ok(end_of(status));
         }
@@ -116,7 +139,9 @@ fn end_descendants() {
     loop {
         // SAFETY: takes nothing and cannot fail.
         let me = unsafe { libc::getpid() };
-        for process in process_tree(me).iter().filter(|process| process.pid != me) {
+        let descendants = process_tree(me);
+        at(Place::Listed);
+        for process in descendants.iter().filter(|process| process.pid != me) {
             // SAFETY: takes integers only; a descendant whose number nobody else gets until we, its last ancestor, have
             // reaped it.
             unsafe { libc::kill(process.pid, libc::SIGKILL) };
@@ -137,7 +162,7 @@ fn end_descendants() {
     }
 }
 
-/// While it lives, signals that ask for an end wait.
+/// Blocks the signals that ask for an end, as long as it lives.
 struct HeldSignals(libc::sigset_t);
 
 impl HeldSignals {
@@ -161,3 +186,6 @@ impl Drop for HeldSignals {
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,7 @@ mod tests {
         let arguments = ["sh", "-c", "sleep 1000; :"].map(std::ffi::OsString::from);
         let environment: Vec<_> = std::env::vars_os().collect();
         let spawn = Spawn::new("/bin/sh".into(), &arguments, &environment, Streams::default()).unwrap();
-        spawn.start(None, true).unwrap()
+        spawn.start(&[], true).unwrap()
     }
 
     #[test]

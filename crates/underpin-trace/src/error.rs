@@ -10,10 +10,10 @@ pub enum TraceError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A call of the tracer failed.
-    #[error("tracing failed: {0}")]
-    Sys(#[from] SysError),
+    #[error("tracing failed: {sys}{remedy}", sys = .0, remedy = remedy(.0))]
+    Sys(SysError),
     /// The thread of the tracer could not be made, or ended without a result.
-    #[error("the tracer's thread ended early")]
+    #[error("the tracer's thread ended early; please report it, with the command")]
     Thread,
 }
 
@@ -25,5 +25,21 @@ impl TraceError {
             TraceError::Launch(error) => error.exit_status(),
             _ => 125,
         }
+    }
+}
+
+impl From<SysError> for TraceError {
+    fn from(error: SysError) -> TraceError {
+        TraceError::Sys(error)
+    }
+}
+
+/// What to do, if the kernel shows nothing of the process: its program is not readable, or raises privileges.
+fn remedy(error: &SysError) -> &'static str {
+    const EPERM: i32 = 1;
+    const EACCES: i32 = 13;
+    match error.errno {
+        EPERM | EACCES => "; a program that this user may not read can be traced by root alone: try with `sudo`",
+        _ => "",
     }
 }

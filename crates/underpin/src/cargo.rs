@@ -1,6 +1,6 @@
 //! Library paths that `cargo run` exports to what it starts: its own build folders and the compiler's libraries.
 //!
-//! Whoever tries underpin that way asks about a program as the shell would start it, not as cargo does: with these paths every
+//! Someone who tries underpin that way asks about a program as the shell would start it, not as cargo does: with these paths every
 //! program seems to search in vain.
 
 use crate::screen;

@@ -33,7 +33,7 @@ impl Exit {
         if broken { Exit::Finding } else { Exit::Fine }
     }
 
-    /// The graver of two ends: an error of ours before a finding before fine.
+    /// The worse of two results: an error of ours, then a finding, then fine.
     pub fn or(self, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {
             Exit::Fine => 0,
@@ -58,7 +58,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The process's exit code; an error is first told on standard error, in one line with its causes.
+/// The process's exit code; an error is first printed to standard error, in one line with its causes.
 pub fn code(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
@@ -72,7 +72,7 @@ pub fn code(result: anyhow::Result<Exit>) -> ExitCode {
 
 /// Prints what clap has to say: help and version are answers, everything else is wrong use.
 pub fn refuse(refusal: &clap::Error, line: &[OsString]) -> ExitCode {
-    // If nobody reads it there is nobody to tell.
+    // If standard error is closed, nobody reads it.
     let _ = refusal.print();
     if refusal.kind() == ErrorKind::InvalidSubcommand
         && let Some(program) = line.iter().skip(1).find(|word| input::locate(Path::new(word)).is_ok())

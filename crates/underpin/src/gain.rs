@@ -1,4 +1,4 @@
-//! What binding would save one program: predicted from a plan that is never carried out, and, where the user asked for
+//! What binding would save one program: predicted from a plan that is never carried out, and, if the user asked for
 //! it, measured with a bound copy.
 
 use crate::screen;
@@ -15,9 +15,9 @@ use underpin_report::document::gain::{BindingGain, MeasuredGain, Ratio};
 use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
 use underpin_rewrite::plan::{BindPlan, CallSum, ProgramPlan};
 
-/// Runs of each, where they are short.
+/// Runs of each, if they are short.
 const RUNS: u32 = 20;
-/// If so many would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
+/// If [`RUNS`] would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
 const BUDGET: Duration = Duration::from_secs(20);
 const FEWEST: u32 = 12;
 /// A run that takes longer is killed: it may be a server, or wait for somebody.
@@ -49,7 +49,7 @@ impl Gain {
         (holds && plan.changes().next().is_some()).then_some(Gain { plan, predicted })
     }
 
-    /// Measured where there are arguments to run it with; where that fails it is told, and the prediction stays.
+    /// Measured if there are arguments to run it with; if that fails, it is reported and the prediction stays.
     pub fn measured_or_told(&self, program: &Path, arguments: Option<&[OsString]>) -> BindingGain {
         let measured = arguments.map(|arguments| self.measured(program, arguments));
         measured

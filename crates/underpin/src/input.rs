@@ -1,5 +1,5 @@
-//! Files named on the command line: what they are, before any reader touches them, and a clear refusal where they are
-//! nothing that can be looked at.
+//! Files named on the command line: what they are, before any reader touches them, and a clear refusal if they are
+//! not something that can be looked at.
 //!
 //! Never blocks: a FIFO or a device is refused by its type, unopened.
 
@@ -21,6 +21,9 @@ pub enum InputError {
     /// Not readable by this user.
     #[error("{0}: not readable by this user; try with `sudo`, or have its mode changed")]
     Denied(PathBuf),
+    /// A directory above it that this user may not search.
+    #[error("{0}: a directory above it is closed to this user; `namei -l {0}` shows which")]
+    Closed(PathBuf),
     /// A directory where one file is wanted.
     #[error("{0} is a directory; name a program in it{1}")]
     Directory(PathBuf, &'static str),
@@ -54,7 +57,7 @@ pub enum InputError {
     Io(PathBuf, io::Error),
 }
 
-/// Finds the file behind a name: as a path, and, where it has no slash and is nothing here, in PATH as a shell would.
+/// Finds the file behind a name: as a path, and, if it has no slash and no such file is here, in PATH as a shell would.
 ///
 /// # Errors
 /// [`InputError::NotFound`].
@@ -112,7 +115,7 @@ fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputErr
         return match elf_type(head) {
             Some(ET_CORE) => Err(InputError::Core(path.to_owned())),
             Some(ET_REL) => Err(InputError::Object(path.to_owned())),
-            // What else is wrong with it, the reader tells by its offset.
+            // The reader reports anything else that is wrong with it, with the offset.
             _ => Ok(()),
         };
     }
@@ -166,6 +169,7 @@ fn io_error(path: &Path, error: io::Error) -> InputError {
     }
     match error.kind() {
         io::ErrorKind::NotFound => InputError::NotFound(path, "; check the path"),
+        io::ErrorKind::PermissionDenied if fs::metadata(&path).is_err() => InputError::Closed(path),
         io::ErrorKind::PermissionDenied => InputError::Denied(path),
         io::ErrorKind::IsADirectory => InputError::Directory(path, ""),
         _ => InputError::Io(path, error),

@@ -82,7 +82,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
 }
 
-/// Whether the command line holds a `--`: clap does not tell an empty list behind it from none.
+/// Whether the command line holds a `--`: clap does not distinguish an empty list after it from no list.
 fn asked_to_run() -> bool {
     std::env::args_os().any(|argument| argument == "--")
 }

@@ -9,8 +9,8 @@ use underpin_resolve::compat::MallocProvider;
 use underpin_resolve::{Closure, Depth, Environment, HostRoot, Object, Resolver};
 
 /// The first object beside the program that defines `malloc`, where a loader here would find it: calls bind to that one.
-/// None where the program has no loader, or nothing found defines it. `environment` is what the question is about: empty
-/// for the program alone, this shell's where it is about a start from here.
+/// `None` if the program has no loader, or no object found defines it. `environment` is what the question is about: empty
+/// for the program alone, this shell's if it is about a start from here.
 pub fn provider(path: &Path, environment: Environment) -> Option<MallocProvider> {
     let root = HostRoot::new();
     let resolver = Resolver::new(&root, environment);

@@ -67,7 +67,7 @@ pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
 /// The ELF files in and below a folder, by path; other files are passed over.
 ///
 /// # Errors
-/// If the folder cannot be listed, or a file in it may not be read: nobody knows then what it is.
+/// If the folder cannot be listed, or a file in it may not be read: then nobody knows what it is.
 pub fn elf_files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in files_below(folder)? {

@@ -136,7 +136,7 @@ fn objects(folder: &Path) -> anyhow::Result<Vec<Packaged>> {
     Ok(found.into_iter().map(packaged).collect())
 }
 
-/// For each object, the names that no closure of the set serves from the set. A library is loaded by whoever needs it and
+/// For each object, the names that the set itself does not serve in any closure. A library is loaded by whatever needs it and
 /// found by that one's search path, so that the closures start from what nothing in the set needs by name.
 fn outside(folder: &Path, objects: &[(PathBuf, ObjectFacts)]) -> BTreeMap<PathBuf, BTreeSet<BString>> {
     let needed: BTreeSet<&[u8]> =

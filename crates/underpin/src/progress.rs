@@ -1,4 +1,4 @@
-//! How far things are: one line on standard error, and nothing at all if that is no terminal.
+//! How far things are: one line on standard error, and nothing if that is not a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use underpin_bench::{End, Header, MemoryRun, Observer, ObserverError, Sample};
 use underpin_rewrite::files;
 
-/// Drawing is work beside what is measured, so it is rare: so many times in a second.
+/// Drawing is work beside what is measured, so it happens only this many times per second.
 const DRAWN: u8 = 5;
 const BETWEEN: Duration = Duration::from_millis(1000 / DRAWN as u64);
 
@@ -26,12 +26,12 @@ impl Progress {
         Progress(None)
     }
 
-    /// Steps that are counted; how many there are is told later, by each part of the work.
+    /// Steps that are counted; each part of the work says later how many there are.
     pub fn parts() -> Progress {
         Progress::styled("{msg:>12} [{bar:30}] {pos}/{len} {elapsed}")
     }
 
-    /// So many steps, whose results go to standard output: if that is a terminal too, a bar would tear them apart.
+    /// This many steps, whose results go to standard output: if that is a terminal too, a bar would tear them apart.
     pub fn steps(count: usize) -> Progress {
         if io::stdout().is_terminal() {
             return Progress(None);
@@ -62,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// A part of so many steps begins.
+    /// A part of this many steps begins.
     fn begin_part(&self, name: &'static str, steps: usize) {
         if let Some(bar) = self.show() {
             bar.set_length(steps as u64);
@@ -71,14 +71,14 @@ impl Progress {
         }
     }
 
-    /// So many steps are done.
+    /// This many steps are done.
     pub fn advance(&self, steps: usize) {
         if let Some(bar) = &self.0 {
             bar.inc(steps as u64);
         }
     }
 
-    /// Takes the line away, before something else is printed.
+    /// Removes the line, before something else is printed.
     pub fn clear(&self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();

@@ -39,7 +39,7 @@ impl Screen {
         }
     }
 
-    /// How screens are to be laid out here, in so much detail.
+    /// How screens are laid out here, and in how much detail.
     pub fn view(&self, verbosity: u8) -> View {
         View::columns(self.width()).verbose(verbosity)
     }
@@ -66,7 +66,7 @@ impl Screen {
         self.buffer.push(b'\n');
     }
 
-    /// Adds a screen, its roles as colours where colours are wanted.
+    /// Adds a screen, its roles as colours if colours are wanted.
     pub fn show(&mut self, text: &Text) {
         text.lines().iter().for_each(|line| self.show_line(line));
     }
@@ -96,7 +96,7 @@ impl Screen {
     /// Writes what was gathered; for output that is long or slow to come.
     ///
     /// # Errors
-    /// If standard output fails; a reader that went away is no error.
+    /// If standard output fails; a reader that went away is not an error.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         if self.closed {
             self.buffer.clear();
@@ -148,7 +148,7 @@ fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }
 
-/// Tells an error, with its causes, in one line on standard error.
+/// Prints an error, with its causes, in one line to standard error.
 pub fn complain(error: &anyhow::Error) {
     note(&in_one_line(error));
 }
@@ -166,9 +166,9 @@ fn in_one_line(error: &anyhow::Error) -> String {
     line
 }
 
-/// Tells one line on standard error.
+/// Prints one line to standard error.
 pub fn note(line: &dyn Display) {
-    // If standard error is closed there is nobody to tell.
+    // If standard error is closed, nobody reads it.
     let _ = writeln!(anstream::stderr().lock(), "underpin: {line}");
 }
 

@@ -1,6 +1,6 @@
 //! The allocator trial of `survey`: the command as it is and on allocators on board, in turn, for a short time.
 //!
-//! It runs only where the user asked for a run, where that run ended by itself and well, and where the trial fits into
+//! It runs only if the user asked for a run, that run ended by itself and well, and the trial fits into
 //! its time; otherwise the survey says why not.
 
 use crate::variants::on_allocator;
@@ -16,7 +16,7 @@ use underpin_report::document::trial::AllocatorTrial;
 
 /// What is tried: the two that most people try.
 const TRIED: [&str; 2] = ["jemalloc", "mimalloc"];
-/// Timed runs go on for so long for each variant, where they are short.
+/// Timed runs of each variant go on for this long, if they are short.
 const TIME: Duration = Duration::from_secs(1);
 
 /// Tries the allocators beneath a command.

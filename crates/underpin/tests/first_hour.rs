@@ -83,13 +83,55 @@ fn parameters_are_replaced_in_variables_too() {
     assert_eq!(lines, ["1 1", "2 2"]);
 }
 
+/// The names are those of hyperfine's `BenchmarkIteration` (1.20 and later); it watches no runs for memory.
+#[test]
+fn each_run_knows_its_number_as_hyperfine_gives_it() {
+    need!("sh");
+    let dir = Fixture::new();
+    let words = ["bench", "-w", "2", "-r", "3", "--memory-runs", "1", "--output", "log", "--prepare", "echo prepare"];
+    let mut command = underpin([&words[..], &["-S", "sh", "echo $HYPERFINE_ITERATION"]].concat());
+    let output = Output::of(command.env("HYPERFINE_ITERATION", "ours").current_dir(dir.path()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let log = std::fs::read_to_string(dir.join("log")).expect("the output");
+    let mut lines: Vec<&str> = log.lines().filter(|line| *line != "prepare").collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0", "1", "2", "memory-0", "warmup-0", "warmup-1"]);
+}
+
+#[test]
+fn each_command_may_have_a_place_of_its_own_for_its_output() {
+    let dir = Fixture::new();
+    let words =
+        ["bench", "-r", "2", "--memory-runs", "1", "--prepare", "echo before", "--output", "a", "--output", "b"];
+    let output = Output::of(underpin([&words[..], &["echo 1", "echo 2"]].concat()).current_dir(dir.path()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let log = |name: &str| std::fs::read_to_string(dir.join(name)).expect("the output");
+    assert_eq!((log("a"), log("b")), ("before\n1\n".repeat(3), "before\n2\n".repeat(3)));
+}
+
+#[test]
+fn the_time_for_each_command_is_in_seconds() {
+    let dir = Fixture::new();
+    let runs = |time: &str| {
+        let args = ["--min-benchmarking-time", time, "--memory-runs", "0", "--json", "sleep 0.05"];
+        let output = bench(&dir, &args);
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let document: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+        document["variants"][0]["runs"].as_array().unwrap_or_else(|| panic!("{document}")).len()
+    };
+    assert_eq!(runs("0"), 12, "the least number of runs");
+    let (one, ten) = (runs("1"), runs("10.0"));
+    assert!((18..=24).contains(&one) && (180..=220).contains(&ten), "{one} and {ten} runs of 50 ms each");
+    assert_eq!(bench(&dir, &["--min-benchmarking-time", "-1", "sleep 0.05"]).code, Some(2));
+}
+
 #[test]
 fn what_hyperfine_does_another_way_is_refused_with_the_way_here() {
     let dir = Fixture::new();
     for (words, hint) in [
         (&["--sort", "mean-time"][..], "--export-csv"),
         (&["--reference-name", "old"], "-n NAME"),
-        (&["--output", "a", "--output", "b"], "-S sh"),
+        (&["--output", "a", "--output", "b", "--output", "c"], "once for each"),
         (&["--reference", "sleep 9"], "first"),
     ] {
         let output = bench(&dir, &[words, &["sleep 0.05", "sleep 0.06"]].concat());

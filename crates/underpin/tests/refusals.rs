@@ -4,7 +4,8 @@ mod common;
 
 use common::says;
 use std::os::unix::net::UnixListener;
-use underpin_test_support::{Fixture, need};
+use std::process::Command;
+use underpin_test_support::{Fixture, Output, need, skip};
 
 /// What each verb that reads a program says to a file.
 fn refusals(path: &str) -> Vec<String> {
@@ -128,4 +129,94 @@ fn a_variable_that_no_loader_reads_is_refused_instead_of_ignored() {
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("LD_LIBARY_PATH") && output.stderr.contains("LD_LIBRARY_PATH"), "{}", output.stderr);
     assert_eq!(says(["tree", "--env", "LD_LIBRARY_PATH", "/bin/sh"]).code, Some(2));
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+/// Runs underpin as a user without rights.
+fn as_nobody(dir: &Fixture, args: &[&str]) -> Output {
+    // The build folder may be closed to others, so the program is copied.
+    let copy = dir.join("underpin");
+    if !copy.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_underpin"), &copy).unwrap();
+        dir.chmod("underpin", 0o755);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(copy).args(args);
+    Output::of(command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(dir.path()))
+}
+
+#[test]
+fn what_this_user_may_not_read_or_execute_names_the_cause_and_the_next_step() {
+    need!("cc", "setpriv");
+    if !is_root() {
+        return skip("becoming somebody else takes root");
+    }
+    let dir = Fixture::new();
+    dir.chmod(".", 0o755);
+    dir.write("main.c", "int main(void) { return 0; }\n");
+    dir.mkdir("closed");
+    for name in ["secret", "unreadable", "others", "closed/prog"] {
+        dir.cc(["-o", name, "main.c"]);
+    }
+    for (name, mode) in [("secret", 0o600), ("unreadable", 0o711), ("others", 0o744), ("closed", 0o700)] {
+        dir.chmod(name, mode);
+    }
+    let to_run = [&["run", "--malloc", "system", "--"][..], &["trace", "--"], &["bench", "-r", "2", "--"]];
+    for (path, verbs, words) in [
+        ("./secret", &[&["tree"][..], &["check"], &["survey"]][..], ["not readable by this user", "sudo"]),
+        ("./unreadable", &[&["tree"], &["check"], &["survey"]], ["not readable by this user", "sudo"]),
+        ("./closed/prog", &[&["tree"], &["check"], &["survey"]], ["closed", "namei -l ./closed/prog"]),
+        ("./closed/prog", &to_run, ["closed to this user", "namei -l ./closed/prog"]),
+        ("./secret", &to_run, ["not executable", "chmod +x"]),
+        ("./others", &to_run, ["not executable by this user", "sudo"]),
+        ("./unreadable", &to_run[..2], ["may not read", "sudo"]),
+    ] {
+        for verb in verbs {
+            let output = as_nobody(&dir, &[verb, &[path][..]].concat());
+            assert!(output.code.is_some_and(|code| code != 0), "{verb:?} {path}: {}", output.stdout);
+            // A trace that fails speaks of the one command that was given.
+            let named = (verb[0] != "trace" || !words[0].contains("may not read")).then_some(path);
+            for word in named.iter().chain(&words) {
+                assert!(output.stderr.contains(word), "{verb:?} {path}, {word}: {}", output.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_of_another_processor_names_both_and_what_runs_it() {
+    need!("aarch64-linux-gnu-gcc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void) { return 0; }\n");
+    dir.must("aarch64-linux-gnu-gcc", ["-o", "foreign", "main.c"]);
+    let path = dir.join("foreign");
+    let path = path.to_str().unwrap();
+    for verb in [&["trace"][..], &["bench", "-r", "2"]] {
+        let output = says([verb, &["--", path]].concat());
+        assert!(output.code.is_some_and(|code| code != 0), "{verb:?}: {}", output.stdout);
+        for word in ["aarch64", std::env::consts::ARCH, "qemu-aarch64"] {
+            assert!(output.stderr.contains(word), "{verb:?}, {word}: {}", output.stderr);
+        }
+        assert_eq!(output.stderr.matches(path).count(), 1, "{verb:?}: {}", output.stderr);
+    }
+    let output = says(["run", "--malloc", "jemalloc", "--", path]);
+    assert!(output.stderr.contains("aarch64") && output.stderr.contains("on such a machine"), "{}", output.stderr);
+    // The libraries of this machine are no answer for it.
+    let output = says(["tree", path]);
+    assert!(!output.stdout.contains("run ldconfig"), "{}", output.stdout);
+}
+
+#[test]
+fn a_static_program_has_no_start_up_to_model() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("main.c", "int main(void) { return 0; }\n");
+    dir.cc(["-static", "-o", "alone", "main.c"]);
+    let path = dir.join("alone");
+    let output = says(["storm", path.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert!(output.stderr.contains("is static: no loader"), "{}", output.stderr);
 }

@@ -105,7 +105,7 @@ pub enum BundleError {
         error: String,
     },
     /// A file cannot be written.
-    #[error("{}: {error}", path.display())]
+    #[error("cannot write {}: {error}; choose another place with -o", path.display())]
     Write {
         /// The file.
         path: PathBuf,

@@ -10,7 +10,7 @@ use underpin_malloc::MallocList;
 
 /// Benchmark commands, or one command under several variants, and compare them, with confidence intervals.
 ///
-/// Runs are interleaved in blocks that go there and back, so that a machine that grows slower favours nobody. Every
+/// Runs are interleaved in blocks (A B B A), so that a machine that grows slower favours none of them. Every
 /// median and every difference has an interval; a difference is claimed only if a rank test finds it at the level of
 /// 1 %. Memory comes from runs of their own, read from each process right before its end. Without -S there is no shell.
 #[derive(Debug, Args)]
@@ -98,7 +98,7 @@ pub struct BenchArgs {
     #[arg(short = 'n', long, value_name = "NAME", help_heading = "What to compare")]
     pub command_name: Vec<String>,
 
-    /// The variant that the others are compared with, by its name or command; the first, unless given
+    /// The variant that the others are compared with, by its name or command (default: the first)
     #[arg(long, value_name = "NAME", help_heading = "What to compare")]
     pub reference: Option<String>,
 
@@ -160,25 +160,29 @@ pub struct RuleArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub runs: Option<u32>,
 
-    /// At least so many timed runs: 12, or 4 of servers; a comparison gets as many as it takes to tell a difference,
+    /// Least number of timed runs: 12, or 4 of servers; a comparison gets as many as it takes to show a difference,
     /// 16 for two variants (8 of servers), by itself
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub min_runs: Option<u32>,
 
-    /// At most so many timed runs
+    /// Greatest number of timed runs
     #[arg(short = 'M', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_runs: Option<u32>,
+
+    /// hyperfine's: timed runs of each variant go on for so many seconds if neither --runs nor --budget is given
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide = true)]
+    pub min_benchmarking_time: Option<Duration>,
 
     /// Time for everything, all of which is used: 60s, 5m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
 
-    /// Stop as soon as every interval is so narrow: 'ratio ±2%' or 'median ±1%'; at the latest after the budget, 60s
-    /// unless given
+    /// Stop as soon as every interval is this narrow: 'ratio ±2%' or 'median ±1%'; at the latest after --budget (60s
+    /// if not given)
     #[arg(long, value_name = "RULE")]
     pub until: Option<Until>,
 
-    /// Runs of each variant that are watched for memory; 6, more for many variants, or --runs if that is less; 1 of
+    /// Runs of each variant that are watched for memory: 6, more for many variants, or --runs if that is less; 1 of
     /// servers, since their growth is read in every run
     #[arg(long, value_name = "N")]
     pub memory_runs: Option<u32>,
@@ -187,7 +191,7 @@ pub struct RuleArgs {
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
     pub settle: Duration,
 
-    /// Kill a run that takes longer, and stop; a day, unless given
+    /// Kill a run that takes longer, and stop (default: one day)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
 
@@ -195,12 +199,12 @@ pub struct RuleArgs {
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub counters: String,
 
-    /// Seed of the random orders; drawn anew for each experiment, unless given
+    /// Seed of the random orders (default: a new one for each experiment)
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }
 
-/// What stands around the runs.
+/// Commands and streams around the runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Around the runs")]
 pub struct AroundArgs {
@@ -220,7 +224,7 @@ pub struct AroundArgs {
     #[arg(short, long, value_name = "CMD")]
     pub cleanup: Option<String>,
 
-    /// Measure commands that fail too; with codes, only those that exit with one of them
+    /// Measure commands that fail too; with exit codes, only those that fail with one of them
     #[arg(
         short, long, value_name = "CODES", num_args = 0..=1, require_equals = true, value_delimiter = ',',
         default_missing_value = "all-non-zero", value_parser = exit_code
@@ -235,11 +239,13 @@ pub struct AroundArgs {
     #[arg(short = 'N', hide = true)]
     pub no_shell: bool,
 
-    /// Standard input of the commands: a file; null (nothing), unless given
+    /// Standard input of the commands: a file, or null (the default)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 
-    /// Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended to
+    /// Output of the commands: null (the default), pipe (read and thrown away), inherit, or a file, which is appended
+    /// to; once for all commands, or once for each. For a file of each run let a shell write it:
+    /// -S sh 'CMD > log-$HYPERFINE_ITERATION'
     #[arg(long, value_name = "WHERE")]
     pub output: Vec<String>,
 
@@ -292,7 +298,7 @@ pub struct ResultArgs {
     #[arg(long, value_name = "FILE")]
     pub export_orgmode: Option<PathBuf>,
 
-    /// The unit of all times on the screen and in exports, except CSV and JSON; chosen for each figure, unless given
+    /// The unit of all times on the screen and in exports, except CSV and JSON (default: chosen for each figure)
     #[arg(short = 'u', long, value_enum, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
 
@@ -315,7 +321,7 @@ pub struct ResultArgs {
     Next: `underpin bench --baseline NAME -- CMD` compares a new run with a saved\n\
     one.")]
 pub struct ReportArgs {
-    /// The name of a saved run, or its file; the latest, unless given
+    /// The name of a saved run, or its file (default: the latest)
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
@@ -327,7 +333,7 @@ pub struct ReportArgs {
     pub results: ResultArgs,
 }
 
-/// Failures that count too.
+/// A failure that still counts as a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Any.
@@ -363,7 +369,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// When it colours.
+    /// When it uses colour.
     pub const fn color(self) -> Color {
         match self {
             Style::Auto | Style::None => Color::Auto,
@@ -381,7 +387,7 @@ impl Style {
 /// hyperfine's orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// That of the commands
+    /// The order of the commands
     Auto,
     /// The same
     Command,
@@ -398,6 +404,12 @@ pub enum TimeUnit {
     Millisecond,
     /// Seconds.
     Second,
+}
+
+/// A time in seconds without a unit, as hyperfine takes it.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "expected a number of seconds such as 3 or 0.5".to_owned())
 }
 
 /// A time on the command line.

@@ -18,8 +18,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "METHOD URL", conflicts_with_all = ["commands", "words"])]
     pub load: Vec<String>,
 
-    /// So many requests in a second, whatever the server does (an open loop); answer times count from when a request was
-    /// due. Without it each connection sends its next request when the answer to the last is in (a closed loop)
+    /// Requests per second, whatever the server does (an open loop); answer times count from when a request was
+    /// due. Without --rate, each connection sends its next request when it has the last answer (a closed loop)
     #[arg(long, value_name = "N", requires = "load", value_parser = rate)]
     pub rate: Option<f64>,
 
@@ -43,11 +43,11 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NAME: VALUE", requires = "load")]
     pub header: Vec<String>,
 
-    /// The body of each request, or @FILE to read its bytes from a file; the method is then POST, unless given
+    /// The body of each request, or @FILE to read its bytes from a file; the method is then POST if none was given
     #[arg(long, value_name = "TEXT", requires = "load")]
     pub body: Option<String>,
 
-    /// Give up on a server that has not answered this long after its start
+    /// Give up on a server that has not answered this long after it was started
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time)]
     pub ready_timeout: Duration,
 

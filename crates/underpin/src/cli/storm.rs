@@ -55,7 +55,7 @@ pub struct StormArgs {
     #[arg(long)]
     pub print_fs: bool,
 
-    /// Where it is mounted: only what lies below is asked of it; everything, if not given (may be repeated)
+    /// Where it is mounted: only paths below it are requests to it (may be repeated; default: all paths)
     #[arg(long, value_name = "DIR")]
     pub on: Vec<PathBuf>,
 
@@ -63,7 +63,7 @@ pub struct StormArgs {
     #[arg(long, value_name = "OTHER")]
     pub compare: Vec<PathBuf>,
 
-    /// A binding to predict beside it: what would be left after it (may be repeated; bind and flatten unless given)
+    /// A binding to predict beside it: what would be left after it (may be repeated; default: bind and flatten)
     #[arg(long, value_enum, value_name = "BINDING")]
     pub after: Vec<Binding>,
 
@@ -113,7 +113,7 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "MIB")]
     pub bandwidth: Option<f64>,
 
-    /// KiB that one read brings
+    /// KiB that one read fetches
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     pub read_size: Option<u64>,
 
@@ -145,11 +145,11 @@ pub struct ParameterArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub cpu_per_operation: Option<Duration>,
 
-    /// Time that one operation costs beside latency and processor
+    /// Time that one operation costs besides latency and processor time
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub wait_per_operation: Option<Duration>,
 
-    /// Processors of a node; as many as processes, unless given
+    /// Processors of a node (default: as many as processes)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub cores: Option<u32>,
 }

@@ -19,7 +19,7 @@ use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 /// Status of a command that was ended by a signal, as shells have it: this and the signal's number.
 const BY_SIGNAL: i32 = 128;
 
-/// Measures in a process of its own, above which another sees to it that nothing is left when it ends.
+/// Measures in a process of its own; a supervisor above it makes sure that nothing is left running when it ends.
 ///
 /// # Errors
 /// As for [`run`], and if no process can be made.
@@ -43,7 +43,7 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
 }
 
 /// What an error of the worker means. Of two commits and a gate, one that cannot be built or run decides nothing:
-/// `git bisect run` is to skip it.
+/// `git bisect run` shall skip it.
 fn ended(error: anyhow::Error, decides: bool) -> anyhow::Result<Exit> {
     if let (Some(BenchError::Interrupted), Some(signal)) = (error.downcast_ref(), end_signal()) {
         screen::note(&"stopped before the first run: there is nothing to show");

@@ -45,7 +45,7 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.json {
         screen.json(&document)?;
     } else {
-        // Files have been changed by now: that is said before the details, whatever happens to those.
+        // Files have been changed by now, so that is printed first, whatever happens to the details.
         screen.show(&text::bind_headline(&document, &screen.view(plan.verbosity)));
         screen.flush()?;
         screen.show(&text::bind_details(&document, &screen.view(plan.verbosity)));
@@ -53,7 +53,7 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
 }
 
-/// The files behind what was named; what cannot be looked at is told on standard error.
+/// The files behind what was named; a path that cannot be used is reported on standard error.
 ///
 /// # Errors
 /// If none of them is a program or a library.
@@ -99,7 +99,7 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
     summary
 }
 
-/// A path without `..`, as text: folders of links name their users so.
+/// A path without `..`, as text: that is how folders of links name their users.
 fn lexical(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -120,7 +120,7 @@ fn was_refused(summary: &Summary) -> bool {
     summary.results.iter().any(|result| refused(&result.outcome))
 }
 
-/// The calls after, of programs as they stand now: what was foreseen did not come about.
+/// The calls of programs as they now are, if what was predicted did not happen.
 fn as_it_is(root: &HostRoot, plan: &BindPlan, bindings: &mut plan::BindPlan) {
     let resolver = Resolver::new(root, Environment { preload: None, ..plan.environment.clone() });
     bindings.programs.par_iter_mut().for_each(|program| {
@@ -134,7 +134,7 @@ pub fn every_name(scope: &Scope) -> Vec<PathBuf> {
     scope.files.iter().flat_map(|file| file.hard_links.iter().chain([&file.path])).map(path).collect()
 }
 
-/// What is to be done to an object; one that was bound and is not to be any more is put back.
+/// What is to be done to an object; one that is bound and shall no longer be is restored.
 fn job(object: &ObjectPlan) -> Option<Job> {
     let task = match &object.rewrite {
         Some(rewrite) => JobKind::Bind { rewrite: rewrite.clone(), bound: bound_names(object) },

@@ -12,7 +12,7 @@ use underpin_resolve::compat;
 /// Judges and shows.
 ///
 /// # Errors
-/// Only where the result cannot be written; a program that will not run is a finding.
+/// Only if the result cannot be written; a program that will not run is a finding.
 pub fn run(plan: CheckPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let document = document(&plan);
     if plan.json {

@@ -1,4 +1,4 @@
-//! `underpin doctor`: looks at this machine and tells.
+//! `underpin doctor`: looks at this machine and reports.
 
 use crate::cli::DoctorArgs;
 use crate::doctor::{Host, is_broken};
@@ -6,10 +6,10 @@ use crate::exit::Exit;
 use crate::screen::Screen;
 use underpin_report::text;
 
-/// Tells what this machine allows.
+/// Reports what this machine allows.
 ///
 /// # Errors
-/// Only where the result cannot be written.
+/// Only if the result cannot be written.
 pub fn run(args: &DoctorArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     let document = Host::this().examine();
     if args.json {

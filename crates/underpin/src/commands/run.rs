@@ -1,4 +1,4 @@
-//! `underpin run`: becomes a command on another allocator, with a helper that makes sure that it took.
+//! `underpin run`: becomes a command on another allocator, with a helper that makes sure that it is in effect.
 
 use crate::exit::Exit;
 use crate::plan::RunPlan;
@@ -12,10 +12,10 @@ use underpin_sys::{SysError, Tracee, Watched};
 /// Our own failure, as env(1) has it.
 const OURS: u8 = 125;
 
-/// Becomes the command; returns only if it could not, or where a list was asked for.
+/// Becomes the command; returns only if it could not, or if a list was asked for.
 ///
 /// # Errors
-/// If the list cannot be written; what kept the command from running is told and becomes an exit code.
+/// If the list cannot be written; what kept the command from running is printed and becomes an exit code.
 pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = match plan {
         RunPlan::List { json } => {

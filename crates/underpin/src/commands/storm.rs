@@ -17,11 +17,11 @@ use underpin_report::{
     OpenedLater, Raw, StormBinding, StormDocument, StormInput, TraceDocument, markdown, text, to_json,
 };
 use underpin_resolve::storm::{FileSystemTable, Node, NodeDemand, StormJob, estimate};
-use underpin_resolve::{Call, CallName, Closure, Depth, Resolver, Root, Severity};
+use underpin_resolve::{Call, CallName, Closure, Depth, LoaderKind, Resolver, Root, Severity};
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
 use underpin_trace::{Session, TraceOptions};
 
-/// Processor time of mapping, relocating and initialising one object, where nobody measured the program: ffmpeg with its
+/// Processor time of mapping, relocating and initialising one object, if nobody measured the program: ffmpeg with its
 /// 213 libraries takes some 75 ms here.
 const PER_OBJECT: Duration = Duration::from_micros(350);
 /// And of what every process costs: exec, the loader itself, the exit.
@@ -84,7 +84,7 @@ fn storm(plan: &StormPlan) -> anyhow::Result<StormDocument> {
     Ok(StormDocument::new((&first.program).into(), &job, record, cases, absent))
 }
 
-/// Runs the program and puts what it looked for after its start behind its start.
+/// Runs the program and appends to its start what it looked for later.
 fn opened_later(plan: &StormPlan, options: TraceOptions) -> anyhow::Result<OpenedLater> {
     let trace = Session::new(options).run()?;
     let document = TraceDocument::new(&trace);
@@ -130,6 +130,12 @@ fn later_calls(trace: &TraceDocument) -> Vec<Call> {
 fn closure(plan: &StormPlan, root: &dyn Root, program: &Path) -> anyhow::Result<Closure> {
     let resolver = Resolver::new(root, plan.target.environment.clone()).with_sequence(true);
     let closure = resolver.resolve(BStr::new(program.as_os_str().as_bytes()), Depth::Findings)?;
+    if closure.loader.kind == LoaderKind::None {
+        bail!(
+            "{} is static: no loader makes any calls for it, so there is nothing to model; its start reads that one file",
+            program.display()
+        );
+    }
     if closure.findings.iter().any(|finding| finding.severity == Severity::Error) {
         bail!("{} does not start here; `underpin tree {0}` shows why", program.display());
     }
@@ -178,7 +184,7 @@ fn case(
     })
 }
 
-/// The program after a binding that nobody carries out; in words, why there is none.
+/// The program after a binding that is only predicted, or in words why there is no prediction.
 fn foreseen(
     plan: &StormPlan,
     root: &dyn Root,

@@ -1,4 +1,4 @@
-//! `underpin survey`: check, tree and, where the user asked for a run, trace of one program, on one page.
+//! `underpin survey`: check, tree and, if the user asked for a run, trace of one program, on one page.
 
 use super::{check, trace};
 use crate::exit::Exit;
@@ -15,10 +15,10 @@ use underpin_report::{StartUp, SurveyDocument, TreeDocument, html, markdown, tex
 use underpin_resolve::{Depth, Resolver};
 use underpin_trace::{Session, TraceOptions};
 
-/// Why there is no start-up on the page, where nothing went wrong.
+/// Why there is no start-up on the page, though nothing went wrong.
 const NOT_ASKED: &str = "the program is run only on request: add `-- ARGS` (or `--` alone)";
 
-/// Looks at the program, runs it where asked to, and shows and writes the page.
+/// Looks at the program, runs it if asked to, and shows and writes the page.
 ///
 /// # Errors
 /// If the program cannot be resolved or a page cannot be written.
@@ -55,13 +55,13 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// What binding would save, measured where that was asked for.
+/// What binding would save, measured if that was asked for.
 fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
     let gain = Gain::predict(&plan.path, &plan.target.environment)?;
     Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }
 
-/// Runs the program. If it cannot be run or watched the page says why, and holds the rest all the same.
+/// Runs the program. If it cannot be run or watched the page says why, and still has the rest.
 fn start(options: TraceOptions) -> (StartUp, Exit) {
     match Session::new(options).run() {
         Ok(trace) => (StartUp::Traced(Box::new(trace::document(&trace))), Exit::Fine),

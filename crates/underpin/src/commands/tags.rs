@@ -32,7 +32,7 @@ pub fn run(plan: &TagsPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(if document.passed { Exit::Fine } else { Exit::Finding })
 }
 
-/// A claim is about another processor, or about the tag before it.
+/// A claim of the file name, and whether the set earns it.
 fn judged(claim: &str, verdict: &TagVerdict) -> ClaimRecord {
     let tag = claim.strip_suffix(verdict.platform).and_then(|tag| tag.strip_suffix('_'));
     // `any`, and tags of other processors, promise what a set of objects cannot keep.

@@ -1,4 +1,4 @@
-//! `underpin trace`: runs a command and tells what its start-up did.
+//! `underpin trace`: runs a command and shows what its start-up did.
 
 use crate::exit::Exit;
 use crate::export;
@@ -15,7 +15,7 @@ use underpin_trace::{End, Session, Trace, TraceError, Until};
 /// Runs the command, shows its trace, and passes on its exit status.
 ///
 /// # Errors
-/// If the trace cannot be shown or written; a command that cannot be started is told and becomes an exit code.
+/// If the trace cannot be shown or written; a command that cannot be started is reported and becomes an exit code.
 pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let arguments = plan.options.command.get(1..).map(<[OsString]>::to_vec).unwrap_or_default();
     let trace = match Session::new(plan.options).run() {
@@ -46,7 +46,7 @@ pub fn document(trace: &Trace) -> TraceDocument {
     if trace.until == Until::Exit { document.with_events_of_the_start(trace) } else { document.with_events(trace) }
 }
 
-/// Tells why the command did not run, with the code that env(1) would give.
+/// Reports why the command did not run, with the code that env(1) would give.
 pub fn refused(error: TraceError) -> Exit {
     let code = error.exit_status();
     screen::complain(&error.into());

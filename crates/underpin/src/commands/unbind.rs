@@ -12,7 +12,7 @@ use underpin_report::{UnbindDocument, text};
 use underpin_resolve::{Environment, HostRoot};
 use underpin_rewrite::files::{self, Job, Jobs, Status, Times};
 
-/// Puts back, or shows what would be.
+/// Restores the files, or shows what would be restored.
 ///
 /// # Errors
 /// If nothing that could be bound was named, or the result cannot be written.
@@ -43,7 +43,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
 }
 
-/// A bound file and why it cannot be put back, if so.
+/// A bound file, and why it cannot be restored, if it cannot.
 fn outlook(path: PathBuf, status: &Status) -> Option<(PathBuf, Result<(), String>)> {
     let outlook = match status {
         Status::Bound(_) | Status::Stale(..) | Status::Damaged(_) => files::undoable(&path),

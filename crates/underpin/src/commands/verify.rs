@@ -1,4 +1,4 @@
-//! `underpin verify`: bound programs held against their unbound originals, by the model and by the real loader.
+//! `underpin verify`: bound programs compared with their unbound originals, by the model and by the real loader.
 
 use super::bind::{path, scope};
 use super::tree::check;
@@ -67,7 +67,7 @@ struct Verifier<'r> {
 }
 
 impl Verifier<'_> {
-    /// `None` for a library that is not bound: its programs tell of it.
+    /// `None` for a library that is not bound: its programs report it.
     fn verify(&self, file: &ScopeFile) -> Option<VerifyFile> {
         let place = path(&file.path);
         let status = files::status(&place);
@@ -110,7 +110,7 @@ impl Verifier<'_> {
         }
         verified.objects = after.objects.len().saturating_sub(1);
         match &status {
-            // Its original would search where the tree stood before: what it loads now is held against the record.
+            // Its original would search where the tree stood before: what it loads now is compared with the record.
             Status::Bound(record) | Status::Stale(record, _) if files::has_moved(&place) => {
                 verified.differences.extend(against_record(record, &after));
             }
@@ -134,7 +134,7 @@ impl Verifier<'_> {
         Some(verified)
     }
 
-    /// The real loader's list against the model's.
+    /// The real loader's list compared with the model's.
     fn ask(&self, place: &Path, after: &Closure, verified: &mut VerifyFile) {
         let model = Listing::of_model(after);
         match self.judge.ask(place) {
@@ -171,7 +171,7 @@ impl Verifier<'_> {
     }
 }
 
-/// What of a moved file differs from what it was bound to: each bound object must be loaded, as the same build, in the
+/// How a moved file differs from what it was bound to: each bound object must be loaded, as the same build, in the
 /// same order, and no name may be missing.
 fn against_record(record: &UndoRecord, after: &Closure) -> Vec<String> {
     let mut differences = Vec::new();
@@ -197,7 +197,7 @@ fn against_record(record: &UndoRecord, after: &Closure) -> Vec<String> {
     differences
 }
 
-/// What of a difference counts for a library: alone it may find less, or something else, than in its programs.
+/// The part of a difference that counts for a library: alone it may find less than in its programs, or something else.
 fn counts(difference: &Difference) -> bool {
     matches!(
         difference,

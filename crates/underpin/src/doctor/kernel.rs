@@ -76,7 +76,7 @@ pub(super) fn tracing(host: &Host) -> Vec<DoctorItem> {
     [Some(scope), Some(sandbox(host)), trial].into_iter().flatten().collect()
 }
 
-/// What came of tracing a shell.
+/// The result of tracing a shell.
 fn tried(probe: &PtraceProbe) -> DoctorItem {
     let (topic, name) = (Topic::Tracing, "tracing a child");
     match probe {
@@ -89,7 +89,7 @@ fn tried(probe: &PtraceProbe) -> DoctorItem {
     }
 }
 
-/// A seccomp filter over this process may refuse ptrace; whether it does, only trying tells.
+/// A seccomp filter on this process may refuse ptrace; only trying shows whether it does.
 fn sandbox(host: &Host) -> DoctorItem {
     let status = host.read("/proc/self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
@@ -165,7 +165,7 @@ fn governor(host: &Host) -> DoctorItem {
     }
 }
 
-/// Others at work make figures unsteady: more runnable tasks than half the processors is worth saying.
+/// Other work makes figures unsteady: more runnable tasks than half the processors are worth a warning.
 fn load(host: &Host) -> DoctorItem {
     let average = host.read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     let usable = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);

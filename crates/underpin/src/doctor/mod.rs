@@ -1,7 +1,7 @@
 //! What this machine permits: facts from /proc, /sys and the file system, and the command that enables what is missing.
 //!
 //! Reads below a root folder and a list of program directories, so that tests can describe a machine in a few files.
-//! Changes nothing. On this very machine it also tries what no setting tells: it traces `sh -c :` and opens counters.
+//! Changes nothing. On this machine itself it also tries what no setting shows: it traces `sh -c :` and opens counters.
 
 mod kernel;
 mod packages;
@@ -94,7 +94,7 @@ impl Host {
         if self.administrator { command.to_owned() } else { format!("sudo {command}") }
     }
 
-    /// The command that installs something, where the machine's package manager is known.
+    /// The command that installs something, if the machine's package manager is known.
     fn install(&self, what: packages::Package) -> Option<String> {
         self.packages.map(|manager| self.as_root(&manager.install(what)))
     }
@@ -105,12 +105,12 @@ pub fn is_broken(document: &DoctorDocument) -> bool {
     document.count(State::Broken) > 0
 }
 
-/// A fact that is as it should be.
+/// A fact that is fine.
 fn good(topic: Topic, name: &str, value: impl Into<String>) -> DoctorItem {
     DoctorItem { topic, name: name.to_owned(), state: State::Good, value: value.into(), effect: None, fix: None }
 }
 
-/// A fact that is not: what it means, and how to fix it.
+/// A fact that is not fine: what it means, and how to fix it.
 fn missing(topic: Topic, name: &str, value: impl Into<String>, effect: &str, fix: Option<String>) -> DoctorItem {
     DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), fix, ..good(topic, name, value) }
 }

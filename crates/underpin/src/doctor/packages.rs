@@ -1,4 +1,4 @@
-//! Which package holds a tool, by distribution, so that whoever misses one gets the command that installs it.
+//! Which package holds a tool, by distribution, so that a user who lacks one gets the command that installs it.
 
 use super::Host;
 

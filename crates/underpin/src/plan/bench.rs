@@ -47,7 +47,7 @@ pub struct ResultPlan {
     pub baseline: Option<String>,
     /// Limits.
     pub gate: Option<Gate>,
-    /// A baseline from another machine will do.
+    /// Accept a baseline from another machine.
     pub any_machine: bool,
     /// JSON instead of a screen.
     pub json: bool,
@@ -81,7 +81,7 @@ pub enum Form {
 /// What to show again.
 #[derive(Debug)]
 pub struct ReportPlan {
-    /// The kept run; the latest, unless given.
+    /// The kept run; `None`: the latest.
     pub run: Option<String>,
     /// Only list what is kept.
     pub list: bool,
@@ -140,12 +140,12 @@ impl ResultPlan {
     }
 }
 
-/// Runs of each server at least; a comparison gets what it takes to tell anything.
+/// Least runs of each server; a comparison gets as many as a difference needs.
 const SERVED_RUNS: u32 = 4;
-/// The end of a rule for servers that may never be met.
+/// The limit for a rule about servers that may never be met.
 const SERVED_BUDGET: Duration = Duration::from_secs(600);
 
-/// Counters that are tried where nothing else is asked for.
+/// Counters that are tried if no others are asked for.
 const USUAL: [HardwareCounter; 5] = [
     HardwareCounter::Cycles,
     HardwareCounter::Instructions,
@@ -212,10 +212,10 @@ impl BenchPlan {
     }
 }
 
-/// What hyperfine has and bench does another way.
+/// Options of hyperfine that bench replaces by another.
 ///
 /// # Errors
-/// With the way to get it here.
+/// Names what to use here.
 fn check_hyperfine(args: &BenchArgs) -> anyhow::Result<()> {
     if args.sort == Some(Order::MeanTime) {
         bail!("--sort mean-time: results are in the order of the commands; sort the rows of --export-csv FILE");
@@ -223,14 +223,10 @@ fn check_hyperfine(args: &BenchArgs) -> anyhow::Result<()> {
     if args.reference_name.is_some() {
         bail!("--reference-name: give the reference as the first command, and its name with -n NAME");
     }
-    if args.around.output.len() > 1 {
-        let given = args.around.output.len();
-        bail!("--output is given {given} times: all commands share one; with -S sh each can have `> FILE` of its own");
-    }
     Ok(())
 }
 
-/// What a screen of the model says of its machine: nothing of this one.
+/// The machine of the model, so that its screens say nothing about this one.
 fn model_machine() -> Machine {
     Machine { processor: "a model".to_owned(), processors: 2, system: "no system".to_owned(), ..Machine::default() }
 }
@@ -263,6 +259,7 @@ fn rules(args: &RuleArgs, ignored: Option<&[Failure]>, compared: usize, seed: u6
         memory_runs: args.memory_runs.unwrap_or(least_memory_runs(compared).min(most)),
         settle_ns: args.settle.into(),
         timeout_ns: args.timeout.map(Nanos::from),
+        time_ns: args.min_benchmarking_time.map_or(default.time_ns, Nanos::from),
         ignore_failure: ignored.is_some(),
         ignored_codes: ignored_codes.unwrap_or_default(),
         seed,
@@ -280,16 +277,24 @@ fn for_servers(rules: &mut Rules, args: &RuleArgs) {
 }
 
 fn streams(args: &AroundArgs) -> StreamsPlan {
-    let output = match args.output.first().map_or("null", String::as_str) {
+    let output = match args.output.as_slice() {
         _ if args.show_output => OutputTo::Inherit,
-        "null" => OutputTo::Null,
-        "inherit" => OutputTo::Inherit,
-        "pipe" => OutputTo::Pipe,
-        path => OutputTo::File(PathBuf::from(path)),
+        [one] => output_to(one),
+        // If there are several, each command has its own.
+        _ => OutputTo::Null,
     };
     // hyperfine's word for nothing.
     let input = args.input.clone().filter(|path| path.as_os_str() != "null");
     StreamsPlan { input, output }
+}
+
+fn output_to(place: &str) -> OutputTo {
+    match place {
+        "null" => OutputTo::Null,
+        "inherit" => OutputTo::Inherit,
+        "pipe" => OutputTo::Pipe,
+        path => OutputTo::File(PathBuf::from(path)),
+    }
 }
 
 fn counters(list: &str) -> anyhow::Result<Vec<HardwareCounter>> {
@@ -371,7 +376,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// It under every variant.
+    /// The command under every variant.
     fn candidates(&self, servers: Option<&Servers<'_>>) -> anyhow::Result<Vec<Candidate>> {
         let values = match self.commit {
             Some(commit) => [self.set.as_slice(), &[commit.parameter()]].concat(),
@@ -383,7 +388,7 @@ impl Case<'_> {
             }
             None => (command(self.args, self.index, &values, self.shell)?, None),
         };
-        let command = command.in_directory(self.commit.map(|commit| commit.directory.as_path()));
+        let command = self.placed(command)?;
         let hooks = self.hooks(&values)?;
         let dimensions = Dimensions::new(self.args, &values, self.commit)?;
         let candidate = |variant: Variant| Candidate {
@@ -402,29 +407,33 @@ impl Case<'_> {
         let args = &self.args.around;
         let one = |text: &String| {
             let text = fill(text, values);
-            Command::parse(&self.commit.map_or(text.clone(), |commit| commit.script(&text)), &shell)
-                .map(|command| command.in_directory(self.commit.map(|commit| commit.directory.as_path())))
-        };
-        let of = |flag: &str, texts: &[String]| -> anyhow::Result<Option<Command>> {
-            let text = match texts.len() {
-                0 => None,
-                1 => texts.first(),
-                given if given == self.count => texts.get(self.index),
-                given => {
-                    bail!("{flag} is given {given} times for {} commands; give it once, or once for each", self.count)
-                }
-            };
-            Ok(text.map(one).transpose()?)
+            let text = self.commit.map_or(text.clone(), |commit| commit.script(&text));
+            self.placed(Command::parse(&text, &shell)?)
         };
         Ok(Hooks {
             setup: args.setup.as_ref().map(one).transpose()?,
-            prepare: of("--prepare", &args.prepare)?,
-            conclude: of("--conclude", &args.conclude)?,
+            prepare: self.own("--prepare", &args.prepare)?.map(one).transpose()?,
+            conclude: self.own("--conclude", &args.conclude)?.map(one).transpose()?,
             cleanup: args.cleanup.as_ref().map(one).transpose()?,
         })
     }
 
-    /// What a variant of a command is called: by what tells it from the others.
+    /// The value for this command of an option that is given once for all commands or once for each.
+    fn own<'a>(&self, flag: &str, values: &'a [String]) -> anyhow::Result<Option<&'a String>> {
+        match values.len() {
+            0 | 1 => Ok(values.first()),
+            given if given == self.count => Ok(values.get(self.index)),
+            given => bail!("{flag} is given {given} times for {} commands; give it once, or once for each", self.count),
+        }
+    }
+
+    /// A command of this case where it runs, with its output where it goes.
+    fn placed(&self, command: Command) -> anyhow::Result<Command> {
+        let output = self.own("--output", &self.args.around.output)?.map(|place| output_to(place));
+        Ok(command.in_directory(self.commit.map(|commit| commit.directory.as_path())).with_output(output))
+    }
+
+    /// The name of a variant of a command: what distinguishes it from the others.
     fn name(&self, command: &Command, variant: &Variant) -> String {
         let given = self.args.command_name.get(self.index).map(|name| fill(name, self.set));
         let values = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");

@@ -15,11 +15,11 @@ use underpin_rewrite::plan::{Pattern, Policy, Shape};
 pub struct BindPlan {
     /// Files and folders, as they exist.
     pub paths: Vec<PathBuf>,
-    /// What is left alone, and in which shape the rest is bound.
+    /// What is not bound, and in which shape the rest is.
     pub policy: Policy,
     /// Under which variables the loader resolves.
     pub environment: Environment,
-    /// What of each file stays.
+    /// What of each file is preserved.
     pub keep: Keep,
     /// What to do with the plan.
     pub action: Action,
@@ -47,7 +47,7 @@ pub enum Action {
 pub struct UnbindPlan {
     /// Files and folders, as they exist.
     pub paths: Vec<PathBuf>,
-    /// What of each file stays.
+    /// What of each file is preserved.
     pub keep: Keep,
     /// Nothing is changed.
     pub dry_run: bool,
@@ -92,7 +92,7 @@ impl UnbindPlan {
     }
 }
 
-/// Folders as they are; files made sure of.
+/// Folders as they are; files are checked.
 pub fn paths(names: &[PathBuf], verb: &'static str) -> anyhow::Result<Vec<PathBuf>> {
     let path = |name: &PathBuf| {
         let path = input::locate(name)?;

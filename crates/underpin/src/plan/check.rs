@@ -20,13 +20,13 @@ pub struct CheckPlan {
     pub subject: Subject,
     /// The facts about systems.
     pub table: &'static SystemTable,
-    /// The systems to judge, in the order asked for; all of the table where none was.
+    /// The systems to judge, in the order asked for; all of the table if none was named.
     pub systems: Vec<&'static System>,
     /// The user named them.
     pub chosen: bool,
     /// The newest glibc allowed.
     pub max_glibc: Option<Number>,
-    /// Only a plain yes passes.
+    /// Only a plain `yes` passes.
     pub strict: bool,
     /// What the program must be.
     pub expect: Expectations,
@@ -38,7 +38,7 @@ pub struct CheckPlan {
 
 impl CheckPlan {
     /// # Errors
-    /// If the program cannot be read, or a system or version is none.
+    /// If the program cannot be read, or a system or version is not known.
     pub fn new(args: CheckArgs) -> anyhow::Result<CheckPlan> {
         let table = table()?;
         let mut systems: Vec<&'static System> = Vec::new();

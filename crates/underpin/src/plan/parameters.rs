@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 /// One value for each parameter.
 pub type ParameterSet = Vec<(String, String)>;
 
-/// The most values of one range: more is a slip of the finger.
+/// The most values of one range: more is taken for a typing error.
 const MOST: i128 = 10_000;
 
 /// The cross product of all ranges and lists; one empty set if there is none. `scans` holds name, least and greatest
@@ -39,7 +39,7 @@ fn with_each(sets: &[ParameterSet], name: &str, values: &[String]) -> Vec<Parame
     sets.iter().flat_map(|set| values.iter().map(move |value| with(set, value))).collect()
 }
 
-/// From the least to the greatest value, both included where the steps meet it. Counted in decimal digits, so that
+/// From the least to the greatest value, the greatest only if the steps reach it. Counted in decimal digits, so that
 /// 0.1, 0.2, 0.3 are just that. The first value stands as it was given.
 fn range(least: &str, greatest: &str, step: Option<&str>) -> anyhow::Result<Vec<String>> {
     if step.is_none() && decimals(least) + decimals(greatest) > 0 {

@@ -24,9 +24,9 @@ pub enum RunPlan {
 pub struct Become {
     /// The program to become.
     pub replace: Replace,
-    /// The look at it.
+    /// What checks the process.
     pub watch: Watch,
-    /// What to tell beforehand.
+    /// What to print beforehand.
     pub remarks: Vec<String>,
 }
 

@@ -8,9 +8,9 @@ use underpin_bench::{Command, Load, PORT, Pace, Server, Shell};
 
 /// Connections of a closed loop.
 const CONNECTIONS: usize = 16;
-/// Connections at most of an open loop: one that has to wait for a connection waits for the server.
+/// Most connections of an open loop: a request that has to wait for a connection waits for the server.
 const OPEN_CONNECTIONS: usize = 64;
-/// Threads of the load generator at most, unless asked for.
+/// Most threads of the load generator, if their number is not given.
 const THREADS: usize = 4;
 
 /// The servers of a comparison.
@@ -26,7 +26,7 @@ pub(super) struct Servers<'a> {
 enum Body {
     /// As given; parameters are replaced.
     Text(String),
-    /// That of a file, as it is.
+    /// The bytes of a file, unchanged.
     File(Vec<u8>),
 }
 

@@ -16,7 +16,7 @@ use underpin_trace::TraceOptions;
 pub struct StormPlan {
     /// The program, and what is put beside it.
     pub programs: Vec<PathBuf>,
-    /// Bindings of the first to foresee.
+    /// Bindings of the first program to predict.
     pub after: Vec<Binding>,
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
@@ -38,7 +38,7 @@ pub struct StormPlan {
     pub scope: Mountpoints,
     /// The same for people.
     pub mounted_at: Vec<BString>,
-    /// Flags that took the place of a parameter.
+    /// Flags that replaced a parameter.
     pub given: Vec<String>,
     /// Where and as what it is written.
     pub exports: Vec<(Format, PathBuf)>,
@@ -94,7 +94,7 @@ impl StormPlan {
     }
 }
 
-/// Two bindings where the user names none.
+/// Two bindings if the user names none.
 /// The first program, watched to its end.
 fn run(programs: &[PathBuf], target: &Target, arguments: Vec<OsString>) -> anyhow::Result<TraceOptions> {
     if target.sysroot.is_some() {
@@ -112,7 +112,7 @@ fn after(named: Vec<Binding>) -> Vec<Binding> {
     after
 }
 
-/// The user's own table, which stands before the compiled-in one.
+/// The user's own table, which takes precedence over the compiled-in one.
 fn table(file: Option<&Path>) -> anyhow::Result<FileSystemTable> {
     let mut table = FileSystemTable::embedded().clone();
     if let Some(file) = file {
@@ -125,7 +125,7 @@ fn table(file: Option<&Path>) -> anyhow::Result<FileSystemTable> {
     Ok(table)
 }
 
-/// Flags take the place of parameters, and with them of their doubt.
+/// Flags replace parameters, and their uncertainty.
 fn apply(fs: &mut FileSystem, flags: &ParameterArgs) -> anyhow::Result<Vec<String>> {
     let mut given = Vec::new();
     let mut note = |flag: &str| given.push(format!("--{flag}"));

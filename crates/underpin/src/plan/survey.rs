@@ -22,7 +22,7 @@ pub struct SurveyPlan {
     pub arguments: Vec<OsString>,
     /// The longest that the trial of allocators may take.
     pub trial: Duration,
-    /// Arguments with which the gain of binding is measured, where that was asked for.
+    /// Arguments with which the gain of binding is measured, if that was asked for.
     pub measure_bind: Option<Vec<OsString>>,
     /// Where and as what it is written.
     pub exports: Vec<(Format, PathBuf)>,

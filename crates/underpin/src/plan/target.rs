@@ -14,7 +14,7 @@ use underpin_resolve::{Environment, HostRoot, IsaLevel, Processor};
 pub struct Target {
     /// The file system.
     pub root: HostRoot,
-    /// The folder that stands for `/`, where one was given.
+    /// The folder that stands for `/`, if one was given.
     pub sysroot: Option<PathBuf>,
     /// Variables, processor, mode.
     pub environment: Environment,
@@ -27,7 +27,7 @@ impl Target {
     }
 
     /// # Errors
-    /// If the root is not a folder, or a variable has no `=` or is none that a loader reads.
+    /// If the root is not a folder, or a variable has no `=` or is not one that a loader reads.
     pub fn new(args: &TargetArgs) -> anyhow::Result<Target> {
         let mut target = match &args.root {
             Some(folder) => Target::below(folder)?,
@@ -67,7 +67,7 @@ impl Target {
     /// Inside another root a path may be given from inside (`/usr/bin/app`) or from here (`sysroot/usr/bin/app`).
     ///
     /// # Errors
-    /// If there is no such file, or it is nothing that a loader would look at.
+    /// If there is no such file, or it is not a file that a loader would look at.
     pub fn program(&self, name: &Path, verb: &'static str) -> anyhow::Result<PathBuf> {
         let Some(sysroot) = &self.sysroot else {
             let path = input::locate(name)?;

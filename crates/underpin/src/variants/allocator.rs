@@ -29,7 +29,7 @@ pub fn on_allocator(allocator: &Malloc, command: &Command, under: &Variant) -> R
     })
 }
 
-/// The look at the process at its entry point.
+/// The check of the process at its entry point.
 #[derive(Debug)]
 struct Took(Watch);
 

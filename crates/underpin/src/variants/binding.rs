@@ -128,7 +128,7 @@ pub fn bound_copy(plan: &BindPlan, program: &Path) -> anyhow::Result<TempPath> {
     copy(&real, &bound)
 }
 
-/// A file beside the program, where `$ORIGIN` is the same; where that folder is not writable, among the temporary files.
+/// A file beside the program, where `$ORIGIN` is the same; if that folder is not writable, among the temporary files.
 fn copy(real: &Path, bytes: &[u8]) -> anyhow::Result<TempPath> {
     let builder = || {
         let mut builder = tempfile::Builder::new();

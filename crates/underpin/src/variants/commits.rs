@@ -140,7 +140,7 @@ impl Commit {
         self.error(format!("cannot run {}: {hint}", program.display()))
     }
 
-    /// A command to be run for it by the shell: without the variables that bind git to the user's tree.
+    /// A command to be run for it by the shell: without the variables that tie git to the user's tree.
     pub fn script(&self, text: &str) -> String {
         let unset = self.changes.iter().filter(|(_, value)| value.is_none());
         let names: Vec<_> = unset.map(|(name, _)| name.to_string_lossy()).collect();
@@ -160,7 +160,7 @@ impl Commit {
             RunEnd::TimedOut | RunEnd::Interrupted => "was not done after a day".to_owned(),
         };
         let kept = logs.join(format!("build-{}.log", self.found.short));
-        // What cannot be kept is quoted all the same.
+        // A log that cannot be kept is quoted nevertheless.
         let is_kept = fs::create_dir_all(logs).is_ok() && fs::copy(log, &kept).is_ok();
         let all = if is_kept { format!(" ({} has all of its output)", kept.display()) } else { String::new() };
         let lines = tail(log).unwrap_or_default();
@@ -181,7 +181,7 @@ impl Commit {
         let spawn = Spawn::new("/bin/sh".into(), command.words(), &environment, streams)?;
         let limits = Limits { timeout: Some(LONGEST_BUILD), requests: 1 };
         // In our group: it may ask for a password on the terminal.
-        let started = spawn.in_directory(Some(&self.directory))?.start(None, false)?;
+        let started = spawn.in_directory(Some(&self.directory))?.start(&[], false)?;
         Ok(started.within(limits)?.end)
     }
 }
@@ -193,7 +193,7 @@ impl fmt::Display for Commit {
     }
 }
 
-/// Says what a comparison of these commits does not hold.
+/// Says what a comparison of these commits leaves out.
 fn warn(repository: &Repository, revisions: &[String], found: &[Found], build: Option<&str>) {
     let checked_out = repository.find("HEAD").ok();
     if found.iter().any(|one| checked_out.as_ref() == Some(one)) && repository.is_changed() {
@@ -216,7 +216,7 @@ fn warn(repository: &Repository, revisions: &[String], found: &[Found], build: O
 }
 
 /// # Errors
-/// [`BenchError::Interrupted`] if the user wants an end.
+/// [`BenchError::Interrupted`] if the user asked it to end.
 fn stop_if_asked() -> Result<(), BenchError> {
     if end_requests() > 0 { Err(BenchError::Interrupted) } else { Ok(()) }
 }

@@ -15,7 +15,7 @@ pub(super) struct Repository {
     pub(super) prefix: PathBuf,
     /// The top of the working tree; `None` in a bare repository.
     pub(super) top: Option<PathBuf>,
-    /// Variables that bind git to one repository, as a hook has them: they must not reach what runs in another tree.
+    /// Variables that tie git to one repository, as a hook has them: they must not reach what runs in another tree.
     pub(super) bound: Vec<OsString>,
 }
 
@@ -90,7 +90,7 @@ impl Repository {
         // Twice: a checkout that was cut short is still locked.
         let words = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
         if said(words.into_iter().chain([worktree.as_os_str()])).is_err() {
-            // What git does not take for its worktree any more is an ordinary folder, and an entry without a folder.
+            // What git no longer recognises as its worktree is an ordinary folder, and an entry without a folder.
             let _ = std::fs::remove_dir_all(worktree);
             let _ = told(&["worktree", "prune"]);
         }

@@ -33,7 +33,7 @@ pub fn compare(
     Ok(CallComparison::new(predicted, measured(&trace)))
 }
 
-/// The calls of which the models speak: everything that searches, opens, reads, stats, maps or closes an object.
+/// The calls that the models predict: everything that searches, opens, reads, stats, maps or closes an object.
 const MODELLED: [CallName; 16] = [
     CallName::Access,
     CallName::Close,
@@ -75,7 +75,7 @@ impl Spans {
         Spans(files.map(|mapping| (mapping.address, mapping.address.saturating_add(mapping.length))).collect())
     }
 
-    /// Whether the models speak of a call. The loader's own heap growth is none of theirs, since it depends on the
+    /// Whether the models predict a call. They leave out the growth of the loader's own heap, which depends on the
     /// length of strings and not on files; memory inside an object (its bss), or reserved for one, is.
     fn hold(&self, event: &Event) -> bool {
         MODELLED.iter().any(|name| name.as_str() == event.name())

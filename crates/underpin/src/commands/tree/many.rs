@@ -23,7 +23,7 @@ struct Candidate {
     named: bool,
 }
 
-/// What came of one file.
+/// The result for one file.
 enum Answer {
     Line(Line, Exit),
     Json(String, Exit),
@@ -34,7 +34,7 @@ enum Answer {
 /// Resolves every file and shows a line for each.
 ///
 /// # Errors
-/// If a folder cannot be read or standard output fails; files that cannot be resolved are told on standard error.
+/// If a folder cannot be read or standard output fails; files that cannot be resolved are reported on standard error.
 pub fn run(resolver: &Resolver, names: &[PathBuf], plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let files = candidates(names)?;
     let progress = Progress::steps(files.len());
@@ -127,7 +127,7 @@ fn missing(kind: &FindingKind) -> Option<String> {
     }
 }
 
-/// Named files as they are; of folders every regular file in and below them.
+/// Named files as they are, and every regular file in and below named folders.
 fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
     let mut files = Vec::new();
     for name in names {
@@ -135,7 +135,7 @@ fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
         if is_folder {
             files.extend(files_below(name)?.into_iter().map(|path| Candidate { path, named: false }));
         } else {
-            // A name that is nothing is refused in its turn, and hides none of the others.
+            // A name that leads nowhere is refused in its turn, and does not hide the others.
             let path = input::locate(name).unwrap_or_else(|_| name.clone());
             files.push(Candidate { path, named: true });
         }

@@ -1,4 +1,4 @@
-//! `underpin tree`: resolves without running, and shows what came of it.
+//! `underpin tree`: resolves without running, and shows the result.
 
 pub mod check;
 mod many;
@@ -17,22 +17,22 @@ use underpin_resolve::{Closure, Depth, LoaderKind, Resolver, Severity};
 /// Resolves what the plan names and shows it.
 ///
 /// # Errors
-/// If a file cannot be resolved; a missing library is a finding and no error.
+/// If a file cannot be resolved; a missing library is a finding, not an error.
 pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Target { root, environment, .. } = &plan.target;
     let resolver = Resolver::new(root, environment.clone());
     match &plan.targets {
-        // The process ends with its only resolver: giving back what that remembers, string by string, is lost time.
+        // The process ends with its only resolver: freeing what that remembers, string by string, is wasted time.
         Targets::Many(files) => many::run(&ManuallyDrop::new(resolver), files, &plan, screen),
         Targets::One(program) => one(resolver, program, &plan, screen),
     }
 }
 
-/// Requests from which on the memory that a step leaves behind is given back before the next one takes more.
+/// From this number of requests on, the memory of a step is freed before the next one takes more.
 const MANY_REQUESTS: usize = 10_000;
 
 fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    // The list is what other programs read, thousands of times: it wants no second look, and no document.
+    // The list is what other programs read, thousands of times: it needs neither the findings nor a document.
     let is_list = matches!(plan.output, Output::List);
     let depth = match plan.output {
         Output::List => Depth::Load,
@@ -56,7 +56,7 @@ fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen)
         }
         if document.is_broken() {
             show(&document, plan, screen)?;
-            screen::note(&"not run for --check: the program does not start, so its calls are no judge");
+            screen::note(&"not run for --check: the program does not start here, and the findings below say why");
             return Ok(exit);
         }
         let comparison = check::compare(program, arguments, &document.calls, &plan.target.environment)?;
@@ -69,7 +69,7 @@ fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen)
     Ok(exit)
 }
 
-/// Gives back what nobody needs any more if it is much. A process that is about to end gives all of it back at once, and
+/// Frees what is no longer needed, if there is much of it. A process that is about to end frees all of it at once, and
 /// faster.
 fn leave<T>(done: T, requests: usize) {
     if requests < MANY_REQUESTS {

@@ -96,6 +96,22 @@ struct Current {
     failure: Option<anyhow::Error>,
 }
 
+/// Places in between, where a reload may come. The tests do the worst there; otherwise nothing happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// A thread has taken the application that it makes its worker of.
+    ApplicationTaken,
+    /// A thread that keeps its old worker has taken the new generation for it.
+    GenerationKept,
+    /// A reload has set the new application, and not yet its generation.
+    ApplicationSet,
+}
+
+#[cfg(not(test))]
+fn at(_: &Shared, _: Place) {}
+#[cfg(test)]
+use tests::at;
+
 /// Figures for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
@@ -208,15 +224,7 @@ impl Pool {
         let slot = self.shared.watchdog.slot();
         let trial = spawn("reload", STACK, move || trial.worker(slot).map(drop))?;
         trial.join().map_err(|_| anyhow::anyhow!("the new application panicked while it was loaded"))??;
-        let mut current = lock(&self.shared.current);
-        // All three under one lock: whoever reads them sees an application with its own generation and count.
-        current.application = application;
-        current.ready = 0;
-        self.shared.generation.fetch_add(1, Ordering::Release);
-        drop(current);
-        // A worker holds the queue's lock from asking whether it is outdated until it is listed as parked: so it either asked after
-        // the generation was set, or is found here.
-        self.shared.queue.wake_all();
+        self.shared.put_in_force(application);
         let deadline = Instant::now() + CHANGE_OVER;
         let mut current = lock(&self.shared.current);
         while current.ready < self.shared.members.alive() {
@@ -284,6 +292,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
+    /// Puts another application in the place of the present one, and wakes every worker to change over.
+    fn put_in_force(&self, application: Arc<dyn Application>) {
+        let mut current = lock(&self.current);
+        // All three under one lock: whoever reads them sees an application with its own generation and count.
+        current.application = application;
+        at(self, Place::ApplicationSet);
+        current.ready = 0;
+        self.generation.fetch_add(1, Ordering::Release);
+        drop(current);
+        // A worker holds the queue's lock from asking whether it is outdated until it is listed as parked: so it either asked after
+        // the generation was set, or is found here.
+        self.queue.wake_all();
+    }
+
     /// Jobs were left to nobody: the watchdog looks after them by then, or sooner if it may make a thread for them.
     fn look_by(&self, at: Instant) {
         let soon = self.members.can_grow(&self.watchdog).then(|| Instant::now() + LATE);
@@ -408,6 +430,7 @@ fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<LoadedWorker
         let current = lock(&shared.current);
         (Arc::clone(&current.application), shared.generation.load(Ordering::Acquire))
     };
+    at(shared, Place::ApplicationTaken);
     let slot = Arc::clone(slot);
     let worker = catch_unwind(AssertUnwindSafe(|| application.worker(slot)))
         .unwrap_or_else(|_| Err(anyhow::anyhow!("the application panicked while it was loaded")))?;
@@ -432,6 +455,7 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWork
             // in it twice, now and when it changes over again.
             let mut current = lock(&shared.current);
             loaded.generation = shared.generation.load(Ordering::Acquire);
+            at(shared, Place::GenerationKept);
             current.ready += 1;
             drop(current);
             shared.changed.notify_all();
@@ -483,3 +507,6 @@ fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<LoadedW
 pub fn busy() -> Response {
     Response::words(StatusCode::SERVICE_UNAVAILABLE, "The server is busy. Try again in a moment.\n")
 }
+
+#[cfg(test)]
+mod tests;

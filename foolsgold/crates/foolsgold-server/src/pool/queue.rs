@@ -273,6 +273,12 @@ impl Queue {
         self.lock().jobs.len()
     }
 
+    /// Workers that are parked.
+    #[cfg(test)]
+    pub(super) fn parked(&self) -> usize {
+        self.lock().parking.waiting()
+    }
+
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }
@@ -349,6 +355,46 @@ mod tests {
         assert_eq!(attention(&queue, busy), None);
         assert!(queue.lock().parking.waking && queue.lock().parking.waiting() == 0);
         assert_eq!(attention(&queue, busy), None, "the woken worker is still on its way");
+    }
+
+    /// A reload sets the generation and wakes every worker. One that has just found itself up to date, and has not parked
+    /// yet, must be found nevertheless: it asks under the lock that the wake-up takes.
+    #[test]
+    fn a_reload_between_the_question_and_the_parking_is_not_missed() {
+        let queue = Arc::new(queue_with(0));
+        let id = queue.register();
+        let (woken, is_woken) = std::sync::mpsc::channel();
+        let worker = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || {
+                let asked = std::cell::Cell::new(0);
+                let taken = queue.take(id, None, || {
+                    asked.set(asked.get() + 1);
+                    if asked.get() == 1 {
+                        // The answer is no, and before it is acted on the reload wakes everybody.
+                        let (waking, woken) = (Arc::clone(&queue), woken.clone());
+                        let waker = thread::spawn(move || {
+                            waking.wake_all();
+                            let _ = woken.send(());
+                        });
+                        // Without the lock it is through at once; with it, it waits until this worker is parked.
+                        let deadline = Instant::now() + Duration::from_secs(30);
+                        while queue.inner.try_lock().is_ok() && !waker.is_finished() && Instant::now() < deadline {
+                            thread::yield_now();
+                        }
+                    }
+                    asked.get() > 1
+                });
+                matches!(taken, Taken::Interrupted)
+            })
+        };
+        is_woken.recv_timeout(Duration::from_secs(60)).expect("the reload goes on");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !worker.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(worker.is_finished(), "the worker sleeps though its application was replaced");
+        assert!(worker.join().unwrap());
     }
 
     #[test]
