@@ -15,6 +15,10 @@ use std::path::Path;
 /// The program with the largest closure that the tests install.
 const PROGRAM: &str = "/usr/bin/emacs-gtk";
 
+/// Places of two peers in the interleaved run.
+const LIBTREE: usize = 6;
+const LDD: usize = 8;
+
 /// Every dynamic file of a folder, one `ldd` each.
 const LDD_LOOP: &str = "for file in /usr/bin/*; do ldd \"$file\" || true; done";
 
@@ -92,9 +96,14 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     let built = build::program(&run::workspace(), &run::target(), "underpin", Processor::X86_64)?;
     let of_musl = built.to_str().context("a path that is not UTF-8")?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    // All in one interleaved run: figures of two runs, some minutes apart, cannot be compared.
     let one = [
         Contestant::new("underpin tree --list", &[underpin, "tree", "--list", PROGRAM]),
         Contestant::new("underpin tree", &[underpin, "tree", PROGRAM]),
+        Contestant::new("underpin --version", &[underpin, "--version"]),
+        Contestant::new("underpin tree --list, static", &[of_musl, "tree", "--list", PROGRAM]),
+        Contestant::new("underpin tree, static", &[of_musl, "tree", PROGRAM]),
+        Contestant::new("underpin --version, static", &[of_musl, "--version"]),
         Contestant::new("libtree", &["libtree", PROGRAM]),
         Contestant::new("libtree -vvv", &["libtree", "-vvv", PROGRAM]),
         Contestant::new("ldd", &["ldd", PROGRAM]),
@@ -108,17 +117,6 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     ];
     let folder_samples = interleaved(&folder, (rounds / 20).max(2))?;
 
-    let linkage = [
-        Contestant::new("tree --list, static", &[of_musl, "tree", "--list", PROGRAM]),
-        Contestant::new("tree --list, on glibc", &[underpin, "tree", "--list", PROGRAM]),
-        Contestant::new("tree, static", &[of_musl, "tree", PROGRAM]),
-        Contestant::new("tree, on glibc", &[underpin, "tree", PROGRAM]),
-        Contestant::new("--version, static", &[of_musl, "--version"]),
-        Contestant::new("--version, on glibc", &[underpin, "--version"]),
-        Contestant::new("libtree", &["libtree", PROGRAM]),
-    ];
-    let linked = interleaved(&linkage, rounds)?;
-
     let list = format!("{underpin} tree --list {PROGRAM}");
     let tree = format!("{underpin} tree {PROGRAM}");
     let peaks = memory(&binary, &[&list, &tree, &format!("libtree {PROGRAM}")])?;
@@ -126,9 +124,12 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     let head = table::head("", "cargo xtask bench tree");
     let mut text = head.trim_start_matches(['#', ' ', '\n']).to_owned();
     text += &format!("Load average at the start: {}.\n", load.split_whitespace().next().unwrap_or("unknown"));
-    text += &table::comparison(&format!("One program: {PROGRAM}"), &one, &samples);
+    text += &table::comparison(
+        &format!("One program, {PROGRAM}: a build on glibc, the static file that is released, and others"),
+        &one,
+        &samples,
+    );
     text += &table::comparison("Every file of /usr/bin", &folder, &folder_samples);
-    text += &table::comparison("The static file that is released, beside a build on glibc", &linkage, &linked);
     text += "\n## Memory\n\n| command | peak |\n| --- | --- |\n";
     for (name, peak) in ["underpin tree --list", "underpin tree", "libtree"].iter().zip(&peaks) {
         let _ = writeln!(text, "| {name} | {:.0} KiB |", peak / 1024.0);
@@ -137,22 +138,22 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     text += &table::goals(&[
         Goal {
             text: "the list: at most 0.7 of libtree's time",
-            ratio: samples[0].ratio(&samples[2]),
+            ratio: samples[0].ratio(&samples[LIBTREE]),
             limit: Limit::AtMost(0.7),
         },
         Goal {
             text: "the tree with its findings, which libtree has none of: at most 0.7 of libtree's time",
-            ratio: samples[1].ratio(&samples[2]),
+            ratio: samples[1].ratio(&samples[LIBTREE]),
             limit: Limit::AtMost(0.7),
         },
         Goal {
             text: "the list: at least 4 times as fast as ldd",
-            ratio: samples[4].ratio(&samples[0]),
+            ratio: samples[LDD].ratio(&samples[0]),
             limit: Limit::AtLeast(4.0),
         },
         Goal {
             text: "the tree with its findings: at least 4 times as fast as ldd, which has none either",
-            ratio: samples[4].ratio(&samples[1]),
+            ratio: samples[LDD].ratio(&samples[1]),
             limit: Limit::AtLeast(4.0),
         },
         Goal {
@@ -162,27 +163,27 @@ fn section(rounds: usize) -> anyhow::Result<String> {
         },
         Goal {
             text: "the static file: the list in no more time than on glibc",
-            ratio: linked[0].ratio(&linked[1]),
+            ratio: samples[3].ratio(&samples[0]),
             limit: Limit::AtMost(1.0),
         },
         Goal {
             text: "the static file: the tree in no more time than on glibc",
-            ratio: linked[2].ratio(&linked[3]),
+            ratio: samples[4].ratio(&samples[1]),
             limit: Limit::AtMost(1.0),
         },
         Goal {
             text: "the static file: the start in no more time than on glibc",
-            ratio: linked[4].ratio(&linked[5]),
+            ratio: samples[5].ratio(&samples[2]),
             limit: Limit::AtMost(1.0),
         },
         Goal {
             text: "the static file: the list in at most 0.7 of libtree's time",
-            ratio: linked[0].ratio(&linked[6]),
+            ratio: samples[3].ratio(&samples[LIBTREE]),
             limit: Limit::AtMost(0.7),
         },
         Goal {
             text: "the static file: the tree in at most 0.7 of libtree's time",
-            ratio: linked[2].ratio(&linked[6]),
+            ratio: samples[4].ratio(&samples[LIBTREE]),
             limit: Limit::AtMost(0.7),
         },
         Goal {
