@@ -115,7 +115,7 @@ fn a_rust_program_built_here_is_refused_on_rhel_8_with_the_symbols_that_forbid_i
     }
     let compat = check(&Subject::alone(facts(&program)), &[table().select("rhel8").expect("rhel8")], None);
     let zig = compat.advice.lower.iter().find(|way| way.method == Method::ZigGlibc).expect("a way with zig");
-    assert_eq!(zig.command, "cargo zigbuild --release --target x86_64-unknown-linux-gnu.2.28");
+    assert_eq!(zig.command, "underpin build --libc glibc:2.28");
 }
 
 #[test]

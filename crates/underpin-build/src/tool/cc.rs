@@ -1,7 +1,7 @@
 //! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one at hand.
 
 use super::options::{Purpose, purpose};
-use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option};
+use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped};
 use crate::{CLibrary, Linkage, Processor, Spec};
 use std::ffi::{OsStr, OsString};
 
@@ -15,6 +15,10 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     match purpose {
         Purpose::Program => program(&mut line, plan, compiler, arguments),
         _ => line.rest(compiler, arguments, |_| true),
+    }
+    if purpose != Purpose::Question {
+        // The last that fits wins, and a project may map a folder around this one.
+        line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)
 }

@@ -11,7 +11,7 @@ mod rustc;
 use crate::{Linkage, Spec};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file that says what the names in its folder stand for.
 pub const PLAN_FILE: &str = "underpin-tools.json";
@@ -149,7 +149,7 @@ pub struct Invocation {
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The folder of the tools.
-    pub folder: &'a std::path::Path,
+    pub folder: &'a Path,
     /// The linker that the user chose ([`LINKER_VARIABLE`]).
     pub linker: Option<&'a OsStr>,
     /// The text of a response file (`@FILE`).
@@ -204,6 +204,16 @@ fn plain(command: &[String], arguments: &[OsString]) -> Option<Invocation> {
     let (program, leading) = command.split_first()?;
     let arguments = leading.iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
     Some(Invocation { program: program.into(), arguments, environment: Vec::new() })
+}
+
+/// The option that gives the build's own folder another name in what a compiler writes into its output: neither the user's home nor
+/// the name of a cache is anybody's business, and the same sources give the same bytes wherever they are built.
+fn mapped(option: &str, tools: &Path) -> Option<OsString> {
+    let own = tools.parent().filter(|own| own.parent().is_some())?;
+    let mut word = OsString::from(option);
+    word.push(own);
+    word.push("=/build");
+    Some(word)
 }
 
 /// What a link by the compiler's own knowledge is told.

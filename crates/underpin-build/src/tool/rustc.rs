@@ -1,6 +1,6 @@
 //! `rustc` in cargo's place for a wrapper: appends what the target needs, and remembers the user's linker.
 
-use super::{Invocation, LINKER_VARIABLE, RustLinker, RustPlan, Surroundings, Tool, ToolError};
+use super::{Invocation, LINKER_VARIABLE, RustLinker, RustPlan, Surroundings, Tool, ToolError, mapped};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -18,6 +18,7 @@ pub fn invoke(rust: &RustPlan, arguments: &[OsString], around: Surroundings<'_>)
             None => Tool::Linker,
         };
         line.extend(rust.flags.iter().map(OsString::from));
+        line.extend(mapped("--remap-path-prefix=", around.folder));
         // The last one counts, and this is behind whatever a configuration or RUSTFLAGS said.
         let mut own = OsString::from("-Clinker=");
         own.push(around.folder.join(tool.name()));

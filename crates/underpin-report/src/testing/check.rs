@@ -173,7 +173,7 @@ pub(crate) fn sample_check() -> CheckDocument {
             message: "Link against an older glibc: GLIBC_2.34 is forced by 5 symbols, which 2.28 has under older \
                       versions"
                 .to_owned(),
-            command: Some("cargo zigbuild --release --target x86_64-unknown-linux-gnu.2.28".to_owned()),
+            command: Some("underpin build --libc glibc:2.28".to_owned()),
         }],
         passed: false,
     }

@@ -158,7 +158,7 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
         });
     }
     if let Some(glibc) = &floor {
-        ways.extend(zig(program.toolchain, arch, glibc));
+        ways.push(older_glibc(program.toolchain, arch, glibc));
     }
     // A shared library cannot be made static.
     if program.linkage.is_program() && (whole_libc || floor.is_some()) {
@@ -172,28 +172,42 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
     ways
 }
 
-fn zig(toolchain: Toolchain, arch: Arch, glibc: &Number) -> Option<LowerFloor> {
-    let arch = arch.triple_name();
-    let command = match toolchain {
-        Toolchain::Rust => format!("cargo zigbuild --release --target {arch}-unknown-linux-gnu.{glibc}"),
-        Toolchain::Cxx => format!("zig c++ -target {arch}-linux-gnu.{glibc} -o PROG SOURCE.cc"),
-        Toolchain::C | Toolchain::Unknown => format!("zig cc -target {arch}-linux-gnu.{glibc} -o PROG SOURCE.c"),
-        Toolchain::Go => format!("CGO_ENABLED=1 CC='zig cc -target {arch}-linux-gnu.{glibc}' go build"),
+/// Against an older glibc, which zig carries.
+fn older_glibc(toolchain: Toolchain, arch: Arch, glibc: &Number) -> LowerFloor {
+    let triple = format!("{}-linux-gnu.{glibc}", arch.triple_name());
+    let command = match (toolchain, target(arch)) {
+        (Toolchain::Go, _) => format!("CGO_ENABLED=1 CC='zig cc -target {triple}' go build"),
+        (_, Some(target)) => format!("underpin build{} --libc glibc:{glibc}{target}", source(toolchain)),
+        (Toolchain::Cxx, None) => format!("zig c++ -target {triple} -o PROG SOURCE.cc"),
+        (_, None) => format!("zig cc -target {triple} -o PROG SOURCE.c"),
     };
-    Some(LowerFloor { method: Method::ZigGlibc, command, glibc: Some(glibc.clone()) })
+    LowerFloor { method: Method::ZigGlibc, command, glibc: Some(glibc.clone()) }
 }
 
+/// With musl linked in.
 fn static_musl(toolchain: Toolchain, arch: Arch) -> Option<LowerFloor> {
-    let arch = arch.triple_name();
-    let command = match toolchain {
-        Toolchain::Rust => format!(
-            "rustup target add {arch}-unknown-linux-musl && cargo build --release --target {arch}-unknown-linux-musl"
-        ),
-        Toolchain::Cxx => format!("zig c++ -target {arch}-linux-musl -static -o PROG SOURCE.cc"),
-        Toolchain::C | Toolchain::Unknown => format!("zig cc -target {arch}-linux-musl -static -o PROG SOURCE.c"),
-        Toolchain::Go => return None,
+    let triple = format!("{}-linux-musl", arch.triple_name());
+    let command = match (toolchain, target(arch)) {
+        (Toolchain::Go, _) => return None,
+        (_, Some(target)) => format!("underpin build{}{target}", source(toolchain)),
+        (Toolchain::Cxx, None) => format!("zig c++ -target {triple} -static -o PROG SOURCE.cc"),
+        (_, None) => format!("zig cc -target {triple} -static -o PROG SOURCE.c"),
     };
     Some(LowerFloor { method: Method::StaticMusl, command, glibc: None })
+}
+
+/// What is built: a Rust program from the folder with its Cargo.toml, which is most often the current one.
+fn source(toolchain: Toolchain) -> &'static str {
+    if toolchain == Toolchain::Rust { "" } else { " PROJECT" }
+}
+
+/// The option of `underpin build` for a processor, empty for this machine's; none if it does not build for it.
+fn target(arch: Arch) -> Option<String> {
+    match arch {
+        Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 if arch.triple_name() == std::env::consts::ARCH => Some(String::new()),
+        Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 => Some(format!(" --target {}", arch.triple_name())),
+        _ => None,
+    }
 }
 
 /// The newest public image whose glibc is not newer than the target.

@@ -64,3 +64,12 @@ fn the_users_own_wrapper_is_called_with_the_real_compiler_first() {
     let (line, _) = line(&rust, &format!("/r/rustc --target {TRIPLE} a.rs"));
     assert!(line.starts_with(&format!("sccache /r/rustc --target {TRIPLE} a.rs ")), "{line}");
 }
+
+#[test]
+fn the_folder_of_the_build_has_another_name_in_what_is_written() {
+    let rust = plan(cc(), None);
+    let words = ["/r/rustc", "--target", TRIPLE, "a.rs"].map(OsString::from);
+    let around = Surroundings { folder: Path::new("/home/me/.cache/x/tools"), linker: None, response: &|_| None };
+    let line = super::invoke(&rust, &words, around).unwrap().arguments;
+    assert!(line.contains(&"--remap-path-prefix=/home/me/.cache/x=/build".into()), "{line:?}");
+}
