@@ -121,7 +121,7 @@ fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<
     let progress = if step.slow { Progress::words() } else { Progress::hidden() };
     progress.say(format!("{} ...", step.words));
     let spawn = Spawn::new(program, &words, &environment, streams)?.in_directory(Some(&step.directory))?;
-    let run = spawn.run(None, Limits { timeout: None, requests: 1 })?;
+    let run = spawn.run(&[], Limits { timeout: None, requests: 1 })?;
     Ok(run.end)
 }
 
