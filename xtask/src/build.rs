@@ -1,14 +1,12 @@
 //! How the programs of the workspace are built: a product for a processor, with a C library and an allocator.
 //!
-//! A static build has musl linked in: for x86-64 by musl-gcc, for aarch64 by zig from PyPI. zig is a whole C compiler with musl
-//! for every processor in one Python package; it is fetched into target/ and used for the C sources only. What it compiles is
-//! linked by the linker that comes with Rust.
+//! A static build is one of `underpin build`, by the underpin of the same sources: C is compiled for x86-64 by musl-gcc, for
+//! aarch64 by zig from PyPI, a C compiler with musl for every processor in one Python package, which is fetched into target/.
 
 use crate::run;
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -143,18 +141,18 @@ fn missing(
 /// If a compiler is missing, or the build fails.
 pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathBuf> {
     let (sources, target) = (run::workspace(), run::target());
-    let mut command = release(&sources, &target, "foolsgold");
-    match allocator {
+    let words: &[&str] = match allocator {
         // The default, left as it is: so `dist` finds the same build.
-        Allocator::Mimalloc => {}
-        Allocator::System => _ = command.arg("--no-default-features"),
-        Allocator::Jemalloc => _ = command.args(["--no-default-features", "--features", allocator.name()]),
-    }
-    let mut folder = target.clone();
+        Allocator::Mimalloc => &[],
+        Allocator::System => &["--no-default-features"],
+        Allocator::Jemalloc => &["--no-default-features", "--features", "jemalloc"],
+    };
     if let Linkage::Musl(processor) = linkage {
-        for_processor(&mut command, &sources, &target, processor)?;
-        folder.push(processor.triple());
+        return built(&sources, &target, "foolsgold", processor, allocator, words);
     }
+    let mut command = Command::new(run::cargo());
+    command.args(["build", "--quiet", "--release", "--locked", "--package", "foolsgold", "--bin", "foolsgold"]);
+    command.args(words).arg("--target-dir").arg(&target).current_dir(&sources);
     finish(command, "foolsgold")?;
     // The next build of another kind would replace it.
     let place = target.join("foolsgold").join(linkage.name()).join(allocator.name());
@@ -164,34 +162,58 @@ pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathB
     if file.exists() {
         fs::remove_file(&file)?;
     }
-    fs::copy(folder.join("release/foolsgold"), &file).with_context(|| format!("cannot write {}", file.display()))?;
+    fs::copy(target.join("release/foolsgold"), &file).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(file)
 }
 
-/// Builds a product as it is released, static for a processor. `sources` is the workspace, `target` where cargo builds.
+/// Builds a product as it is released, static for a processor, with `underpin build`. `sources` is the workspace, `target` where
+/// cargo builds; it comes out the same wherever and whenever it is done: no path of this machine comes into it and no date.
 ///
 /// # Errors
 /// If a compiler is missing, or the build fails.
 pub fn program(sources: &Path, target: &Path, package: &str, processor: Processor) -> anyhow::Result<PathBuf> {
-    let mut command = release(sources, target, package);
-    for_processor(&mut command, sources, target, processor)?;
+    built(sources, target, package, processor, Allocator::Mimalloc, &[])
+}
+
+/// `underpin build` of a product, with more words for cargo.
+fn built(
+    sources: &Path,
+    target: &Path,
+    package: &str,
+    processor: Processor,
+    allocator: Allocator,
+    words: &[&str],
+) -> anyhow::Result<PathBuf> {
+    let file = target.join("released").join(processor.of_kernel()).join(allocator.name()).join(package);
+    let mut command = Command::new(underpin(sources, target)?);
+    command.arg("build").arg(sources).args(["--target", processor.of_kernel(), "--force"]);
+    command.args(["--malloc", allocator.name()]).arg("-o").arg(&file);
+    // The compiler is named, so that a release does not depend on what else is installed.
+    command.args(["--cc", if processor == Processor::X86_64 { "gcc" } else { "zig" }]);
+    command.args(["--", "--quiet", "--package", package, "--bin", package]).args(words);
+    command.env("XDG_CACHE_HOME", target.join("underpin-cache"));
+    without_places(&mut command, sources, target, processor);
+    if processor == Processor::Aarch64 {
+        let mut path = vec![zig()?];
+        path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        command.env("PATH", std::env::join_paths(path)?);
+    }
     finish(command, package)?;
-    let file = target.join(processor.triple()).join("release").join(package);
     is_static(&file)?;
     Ok(file)
 }
 
-/// The build of a product.
-fn release(sources: &Path, target: &Path, package: &str) -> Command {
+/// The underpin that builds: of these sources, for this machine.
+fn underpin(sources: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(run::cargo());
-    command.args(["build", "--quiet", "--release", "--locked", "--package", package, "--bin", package]);
+    command.args(["build", "--quiet", "--locked", "--package", "underpin", "--bin", "underpin"]);
     command.arg("--target-dir").arg(target).current_dir(sources);
-    command
+    finish(command, "underpin")?;
+    Ok(target.join("debug/underpin"))
 }
 
-/// Makes a build static for a processor, and the same wherever and whenever it is done: no path of this machine comes into
-/// it and no date.
-fn for_processor(command: &mut Command, sources: &Path, target: &Path, processor: Processor) -> anyhow::Result<()> {
+/// Keeps paths of this machine and the date out of what is compiled; `underpin build` does so for its own folder.
+fn without_places(command: &mut Command, sources: &Path, target: &Path, processor: Processor) {
     let home = std::env::var_os("CARGO_HOME")
         .map_or_else(|| std::env::home_dir().unwrap_or_default().join(".cargo"), PathBuf::from);
     // The last that fits wins (rustc's --remap-path-prefix, gcc's -ffile-prefix-map), so the longest comes last: cargo may
@@ -201,14 +223,8 @@ fn for_processor(command: &mut Command, sources: &Path, target: &Path, processor
     let mut c = mapped("-ffile-prefix-map").to_vec();
     // mimalloc can say when it was compiled.
     c.extend(["-Wno-builtin-macro-redefined", "-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""].map(str::to_owned));
-    command.args(["--target", processor.triple()]);
     command.env("CARGO_ENCODED_RUSTFLAGS", mapped("--remap-path-prefix").join("\x1f"));
     command.env(format!("CFLAGS_{}", processor.triple().replace('-', "_")), c.join(" "));
-    match processor {
-        // musl-gcc is found by its name.
-        Processor::X86_64 => Ok(()),
-        Processor::Aarch64 => with_zig(command),
-    }
 }
 
 /// Shows a build and runs it to its end.
@@ -218,31 +234,18 @@ fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
     if status.success() { Ok(()) } else { bail!("{package} does not build ({status})") }
 }
 
-/// Lets a build for aarch64 compile C with zig and link with Rust's own linker.
-fn with_zig(command: &mut Command) -> anyhow::Result<()> {
+/// The folder with zig of the release that was tried, from Python's package index.
+fn zig() -> anyhow::Result<PathBuf> {
     let folder = run::target().join("zig");
-    let zig = folder.join("ziglang/zig");
-    let version = Command::new(&zig).arg("version").output().map(|output| output.stdout).unwrap_or_default();
+    let place = folder.join("ziglang");
+    let version =
+        Command::new(place.join("zig")).arg("version").output().map(|output| output.stdout).unwrap_or_default();
     if String::from_utf8_lossy(&version).trim() != ZIG {
         let (package, place) = (format!("ziglang=={ZIG}"), folder.display().to_string());
         let quiet = ["-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", &place, &package];
         run::must("python3", &quiet).context("zig comes from PyPI by pip (package python3-pip)")?;
     }
-    // cc passes clang's name of the target, which zig does not know.
-    let compiler = "for word do shift; case $word in --target=*) ;; *) set -- \"$@\" \"$word\" ;; esac; done\n\
-                    exec ZIG cc -target aarch64-linux-musl \"$@\"";
-    for (name, variable, line) in [
-        ("cc", "CC_aarch64_unknown_linux_musl", compiler),
-        ("ar", "AR_aarch64_unknown_linux_musl", "exec ZIG ar \"$@\""),
-    ] {
-        let script = folder.join(name);
-        let text = format!("#!/bin/sh\n{}\n", line.replace("ZIG", &format!("'{}'", zig.display())));
-        fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
-        command.env(variable, script);
-    }
-    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
-    Ok(())
+    Ok(place)
 }
 
 /// No loader is asked for and no library: all that a static file must not do.

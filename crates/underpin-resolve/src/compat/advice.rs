@@ -204,7 +204,9 @@ fn source(toolchain: Toolchain) -> &'static str {
 /// The option of `underpin build` for a processor, empty for this machine's; none if it does not build for it.
 fn target(arch: Arch) -> Option<String> {
     match arch {
-        Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 if arch.triple_name() == std::env::consts::ARCH => Some(String::new()),
+        Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 if arch.triple_name() == std::env::consts::ARCH => {
+            Some(String::new())
+        }
         Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 => Some(format!(" --target {}", arch.triple_name())),
         _ => None,
     }
