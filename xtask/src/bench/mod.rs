@@ -3,6 +3,7 @@
 mod aa;
 mod aa_soak;
 mod ab;
+mod broker;
 mod foolsgold;
 mod generators;
 mod growth;
@@ -54,6 +55,8 @@ pub enum Name {
     Load,
     /// mimalloc on board beside Debian's, on programs that do little else than allocate
     Mimalloc,
+    /// The allocation benchmark of fossas/broker on glibc and static musl with each allocator; rounds: pairs of processes
+    Broker,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -75,6 +78,7 @@ impl Name {
     fn usual_rounds(self) -> usize {
         match self {
             Name::Aa => 25,
+            Name::Broker => 12,
             Name::AaSoak => 500,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
@@ -115,6 +119,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::SmallMemory => ("small-memory", small_memory::run(rounds)?),
         Name::Load => ("load", generators::run(rounds)?),
         Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
+        Name::Broker => ("broker", broker::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
