@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 1] = [("STRINGS", "native/overlay.c")];
+const OBJECTS: [(&str, &str); 2] = [("STRINGS", "native/overlay.c"), ("RANDOM", "native/random.c")];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
@@ -70,11 +70,19 @@ fn linked() -> Result<(), String> {
     for flag in IF_KNOWN {
         build.flag_if_supported(flag);
     }
+    for flag in of_processor(&env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default()) {
+        build.flag(flag);
+    }
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
         build.define("OVERLAY_REPLACES", None);
     }
     build.files(OBJECTS.map(|(_, source)| source));
     build.try_compile("underpin_overlay").map_err(|error| error.to_string())
+}
+
+/// GCC's out-of-line atomics of aarch64 are functions of its library, which ask glibc for the processor's features.
+fn of_processor(processor: &str) -> &'static [&'static str] {
+    if processor == "aarch64" { &["-mno-outline-atomics"] } else { &[] }
 }
 
 /// The code of one object for one processor: what it holds, or why there is none.
@@ -83,7 +91,7 @@ fn embedded(constant: &str, source: &str, processor: &str) -> String {
     let file = Path::new(&out).join(format!("{}-{processor}.o", constant.to_lowercase()));
     let mut reasons = Vec::new();
     for compiler in compilers(processor) {
-        match compile(&compiler, source, &file) {
+        match compile(&compiler, processor, source, &file) {
             Ok(bytes) => {
                 let sum = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
                     let _ = write!(text, "{byte:02x}");
@@ -126,11 +134,17 @@ fn compilers(processor: &str) -> Vec<Vec<String>> {
     found
 }
 
-fn compile(compiler: &[String], source: &str, file: &Path) -> Result<Vec<u8>, String> {
+fn compile(compiler: &[String], processor: &str, source: &str, file: &Path) -> Result<Vec<u8>, String> {
     let (program, args) = compiler.split_first().ok_or("an empty command")?;
     let run = |extra: &[&str]| {
         let mut command = Command::new(program);
-        command.args(args).args(FLAGS).args(extra).args(["-DOVERLAY_REPLACES", "-c", source, "-o"]).arg(file);
+        command
+            .args(args)
+            .args(FLAGS)
+            .args(of_processor(processor))
+            .args(extra)
+            .args(["-DOVERLAY_REPLACES", "-c", source, "-o"])
+            .arg(file);
         command.output()
     };
     let mut output = run(&IF_KNOWN).map_err(|error| error.to_string())?;

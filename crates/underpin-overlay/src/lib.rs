@@ -8,7 +8,8 @@
 /// What to link before everything else.
 #[derive(Clone, Copy, Debug)]
 pub struct OverlayObject {
-    /// A relocatable ELF file that refers to nothing outside itself and whose only global names are those that it replaces.
+    /// A relocatable ELF file whose only global names are those that it replaces. That of the string functions refers to
+    /// nothing outside itself.
     pub bytes: &'static [u8],
     /// SHA-256 of the bytes, in hexadecimal digits.
     pub sha256: &'static str,
@@ -29,7 +30,22 @@ mod objects {
 /// The reason why it is not on board: there are no sources for the processor, or no compiler was found for it when this crate
 /// was built.
 pub fn object(processor: &str) -> Result<&'static OverlayObject, &'static str> {
-    let found = objects::STRINGS.iter().find(|(name, _)| *name == processor);
+    of(&objects::STRINGS, processor)
+}
+
+/// `getrandom` without a system call, for static programs on musl: an object of its own, which unlike the string functions
+/// refers to the C library. It goes in front of the libraries too.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn random(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::RANDOM, processor)
+}
+
+type Objects = [(&'static str, Result<OverlayObject, &'static str>)];
+
+fn of(objects: &'static Objects, processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    let found = objects.iter().find(|(name, _)| *name == processor);
     let (_, object) = found.ok_or("the overlay has functions for x86_64 and aarch64 only")?;
     object.as_ref().map_err(|reason| *reason)
 }

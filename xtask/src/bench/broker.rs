@@ -27,7 +27,7 @@ const fn musl(name: &'static str, objects: &'static [&'static str]) -> Build {
 }
 
 /// The first is what the others are compared with.
-const BUILDS: [Build; 15] = [
+const BUILDS: [Build; 16] = [
     glibc("glibc", &[]),
     glibc("glibc+jemalloc", &["jemalloc-speed.o"]),
     glibc("glibc+mimalloc", &["mimalloc-speed.o"]),
@@ -36,12 +36,13 @@ const BUILDS: [Build; 15] = [
     musl("musl+jemalloc-overlay", &["jemalloc-speed.o"]),
     musl("musl+mimalloc-overlay", &["mimalloc-speed.o"]),
     musl("musl+snmalloc-overlay", &["snmalloc-speed.o"]),
-    musl(MEMORY, &["overlay.o"]),
-    musl("musl+jemalloc, speed", &["jemalloc-speed.o", "overlay.o"]),
-    musl("musl+jemalloc, balanced", &["jemalloc-balanced.o", "overlay.o"]),
-    musl(SPEED, &["mimalloc-speed.o", "overlay.o"]),
-    musl(BALANCED, &["mimalloc-balanced.o", "overlay.o"]),
-    musl("musl+snmalloc", &["snmalloc-speed.o", "overlay.o"]),
+    musl(MEMORY, &["overlay.o", "random.o"]),
+    musl("musl+jemalloc, speed", &["jemalloc-speed.o", "overlay.o", "random.o"]),
+    musl("musl+jemalloc, balanced", &["jemalloc-balanced.o", "overlay.o", "random.o"]),
+    musl(SPEED, &["mimalloc-speed.o", "overlay.o", "random.o"]),
+    musl(BALANCED, &["mimalloc-balanced.o", "overlay.o", "random.o"]),
+    musl("musl+snmalloc", &["snmalloc-speed.o", "overlay.o", "random.o"]),
+    musl("musl+mimalloc, strings alone", &["mimalloc-balanced.o", "overlay.o"]),
     glibc("glibc+mimalloc, balanced", &["mimalloc-balanced.o"]),
 ];
 /// What `underpin build` makes for each goal.
@@ -103,7 +104,9 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
 const INTRODUCTION: &str = "\n\
     The program is workloads/broker: the two tests of fossas/broker's `benches/allocations.rs` (`single`, `multi`), written \
     anew, and what they leave out. It is built by rustc for glibc (dynamic) and for static musl (rustup's), with the objects \
-    that `underpin build` links in first on the link line. `-overlay` is without the string functions of the overlay. The \
+    that `underpin build` links in first on the link line. `-overlay` is without the overlay: its string functions, and its getrandom, which calls the \
+    kernel's function in the process where there is one (Linux 6.11; glibc has the same from 2.41 on); `strings alone` is \
+    without the latter. The \
     runs of all builds interleave (ABBA); each is a process that does the test four times, of which the first does not count \
     and the others give one median. Times and ratios are medians over the processes with 95 % bootstrap intervals; memory is \
     the median of what the process itself reads from /proc: its peak, and what is resident at the end (for `burst` after 1.5 \
