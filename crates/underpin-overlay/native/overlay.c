@@ -37,5 +37,3 @@ typedef uint8x16_t V16;
 #else
 #include "strings/aarch64.h"
 #endif
-
-extern __typeof__(NAME(memcmp)) NAME(bcmp) __attribute__((alias(TEXT(NAME(memcmp)))));

@@ -40,9 +40,7 @@ overlay_memcpy(void *restrict to, const void *restrict from, size_t n)
 void*
 overlay_memset(void *to, int byte, size_t n)
 {
-  if (n > 64) return memset_neon(to, byte, n);
-  few_alike(to, byte, n);
-  return to;
+  return memset_neon(to, byte, n);
 }
 #endif
 
@@ -57,8 +55,10 @@ NAME(memmove)(void *to, const void *from, size_t n)
 int
 NAME(memcmp)(const void *a, const void *b, size_t n)
 {
-  return n > 16 ? memcmp_neon(a, b, n) : few_compared(a, b, n);
+  return memcmp_neon(a, b, n);
 }
+
+extern __typeof__(NAME(memcmp)) NAME(bcmp) __attribute__((alias(TEXT(NAME(memcmp)))));
 
 #ifndef OVERLAY_REPLACES
 /* Sets the level, for tests; what is in force afterwards. */

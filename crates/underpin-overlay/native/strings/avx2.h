@@ -29,3 +29,5 @@ INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 }
 INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctz(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(31 - __builtin_clz(m)); }
+/* The part of a mask for the first n bytes, at most W. */
+INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u32(m, (unsigned)n); }

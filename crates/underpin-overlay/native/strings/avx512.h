@@ -36,3 +36,6 @@ INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)); }
 /* The first n bytes, at most 64; what follows them is not touched, be it mapped or not. */
 INLINE M LEVEL(low)(size_t n) { return _bzhi_u64(~0ull, (unsigned)n); }
 INLINE V LEVEL(few)(const char *p, size_t n) { return _mm512_maskz_loadu_epi8(LEVEL(low)(n), p); }
+/* The part of a mask for the first n bytes, at most W. */
+INLINE M LEVEL(first_of)(M m, size_t n) { return _bzhi_u64(m, (unsigned)n); }
+INLINE void LEVEL(store_few)(char *p, V v, size_t n) { _mm512_mask_storeu_epi8(p, LEVEL(low)(n), v); }

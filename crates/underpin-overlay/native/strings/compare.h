@@ -13,10 +13,24 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     return (unsigned char)a[where] - (unsigned char)b[where]; \
   } while (0)
   if (bounded && UNLIKELY(n == 0)) return 0;
-  if (LIKELY(WITHIN_PAGE(a, W) && WITHIN_PAGE(b, W))) {
-    m = LEVEL(parting)(LEVEL(loadu)(a), LEVEL(loadu)(b));
+#define PARTING(k) LEVEL(parting)(LEVEL(loadu)(a + (k) * W), LEVEL(loadu)(b + (k) * W))
+  /* Neither goes beyond its page: if both offsets together do not. */
+  if (LIKELY((((uintptr_t)a | (uintptr_t)b) & (PAGE - 1)) <= PAGE - 4 * W)) {
+    m = PARTING(0);
+    if (LIKELY(m)) PART(LEVEL(first)(m));
+    if (bounded && n <= W) return 0;
+    if ((m = PARTING(1))) PART(W + LEVEL(first)(m));
+    if (bounded && n <= 2 * W) return 0;
+    if ((m = PARTING(2))) PART(2 * W + LEVEL(first)(m));
+    if (bounded && n <= 3 * W) return 0;
+    if ((m = PARTING(3))) PART(3 * W + LEVEL(first)(m));
+    i = 3 * W;
+  }
+  else if (WITHIN_PAGE(a, W) && WITHIN_PAGE(b, W)) {
+    m = PARTING(0);
     if (m) PART(LEVEL(first)(m));
   }
+#undef PARTING
   else {
 #ifdef MASKED
     size_t left = PAGE - ((uintptr_t)a & (PAGE - 1)), other = PAGE - ((uintptr_t)b & (PAGE - 1));
@@ -24,17 +38,17 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
     m = LEVEL(parting)(LEVEL(few)(a, left), LEVEL(few)(b, left)) & LEVEL(low)(left);
     if (m) PART(LEVEL(first)(m));
     /* These hold no end, so both go on beyond the page that comes first. */
-    for (i = left; i < W; i++) {
-      if ((bounded && i >= n) || a[i] != b[i] || !a[i]) PART(i);
+    for (size_t k = left; k < W; k++) {
+      if ((bounded && k >= n) || a[k] != b[k] || !a[k]) PART(k);
     }
 #else
-    for (; i < W; i++) {
-      if ((bounded && i >= n) || a[i] != b[i] || !a[i]) PART(i);
+    for (size_t k = 0; k < W; k++) {
+      if ((bounded && k >= n) || a[k] != b[k] || !a[k]) PART(k);
     }
 #endif
   }
   /* From here on, a is aligned. */
-  i = W - ((uintptr_t)a & (W - 1));
+  i += W - ((uintptr_t)a & (W - 1));
   for (;;) {
     /* As many vectors as lie within b's page. */
     size_t whole = (PAGE - ((uintptr_t)(b + i) & (PAGE - 1))) / W;
@@ -100,18 +114,19 @@ LEVEL(apart)(const char *a, const char *b, M m)
 #define DIFFER(i) LEVEL(differ)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 #define UNLIKE(i) LEVEL(unlike)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 
-/* More than 16 bytes, or with masks any number. */
 USED int
 LEVEL(memcmp)(const void *one, const void *other, size_t n)
 {
   const char *a = one, *b = other;
   M m;
 #ifdef MASKED
-  if (n <= W) {
+  if (LIKELY(n <= W)) {
     m = LEVEL(differ)(LEVEL(few)(a, n), LEVEL(few)(b, n));
-    return m ? LEVEL(apart)(a, b, m) : 0;
+    return UNLIKELY(m) ? LEVEL(apart)(a, b, m) : 0;
   }
-#elif W > 16
+#else
+  if (n <= 16) return few_compared(a, b, n);
+#if W > 16
   if (n <= W) {
     uint32_t few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
     if (few) return apart_sse2(a, b, few);
@@ -119,6 +134,7 @@ LEVEL(memcmp)(const void *one, const void *other, size_t n)
     few = differ_sse2(loadu_sse2(a), loadu_sse2(b));
     return few ? apart_sse2(a, b, few) : 0;
   }
+#endif
 #endif
   if ((m = DIFFER(0))) return LEVEL(apart)(a, b, m);
   if (n > 2 * W) {

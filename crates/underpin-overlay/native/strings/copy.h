@@ -55,35 +55,13 @@ LEVEL(some)(char *to, const char *from, size_t n)
   LEVEL(storeu)(to, a), LEVEL(storeu)(to + n - W, z);
 }
 
-#ifdef __x86_64__
-/* Past the caches: what was copied does not push out everything else. The two do not overlap. */
-INLINE void
-LEVEL(past)(char *to, const char *from, size_t n)
-{
-  size_t odd = 64 - ((uintptr_t)to & 63);
-  for (size_t i = 0; i < 64; i += W) LEVEL(storeu)(to + i, LEVEL(loadu)(from + i));
-  to += odd, from += odd, n -= odd;
-  for (; n >= 4 * W; n -= 4 * W, to += 4 * W, from += 4 * W) {
-    __builtin_prefetch(from + 1024), __builtin_prefetch(from + 1024 + 2 * W);
-    V a = LEVEL(loadu)(from), b = LEVEL(loadu)(from + W), c = LEVEL(loadu)(from + 2 * W), d = LEVEL(loadu)(from + 3 * W);
-    LEVEL(stream)(to, a), LEVEL(stream)(to + W, b), LEVEL(stream)(to + 2 * W, c), LEVEL(stream)(to + 3 * W, d);
-  }
-  _mm_sfence();
-  for (; n >= W; n -= W, to += W, from += W) LEVEL(storeu)(to, LEVEL(loadu)(from));
-  for (; n; n--) *to++ = *from++;
-}
-#endif
-
 /* More than 64 bytes. */
 USED void*
 LEVEL(memcpy)(void *restrict into, const void *restrict out_of, size_t n)
 {
   if (n <= 8 * W) LEVEL(some)(into, out_of, n);
 #ifdef __x86_64__
-  else if (UNLIKELY(n >= machine_from)) {
-    if (n < past_from) by_machine(into, out_of, n);
-    else LEVEL(past)(into, out_of, n);
-  }
+  else if (UNLIKELY(n >= machine_from)) by_machine(into, out_of, n);
 #endif
   else LEVEL(upwards)(into, out_of, n);
   return into;
@@ -95,7 +73,8 @@ LEVEL(memmove)(void *into, const void *out_of, size_t n)
   if (n <= 8 * W) LEVEL(some)(into, out_of, n);
   else if ((uintptr_t)into - (uintptr_t)out_of >= n) {
 #ifdef __x86_64__
-    if (n >= machine_from && (uintptr_t)out_of - (uintptr_t)into >= n) return LEVEL(memcpy)(into, out_of, n);
+    if (UNLIKELY(n >= machine_from) && (uintptr_t)out_of - (uintptr_t)into >= n) by_machine(into, out_of, n);
+    else
 #endif
     LEVEL(upwards)(into, out_of, n);
   }
@@ -108,6 +87,18 @@ LEVEL(memset)(void *into, int byte, size_t n)
 {
   char *to = into, *end = to + n;
   V v = LEVEL(all)(byte);
+#ifdef MASKED
+  if (LIKELY(n <= 64)) {
+    if (LIKELY(WITHIN_PAGE(to, 64))) LEVEL(store_few)(to, v, n);
+    else few_alike(to, byte, n);
+    return into;
+  }
+#else
+  if (n <= 64) {
+    few_alike(to, byte, n);
+    return into;
+  }
+#endif
   LEVEL(storeu)(to, v);
   if (W < 32 || n > 2 * W) {
     LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
@@ -137,7 +128,7 @@ INLINE char*
 LEVEL(string)(char *to, const char *from, int to_end)
 {
   char *start = to;
-  V end = LEVEL(all)(0), v;
+  V v;
   M m;
   const char *p = DOWN(from, W);
   if (LIKELY(WITHIN_PAGE(from, W))) m = LEVEL(zeros)(LEVEL(loadu)(from));
@@ -146,7 +137,6 @@ LEVEL(string)(char *to, const char *from, int to_end)
     /* It goes on on the next page. */
     m = LEVEL(zeros)(LEVEL(loadu)(from));
   }
-  (void)end;
   if (m) {
     size_t n = LEVEL(first)(m);
     few(to, from, n + 1);
@@ -184,17 +174,68 @@ LEVEL(stpcpy)(char *restrict to, const char *restrict from)
   return LEVEL(string)(to, from, 1);
 }
 
+/* Zeros from k to n. */
+INLINE char*
+LEVEL(filled)(char *to, size_t k, size_t n)
+{
+  if (LIKELY(n - k <= 64)) few_alike(to + k, 0, n - k);
+  else LEVEL(memset)(to + k, 0, n - k);
+  return to + k;
+}
+
 /* All of n bytes are written: what the string is short of is zeros. */
 INLINE char*
 LEVEL(string_within)(char *to, const char *from, size_t n)
 {
-  size_t length = LEVEL(strnlen)(from, n);
-  if (length <= 64) few(to, from, length);
-  else LEVEL(memcpy)(to, from, length);
-  char *end = to + length;
-  if (n - length <= 64) few_alike(end, 0, n - length);
-  else LEVEL(memset)(end, 0, n - length);
-  return end;
+  if (UNLIKELY(n == 0)) return to;
+  M m;
+  const char *p = DOWN(from, W);
+  if (LIKELY(WITHIN_PAGE(from, W))) m = LEVEL(zeros)(LEVEL(loadu)(from));
+  else {
+    m = LEVEL(zeros)(LEVEL(load)(p)) >> (size_t)(from - p) * BITS;
+    /* It goes on on the next page. */
+    if (!m && n > (size_t)(p + W - from)) m = LEVEL(zeros)(LEVEL(loadu)(from));
+  }
+  if (n <= W) {
+    m = LEVEL(first_of)(m, n);
+    size_t k = m ? LEVEL(first)(m) : n;
+#ifdef MASKED
+    LEVEL(store_few)(to, LEVEL(few)(from, k), n);
+    return to + k;
+#else
+    few(to, from, k);
+    return LEVEL(filled)(to, k, n);
+#endif
+  }
+  if (m) {
+    size_t k = LEVEL(first)(m);
+    few(to, from, k);
+    return LEVEL(filled)(to, k, n);
+  }
+  LEVEL(storeu)(to, LEVEL(loadu)(from));
+  p += W;
+  /* The last W bytes before an end overlap those that came before. */
+  for (size_t i = (size_t)(p - from);;) {
+    if (UNLIKELY(((uintptr_t)p & (4 * W - 1)) == 0)) {
+      for (; n - i >= 4 * W; p += 4 * W, i += 4 * W) {
+        V a = LEVEL(load)(p), b = LEVEL(load)(p + W), c = LEVEL(load)(p + 2 * W), d = LEVEL(load)(p + 3 * W);
+        if (LEVEL(zeros)(LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d)))) break;
+        char *at = to + i;
+        LEVEL(storeu)(at, a), LEVEL(storeu)(at + W, b), LEVEL(storeu)(at + 2 * W, c), LEVEL(storeu)(at + 3 * W, d);
+      }
+    }
+    if (i == n) return to + n;
+    V v = LEVEL(load)(p);
+    m = LEVEL(zeros)(v);
+    if (n - i < W) m = LEVEL(first_of)(m, n - i);
+    if (m || n - i <= W) {
+      size_t k = m ? i + LEVEL(first)(m) : n;
+      LEVEL(storeu)(to + k - W, LEVEL(loadu)(from + k - W));
+      return LEVEL(filled)(to, k, n);
+    }
+    LEVEL(storeu)(to + i, v);
+    p += W, i += W;
+  }
 }
 
 USED OVERREAD char*

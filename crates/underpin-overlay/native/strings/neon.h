@@ -30,3 +30,5 @@ INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 }
 INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctzll(m) / 4; }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)) / 4; }
+/* The part of a mask for the first n bytes, at most W. */
+INLINE M LEVEL(first_of)(M m, size_t n) { return n < 16 ? m & (((M)1 << n * 4) - 1) : m; }

@@ -43,7 +43,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted)
   const char *p = DOWN(s, W);
   if (LIKELY(WITHIN_PAGE(s, W))) {
     m = LEVEL(found)(LEVEL(loadu)(s), c, wanted);
-    if (m) return s + LEVEL(first)(m);
+    if (LIKELY(m)) return s + LEVEL(first)(m);
   }
   else {
     m = LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
@@ -63,16 +63,23 @@ INLINE const char*
 LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
 {
   M m;
-  const char *p = DOWN(s, W);
+  const char *p = DOWN(s, W), *hit;
   if (UNLIKELY(n == 0)) return 0;
   if (LIKELY(WITHIN_PAGE(s, W))) m = LEVEL(found)(LEVEL(loadu)(s), c, wanted);
   else m = LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
-  const char *end = (uintptr_t)s + n < (uintptr_t)s ? (const char*)UINTPTR_MAX : s + n;
-  const char *hit;
+  /* What lies beyond that page follows below, unless it is more than n. */
+  if (LIKELY(n <= W)) {
+    if (LIKELY(WITHIN_PAGE(s, W))) {
+      m = LEVEL(first_of)(m, n);
+      return m ? s + LEVEL(first)(m) : 0;
+    }
+  }
   if (m) {
     hit = s + LEVEL(first)(m);
-    return hit < end ? hit : 0;
+    return LEVEL(first)(m) < n ? hit : 0;
   }
+  const char *end = s + n;
+  if (UNLIKELY((uintptr_t)end < (uintptr_t)s)) end = (const char*)UINTPTR_MAX;
   p += W;
   for (int i = 0; i < 4; i++, p += W) {
     if (p >= end) return 0;
@@ -175,7 +182,7 @@ LEVEL(strrchr)(const char *s, int byte)
     v = LEVEL(load)(p);
     end = LEVEL(zeros)(v) >> (size_t)(s - p) * BITS, hits = LEVEL(equal)(v, c) >> (size_t)(s - p) * BITS;
   }
-  if (end) {
+  if (LIKELY(end)) {
     /* All up to the end, which may itself be the byte. */
     hits &= end ^ (end - 1);
     return hits ? (char*)(uintptr_t)s + LEVEL(last)(hits) : 0;

@@ -1,9 +1,4 @@
 /* The levels of x86-64, and the functions that begin with what needs no level. */
-#ifndef MACHINE_FROM
-#define MACHINE_FROM (1 << 30)
-#define PAST_FROM (1 << 30)
-#define FILL_FROM (1 << 30)
-#endif
 #include "choose.h"
 
 INLINE void
@@ -47,9 +42,10 @@ by_filling(char *to, int byte, size_t n)
 
 #define GLOBAL(symbol) ".globl " symbol "\n"
 #define PUBLIC(name) ENTRY(TEXT(NAME(name)), GLOBAL(TEXT(NAME(name))), name)
-#define LOCAL(name) ENTRY("overlay_on_" #name, "", name)
 PUBLIC(memchr);
 PUBLIC(memrchr);
+PUBLIC(memcmp);
+PUBLIC(memset);
 PUBLIC(strlen);
 PUBLIC(strnlen);
 PUBLIC(strchr);
@@ -64,6 +60,7 @@ PUBLIC(stpcpy);
 PUBLIC(strncpy);
 PUBLIC(stpncpy);
 
+__asm__(".globl " TEXT(NAME(bcmp)) "\n.set " TEXT(NAME(bcmp)) ", " TEXT(NAME(memcmp)) "\n");
 #ifdef OVERLAY_REPLACES
 #define MUSL(internal, name) __asm__(".globl " #internal "\n.hidden " #internal "\n.set " #internal ", " #name "\n")
 MUSL(__memrchr, memrchr);
@@ -74,45 +71,70 @@ MUSL(__memcpy_fwd, memcpy);
 MUSL(__memcpy_fwd_alias_1, memcpy);
 #endif
 
-/* From the few bytes that need no level to the rest. */
-#define REST(type, name, parameters, arguments) \
-  LOCAL(name); \
-  extern type on_##name parameters __asm__("overlay_on_" #name) __attribute__((visibility("hidden")));
-REST(void*, memcpy, (void*, const void*, size_t),)
-REST(void*, memmove, (void*, const void*, size_t),)
-REST(void*, memset, (void*, int, size_t),)
-REST(int, memcmp, (const void*, const void*, size_t),)
-
-void*
-NAME(memcpy)(void *restrict to, const void *restrict from, size_t n)
-{
-  if (UNLIKELY(n > 64)) return on_memcpy(to, from, n);
-  few(to, from, n);
-  return to;
-}
-
-void*
-NAME(memmove)(void *to, const void *from, size_t n)
-{
-  if (UNLIKELY(n > 64)) return on_memmove(to, from, n);
-  few(to, from, n);
-  return to;
-}
-
-void*
-NAME(memset)(void *to, int byte, size_t n)
-{
-  if (UNLIKELY(n > 64)) return on_memset(to, byte, n);
-  few_alike(to, byte, n);
-  return to;
-}
-
-int
-NAME(memcmp)(const void *a, const void *b, size_t n)
-{
-  if (UNLIKELY(n > 16)) return on_memcmp(a, b, n);
-  return few_compared(a, b, n);
-}
+/* Up to 64 bytes are copied before any level is asked for: all is read before anything is written. */
+#define COPYING(symbol, name) __asm__( \
+  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
+  ".p2align 6\n" \
+  ".globl " symbol "\n" \
+  ".type " symbol ", @function\n" \
+  symbol ":\n" \
+  ".cfi_startproc\n" \
+  "mov %rdi, %rax\n" \
+  "cmp $64, %rdx\n" \
+  "ja 64f\n" \
+  "cmp $16, %rdx\n" \
+  "jb 8f\n" \
+  "movups (%rsi), %xmm0\n" \
+  "movups -16(%rsi, %rdx), %xmm1\n" \
+  "cmp $32, %rdx\n" \
+  "ja 32f\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm1, -16(%rdi, %rdx)\n" \
+  "ret\n" \
+  "32: movups 16(%rsi), %xmm2\n" \
+  "movups -32(%rsi, %rdx), %xmm3\n" \
+  "movups %xmm0, (%rdi)\n" \
+  "movups %xmm2, 16(%rdi)\n" \
+  "movups %xmm3, -32(%rdi, %rdx)\n" \
+  "movups %xmm1, -16(%rdi, %rdx)\n" \
+  "ret\n" \
+  "8: cmp $8, %edx\n" \
+  "jb 4f\n" \
+  "mov (%rsi), %rcx\n" \
+  "mov -8(%rsi, %rdx), %rsi\n" \
+  "mov %rcx, (%rdi)\n" \
+  "mov %rsi, -8(%rdi, %rdx)\n" \
+  "ret\n" \
+  "4: cmp $4, %edx\n" \
+  "jb 2f\n" \
+  "mov (%rsi), %ecx\n" \
+  "mov -4(%rsi, %rdx), %esi\n" \
+  "mov %ecx, (%rdi)\n" \
+  "mov %esi, -4(%rdi, %rdx)\n" \
+  "ret\n" \
+  "2: cmp $1, %edx\n" \
+  "jb 0f\n" \
+  "movzbl (%rsi), %ecx\n" \
+  "je 1f\n" \
+  "movzwl -2(%rsi, %rdx), %esi\n" \
+  "mov %si, -2(%rdi, %rdx)\n" \
+  "1: mov %cl, (%rdi)\n" \
+  "0: ret\n" \
+  ".p2align 4\n" \
+  "64: cmpb $2, overlay_level(%rip)\n" \
+  "ja " #name "_avx512\n" \
+  "je " #name "_avx2\n" \
+  "cmpb $1, overlay_level(%rip)\n" \
+  "je " #name "_sse2\n" \
+  "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
+  "call overlay_first\n" \
+  "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
+  "jmp 64b\n" \
+  ".cfi_endproc\n" \
+  ".size " symbol ", . - " symbol "\n" \
+  ".popsection\n")
+COPYING(TEXT(NAME(memcpy)), memcpy);
+COPYING(TEXT(NAME(memmove)), memmove);
 
 #ifndef OVERLAY_REPLACES
 /* Sets the level, if the processor has it; the one in force afterwards. For tests. */
