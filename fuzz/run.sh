@@ -9,7 +9,7 @@ cd "$(dirname "$0")"
 
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
-[ $# -gt 0 ] || set -- elf ld_so_cache ld_so_conf rewrite pack rack_env
+[ $# -gt 0 ] || set -- elf ld_so_cache ld_so_conf rewrite pack rack_env overlay
 
 command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
 export RUSTC_BOOTSTRAP=1

@@ -8,9 +8,12 @@ use std::process::Command;
 /// Debian's packages, by what they are for.
 const PACKAGES: [(&str, &[&str]); 15] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
-    ("judges", &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine"]),
+    (
+        "judges",
+        &["libtree", "strace", "binutils", "elfutils", "llvm", "pax-utils", "jq", "time", "hyperfine", "valgrind"],
+    ),
     ("attributes of files", &["attr", "acl", "libcap2-bin", "e2fsprogs"]),
-    ("a second C library", &["musl", "musl-dev", "musl-tools"]),
+    ("a second C library, and one as a peer of the overlay", &["musl", "musl-dev", "musl-tools", "libllvmlibc-19-dev"]),
     (
         "allocators and a third C library to recognise",
         &["libjemalloc-dev", "libmimalloc-dev", "libgoogle-perftools-dev", "dietlibc-dev"],

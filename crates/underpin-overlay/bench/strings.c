@@ -106,8 +106,9 @@ main(int count, char **words)
   one = mmap(0, LARGEST + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   two = mmap(0, LARGEST + 3 * 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!libc || rounds < 1 || one == MAP_FAILED || two == MAP_FAILED) return 2;
-  /* The two are not at the same place of their pages: stores would look like the loads that follow. */
-  two += 8192 + 2048;
+  /* The two are not at the same place of their pages, nor is any size as long as the distance: stores would look like the loads
+   * that follow. */
+  two += 8192 + 1344;
   uint32_t state = 1;
   for (int i = 0; i < 1024; i++) {
     state = state * 1664525 + 1013904223;
@@ -127,7 +128,7 @@ main(int count, char **words)
         prepare(function, sizes[s], misaligned);
         for (int l = 0; l < 4; l++) {
           if (!function->of[l]) continue;
-          calls[l] = sizes[s] ? 8 : 1024;
+          calls[l] = sizes[s] > 65536 ? 1 : sizes[s] ? 8 : 1024;
           while (calls[l] < (1 << 16) && (double)calls[l] * block(function, function->of[l], sizes[s], misaligned, calls[l]) < 15000) calls[l] *= 2;
         }
         for (int r = 0; r < rounds; r++) {

@@ -12,6 +12,7 @@ mod load;
 mod measure;
 mod mimalloc;
 mod overhead;
+mod overlay;
 mod power;
 mod small_memory;
 mod stats;
@@ -57,6 +58,8 @@ pub enum Name {
     Mimalloc,
     /// The allocation benchmark of fossas/broker on glibc and static musl with each allocator; rounds: pairs of processes
     Broker,
+    /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
+    Overlay,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -82,6 +85,7 @@ impl Name {
             Name::AaSoak => 500,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
+            Name::Overlay => 21,
             Name::Ruby | Name::Python | Name::Node => 5,
             // Memory goes up and down by a tenth of a megabyte when connections change threads: over one million requests that
             // looks like growth, or hides it.
@@ -120,6 +124,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Load => ("load", generators::run(rounds)?),
         Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
         Name::Broker => ("broker", broker::run(rounds)?),
+        Name::Overlay => ("overlay", overlay::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),

@@ -20,7 +20,8 @@ INLINE M LEVEL(zeros)(V v) { return _mm512_testn_epi8_mask(v, v); }
 INLINE M LEVEL(equal)(V a, V b) { return _mm512_cmpeq_epi8_mask(a, b); }
 INLINE M LEVEL(differ)(V a, V b) { return _mm512_cmpneq_epi8_mask(a, b); }
 INLINE int LEVEL(nonzero)(V v) { return _mm512_test_epi8_mask(v, v) != 0; }
-INLINE M LEVEL(parting)(V a, V b) { return ~_mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b); }
+/* Its lowest bit counts: one more than the bytes that are alike, so that a flag of the addition says whether all are. */
+INLINE M LEVEL(parting)(V a, V b) { return _mm512_mask_cmpeq_epi8_mask(_mm512_test_epi8_mask(a, a), a, b) + 1; }
 INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 {
   V least = LEVEL(least)(LEVEL(least)(a, b), LEVEL(least)(c, d));

@@ -6,6 +6,11 @@
 #define USED static __attribute__((used, noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 4")
+#endif
 /* For functions that read the whole vector in which something ends. */
 #define OVERREAD __attribute__((no_sanitize_address))
 /* The smallest page of any kernel. */

@@ -50,6 +50,7 @@ LEVEL(scan)(const char *s, V c, enum Wanted wanted)
     if (m) return s + LEVEL(first)(m);
   }
   p += W;
+  UNROLLED
   for (int i = 0; i < 4; i++, p += W) {
     if ((m = FOUND(0))) return p + LEVEL(first)(m);
   }
@@ -74,13 +75,14 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
       return m ? s + LEVEL(first)(m) : 0;
     }
   }
-  if (m) {
+  if (wanted == END ? LIKELY(m) : m != 0) {
     hit = s + LEVEL(first)(m);
     return LEVEL(first)(m) < n ? hit : 0;
   }
   const char *end = s + n;
   if (UNLIKELY((uintptr_t)end < (uintptr_t)s)) end = (const char*)UINTPTR_MAX;
   p += W;
+  UNROLLED
   for (int i = 0; i < 4; i++, p += W) {
     if (p >= end) return 0;
     if ((m = FOUND(0))) {
@@ -151,6 +153,15 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
   if (m) {
     const char *hit = end - W + LEVEL(last)(m);
     return hit >= s ? (void*)(uintptr_t)hit : 0;
+  }
+  UNROLLED
+  for (int i = 0; i < 4; i++) {
+    if (p <= s) return 0;
+    p -= W;
+    if ((m = FOUND(0))) {
+      const char *hit = p + LEVEL(last)(m);
+      return hit >= s ? (void*)(uintptr_t)hit : 0;
+    }
   }
   while (p > s) {
     if ((size_t)(p - s) > 4 * W) {

@@ -1,0 +1,270 @@
+//! Every function of the overlay beside glibc's, musl's and LLVM's, in one process.
+
+use super::stats::{Estimate, Sample};
+use super::table::{self, Goal, Limit};
+use crate::run;
+use anyhow::{Context, bail};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CRATE: &str = "crates/underpin-overlay";
+
+/// The functions in the order of the page; the harness has the same ones.
+const FUNCTIONS: [&str; 19] = [
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "memrchr",
+    "memmem",
+    "strlen",
+    "strnlen",
+    "strchr",
+    "strrchr",
+    "strchrnul",
+    "strcmp",
+    "strncmp",
+    "strstr",
+    "strcpy",
+    "stpcpy",
+    "strncpy",
+    "stpncpy",
+];
+
+/// The flags of the crate's build script that matter for speed.
+const FLAGS: [&str; 9] = [
+    "-std=c11",
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fPIC",
+    "-ffunction-sections",
+    "-fno-stack-protector",
+    "-fno-tree-loop-distribute-patterns",
+    "-fcf-protection=none",
+];
+
+/// What a goal allows for one function and size.
+const MOST: f64 = 1.25;
+
+/// One function at one size, aligned or not: the samples of each library by name.
+type Cell = BTreeMap<String, Sample>;
+/// By function, size (0: mixed) and placing.
+type Cells = BTreeMap<(String, usize, String), Cell>;
+
+/// Measures and returns the page.
+///
+/// # Errors
+/// If a compiler or one of the C libraries is missing.
+pub fn run(rounds: usize) -> anyhow::Result<String> {
+    let folder = run::scratch("overlay")?;
+    let program = harness(&folder)?;
+    println!("+ {} {rounds}", program.display());
+    let output = Command::new(&program).arg(rounds.to_string()).output().context("cannot start the harness")?;
+    if !output.status.success() {
+        bail!("the harness failed: {}", output.status);
+    }
+    page(&cells(&String::from_utf8_lossy(&output.stdout))?)
+}
+
+/// The harness with the overlay and the other libraries' functions under names of their own.
+fn harness(folder: &Path) -> anyhow::Result<PathBuf> {
+    let source = run::workspace().join(CRATE);
+    let path = |path: PathBuf| path.display().to_string();
+    let (overlay, program) = (path(folder.join("overlay.o")), folder.join("strings"));
+    run::must("cc", &[&FLAGS[..], &["-c", &path(source.join("native/overlay.c")), "-o", &overlay]].concat())?;
+    let musl = peer(folder, "musl", "/usr/lib/x86_64-linux-musl/libc.a", ".lo", &[])?;
+    let llvm = peer(folder, "llvm", "/usr/lib/llvm-19/lib/libllvmlibc.a", ".cpp.o", &["mempcpy"])?;
+    let harness = path(source.join("bench/strings.c"));
+    let output = path(program.clone());
+    let link = ["-O2", "-fno-builtin", "-z", "noexecstack", "-o", &output, &harness, &overlay, &musl, &llvm, "-ldl"];
+    run::must("cc", &link)?;
+    Ok(program)
+}
+
+/// The functions of another static C library in one object, each name with a prefix.
+fn peer(folder: &Path, prefix: &str, archive: &str, suffix: &str, more: &[&str]) -> anyhow::Result<String> {
+    if !Path::new(archive).exists() {
+        bail!("{archive} is missing: Debian has it in musl-dev or libllvmlibc-19-dev");
+    }
+    let members = folder.join(prefix);
+    std::fs::create_dir_all(&members)?;
+    let names: Vec<String> = FUNCTIONS.iter().chain(more).map(|name| format!("{name}{suffix}")).collect();
+    let object = folder.join(format!("{prefix}.o")).display().to_string();
+    let renamed = format!("--prefix-symbols={prefix}_");
+    let guard = format!("--redefine-sym={prefix}___stack_chk_fail=__stack_chk_fail");
+    for (tool, args) in [
+        ("ar", [vec!["x".to_owned(), archive.to_owned()], names.clone()].concat()),
+        ("ld", [vec!["-r".to_owned(), "-o".to_owned(), object.clone()], names].concat()),
+        ("objcopy", vec![renamed, object.clone()]),
+        ("objcopy", vec![guard, object.clone()]),
+    ] {
+        let status = Command::new(tool).args(&args).current_dir(&members).status();
+        if !status.with_context(|| format!("cannot start {tool}"))?.success() {
+            bail!("{tool} failed for {archive}");
+        }
+    }
+    Ok(object)
+}
+
+/// What the harness printed, one block of calls a line.
+fn cells(printed: &str) -> anyhow::Result<Cells> {
+    let mut times: BTreeMap<(String, usize, String), BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    for line in printed.lines() {
+        let words: Vec<&str> = line.split('\t').collect();
+        let [function, size, placing, library, nanoseconds] = words[..] else { bail!("unexpected line: {line}") };
+        let cell = times.entry((function.to_owned(), size.parse()?, placing.to_owned())).or_default();
+        cell.entry(library.to_owned()).or_default().push(nanoseconds.parse::<f64>()? * 1e-9);
+    }
+    let sampled =
+        |cell: BTreeMap<String, Vec<f64>>| cell.into_iter().map(|(name, all)| (name, Sample::new(all))).collect();
+    Ok(times.into_iter().map(|(key, cell)| (key, sampled(cell))).collect())
+}
+
+fn page(cells: &Cells) -> anyhow::Result<String> {
+    let mut text = table::machine("The overlay's functions beside other C libraries'", "cargo xtask bench overlay");
+    let (family, model) = (processor("cpu family")?, processor("model")?);
+    write!(
+        text,
+        "\nThe processor is of family {family}, model {model}; the overlay uses {}.\n\n\
+         All libraries are in one process; glibc's functions are those that its loader chose for this processor. Blocks of \
+         calls, about 15 microseconds each, in turn; medians, and for the overlay's time over glibc's the 95 % bootstrap \
+         interval. *Misaligned* is 17 bytes (the first argument of those that copy: 37) beyond a multiple of 64. What is \
+         searched for lies at the end or is not there; what is compared is equal. *Mixed* are lengths of 0 to 255, most of \
+         them short, in an order that cannot be predicted.\n",
+        level()
+    )?;
+    let ratios = ratios(cells);
+    text.push_str(&goals(&ratios));
+    text.push_str(&summary(cells, &ratios)?);
+    for function in FUNCTIONS {
+        text.push_str(&rows(function, cells, &ratios)?);
+    }
+    Ok(text)
+}
+
+/// The widest instructions that this processor has.
+fn level() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let wide = std::arch::is_x86_feature_detected!("avx512bw") && std::arch::is_x86_feature_detected!("avx512vl");
+        match (wide, std::arch::is_x86_feature_detected!("avx2")) {
+            (true, _) => "AVX-512",
+            (false, true) => "AVX2",
+            _ => "SSE2",
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        "NEON"
+    }
+}
+
+fn processor(key: &str) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo")?;
+    let value = text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.trim() == key));
+    Ok(value.map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned()))
+}
+
+type Ratios<'a> = BTreeMap<&'a (String, usize, String), Estimate>;
+
+fn ratios(cells: &Cells) -> Ratios<'_> {
+    let ratio = |cell: &Cell| Some(cell.get("overlay")?.ratio(cell.get("glibc")?));
+    cells.iter().filter_map(|(key, cell)| Some((key, ratio(cell)?))).collect()
+}
+
+fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value.ln(), count + 1.0));
+    (sum / count).exp()
+}
+
+fn goals(ratios: &Ratios) -> String {
+    let worst = ratios.values().max_by(|one, other| one.value.total_cmp(&other.value)).copied();
+    let above = ratios.values().filter(|ratio| ratio.value > MOST).count();
+    let mean = Estimate::exact(geometric_mean(ratios.values().map(|ratio| ratio.value)));
+    let count = format!("functions and sizes above {MOST} of glibc's time, of {}", ratios.len());
+    table::goals(&[
+        Goal {
+            text: "the worst function and size over glibc's",
+            ratio: worst.unwrap_or(mean),
+            limit: Limit::AtMost(MOST),
+        },
+        Goal { text: &count, ratio: Estimate::exact(above as f64), limit: Limit::AtMost(0.0) },
+        Goal { text: "the geometric mean of all", ratio: mean, limit: Limit::AtMost(1.0) },
+    ])
+}
+
+/// The time of a library over glibc's, as a figure.
+fn over(cell: &Cell, library: &str) -> Option<f64> {
+    Some(cell.get(library)?.median().value / cell.get("glibc")?.median().value)
+}
+
+fn summary(cells: &Cells, ratios: &Ratios) -> anyhow::Result<String> {
+    let mut text = "\n## Over glibc's time: geometric means of all sizes\n\n\
+         | function | overlay | its worst | musl | LLVM |\n| --- | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for function in FUNCTIONS {
+        let of = |library: &str| {
+            let all = cells.iter().filter(|(key, _)| key.0 == function);
+            geometric_mean(all.filter_map(|(_, cell)| over(cell, library)))
+        };
+        let ours = ratios.iter().filter(|(key, _)| key.0 == function).map(|(_, ratio)| ratio.value);
+        let worst = ours.clone().fold(0.0, f64::max);
+        let (musl, llvm) = (of("musl"), of("llvm"));
+        writeln!(text, "| {function} | {:.2} | {worst:.2} | {musl:.2} | {llvm:.2} |", geometric_mean(ours))?;
+    }
+    Ok(text)
+}
+
+fn rows(function: &str, cells: &Cells, ratios: &Ratios) -> anyhow::Result<String> {
+    let mut text = format!(
+        "\n## {function}\n\n| bytes | glibc, ns | overlay | misaligned | musl | misaligned | LLVM | misaligned |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    );
+    for ((_, size, _), aligned) in cells.iter().filter(|(key, _)| key.0 == function && key.2 == "aligned") {
+        let key = |placing: &str| (function.to_owned(), *size, placing.to_owned());
+        let ours = |placing: &str| {
+            let ratio = ratios.get(&key(placing));
+            ratio
+                .map_or_else(String::new, |ratio| format!("{:.2} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high))
+        };
+        let of = |placing: &str, library: &str| {
+            let value = cells.get(&key(placing)).and_then(|cell| over(cell, library));
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
+        };
+        let size = if *size == 0 { "mixed".to_owned() } else { size.to_string() };
+        let glibc = aligned.get("glibc").map_or(f64::NAN, |sample| sample.median().value * 1e9);
+        writeln!(
+            text,
+            "| {size} | {glibc:.1} | {} | {} | {} | {} | {} | {} |",
+            ours("aligned"),
+            ours("misaligned"),
+            of("aligned", "musl"),
+            of("misaligned", "musl"),
+            of("aligned", "llvm"),
+            of("misaligned", "llvm"),
+        )?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_harness_is_one_time_of_one_library() {
+        let cells = cells("memcpy\t16\taligned\toverlay\t3.0\nmemcpy\t16\taligned\tglibc\t2.0\n").unwrap();
+        let ratio = ratios(&cells).into_values().next().unwrap();
+        assert!((ratio.value - 1.5).abs() < 1e-9, "{ratio:?}");
+        assert!(super::cells("memcpy 16").is_err());
+    }
+
+    #[test]
+    fn the_geometric_mean_of_a_half_and_a_double_is_one() {
+        assert!((geometric_mean([0.5, 2.0].into_iter()) - 1.0).abs() < 1e-12);
+    }
+}
