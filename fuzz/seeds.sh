@@ -6,7 +6,9 @@ cd "$(dirname "$0")"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite corpus/pack corpus/rack_env
+mkdir -p corpus/elf corpus/ld_so_cache corpus/ld_so_conf corpus/rewrite corpus/pack corpus/rack_env corpus/overlay
+
+printf '\001\002s\050\000\360she sells sea shells on the sea shore; sea sh' >corpus/overlay/text
 
 cat >"$work/library.c" <<'C'
 #include <stdlib.h>

@@ -59,6 +59,33 @@ fn its_stack_is_not_executable_and_each_function_has_a_section() {
     }
 }
 
+/// The functions that replace begin with AVX-512's code: a processor without it must have left before the first such instruction.
+#[test]
+fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
+    need!("objdump");
+    let fixture = Fixture::new();
+    if !on_board(&fixture).contains(&"x86_64") {
+        return;
+    }
+    let code = fixture.must("objdump", ["-d", "--no-show-raw-insn", "x86_64.o"]);
+    let public = names("x86_64");
+    let mut looked_at = 0;
+    for function in code.split("\n\n") {
+        let name = function.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map_or("", |(name, _)| name);
+        if !public.contains(name) && name != "bcmp" {
+            continue;
+        }
+        let instructions = function.lines().filter_map(|line| line.split_once(":\t").map(|(_, text)| text.trim()));
+        let before: Vec<&str> = instructions.take_while(|text| !text.starts_with('j')).collect();
+        let newer = |text: &&&str| {
+            ["v", "k", "bzhi", "andn", "bls", "shlx", "shrx", "sarx"].iter().any(|head| text.starts_with(head))
+        };
+        assert_eq!(before.iter().find(newer), None, "{name}");
+        looked_at += 1;
+    }
+    assert!(looked_at >= 19, "{looked_at} functions in {code}");
+}
+
 #[test]
 fn its_sum_is_that_of_sha256sum() {
     need!("sha256sum");

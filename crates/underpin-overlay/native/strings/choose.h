@@ -79,24 +79,19 @@ __asm__(
   ".size overlay_first, . - overlay_first\n"
   ".popsection\n");
 
-/* A function `name` that goes on at the level's own, with all registers as they were: on the newest level, one jump more than
- * without a choice. */
-#define ENTRY(symbol, scope, name) __asm__( \
-  ".pushsection .text." symbol ",\"ax\",@progbits\n" \
-  ".p2align 5\n" \
-  scope \
-  ".type " symbol ", @function\n" \
-  symbol ":\n" \
+/* Where a function goes on that has found the level to be another than AVX-512. */
+#define BELOW(symbol, name) __asm__( \
+  ".pushsection .text.overlay_below_" #name ",\"ax\",@progbits\n" \
+  ".type overlay_below_" #name ", @function\n" \
+  "overlay_below_" #name ":\n" \
   ".cfi_startproc\n" \
-  "cmpb $2, overlay_level(%rip)\n" \
-  "ja " #name "_avx512\n" \
-  "je " #name "_avx2\n" \
   "cmpb $1, overlay_level(%rip)\n" \
+  "ja " #name "_avx2\n" \
   "je " #name "_sse2\n" \
   "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n" \
   "call overlay_first\n" \
   "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n" \
   "jmp " symbol "\n" \
   ".cfi_endproc\n" \
-  ".size " symbol ", . - " symbol "\n" \
+  ".size overlay_below_" #name ", . - overlay_below_" #name "\n" \
   ".popsection\n")

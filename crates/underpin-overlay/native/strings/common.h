@@ -4,6 +4,8 @@
 
 #define INLINE static inline __attribute__((always_inline, unused))
 #define USED static __attribute__((used, noinline))
+/* The functions of a level: by default on their own; inlined for the level that the public functions begin with. */
+#define LEVELED USED
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #ifdef __clang__

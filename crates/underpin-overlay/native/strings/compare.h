@@ -92,13 +92,13 @@ LEVEL(compare)(const char *a, const char *b, size_t n, int bounded)
 #undef B
 }
 
-USED OVERREAD int
+LEVELED OVERREAD int
 LEVEL(strcmp)(const char *a, const char *b)
 {
   return LEVEL(compare)(a, b, 0, 0);
 }
 
-USED OVERREAD int
+LEVELED OVERREAD int
 LEVEL(strncmp)(const char *a, const char *b, size_t n)
 {
   return LEVEL(compare)(a, b, n, 1);
@@ -114,7 +114,7 @@ LEVEL(apart)(const char *a, const char *b, M m)
 #define DIFFER(i) LEVEL(differ)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 #define UNLIKE(i) LEVEL(unlike)(LEVEL(loadu)(a + (i)), LEVEL(loadu)(b + (i)))
 
-USED int
+LEVELED int
 LEVEL(memcmp)(const void *one, const void *other, size_t n)
 {
   const char *a = one, *b = other;

@@ -82,7 +82,7 @@ LEVEL(memmove)(void *into, const void *out_of, size_t n)
   return into;
 }
 
-USED void*
+LEVELED void*
 LEVEL(memset)(void *into, int byte, size_t n)
 {
   char *to = into, *end = to + n;
@@ -100,7 +100,11 @@ LEVEL(memset)(void *into, int byte, size_t n)
   }
 #endif
   LEVEL(storeu)(to, v);
-  if (W < 32 || n > 2 * W) {
+  if (W >= 32 && LIKELY(n <= 2 * W)) {
+    LEVEL(storeu)(end - W, v);
+    return into;
+  }
+  else {
     LEVEL(storeu)(to + W, v), LEVEL(storeu)(end - 2 * W, v);
     if (n > 4 * W) {
 #ifdef __x86_64__
@@ -162,13 +166,13 @@ LEVEL(string)(char *to, const char *from, int to_end)
   return to_end ? to + n : start;
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strcpy)(char *restrict to, const char *restrict from)
 {
   return LEVEL(string)(to, from, 0);
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(stpcpy)(char *restrict to, const char *restrict from)
 {
   return LEVEL(string)(to, from, 1);
@@ -238,14 +242,14 @@ LEVEL(string_within)(char *to, const char *from, size_t n)
   }
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strncpy)(char *restrict to, const char *restrict from, size_t n)
 {
   LEVEL(string_within)(to, from, n);
   return to;
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(stpncpy)(char *restrict to, const char *restrict from, size_t n)
 {
   return LEVEL(string_within)(to, from, n);

@@ -68,7 +68,7 @@ LEVEL(find)(const char *s, size_t n, const char *needle, size_t l)
   return 0;
 }
 
-USED OVERREAD void*
+LEVELED OVERREAD void*
 LEVEL(memmem)(const void *from, size_t n, const void *needle, size_t l)
 {
   if (l == 0) return (void*)(uintptr_t)from;
@@ -77,7 +77,7 @@ LEVEL(memmem)(const void *from, size_t n, const void *needle, size_t l)
   return (void*)(uintptr_t)LEVEL(find)(from, n, needle, l);
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strstr)(const char *s, const char *needle)
 {
   if (!needle[0]) return (char*)(uintptr_t)s;

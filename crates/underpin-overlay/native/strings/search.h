@@ -66,18 +66,17 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
   M m;
   const char *p = DOWN(s, W), *hit;
   if (UNLIKELY(n == 0)) return 0;
-  if (LIKELY(WITHIN_PAGE(s, W))) m = LEVEL(found)(LEVEL(loadu)(s), c, wanted);
-  else m = LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
-  /* What lies beyond that page follows below, unless it is more than n. */
-  if (LIKELY(n <= W)) {
-    if (LIKELY(WITHIN_PAGE(s, W))) {
+  if (LIKELY(WITHIN_PAGE(s, W))) {
+    m = LEVEL(found)(LEVEL(loadu)(s), c, wanted);
+    if (n <= W) {
       m = LEVEL(first_of)(m, n);
       return m ? s + LEVEL(first)(m) : 0;
     }
+    if (m) return s + LEVEL(first)(m);
   }
-  if (wanted == END ? LIKELY(m) : m != 0) {
-    hit = s + LEVEL(first)(m);
-    return LEVEL(first)(m) < n ? hit : 0;
+  else {
+    m = LEVEL(found)(LEVEL(load)(p), c, wanted) >> (size_t)(s - p) * BITS;
+    if (m) return LEVEL(first)(m) < n ? s + LEVEL(first)(m) : 0;
   }
   const char *end = s + n;
   if (UNLIKELY((uintptr_t)end < (uintptr_t)s)) end = (const char*)UINTPTR_MAX;
@@ -106,39 +105,39 @@ LEVEL(scan_within)(const char *s, V c, enum Wanted wanted, size_t n)
   return 0;
 }
 
-USED OVERREAD size_t
+LEVELED OVERREAD size_t
 LEVEL(strlen)(const char *s)
 {
   return (size_t)(LEVEL(scan)(s, LEVEL(all)(0), END) - s);
 }
 
-USED OVERREAD size_t
+LEVELED OVERREAD size_t
 LEVEL(strnlen)(const char *s, size_t n)
 {
   const char *end = LEVEL(scan_within)(s, LEVEL(all)(0), END, n);
   return end ? (size_t)(end - s) : n;
 }
 
-USED OVERREAD void*
+LEVELED OVERREAD void*
 LEVEL(memchr)(const void *s, int c, size_t n)
 {
   return (void*)(uintptr_t)LEVEL(scan_within)(s, LEVEL(all)(c), BYTE, n);
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strchrnul)(const char *s, int c)
 {
   return (char*)(uintptr_t)LEVEL(scan)(s, LEVEL(all)(c), EITHER);
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strchr)(const char *s, int c)
 {
   const char *at = LEVEL(scan)(s, LEVEL(all)(c), EITHER);
   return *at == (char)c ? (char*)(uintptr_t)at : 0;
 }
 
-USED OVERREAD void*
+LEVELED OVERREAD void*
 LEVEL(memrchr)(const void *from, int byte, size_t n)
 {
   const enum Wanted wanted = BYTE;
@@ -178,7 +177,7 @@ LEVEL(memrchr)(const void *from, int byte, size_t n)
   return 0;
 }
 
-USED OVERREAD char*
+LEVELED OVERREAD char*
 LEVEL(strrchr)(const char *s, int byte)
 {
   const enum Wanted wanted = EITHER;

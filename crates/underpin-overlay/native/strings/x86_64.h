@@ -32,33 +32,16 @@ by_filling(char *to, int byte, size_t n)
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2")
 #endif
+#undef LEVELED
+#define LEVELED INLINE
 #include "avx512.h"
 #include "level.h"
+#include "public.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #else
 #pragma GCC pop_options
 #endif
-
-#define GLOBAL(symbol) ".globl " symbol "\n"
-#define PUBLIC(name) ENTRY(TEXT(NAME(name)), GLOBAL(TEXT(NAME(name))), name)
-PUBLIC(memchr);
-PUBLIC(memrchr);
-PUBLIC(memcmp);
-PUBLIC(memset);
-PUBLIC(strlen);
-PUBLIC(strnlen);
-PUBLIC(strchr);
-PUBLIC(strrchr);
-PUBLIC(strchrnul);
-PUBLIC(strcmp);
-PUBLIC(strncmp);
-PUBLIC(strstr);
-PUBLIC(memmem);
-PUBLIC(strcpy);
-PUBLIC(stpcpy);
-PUBLIC(strncpy);
-PUBLIC(stpncpy);
 
 __asm__(".globl " TEXT(NAME(bcmp)) "\n.set " TEXT(NAME(bcmp)) ", " TEXT(NAME(memcmp)) "\n");
 #ifdef OVERLAY_REPLACES

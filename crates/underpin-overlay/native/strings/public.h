@@ -1,0 +1,30 @@
+/* The public functions: those of AVX-512, which begin with a look at the level, so that there is no jump on the newest processors and
+ * one on the others. No instruction of AVX may stand before that look: tests/object.rs reads the code. */
+#define PUBLIC(type, name, parameters, ...) \
+  BELOW(TEXT(NAME(name)), name); \
+  extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \
+  extern type NAME(name) parameters; \
+  OVERREAD type NAME(name) parameters \
+  { \
+    __asm__ goto("cmpb $2, overlay_level(%%rip)\n\tjbe %l[below]" : : : "cc", "memory" : below); \
+    return name##_avx512(__VA_ARGS__); \
+  below: \
+    return below_##name(__VA_ARGS__); \
+  }
+PUBLIC(int, memcmp, (const void *a, const void *b, size_t n), a, b, n)
+PUBLIC(void*, memset, (void *to, int byte, size_t n), to, byte, n)
+PUBLIC(void*, memchr, (const void *s, int c, size_t n), s, c, n)
+PUBLIC(void*, memrchr, (const void *s, int c, size_t n), s, c, n)
+PUBLIC(void*, memmem, (const void *s, size_t n, const void *x, size_t l), s, n, x, l)
+PUBLIC(size_t, strlen, (const char *s), s)
+PUBLIC(size_t, strnlen, (const char *s, size_t n), s, n)
+PUBLIC(char*, strchr, (const char *s, int c), s, c)
+PUBLIC(char*, strrchr, (const char *s, int c), s, c)
+PUBLIC(char*, strchrnul, (const char *s, int c), s, c)
+PUBLIC(int, strcmp, (const char *a, const char *b), a, b)
+PUBLIC(int, strncmp, (const char *a, const char *b, size_t n), a, b, n)
+PUBLIC(char*, strstr, (const char *s, const char *x), s, x)
+PUBLIC(char*, strcpy, (char *restrict to, const char *restrict from), to, from)
+PUBLIC(char*, stpcpy, (char *restrict to, const char *restrict from), to, from)
+PUBLIC(char*, strncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
+PUBLIC(char*, stpncpy, (char *restrict to, const char *restrict from, size_t n), to, from, n)
