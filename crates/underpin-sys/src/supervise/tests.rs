@@ -209,7 +209,8 @@ fn a_child_forked_between_listing_and_killing_is_killed_too() {
     let (mut number_from, mut number_to) = pipe();
     let end = forked(|| {
         let ((go_from, go_to), (forked_from, forked_to)) = (pipe(), pipe());
-        (GO.store(raw(go_to), Ordering::Relaxed), FORKED.store(raw(forked_from), Ordering::Relaxed));
+        GO.store(raw(go_to), Ordering::Relaxed);
+        FORKED.store(raw(forked_from), Ordering::Relaxed);
         on(|place| {
             static LISTED: AtomicI32 = AtomicI32::new(0);
             if place == Place::Listed && LISTED.fetch_add(1, Ordering::Relaxed) == 0 {
