@@ -263,7 +263,6 @@ fn rules(args: &RuleArgs, ignored: Option<&[Failure]>, compared: usize, seed: u6
         ignore_failure: ignored.is_some(),
         ignored_codes: ignored_codes.unwrap_or_default(),
         seed,
-        ..default
     }
 }
 
