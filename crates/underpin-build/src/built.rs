@@ -70,7 +70,7 @@ pub enum PlaceError {
 }
 
 /// Where programs go: what the user names, else the current folder, unless that lies within the project, whose sources nothing
-/// is written to; then `inside`.
+/// is written to, or has a folder of that name; then `inside`.
 ///
 /// # Errors
 /// If one file is named for several programs.
@@ -83,7 +83,9 @@ pub fn place(
 ) -> Result<Vec<Artifact>, PlaceError> {
     let at = |folder: &Path, program: Program| Artifact { place: folder.join(&program.name), program };
     let Some(output) = output else {
-        let folder = if current.starts_with(project) { inside } else { current };
+        // A project's folder often has its program's name.
+        let in_the_way = programs.iter().any(|program| current.join(&program.name).is_dir());
+        let folder = if current.starts_with(project) || in_the_way { inside } else { current };
         return Ok(programs.into_iter().map(|program| at(folder, program)).collect());
     };
     let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");

@@ -1,6 +1,6 @@
 //! Is the file what was asked for? Its own bytes answer, by the rules of `underpin check`.
 
-use crate::{Allocator, BuildError, CLibrary, Linkage, Spec};
+use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec, has_code};
 use bstr::BString;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -44,7 +44,7 @@ impl Confirmation {
 ///
 /// # Errors
 /// If it cannot be read as a program.
-pub fn confirm(path: &Path, spec: &Spec) -> Result<Confirmation, BuildError> {
+pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confirmation, BuildError> {
     let file = File::open(path).map_err(BuildError::io(path))?;
     let bytes = file.metadata().map_err(BuildError::io(path))?.len();
     let source = FileSource::new(file).map_err(|error| unreadable(path, &error))?;
@@ -55,7 +55,10 @@ pub fn confirm(path: &Path, spec: &Spec) -> Result<Confirmation, BuildError> {
     let subject = Subject::alone(facts);
     let compat = compat::check(&subject, &[], None);
     let note = details.notes.build.clone();
-    Ok(Confirmation { facts: held_against(spec, &subject, &compat, note.as_ref()), note, bytes })
+    let mut facts = held_against(spec, &subject, &compat, note.as_ref());
+    let code = std::fs::read(path).map_err(BuildError::io(path))?;
+    facts.extend(objects.iter().filter_map(|object| linked(&code, object)));
+    Ok(Confirmation { facts, note, bytes })
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {
@@ -121,6 +124,14 @@ fn level(subject: &Subject) -> Option<Fact> {
     let level = subject.program.x86_level.filter(|level| *level > IsaLevel::Baseline)?;
     let found = format!("{level} or newer");
     Some(Fact { what: "processor level", asked: "x86-64".to_owned(), found, met: false })
+}
+
+/// Whether the code of an object that the note names is in the file. This needs no symbols, so it holds after a strip too.
+fn linked(file: &[u8], object: &LinkObject) -> Option<Fact> {
+    let claim = object.claim.as_ref()?;
+    let met = has_code(file, &object.bytes)?;
+    let found = if met { format!("{} linked in", object.name) } else { format!("no code of {}", object.name) };
+    Some(Fact { what: "linked in", asked: format!("{} {}", claim.key, claim.value), found, met })
 }
 
 fn claim(note: Option<&BuildNote>) -> Fact {

@@ -12,6 +12,7 @@
 mod built;
 mod confirm;
 mod error;
+mod evidence;
 mod note;
 mod plan;
 pub mod project;
@@ -23,6 +24,7 @@ pub mod toolchain;
 pub use built::{Artifact, Outputs, PlaceError, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
+pub use evidence::has_code;
 pub use note::{NoteObjectError, note_object};
 pub use plan::{Plan, Step};
 pub use request::{Claim, LinkObject, Places, Request};

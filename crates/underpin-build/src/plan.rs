@@ -1,7 +1,7 @@
 //! The plan: what is written, what is run. Data until [`Plan::prepare`].
 
 use crate::project::{Context, Planned, Project};
-use crate::tool::{FOLDER_VARIABLE, PLAN_FILE, RustPlan, Tool, ToolPlan};
+use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
 use crate::toolchain::{SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
 use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Spec, note_object};
 use sha2::{Digest, Sha256};
@@ -121,6 +121,7 @@ impl Plan {
             }
         }
         before.extend(support(&toolchain, &work, &folder));
+        before.extend(first_use(&toolchain, project.needs(), &spec, &work, &folder, &places.cache));
         let executable = places.executable.clone();
         Ok(Plan {
             spec,
@@ -151,6 +152,13 @@ impl Plan {
         fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
         for (object, path) in self.objects.iter().zip(&self.tools.objects) {
             write(path, &object.bytes)?;
+        }
+        if self.toolchain.zig {
+            let cache = self.environment.iter().find(|(name, _)| name == "ZIG_GLOBAL_CACHE_DIR");
+            if let Some((_, cache)) = cache {
+                fs::create_dir_all(cache).map_err(BuildError::io(cache))?;
+            }
+            write(&self.work.join("empty.c"), EMPTY.as_bytes())?;
         }
         if self.toolchain.support {
             write(&self.work.join("find_object.c"), SUPPORT_SOURCE.as_bytes())?;
@@ -233,6 +241,42 @@ fn tools(spec: &Spec, toolchain: &Toolchain, folder: &Path, objects: &[LinkObjec
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         rust,
     }
+}
+
+/// The source of a program that does nothing.
+const EMPTY: &str = "int main(void) { return 0; }\n";
+
+fn is_zig(compiler: Option<&Compiler>) -> Option<&Compiler> {
+    compiler.filter(|compiler| compiler.dialect == Dialect::Zig)
+}
+
+/// zig compiles its C library when it is first used for a target, for minutes and without a word: a program of nothing is linked
+/// first. Its file is the sign that it was done.
+fn first_use(
+    toolchain: &Toolchain,
+    needs: crate::toolchain::Needs,
+    spec: &Spec,
+    work: &Path,
+    folder: &Path,
+    cache: &Path,
+) -> Option<Step> {
+    let linker = toolchain.rust.as_ref().and_then(|choice| match &choice.linker {
+        RustLinker::Compiler(compiler) => Some(compiler),
+        RustLinker::Ld(..) => None,
+    });
+    let of_c = is_zig(toolchain.cc.as_ref().filter(|_| needs.c)).or_else(|| is_zig(linker)).map(|one| (one, Tool::Cc));
+    let of_cxx = is_zig(toolchain.cxx.as_ref().filter(|_| needs.cxx)).map(|one| (one, Tool::Cxx));
+    let (compiler, tool) = of_cxx.or(of_c)?;
+    let target = compiler.leading.last()?;
+    let version = toolchain.words.rsplit(' ').next().unwrap_or_default();
+    let ready = cache.join("zig").join(format!("ready-{version}-{target}-{}-{}", spec.linkage.name(), tool.name()));
+    if ready.is_file() {
+        return None;
+    }
+    let text = |path: &Path| path.display().to_string();
+    let arguments = ["-x", "c", &text(&work.join("empty.c")), "-o", &text(&ready)].map(str::to_owned).to_vec();
+    let words = format!("zig compiles its C library for {target} (the first time, for minutes)");
+    Some(Step { slow: true, ..Step::new(&words, folder.join(tool.name()), arguments, work) })
 }
 
 /// The commands that build what libgcc wants and musl lacks: an archive, so that only who needs it has it.

@@ -5,12 +5,21 @@
 
 use crate::screen;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const VARIABLE: &str = "LD_LIBRARY_PATH";
+
+/// A command line as `underpin` takes it: cargo starts `cargo-underpin underpin build` for `cargo underpin build`.
+pub fn subcommand(mut line: Vec<OsString>) -> Vec<OsString> {
+    let by_cargo = line.first().is_some_and(|name| Path::new(name).ends_with("cargo-underpin"));
+    if by_cargo && line.get(1).is_some_and(|word| word == "underpin") {
+        line.remove(1);
+    }
+    line
+}
 
 /// Starts this program once more without those paths, if there are any. Returns only if there are none, or why it could not
 /// be started.
@@ -49,6 +58,14 @@ fn is_cargos(path: &Path, build: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_underpin_build_is_underpin_build() {
+        let line = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(subcommand(line("/b/cargo-underpin underpin build -p a")), line("/b/cargo-underpin build -p a"));
+        assert_eq!(subcommand(line("/b/cargo-underpin build")), line("/b/cargo-underpin build"));
+        assert_eq!(subcommand(line("underpin underpin")), line("underpin underpin"));
+    }
 
     #[test]
     fn only_the_paths_of_cargo_are_left_out() {

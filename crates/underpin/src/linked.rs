@@ -1,12 +1,13 @@
 //! The objects that `build` links in, from the crates that carry them.
 
 use anyhow::{Context, anyhow};
-use underpin_build::{Allocator, CLibrary, Claim, Goal, LinkObject, Spec};
+use underpin_build::{Allocator, CLibrary, Claim, Goal, LinkObject, Processor, Spec};
 use underpin_malloc::{AllocatorKind, Object};
 
-/// The allocator of a static musl build if none is named.
-pub fn usual_allocator(goal: Goal) -> Allocator {
-    match named(goal).allocator() {
+/// The allocator of a static musl build if none is named: the goal's, if it is on board for the processor.
+pub fn usual_allocator(goal: Goal, processor: Processor) -> Allocator {
+    let on_board = |kind: &AllocatorKind| underpin_malloc::linkable(*kind, named(goal), processor.name()).is_ok();
+    match named(goal).allocator().filter(on_board) {
         None => Allocator::System,
         Some(AllocatorKind::Jemalloc) => Allocator::Jemalloc,
         Some(AllocatorKind::Mimalloc) => Allocator::Mimalloc,
@@ -22,11 +23,33 @@ fn named(goal: Goal) -> underpin_malloc::Goal {
     }
 }
 
-/// The objects of a build, in the order of the link line.
+/// The same build without the overlay, if that is not on board for the processor and was not asked for (`asked`).
+pub fn without_absent(spec: Spec, asked: Option<bool>) -> Spec {
+    let on_board = underpin_overlay::object(spec.processor.name()).is_ok();
+    Spec { overlay: spec.overlay && (on_board || asked == Some(true)), ..spec }
+}
+
+/// The objects of a build, in the order of the link line. `rust`: the program may bring an allocator as Rust's crates do.
 ///
 /// # Errors
 /// If one is not on board, with the reason.
-pub fn objects(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
+pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
+    let mut objects = allocator(spec, rust)?;
+    if spec.overlay {
+        let missing = || format!("the overlay cannot be linked in for {}", spec.processor);
+        let overlay = underpin_overlay::object(spec.processor.name());
+        let overlay = overlay.map_err(|reason| anyhow!(reason)).with_context(missing)?;
+        objects.push(LinkObject {
+            name: "overlay".to_owned(),
+            bytes: overlay.bytes.to_vec(),
+            claim: Some(Claim::new("overlay", overlay.version)),
+        });
+    }
+    Ok(objects)
+}
+
+/// What serves memory, and what comes with it.
+fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let kind = match spec.allocator {
         Allocator::System => return Ok(Vec::new()),
         Allocator::Jemalloc => AllocatorKind::Jemalloc,
@@ -37,14 +60,14 @@ pub fn objects(spec: &Spec) -> anyhow::Result<Vec<LinkObject>> {
     let missing = || format!("{name} cannot be linked in for {processor}");
     let linkable = underpin_malloc::linkable(kind, named(spec.goal), processor).with_context(missing)?;
     let words = format!("{name} {} ({})", linkable.version, linkable.settings);
-    let mut objects = vec![
-        // First: what a program brings is led to the allocator behind it.
-        object(
-            "takeover",
-            underpin_malloc::takeover(processor).map_err(|reason| anyhow!(reason)).with_context(missing)?,
-        ),
-        LinkObject { claim: Some(Claim::new("allocator", words)), ..object("allocator", linkable.object) },
-    ];
+    let mut objects = Vec::new();
+    if rust {
+        // First: what a program brings is led to the allocator behind it. C programs bring none by these names, and their
+        // linkers would keep the entries all the same.
+        let takeover = underpin_malloc::takeover(processor).map_err(|reason| anyhow!(reason)).with_context(missing)?;
+        objects.push(object("takeover", takeover));
+    }
+    objects.push(LinkObject { claim: Some(Claim::new("allocator", words)), ..object("allocator", linkable.object) });
     if matches!(spec.libc, CLibrary::Glibc(_)) && spec.linkage.is_static() {
         let beside =
             underpin_malloc::glibc_static(processor).map_err(|reason| anyhow!(reason)).with_context(missing)?;

@@ -26,7 +26,6 @@ mod welcome;
 use cli::{Cli, Color, Verb};
 use exit::Exit;
 use screen::Screen;
-use std::ffi::OsString;
 use std::process::ExitCode;
 // In the static program memory is copied by these functions instead of musl's.
 use underpin_overlay as _;
@@ -36,7 +35,7 @@ use underpin_overlay as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let line: Vec<OsString> = std::env::args_os().collect();
+    let line = cargo::subcommand(std::env::args_os().collect());
     // Before anything else: a build starts this hundreds of times.
     if let Some(code) = acting::instead(&line) {
         return code;

@@ -139,13 +139,33 @@ fn is_new_enough(metadata: &Metadata, choice: &RustChoice, folder: &Path) -> Res
         .filter_map(|package| Some((package, package.rust_version.as_ref()?)))
         .find(|(_, wanted)| parts(wanted) > found);
     let Some((package, wanted)) = newer else { return Ok(()) };
-    let update = if choice.rust.by_rustup { "rustup update" } else { "install a newer one, for example with rustup" };
+    let newer = other_toolchain(choice, wanted);
+    let update = if let Some(name) = &newer {
+        &format!("RUSTUP_TOOLCHAIN={name} underpin build ...")
+    } else if choice.rust.by_rustup {
+        "rustup update"
+    } else {
+        "install a newer one, for example with rustup"
+    };
     Err(BuildError::RustVersion {
         package: package.name.clone(),
         wanted: wanted.clone(),
         found: choice.rust.version.clone(),
         advice: format!("`{update}`, or build an older version of the project ({})", folder.display()),
     })
+}
+
+/// A toolchain of rustup's that is installed and new enough.
+fn other_toolchain(choice: &RustChoice, wanted: &str) -> Option<String> {
+    let folder = choice.rust.sysroot.parent().filter(|_| choice.rust.by_rustup)?;
+    let mut names: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    names.sort();
+    let version = |path: &Path| {
+        let output = Command::new(path.join("bin/rustc")).arg("--version").output().ok()?;
+        String::from_utf8(output.stdout).ok()?.split(' ').nth(1).map(parts)
+    };
+    let found = names.into_iter().find(|path| version(path).is_some_and(|version| version >= parts(wanted)))?;
+    Some(found.file_name()?.to_str()?.to_owned())
 }
 
 /// A version as numbers: `1.96`, `1.96.0-nightly`.

@@ -30,7 +30,8 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
         Dialect::Own => line.words(linkage_option(linkage).iter().copied()),
         Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
         Dialect::Foreign if linkage.is_static() => {
-            line.words(["-static", "-nostdlib"]);
+            // gcc leaves the table of frames out of static programs, and libgcc's unwinder aborts without it.
+            line.words(["-static", "-nostdlib", "-Wl,--eh-frame-hdr"]);
             if linkage == Linkage::StaticPie {
                 line.words([format!("-Wl,{}", STATIC_PIE[1..].join(","))]);
             } else {
@@ -137,7 +138,7 @@ fn zig_word(word: &str) -> Option<String> {
         "--cref",
         "--no-warn-execstack",
     ];
-    if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") {
+    if UNKNOWN.contains(&word) || word.starts_with("-fuse-ld") || (word.starts_with("-B") && word.len() > 2) {
         return None;
     }
     match word {

@@ -44,6 +44,7 @@ fn file() -> FileRecord {
         },
         served_by: Vec::new(),
         allocator_hints: Vec::new(),
+        claims: Vec::new(),
         allocators: vec![PartRecord {
             name: "jemalloc".to_owned(),
             version: Some("5.99.0".into()),

@@ -61,11 +61,27 @@ pub(super) fn file_lines(file: &FileRecord, view: &View) -> Text {
     if let Some(words) = file.allocator_words() {
         row("allocator", &[Span::new(Role::Plain, words)]);
     }
+    if let Some(words) = claim_words(file, view) {
+        row("claims", &[Span::new(Role::Plain, words)]);
+    }
     let hardening = hardening_spans(file, view);
     if !hardening.is_empty() {
         row("hardening", &hardening);
     }
     text
+}
+
+/// What the note of `underpin build` says, in short what the file itself does not tell.
+fn claim_words(file: &FileRecord, view: &View) -> Option<String> {
+    const SHORT: [&str; 4] = ["allocator", "overlay", "libc", "toolchain"];
+    let shown = |key: &str| view.verbosity > 0 || SHORT.contains(&key);
+    let words: Vec<String> = file
+        .claims
+        .iter()
+        .filter(|claim| shown(&claim.key.to_string()))
+        .map(|claim| format!("{} {}", claim.key, claim.value))
+        .collect();
+    (!words.is_empty()).then(|| format!("{} (its note says so)", words.join("; ")))
 }
 
 fn named(name: &str, version: Option<&Raw>) -> String {

@@ -50,6 +50,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let mut document = document(build);
     let mut exit = Exit::Fine;
     if !build.dry_run {
+        refuse_foreign(build)?;
         let Some(outputs) = execute(&build.plan)? else {
             return Ok(by_signal(end_signal().unwrap_or_default()));
         };
@@ -61,7 +62,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             artifact.may_replace(request.force, has_note)?;
         }
         for artifact in &artifacts {
-            let confirmation = confirm(&artifact.program.path, &build.plan.spec)?;
+            let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
             if confirmation.holds() {
                 artifact.deliver()?;
             } else {
@@ -76,6 +77,16 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         screen.show(&text::build(&document, &screen.view(build.verbosity)));
     }
     Ok(exit)
+}
+
+/// Before minutes of compiling: a file that is named and that underpin did not build.
+fn refuse_foreign(build: &BuildPlan) -> anyhow::Result<()> {
+    let Some(output) = &build.request.output else { return Ok(()) };
+    let place = build.request.places.current.join(output);
+    if place.is_file() && !build.request.force && !has_note(&place) {
+        return Err(underpin_build::PlaceError::Foreign(place).into());
+    }
+    Ok(())
 }
 
 /// Runs every command; none if the user asked for an end.

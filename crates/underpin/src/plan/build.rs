@@ -34,11 +34,12 @@ impl BuildPlan {
             overlay: args.overlay.map(|switch| switch == Switch::On),
         });
         let processor = args.target.or_else(Processor::host).context("name a processor: --target x86_64")?;
-        let spec = text.complete(processor, args.goal.into(), linked::usual_allocator)?;
+        let usual = |goal| linked::usual_allocator(goal, processor);
+        let spec = linked::without_absent(text.complete(processor, args.goal.into(), usual)?, text.overlay);
         let project = Project::find(&args.path)?;
         let request = Request {
             path: args.path,
-            objects: linked::objects(&spec)?,
+            objects: linked::objects(&spec, project.needs().rust)?,
             spec,
             compiler: args.cc.map(Into::into),
             words: args.words,

@@ -57,7 +57,7 @@ fn a_question_is_passed_on_as_it_is() {
 #[test]
 fn musls_wrapper_gets_start_files_of_a_static_pie_since_its_specs_know_none() {
     let of = |arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), Dialect::Foreign, arguments);
-    let expected = "musl-gcc -fPIE -static -nostdlib -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /m/crti.o \
+    let expected = "musl-gcc -fPIE -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /m/crti.o \
                     /t/allocator.o /t/note.o a.c -o a -x none -lc /m/crtn.o";
     assert_eq!(of("a.c -o a"), expected);
     // What the project says of the kind of program is the plan's business.

@@ -35,8 +35,19 @@ pub struct FileRecord {
     pub stripped: bool,
     /// The build id, in hexadecimal.
     pub build_id: Option<String>,
+    /// What `underpin build` wrote into the file about itself: claims, beside which the other fields are what the file shows.
+    pub claims: Vec<ClaimRecord>,
     /// What was done against exploits.
     pub hardening: Vec<HardeningRecord>,
+}
+
+/// A claim of the note of `underpin build`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClaimRecord {
+    /// Of what: `allocator`, `libc`, `toolchain` and others.
+    pub key: Raw,
+    /// What.
+    pub value: Raw,
 }
 
 /// A C library.

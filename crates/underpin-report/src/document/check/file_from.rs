@@ -1,14 +1,14 @@
 //! What a file itself is, as records: linkage, C library, allocator, languages, hardening.
 
 use super::{
-    AllocatorOrigin, AllocatorRecord, AllocatorServes, CheckInput, FileRecord, HardeningRecord, HardeningState,
-    LibcRecord, PartRecord,
+    AllocatorOrigin, AllocatorRecord, AllocatorServes, CheckInput, ClaimRecord, FileRecord, HardeningRecord,
+    HardeningState, LibcRecord, PartRecord,
 };
 use crate::bytes::Raw;
 use crate::units::count;
 use underpin_elf::{
     Allocator, AllocatorKind, Canary, Class, Endian, Evidence, Fortify, Hardening, Language, LibcPlacement, Linkage,
-    Relro, StackProtection,
+    Notes, Relro, StackProtection,
 };
 use underpin_resolve::compat;
 
@@ -50,8 +50,14 @@ pub(super) fn file_record(input: &CheckInput<'_>, allocators: &[compat::Allocato
             .collect(),
         stripped: identity.stripped,
         build_id: input.details.notes.build_id.as_ref().map(ToString::to_string),
+        claims: claims(&input.details.notes),
         hardening: hardening(&input.details.hardening, identity.linkage),
     }
+}
+
+fn claims(notes: &Notes) -> Vec<ClaimRecord> {
+    let record = |(key, value): &(bstr::BString, bstr::BString)| ClaimRecord { key: key.into(), value: value.into() };
+    notes.build.iter().flat_map(|note| &note.claims).map(record).collect()
 }
 
 fn parts(allocators: &[Allocator]) -> Vec<PartRecord> {

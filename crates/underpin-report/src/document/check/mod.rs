@@ -7,8 +7,8 @@ mod from;
 mod systems;
 
 pub use file::{
-    AllocatorOrigin, AllocatorRecord, AllocatorServes, FileRecord, HardeningRecord, HardeningState, LibcRecord,
-    PartRecord,
+    AllocatorOrigin, AllocatorRecord, AllocatorServes, ClaimRecord, FileRecord, HardeningRecord, HardeningState,
+    LibcRecord, PartRecord,
 };
 pub use floors::{BoundRecord, DemandRecord, FloorRecord, HiddenRecord, StepRecord, SymbolRecord};
 pub use systems::{Answer, InstallRecord, ReasonKind, ReasonRecord, SystemRecord};

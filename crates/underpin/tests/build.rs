@@ -1,0 +1,325 @@
+//! `underpin build` from outside: what it makes of a project, judged by readelf, nm and by running it.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod common;
+
+use common::underpin;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use underpin_test_support::{Fixture, Output, need};
+
+const HELLO: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    char *all = malloc(1000 + argc);
+    int number = snprintf(all, 1000, "hello %d", argc);
+    puts(all);
+    free(all);
+    return number != 7;
+}
+"#;
+
+/// The command, with a cache of the test's own.
+fn build(dir: &Fixture, arguments: &[&str]) -> Command {
+    let mut command = underpin([&["build"], arguments].concat());
+    command.current_dir(dir.path()).env("XDG_CACHE_HOME", dir.join("cache"));
+    for name in ["RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn must(dir: &Fixture, arguments: &[&str]) -> String {
+    let output = Output::of(&mut build(dir, arguments));
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    output.stdout
+}
+
+/// No loader is asked for and no library, and the file may lie anywhere.
+fn is_static_pie(dir: &Fixture, file: &Path) {
+    let text = dir.must("readelf", ["-hlWd", file.to_str().unwrap()]);
+    assert!(text.contains("DYN (") && !text.contains("INTERP") && !text.contains("(NEEDED)"), "{text}");
+}
+
+/// The program's own output.
+fn says(file: &Path) -> String {
+    let output = Output::of(&mut Command::new(file));
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    output.stdout
+}
+
+fn cargo_project(dir: &Fixture, name: &str, main: &str) -> PathBuf {
+    dir.write(
+        format!("{name}/Cargo.toml"),
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+    );
+    let lock = format!("version = 4\n\n[[package]]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
+    dir.write(format!("{name}/Cargo.lock"), lock);
+    dir.write(format!("{name}/src/main.rs"), main);
+    dir.join(name)
+}
+
+const RUST_HELLO: &str = "fn main() { println!(\"hello {}\", std::env::args().count()); }\n";
+
+fn has_musl_target() -> bool {
+    let output =
+        Output::of(Command::new("rustc").args(["--print", "target-libdir", "--target", "x86_64-unknown-linux-musl"]));
+    let there = Path::new(output.stdout.trim()).is_dir();
+    if !there {
+        underpin_test_support::skip_without_target("x86_64-unknown-linux-musl");
+    }
+    there
+}
+
+/// Every file below a folder with its bytes.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.push((path.clone(), std::fs::read(&path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_c_file_becomes_a_static_pie_on_the_allocator_asked_for() {
+    need!("musl-gcc", "readelf", "nm");
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    must(&dir, &["hello.c", "--malloc", "jemalloc"]);
+    let file = dir.join("hello");
+    is_static_pie(&dir, &file);
+    assert_eq!(says(&file), "hello 1\n");
+    // One malloc, and musl's own is not in the file.
+    let symbols = dir.must("nm", [file.to_str().unwrap()]);
+    assert_eq!(symbols.lines().filter(|line| line.ends_with(" T malloc")).count(), 1, "{symbols}");
+    assert!(!symbols.contains("__malloc_alloc_meta"), "{symbols}");
+}
+
+#[test]
+fn musls_wrapper_of_gcc_makes_no_static_pie_by_itself_and_does_under_build() {
+    need!("musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    dir.must("musl-gcc", ["-static-pie", "hello.c", "-o", "alone"]);
+    assert!(
+        dir.must("readelf", ["-lW", "alone"]).contains("INTERP"),
+        "the trap is gone: this test has lost its reason"
+    );
+    must(&dir, &["hello.c", "--malloc", "system", "--cc", "gcc"]);
+    is_static_pie(&dir, &dir.join("hello"));
+    assert_eq!(says(&dir.join("hello")), "hello 1\n");
+}
+
+/// Walks the stack through a frame without debug information, by libgcc's unwinder.
+const UNWIND: &str = r#"
+#include <stdio.h>
+#include <unwind.h>
+static _Unwind_Reason_Code count(struct _Unwind_Context *context, void *data) {
+    ++*(int *)data;
+    return _URC_NO_REASON;
+}
+__attribute__((noinline)) static int frames(void) {
+    int found = 0;
+    _Unwind_Backtrace(count, &found);
+    return found;
+}
+int main(void) { printf("%s\n", frames() >= 2 ? "unwound" : "lost"); return 0; }
+"#;
+
+#[test]
+fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
+    need!("musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("unwind.c", UNWIND);
+    let alone = Output::of(dir.command("musl-gcc").args(["-static", "-funwind-tables", "unwind.c", "-o", "alone"]));
+    assert!(
+        alone.code == Some(0) || alone.stderr.contains("_dl_find_object"),
+        "another reason than the one meant: {}",
+        alone.stderr
+    );
+    must(&dir, &["unwind.c", "--malloc", "system", "--cc", "gcc", "--", "-funwind-tables"]);
+    assert_eq!(says(&dir.join("unwind")), "unwound\n");
+}
+
+#[test]
+fn clang_takes_musls_headers_and_start_files_and_not_those_of_this_machine() {
+    need!("clang", "ld.lld", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    // Left alone it compiles against glibc: a macro of its headers tells.
+    let source =
+        "#include <stdio.h>\n#ifdef __GLIBC__\n#error glibc\n#endif\nint main(void) { puts(\"musl\"); return 0; }\n";
+    dir.write("which.c", source);
+    let alone = Output::of(dir.command("clang").args(["--target=x86_64-linux-musl", "-c", "which.c"]));
+    assert!(alone.code != Some(0) && alone.stderr.contains("glibc"), "the trap is gone: {}", alone.stderr);
+    must(&dir, &["which.c", "--malloc", "system", "--cc", "clang"]);
+    is_static_pie(&dir, &dir.join("which"));
+    assert_eq!(says(&dir.join("which")), "musl\n");
+}
+
+#[test]
+fn a_cargo_project_is_built_without_a_byte_written_to_it() {
+    need!("cargo", "readelf", "nm");
+    if !has_musl_target() {
+        return;
+    }
+    let dir = Fixture::new();
+    let project = cargo_project(&dir, "greet", RUST_HELLO);
+    // Without a lock file cargo writes one: then a copy is built.
+    std::fs::remove_file(project.join("Cargo.lock")).unwrap();
+    let before = contents(&project);
+    must(&dir, &["greet", "--malloc", "mimalloc", "-o", "out/greet"]);
+    assert_eq!(contents(&project), before);
+    let file = dir.join("out/greet");
+    is_static_pie(&dir, &file);
+    assert_eq!(says(&file), "hello 1\n");
+    let symbols = dir.must("nm", [file.to_str().unwrap()]);
+    assert!(!symbols.contains("__malloc_alloc_meta"), "musl's malloc is in it too");
+}
+
+#[test]
+fn the_users_own_linker_links_and_still_gets_the_objects() {
+    need!("cargo", "cc", "readelf");
+    if !has_musl_target() {
+        return;
+    }
+    let dir = Fixture::new();
+    let project = cargo_project(&dir, "greet", RUST_HELLO);
+    let used = dir.join("used");
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec cc \"$@\"\n", used.display());
+    let linker = dir.write("my-linker", script);
+    dir.chmod("my-linker", 0o755);
+    let configuration = format!("[target.x86_64-unknown-linux-musl]\nlinker = \"{}\"\n", linker.display());
+    std::fs::create_dir(project.join(".cargo")).unwrap();
+    std::fs::write(project.join(".cargo/config.toml"), configuration).unwrap();
+    must(&dir, &["greet", "--malloc", "mimalloc", "-o", "out/"]);
+    assert_eq!(says(&dir.join("out/greet")), "hello 1\n");
+    let line = std::fs::read_to_string(used).unwrap();
+    let (object, crt) = (line.find("allocator.o").unwrap(), line.find("rcrt1.o").unwrap());
+    assert!(object < crt, "{line}");
+}
+
+#[test]
+fn musls_wrapper_as_the_users_linker_makes_a_static_pie_too() {
+    need!("cargo", "musl-gcc", "readelf");
+    if !has_musl_target() {
+        return;
+    }
+    let dir = Fixture::new();
+    cargo_project(&dir, "greet", RUST_HELLO);
+    let mut command = build(&dir, &["greet", "--malloc", "system", "-o", "greeter"]);
+    let output = Output::of(command.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", "musl-gcc"));
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    is_static_pie(&dir, &dir.join("greeter"));
+    assert_eq!(says(&dir.join("greeter")), "hello 1\n");
+}
+
+#[test]
+fn the_note_survives_every_strip_and_check_shows_it() {
+    need!("musl-gcc", "readelf", "strip", "eu-strip", "objcopy");
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    must(&dir, &["hello.c", "--malloc", "system"]);
+    for (name, tool, arguments) in [
+        ("a", "strip", &["--strip-all", "-o", "a", "hello"][..]),
+        ("b", "eu-strip", &["-o", "b", "hello"]),
+        ("c", "objcopy", &["--strip-all", "hello", "c"]),
+    ] {
+        dir.must(tool, arguments);
+        let notes = dir.must("readelf", ["-nW", name]);
+        assert!(notes.contains("underpin"), "{tool}: {notes}");
+        let check = common::json(["check", "--json", dir.join(name).to_str().unwrap()]);
+        let claims = check["file"]["claims"].as_array().unwrap();
+        let of = |key: &str| claims.iter().find(|claim| claim["key"] == key).map(|claim| claim["value"].clone());
+        assert_eq!(of("build").unwrap(), "musl+system", "{tool}: {claims:?}");
+        assert_eq!(says(&dir.join(name)), "hello 1\n");
+    }
+}
+
+#[test]
+fn a_file_that_underpin_did_not_build_is_replaced_by_force_only() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    dir.write("mine", "precious");
+    let arguments = ["hello.c", "--malloc", "system", "-o", "mine"];
+    let refused = Output::of(&mut build(&dir, &arguments));
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
+    assert_eq!(std::fs::read(dir.join("mine")).unwrap(), b"precious");
+    must(&dir, &[&arguments[..], &["--force"]].concat());
+    // Its own result it replaces without a word.
+    must(&dir, &arguments);
+    assert_eq!(says(&dir.join("mine")), "hello 1\n");
+}
+
+#[test]
+fn a_program_that_does_not_build_shows_the_compilers_words_and_leaves_nothing() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    dir.write("broken.c", "int main(void) { return nothing_of_that_name; }\n");
+    let output = Output::of(&mut build(&dir, &["broken.c", "--malloc", "system"]));
+    assert_eq!(output.code, Some(2), "{}{}", output.stdout, output.stderr);
+    for part in ["nothing_of_that_name", "to repeat it:", "broken.c"] {
+        assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+    }
+    assert!(!dir.join("broken").exists());
+}
+
+#[test]
+fn a_folder_without_a_project_says_what_was_looked_for() {
+    let dir = Fixture::new();
+    let output = Output::of(&mut build(&dir, &["."]));
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("Cargo.toml"), "{}", output.stderr);
+    let output = Output::of(&mut build(&dir, &["nowhere"]));
+    assert_eq!(output.code, Some(2));
+}
+
+#[test]
+fn a_missing_compiler_is_named_with_the_command_that_brings_it() {
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    dir.mkdir("bin");
+    let mut command = build(&dir, &["hello.c", "--malloc", "system"]);
+    let output = Output::of(command.env("PATH", dir.join("bin")));
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("no C compiler") && output.stderr.contains("pip install ziglang"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn a_package_that_wants_a_newer_compiler_is_refused_before_anything_is_built() {
+    need!("cargo");
+    let dir = Fixture::new();
+    let project = cargo_project(&dir, "greet", RUST_HELLO);
+    let manifest = std::fs::read_to_string(project.join("Cargo.toml")).unwrap();
+    let manifest = manifest.replace("edition", "rust-version = \"1.999\"\nedition");
+    std::fs::write(project.join("Cargo.toml"), manifest).unwrap();
+    let output = Output::of(&mut build(&dir, &["greet", "--malloc", "system", "--dry-run"]));
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert!(output.stderr.contains("greet wants rustc 1.999 and this is"), "{}", output.stderr);
+}
+
+#[test]
+fn a_dry_run_shows_the_commands_and_runs_none() {
+    need!("musl-gcc");
+    let dir = Fixture::new();
+    dir.write("hello.c", HELLO);
+    let text = must(&dir, &["hello.c", "--malloc", "system", "--dry-run", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["schema"], "underpin.build/1");
+    assert_eq!(document["build"], "musl+system");
+    assert!(document["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
+    assert!(!dir.join("hello").exists());
+}
