@@ -54,6 +54,7 @@ pub fn evaluate(subject: &Subject, outside: &[Outside<'_>], floors: &Floors, sys
     evaluation.machine();
     evaluation.kernel();
     evaluation.cpu();
+    evaluation.page_size();
     if subject.program.linkage.is_static() {
         evaluation.static_program();
     } else {
@@ -123,6 +124,16 @@ impl Evaluation<'_> {
         let is_x86 = self.subject.program.arch == Some(Arch::X86_64);
         if let Some(cpu) = self.floors.cpu.as_ref().filter(|cpu| is_x86 && cpu.level > self.system.x86_level) {
             self.notes.push(SystemNote::CpuAboveBaseline { needs: cpu.level, guaranteed: self.system.x86_level });
+        }
+    }
+
+    /// jemalloc's page size is fixed when it is built. 64 kB is the largest that any kernel for aarch64 has.
+    fn page_size(&mut self) {
+        const LARGEST: u64 = 65536;
+        let program = &self.subject.program;
+        let built_for = program.allocators.iter().filter_map(|allocator| allocator.page_size).min();
+        if let Some(built_for) = built_for.filter(|size| program.arch == Some(Arch::Aarch64) && *size < LARGEST) {
+            self.notes.push(SystemNote::JemallocPages { built_for });
         }
     }
 

@@ -347,3 +347,21 @@ fn a_32_bit_program_needs_the_32_bit_libc_of_a_64_bit_system() {
     assert!(matches!(verdict(facts.clone(), "rhel10").verdict, Verdict::Unknown { .. }));
     assert_eq!(verdict(facts, "debian12").verdict, Verdict::Runs, "Debian 12 has an i386 port");
 }
+
+/// jemalloc/jemalloc's INSTALL.md, --with-lg-page: "jemalloc aborts if it detects a larger page size than configured".
+#[test]
+fn a_jemalloc_for_small_pages_is_noted_on_aarch64_alone() {
+    use underpin_elf::{Allocator, AllocatorKind, AllocatorNames};
+    let notes = |loader: &str, arch, page_size| {
+        let mut facts = program(loader, &["libc.so.6"]);
+        facts.arch = Some(arch);
+        let (kind, names) = (AllocatorKind::Jemalloc, AllocatorNames::Rust);
+        facts.allocators = vec![Allocator { kind, version: None, page_size, names, evidence: Vec::new() }];
+        verdict(facts, "rhel9").notes
+    };
+    let of_aarch64 = |page_size| notes("/lib/ld-linux-aarch64.so.1", Arch::Aarch64, page_size);
+    assert_eq!(of_aarch64(Some(4096)), [SystemNote::JemallocPages { built_for: 4096 }]);
+    assert_eq!(of_aarch64(Some(65536)), []);
+    assert_eq!(of_aarch64(None), []);
+    assert_eq!(notes(GLIBC_LOADER, Arch::X86_64, Some(4096)), []);
+}

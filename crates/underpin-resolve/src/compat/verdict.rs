@@ -61,7 +61,8 @@ impl SystemVerdict {
     /// the processor that is needed.
     #[must_use]
     pub fn is_plain_yes(&self) -> bool {
-        let plain = |note: &SystemNote| !matches!(note, SystemNote::CpuAboveBaseline { .. });
+        let plain =
+            |note: &SystemNote| !matches!(note, SystemNote::CpuAboveBaseline { .. } | SystemNote::JemallocPages { .. });
         self.verdict == Verdict::Runs && self.doubts.is_empty() && self.notes.iter().all(plain)
     }
 }
@@ -235,6 +236,12 @@ pub enum SystemNote {
     StaticGlibc {
         /// Where, as far as the file tells.
         hazards: Vec<StaticHazard>,
+    },
+    /// Its jemalloc aborts at its first call if the kernel's pages are larger than those it was built for, and kernels of
+    /// this machine have pages of 4, 16 or 64 kB (RHEL 8: 64).
+    JemallocPages {
+        /// In bytes, what it was built for.
+        built_for: u64,
     },
     /// The old name of the same soname could be supplied: a symbolic link, at one's own risk.
     SameLibraryUnderOtherName {

@@ -353,6 +353,10 @@ fn note_words(note: &SystemNote) -> String {
             let what = what.collect::<Vec<_>>().join(", ");
             format!("static glibc, but {what} need files of exactly the same glibc")
         }
+        SystemNote::JemallocPages { built_for } => format!(
+            "its jemalloc aborts on kernels with pages above {} kB (build it with LG_PAGE=16)",
+            built_for / 1024
+        ),
         SystemNote::SameLibraryUnderOtherName { soname, instead } => {
             format!("it has {instead} in place of {}; a symbolic link may do, at your own risk", shown(soname))
         }
