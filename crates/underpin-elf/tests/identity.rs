@@ -444,6 +444,34 @@ fn an_allocator_with_a_prefix_leaves_malloc_to_the_c_library() {
 }
 
 /// A static program that never frees has no mallocng: `nm` shows `malloc` at `default_malloc`, above `__simple_malloc`.
+/// Entries of jemalloc that lead to another allocator, as `underpin build` links them in.
+const ENTRIES: &str = r#"
+#include <stdlib.h>
+void *mallocx(size_t size, int flags) { return malloc(size + (size_t)flags * 0); }
+void *_rjem_malloc(size_t size) { return malloc(size); }
+void *_rjem_mallocx(size_t size, int flags) { return mallocx(size, flags); }
+INSIDES
+int main(void) { return mallocx(1, 0) == NULL || _rjem_malloc(1) == NULL; }
+"#;
+
+#[test]
+fn entries_alone_make_no_jemalloc_beside_an_allocator_that_is_there() {
+    need!("cc");
+    let fixture = Fixture::new();
+    let kinds = |name: &str, insides: &str| {
+        fixture.write("hello.c", ENTRIES.replace("INSIDES", insides));
+        fixture.cc(["-O0", "-o", name, "hello.c"]);
+        let found = details(&fixture.join(name)).identity.allocators;
+        found.into_iter().map(|allocator| allocator.kind).collect::<Vec<_>>()
+    };
+    let mimalloc = "void *_mi_malloc_generic(void) { return \"mimalloc: error: %s\"; }";
+    assert_eq!(kinds("led", mimalloc), [AllocatorKind::Mimalloc]);
+    // Nobody else is there: the entries are what is known.
+    assert_eq!(kinds("alone", ""), [AllocatorKind::Jemalloc]);
+    let both = format!("{mimalloc}\nvoid je_arena_boot(void) {{}}");
+    assert_eq!(kinds("both", &both), [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc]);
+}
+
 #[test]
 fn musl_without_free_is_musls_all_the_same() {
     need!("musl-gcc");

@@ -124,7 +124,9 @@ impl Toolchains {
         let linker = if self_contained {
             self.self_contained_linker(spec, &rust)
         } else {
-            candidate.map(|candidate| RustLinker::Compiler(candidate.cc.clone()))
+            // libgcc_s, which a dynamic program's unwinder is in, is there for glibc alone; zig has one to link in.
+            let zig = self.zig.as_ref().filter(|_| spec.libc == CLibrary::Musl).and_then(|zig| of_zig(zig, spec));
+            zig.as_ref().or(candidate).map(|candidate| RustLinker::Compiler(candidate.cc.clone()))
         };
         let linker = linker.ok_or_else(|| Missing::linker(spec))?;
         let mut flags = linkage_flags(spec);

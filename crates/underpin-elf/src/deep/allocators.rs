@@ -35,6 +35,7 @@ pub(crate) fn run<S: Source + ?Sized>(
         evidence: finding.evidence.clone(),
     };
     let mut list: Vec<Allocator> = proven.into_iter().map(record).collect();
+    leave_out_taken_over(&mut list);
     if let Some(go) = go {
         list.push(Allocator {
             kind: AllocatorKind::GoRuntime,
@@ -47,6 +48,32 @@ pub(crate) fn run<S: Source + ?Sized>(
     list.extend(simple_malloc(&list, traces));
     settle_malloc(&mut list, traces);
     (list, hints.into_iter().map(record).collect())
+}
+
+/// jemalloc's or mimalloc's entries without anything else of theirs, beside an allocator that left its texts: the entries lead
+/// to that one (`underpin build` links such entries in). The real ones leave texts or names of their insides.
+fn leave_out_taken_over(list: &mut Vec<Allocator>) {
+    let leaves_texts =
+        |kind| matches!(kind, AllocatorKind::Jemalloc | AllocatorKind::Mimalloc | AllocatorKind::Snmalloc);
+    let is_entry = |piece: &Evidence| match piece {
+        Evidence::Defines(name) => {
+            let entries: [&[u8]; 7] = [
+                b"mallocx",
+                b"mallctl",
+                b"_rjem_malloc",
+                b"_rjem_mallocx",
+                b"_rjem_mallctl",
+                b"mi_heap_malloc",
+                b"mi_version",
+            ];
+            entries.contains(&name.as_slice())
+        }
+        _ => false,
+    };
+    let is_real = |allocator: &Allocator| !allocator.evidence.iter().all(is_entry);
+    if list.iter().any(|allocator| leaves_texts(allocator.kind) && is_real(allocator)) {
+        list.retain(|allocator| !leaves_texts(allocator.kind) || is_real(allocator));
+    }
 }
 
 fn is_proven(kind: AllocatorKind, finding: &Finding, traces: &Traces, stripped: bool) -> bool {
