@@ -55,6 +55,52 @@ pub enum BuildError {
         /// What may be wrong.
         hint: String,
     },
+    /// The build system's own program is missing.
+    #[error("{tool} is not installed: `apt-get install {package}`")]
+    NoTool {
+        /// Which.
+        tool: &'static str,
+        /// The package that has it.
+        package: &'static str,
+    },
+    /// Sources without the script that configures them.
+    #[error("{} has {found} and no configure: `cd {} && {command}` makes it", folder.display(), folder.display())]
+    NotConfigurable {
+        /// The project.
+        folder: PathBuf,
+        /// What it has instead.
+        found: &'static str,
+        /// The command.
+        command: String,
+    },
+    /// A cache that make cannot work in.
+    #[error(
+        "{kind} cannot build in {}, whose name has a space or a character that a shell takes for its own: \
+         set XDG_CACHE_HOME to another folder", folder.display()
+    )]
+    CachePlace {
+        /// The folder.
+        folder: PathBuf,
+        /// The build system.
+        kind: &'static str,
+    },
+    /// Several programs, and one was wanted.
+    #[error("several programs were built ({names}): choose with `--bin NAME`, or name a folder (`-o FOLDER/`) for all")]
+    SeveralPrograms {
+        /// Which.
+        names: String,
+    },
+    /// None of this name.
+    #[error("no program `{name}` was built: expected one of {names}")]
+    NoSuchProgram {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        names: String,
+    },
+    /// A published crate by a name that none can have.
+    #[error("invalid crate `{0}`: expected NAME or NAME@VERSION, such as ripgrep@14.1.1")]
+    CrateName(String),
     /// The note cannot be written.
     #[error(transparent)]
     Note(#[from] NoteObjectError),

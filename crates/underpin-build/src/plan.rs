@@ -172,10 +172,36 @@ impl Plan {
         }
         let text = serde_json::to_vec(&self.tools).unwrap_or_default();
         write(&self.folder.join(PLAN_FILE), &text)?;
-        match &self.planned.copy {
-            Some((from, to)) => crate::project::copy(from, to),
-            None => Ok(()),
+        for folder in &self.planned.folders {
+            fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
         }
+        for (path, text) in &self.planned.files {
+            write(path, text.as_bytes())?;
+        }
+        self.planned.copy.as_ref().map_or(Ok(()), crate::project::copy)
+    }
+
+    /// Waits until no other build of the same project and [`Spec`] runs: both would write to one folder. It ends with the
+    /// value, or with the process.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn lock(&self, waits: impl FnOnce()) -> Result<fs::File, BuildError> {
+        fs::create_dir_all(&self.work).map_err(BuildError::io(&self.work))?;
+        let path = self.work.join("lock");
+        let file = fs::File::create(&path).map_err(BuildError::io(&path))?;
+        if file.try_lock().is_err() {
+            waits();
+            file.lock().map_err(BuildError::io(&path))?;
+        }
+        Ok(file)
+    }
+
+    /// Variables for a build that the user starts, sorted by name.
+    #[must_use]
+    pub fn exported(&self) -> std::collections::BTreeMap<&str, &str> {
+        let all = self.environment.iter().chain(&self.planned.exported);
+        all.map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 }
 
@@ -201,7 +227,10 @@ fn key(request: &Request, project: &Project) -> String {
     for object in &request.objects {
         hash.update(Sha256::digest(&object.bytes));
     }
+    // make and configure scripts take no path with a space in it.
+    let plain = |char: char| if char.is_ascii_alphanumeric() || "._-".contains(char) { char } else { '_' };
     let name = project.folder().file_stem().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().map(plain).take(40).collect();
     let digits: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("{name}-{digits}")
 }
@@ -238,6 +267,7 @@ fn tools(spec: &Spec, toolchain: &Toolchain, folder: &Path, objects: &[LinkObjec
         cxx: toolchain.cxx.clone(),
         ar: toolchain.ar.clone(),
         ranlib: toolchain.ranlib.clone(),
+        ld: crate::project::raw_linker(spec, toolchain).unwrap_or_default(),
         objects: objects.iter().map(|object| folder.join(format!("{}.o", object.name))).collect(),
         rust,
     }

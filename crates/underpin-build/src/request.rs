@@ -14,6 +14,8 @@ pub struct Request {
     pub spec: Spec,
     /// The compiler that the user wants.
     pub compiler: Option<CompilerFamily>,
+    /// Which of several programs are meant; none: as [`crate::project::choose`] decides.
+    pub bins: Vec<String>,
     /// For the project's own build tool: profile, features and the like.
     pub words: Vec<String>,
     /// Objects to link in, in this order, before everything else.

@@ -4,7 +4,7 @@
 //! the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's own. Where cargo would
 //! write `Cargo.lock` into the sources, a copy of them is built instead.
 
-use super::{Context, Planned, Program};
+use super::{Context, Copy, Planned, Program};
 use crate::tool::Tool;
 use crate::toolchain::RustChoice;
 use crate::{BuildError, Outputs, Processor, Step};
@@ -82,7 +82,7 @@ impl Cargo {
             for file in outer_configurations(&metadata.workspace_root) {
                 arguments.extend(["--config".to_owned(), file.display().to_string()]);
             }
-            planned.copy = Some((metadata.workspace_root.clone(), copy));
+            planned.copy = Some(Copy { from: metadata.workspace_root.clone(), to: copy, with_results: true });
         }
         arguments.extend(build_arguments(context, choice, locked));
         let step = Step::new("build", choice.rust.cargo.clone(), arguments, &folder);
@@ -113,7 +113,7 @@ impl Cargo {
         self.ask(choice, &["metadata", "--format-version", "1", "--locked"]).is_ok()
     }
 
-    pub(super) fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+    pub(super) fn programs(outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
         let mut programs: Vec<Program> = Vec::new();
         for line in outputs.text().lines().filter(|line| line.starts_with('{')) {
             let Ok(message) = serde_json::from_str::<Message>(line) else { continue };
@@ -206,7 +206,7 @@ fn build_arguments(context: &Context<'_>, choice: &RustChoice, locked: bool) -> 
 }
 
 /// What cargo, rustc and build scripts are told.
-fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(String, String)> {
+pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(String, String)> {
     let triple = context.spec.rust_triple().replace('-', "_");
     let mut variables = vec![("RUSTC_WRAPPER".to_owned(), context.tool(Tool::Rustc))];
     let compilers = [

@@ -3,10 +3,24 @@
 //! A kind says what it has to be compiled with ([`Project::needs`]), which commands build it ([`Project::plan`]; they find the
 //! plan's tools by the names in [`Context::tools`]) and, after they have run, where the programs are ([`Project::programs`]).
 
+mod autoconf;
 mod cargo;
+mod cmake;
 mod copy;
-pub(crate) use copy::copy;
+mod elsewhere;
+mod found;
+mod make;
+mod meson;
+mod native;
+mod published;
+mod shared;
 mod single;
+
+pub use copy::Copy;
+pub(crate) use copy::copy;
+pub use found::choose;
+pub use native::BuildSystem;
+pub(crate) use shared::raw_linker;
 
 use crate::toolchain::{Needs, Toolchain};
 use crate::{BuildError, Outputs, Places, Spec, Step};
@@ -17,8 +31,14 @@ use std::path::{Path, PathBuf};
 pub enum Project {
     /// A folder with `Cargo.toml`.
     Cargo(cargo::Cargo),
+    /// A crate of the registry.
+    Published(published::Published),
+    /// CMake, autoconf, meson, make.
+    Native(native::Native),
     /// One file of C or C++.
     Single(single::Single),
+    /// Built by whatever the user starts, with variables from here.
+    Elsewhere(elsewhere::Elsewhere),
 }
 
 /// What a kind of project needs for its plan.
@@ -51,8 +71,14 @@ impl Context<'_> {
 pub struct Planned {
     /// In this order.
     pub steps: Vec<Step>,
-    /// Copied before the first step, so that nothing is written to the sources: from, to.
-    pub copy: Option<(PathBuf, PathBuf)>,
+    /// Copied before the first step, so that nothing is written to the sources.
+    pub copy: Option<Copy>,
+    /// Files that the steps read, written before them.
+    pub files: Vec<(PathBuf, String)>,
+    /// Folders that the steps expect.
+    pub folders: Vec<PathBuf>,
+    /// Variables for a build that the user starts.
+    pub exported: Vec<(String, String)>,
     /// What a person should know.
     pub remarks: Vec<String>,
     /// Where results go if the caller stands within the project.
@@ -68,15 +94,12 @@ pub struct Program {
     pub path: PathBuf,
 }
 
-/// What a folder is looked through for, by kind.
-const MARKS: [&str; 1] = [cargo::MARK];
-
 impl Project {
     /// The project at a path: a folder, or one source file.
     ///
     /// # Errors
     /// If nothing there can be built; says what was looked for.
-    pub fn find(path: &Path) -> Result<Project, BuildError> {
+    pub fn find(path: &Path, system: Option<BuildSystem>) -> Result<Project, BuildError> {
         let path = path.canonicalize().map_err(BuildError::io(path))?;
         if path.is_file() {
             if path.file_name().is_some_and(|name| name == cargo::MARK) {
@@ -84,11 +107,44 @@ impl Project {
             }
             return single::Single::new(&path).map(Project::Single);
         }
-        if path.join(cargo::MARK).is_file() {
+        if system.is_none() && path.join(cargo::MARK).is_file() {
             return Ok(Project::Cargo(cargo::Cargo::new(&path)));
         }
-        let looked_for = format!("{}; a file of C or C++ is named itself", MARKS.join(", "));
+        if let Some(native) = native::Native::find(&path, system)? {
+            return Ok(Project::Native(native));
+        }
+        let marks = [&[cargo::MARK], native::MARKS.as_slice()].concat();
+        let looked_for = format!("{}; a file of C or C++ is named itself", marks.join(", "));
         Err(BuildError::NoProject { folder: path, looked_for })
+    }
+
+    /// A crate of the registry: `ripgrep`, `ripgrep@14.1.1`.
+    ///
+    /// # Errors
+    /// If no crate can be called so.
+    pub fn published(text: &str) -> Result<Project, BuildError> {
+        published::Published::new(text).map(Project::Published)
+    }
+
+    /// Whatever the user builds, in any folder. `rust`: with variables for cargo too.
+    #[must_use]
+    pub fn elsewhere(folder: &Path, rust: bool) -> Project {
+        Project::Elsewhere(elsewhere::Elsewhere::new(folder, rust))
+    }
+
+    /// Names by which one of several programs is the one that is meant.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Project::Native(native) => native.names(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether every program that its tool made is one that the user wants, and no helper or test.
+    #[must_use]
+    pub const fn wants_all(&self) -> bool {
+        !matches!(self, Project::Native(_))
     }
 
     /// The folder of the project: nothing is written to it.
@@ -96,7 +152,10 @@ impl Project {
     pub fn folder(&self) -> &Path {
         match self {
             Project::Cargo(cargo) => cargo.folder(),
+            Project::Published(published) => published.folder(),
+            Project::Native(native) => native.folder(),
             Project::Single(single) => single.folder(),
+            Project::Elsewhere(elsewhere) => elsewhere.folder(),
         }
     }
 
@@ -105,7 +164,10 @@ impl Project {
     pub const fn kind(&self) -> &'static str {
         match self {
             Project::Cargo(_) => "Cargo",
+            Project::Published(_) => "crate",
+            Project::Native(native) => native.kind(),
             Project::Single(single) => single.language(),
+            Project::Elsewhere(_) => "any",
         }
     }
 
@@ -113,8 +175,10 @@ impl Project {
     #[must_use]
     pub const fn needs(&self) -> Needs {
         match self {
-            Project::Cargo(_) => Needs { rust: true, c: false, cxx: false },
+            Project::Cargo(_) | Project::Published(_) => Needs { rust: true, c: false, cxx: false },
+            Project::Native(native) => native.needs(),
             Project::Single(single) => single.needs(),
+            Project::Elsewhere(elsewhere) => elsewhere.needs(),
         }
     }
 
@@ -125,7 +189,10 @@ impl Project {
     pub fn plan(&self, context: &Context<'_>) -> Result<Planned, BuildError> {
         match self {
             Project::Cargo(cargo) => cargo.plan(context),
+            Project::Published(published) => published.plan(context),
+            Project::Native(native) => native.plan(context),
             Project::Single(single) => Ok(single.plan(context)),
+            Project::Elsewhere(_) => Ok(elsewhere::plan(context)),
         }
     }
 
@@ -135,8 +202,10 @@ impl Project {
     /// If there is none.
     pub fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
         match self {
-            Project::Cargo(cargo) => cargo.programs(outputs),
+            Project::Cargo(_) | Project::Published(_) => cargo::Cargo::programs(outputs),
+            Project::Native(native) => native.programs(outputs),
             Project::Single(single) => single.programs(outputs),
+            Project::Elsewhere(_) => Ok(Vec::new()),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{BuildError, Outputs, Step};
 use std::path::{Path, PathBuf};
 
 /// Endings of C++; `.C` is one of them by gcc's rules.
-const CXX: [&str; 5] = ["cc", "cpp", "cxx", "c++", "C"];
+pub(super) const CXX: [&str; 5] = ["cc", "cpp", "cxx", "c++", "C"];
 
 /// One source file.
 #[derive(Clone, Debug)]

@@ -45,6 +45,17 @@ pub fn invoke(
     }
 }
 
+/// The command of a linker that is called by itself: the objects come first in a program.
+pub fn raw(plan: &ToolPlan, arguments: &[OsString], around: Surroundings<'_>) -> Option<Invocation> {
+    let (program, leading) = plan.ld.split_first()?;
+    let mut line: Vec<OsString> = leading.iter().map(OsString::from).collect();
+    if purpose(arguments, around.response) == Purpose::Program {
+        line.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
+    }
+    line.extend(arguments.iter().cloned());
+    Some(Invocation { program: program.into(), arguments: line, environment: Vec::new() })
+}
+
 /// The user's compiler as it is.
 fn users(linker: &OsStr) -> Compiler {
     let plain = |program: &OsStr| Compiler {

@@ -35,13 +35,16 @@ pub enum Tool {
     Linker,
     /// What rustc links with, if that is a linker itself.
     Ld,
+    /// A linker for whoever calls one by itself (`LD`).
+    RawLd,
     /// What cargo calls instead of rustc (`RUSTC_WRAPPER`): the first argument is the real one.
     Rustc,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 7] = [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::Rustc];
+    pub const ALL: [Tool; 8] =
+        [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::RawLd, Tool::Rustc];
 
     /// Its name in the folder. rustc tells by `ld.lld` that it is to speak as to a linker; it knows nothing of `linker`, and
     /// speaks as to a C compiler.
@@ -54,6 +57,7 @@ impl Tool {
             Tool::Ranlib => "ranlib",
             Tool::Linker => "linker",
             Tool::Ld => "ld.lld",
+            Tool::RawLd => "ld",
             Tool::Rustc => "rustc",
         }
     }
@@ -115,6 +119,9 @@ pub struct ToolPlan {
     pub ar: Vec<String>,
     /// The indexer with its first arguments.
     pub ranlib: Vec<String>,
+    /// The linker with its first arguments.
+    #[serde(default)]
+    pub ld: Vec<String>,
     /// Objects that are linked first into every program.
     pub objects: Vec<PathBuf>,
     /// What rustc is told, if it takes part.
@@ -188,6 +195,7 @@ pub fn invoke(
         Tool::Cxx => Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(|| missing("C++ compiler"))?, arguments, around)),
         Tool::Ar => plain(&plan.ar, arguments).ok_or_else(|| missing("archiver")),
         Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
+        Tool::RawLd => ld::raw(plan, arguments, around).ok_or_else(|| missing("linker")),
         Tool::Linker | Tool::Ld => {
             let rust = plan.rust.as_ref().ok_or_else(|| missing("linker"))?;
             Ok(ld::invoke(plan, rust, tool, arguments, around))

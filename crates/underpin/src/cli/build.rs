@@ -3,6 +3,7 @@
 use super::DisplayArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use underpin_build::project::BuildSystem;
 use underpin_build::toolchain::CompilerFamily;
 use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
 
@@ -12,7 +13,10 @@ use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
 /// the work; underpin stands between it and the compilers and puts the allocator first on the link line. One allocator
 /// serves everything: malloc and its relatives, what the C library calls inside, and Rust's.
 ///
-/// The sources are not written to. The result goes to the current folder; if that lies within a Cargo project, to
+/// Built are, by the first of these files: Cargo.toml; a configure made by Autoconf; CMakeLists.txt; meson.build; any other
+/// configure; a makefile. Words behind `--` go to cargo, to configure, to cmake and meson where they configure, or to make.
+///
+/// The sources are not written to: CMake and meson build beside them, configure and make in a copy. The result goes to the current folder; if that lies within a Cargo project, to
 /// `target/underpin`. Before the command ends the file is read as `underpin check` reads it: anything other than what was asked
 /// for is an error that shows both. A note in the file (`underpin check` shows it) says how it was built.
 ///
@@ -24,6 +28,9 @@ use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
     underpin build ~/ripgrep -o bin/        the result goes to bin/rg\n  \
     underpin build -- -p server --features tls   words for cargo\n  \
     underpin build hello.c                  one file of C or C++\n  \
+    underpin build jq-1.6 -- --disable-docs   words for configure\n  \
+    underpin build --crate ripgrep@14.1.1   a published crate\n  \
+    eval \"$(underpin build --print-env)\" && ./build.sh   anything else\n  \
     underpin build --libc glibc:2.28        dynamic, starts on glibc 2.28\n  \
     underpin build --malloc jemalloc --target aarch64\n  \
     underpin build --goal memory            musl's own malloc: small, not fast\n  \
@@ -34,6 +41,14 @@ pub struct BuildArgs {
     /// The project: a folder (the current one), or a file of C or C++
     #[arg(value_name = "PATH", default_value = ".")]
     pub path: PathBuf,
+
+    /// A published crate instead: NAME or NAME@VERSION, with its own Cargo.lock
+    #[arg(long = "crate", value_name = "NAME", conflicts_with = "path")]
+    pub published: Option<String>,
+
+    /// The build system, if the folder has files of several
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "published")]
+    pub build_system: Option<BuildSystemName>,
 
     /// The whole choice in one word, such as musl+jemalloc or glibc:2.28
     #[arg(long = "as", value_name = "BUILD", conflicts_with_all = ["libc", "linkage", "malloc", "overlay"])]
@@ -71,6 +86,18 @@ pub struct BuildArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// The program that is wanted, if several are built (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub bin: Vec<String>,
+
+    /// Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them
+    #[arg(long, conflicts_with_all = ["published", "bin", "output", "print_link_args"])]
+    pub print_env: bool,
+
+    /// Build nothing: print the objects to put first on a program's link line
+    #[arg(long, conflicts_with_all = ["published", "bin", "output"])]
+    pub print_link_args: bool,
+
     /// Replace a file that underpin did not build
     #[arg(long)]
     pub force: bool,
@@ -85,6 +112,30 @@ pub struct BuildArgs {
     /// For the project's own build tool: package, features, profile
     #[arg(last = true, value_name = "WORDS")]
     pub words: Vec<String>,
+}
+
+/// A build system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BuildSystemName {
+    /// A `configure` of Autoconf or of another make, then make
+    Autoconf,
+    /// CMake
+    Cmake,
+    /// meson
+    Meson,
+    /// make alone
+    Make,
+}
+
+impl From<BuildSystemName> for BuildSystem {
+    fn from(name: BuildSystemName) -> BuildSystem {
+        match name {
+            BuildSystemName::Autoconf => BuildSystem::Autoconf,
+            BuildSystemName::Cmake => BuildSystem::Cmake,
+            BuildSystemName::Meson => BuildSystem::Meson,
+            BuildSystemName::Make => BuildSystem::Make,
+        }
+    }
 }
 
 /// On or off.

@@ -2,9 +2,9 @@
 
 use crate::cli::BuildArgs;
 use crate::exit::Exit;
-use crate::plan::BuildPlan;
+use crate::plan::{BuildPlan, Printed};
 use crate::progress::Progress;
-use crate::screen::Screen;
+use crate::screen::{Screen, note};
 use anyhow::{Context, bail};
 use bstr::ByteSlice;
 use std::collections::BTreeMap;
@@ -14,10 +14,11 @@ use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use underpin_build::project::{Program, choose};
 use underpin_build::{Artifact, Confirmation, Outputs, Plan, Step, confirm, place};
 use underpin_elf::{Elf, FileSource, Notes};
 use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
-use underpin_report::{BuildDocument, Raw, text};
+use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, Supervised, end_signal, supervise};
 
 /// Exit code of a process that a signal ended (bash(1)).
@@ -47,6 +48,9 @@ fn by_signal(signal: i32) -> Exit {
 /// # Errors
 /// If a command fails, or a result cannot be read or written.
 pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if let Some(printed) = build.printed {
+        return print(build, printed, screen);
+    }
     let mut document = document(build);
     let mut exit = Exit::Fine;
     if !build.dry_run {
@@ -55,7 +59,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             return Ok(by_signal(end_signal().unwrap_or_default()));
         };
         let request = &build.request;
-        let programs = build.plan.project.programs(&outputs)?;
+        let programs = chosen(build, &outputs, &mut document)?;
         let (folder, inside) = (build.plan.project.folder(), &build.plan.planned.inside);
         let artifacts = place(programs, request.output.as_deref(), folder, inside, &request.places.current)?;
         for artifact in &artifacts {
@@ -89,8 +93,43 @@ fn refuse_foreign(build: &BuildPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The programs that are meant; of the others a remark says how to get them.
+fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<Vec<Program>> {
+    let (request, project) = (&build.request, &build.plan.project);
+    let to_folder = |output: &Path| output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
+    let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
+    let (programs, others) = choose(project.programs(outputs)?, &request.bins, all, &project.names())?;
+    if !others.is_empty() && request.bins.is_empty() {
+        let remark = format!("also built: {} (choose with --bin NAME; -o FOLDER/ takes all)", others.join(", "));
+        document.remarks.push(remark);
+    }
+    Ok(programs)
+}
+
+/// Makes what a build by the user's own hand needs, and prints how to use it.
+fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let plan = &build.plan;
+    if execute(plan)?.is_none() {
+        return Ok(by_signal(end_signal().unwrap_or_default()));
+    }
+    let mut lines = Text::new();
+    let mut push = |line: String| lines.push(Line::new().with(Role::Plain, line));
+    match printed {
+        Printed::Environment => {
+            plan.exported().into_iter().for_each(|(name, value)| push(format!("export {name}={}", quoted(value))));
+        }
+        Printed::Objects => {
+            let objects = plan.tools.objects.iter().map(|path| quoted(&path.display().to_string()));
+            push(objects.collect::<Vec<_>>().join(" "));
+        }
+    }
+    screen.show(&lines);
+    Ok(Exit::Fine)
+}
+
 /// Runs every command; none if the user asked for an end.
 fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
+    let _lock = plan.lock(|| note(&"waiting for another build of the same project"))?;
     plan.prepare()?;
     let mut outputs = Outputs::default();
     for step in plan.steps() {
@@ -156,16 +195,18 @@ fn failure(step: &Step, end: RunEnd, log: &Path) -> String {
     format!("{} failed ({how}){told}\nto repeat it: {}", step.words, shell(step))
 }
 
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// A command as a shell takes it.
 fn shell(step: &Step) -> String {
-    let quoted = |word: &str| {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%".contains(&byte);
-        if !word.is_empty() && word.bytes().all(plain) {
-            word.to_owned()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
     let mut words = vec!["cd".to_owned(), quoted(&step.directory.display().to_string()), "&&".to_owned()];
     words.extend(step.environment.iter().map(|(name, value)| format!("{name}={}", quoted(value))));
     words.push(quoted(&step.program.display().to_string()));

@@ -9,12 +9,23 @@ use underpin_build::toolchain::{Finder, Toolchains};
 use underpin_build::{CLibrary, Places, Plan, Processor, Request, SpecText};
 use underpin_malloc::Store;
 
+/// What is printed for a build that the user starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Printed {
+    /// Variables.
+    Environment,
+    /// Objects for a link line.
+    Objects,
+}
+
 /// What to build, and how to show it.
 pub struct BuildPlan {
     /// What is run.
     pub plan: Plan,
     /// What was asked for.
     pub request: Request,
+    /// Printed instead of a build.
+    pub printed: Option<Printed>,
     /// Only shown.
     pub dry_run: bool,
     /// JSON instead of a screen.
@@ -36,36 +47,48 @@ impl BuildPlan {
         let processor = args.target.or_else(Processor::host).context("name a processor: --target x86_64")?;
         let usual = |goal| linked::usual_allocator(goal, processor);
         let spec = linked::without_absent(text.complete(processor, args.goal.into(), usual)?, text.overlay);
-        let project = Project::find(&args.path)?;
+        let current = std::env::current_dir().context("cannot find the current folder")?;
+        let prints = [(args.print_env, Printed::Environment), (args.print_link_args, Printed::Objects)];
+        let printed = prints.into_iter().find_map(|(wanted, printed)| wanted.then_some(printed));
+        let project = match (&args.published, printed) {
+            (Some(name), _) => Project::published(name)?,
+            (None, Some(_)) => Project::elsewhere(&current, true),
+            (None, None) => Project::find(&args.path, args.build_system.map(Into::into))?,
+        };
         let request = Request {
             path: args.path,
+            bins: args.bin,
             objects: linked::objects(&spec, project.needs().rust)?,
             spec,
             compiler: args.cc.map(Into::into),
             words: args.words,
             output: args.output,
             force: args.force,
-            places: places()?,
+            places: places(current)?,
         };
         let finder = Finder::here(project.folder());
         let mut toolchains = Toolchains::find(&finder);
         if project.needs().rust {
             toolchains = toolchains.with_rust(&finder);
         }
-        let plan = Plan::new(&request, project, &toolchains)?;
+        let plan = match (Plan::new(&request, project, &toolchains), printed) {
+            // Without Rust for this target the variables are for C alone.
+            (Err(_), Some(_)) => Plan::new(&request, Project::elsewhere(&request.places.current, false), &toolchains)?,
+            (plan, _) => plan?,
+        };
         let (json, verbosity) = (args.display.json, args.display.verbose);
-        Ok(BuildPlan { plan, request, dry_run: args.dry_run, json, verbosity })
+        Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, verbosity })
     }
 }
 
 /// Folders of ours: the first place for caches that can be written to.
-fn places() -> anyhow::Result<Places> {
+fn places(current: PathBuf) -> anyhow::Result<Places> {
     let candidates = Store::usual_places();
     let usable = |place: &&PathBuf| std::fs::create_dir_all(place).is_ok();
     let cache = candidates.iter().find(usable).context("no folder for a cache: set XDG_CACHE_HOME")?;
     Ok(Places {
         cache: cache.clone(),
         executable: std::env::current_exe().context("cannot find this program's own file")?,
-        current: std::env::current_dir().context("cannot find the current folder")?,
+        current,
     })
 }

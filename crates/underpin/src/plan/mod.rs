@@ -22,7 +22,7 @@ mod verify;
 
 pub use bench::{BenchPlan, Form, ReportPlan, ResultPlan};
 pub use bind::{Action, BindPlan, UnbindPlan};
-pub use build::BuildPlan;
+pub use build::{BuildPlan, Printed};
 pub use bundle::BundleCommand;
 pub use check::CheckPlan;
 pub use run::RunPlan;

@@ -25,6 +25,7 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         cxx: None,
         ar: vec!["zig".into(), "ar".into()],
         ranlib: Vec::new(),
+        ld: Vec::new(),
         objects: vec!["/t/allocator.o".into(), "/t/note.o".into()],
         rust: None,
     };
@@ -110,6 +111,7 @@ fn the_archiver_keeps_its_first_words() {
         cxx: None,
         ar: vec!["zig".into(), "ar".into()],
         ranlib: Vec::new(),
+        ld: Vec::new(),
         objects: Vec::new(),
         rust: None,
     };

@@ -29,6 +29,7 @@ fn line(linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) ->
         cxx: None,
         ar: Vec::new(),
         ranlib: Vec::new(),
+        ld: Vec::new(),
         objects: vec!["/t/allocator.o".into()],
         rust: Some(rust),
     };

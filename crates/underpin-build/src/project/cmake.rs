@@ -1,0 +1,133 @@
+//! CMake, in a folder of results beside the sources. A toolchain file of ours names the compilers.
+//!
+//! Words behind `--` go to the step that configures (`-DNAME=VALUE`). Unless they say otherwise it is a release, and libraries
+//! of a static program are archives.
+
+use super::{Context, Planned, shared};
+use crate::tool::Tool;
+use crate::{BuildError, Step};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What a folder with such a project has.
+pub const MARK: &str = "CMakeLists.txt";
+
+/// Whether C++ is one of its languages: `project()` says so, or says nothing, which means C and C++, and there are such files.
+pub fn needs_cxx(folder: &Path) -> bool {
+    let text = without_comments(&shared::text(&folder.join(MARK)));
+    let calls = |name: &str| calls(&text, name);
+    let has = |words: &str, word: &str| words.split_whitespace().any(|one| one == word);
+    if calls("enable_language").iter().any(|words| has(words, "CXX")) {
+        return true;
+    }
+    let Some(project) = calls("project").into_iter().next() else { return shared::has_cxx(folder) };
+    let names_none =
+        !has(&project, "LANGUAGES") && !has(&project, "C") && !has(&project, "CXX") && !has(&project, "NONE");
+    has(&project, "CXX") || (names_none && shared::has_cxx(folder))
+}
+
+/// The name in `project()`.
+pub fn name(folder: &Path) -> Option<String> {
+    let text = without_comments(&shared::text(&folder.join(MARK)));
+    let first = calls(&text, "project").into_iter().next()?;
+    Some(first.split_whitespace().next()?.trim_matches('"').to_owned())
+}
+
+fn without_comments(text: &str) -> String {
+    text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The arguments of every call of a command; CMake takes its name in any case.
+fn calls(text: &str, name: &str) -> Vec<String> {
+    let lower = text.to_ascii_lowercase();
+    let mut found = Vec::new();
+    for (at, _) in lower.match_indices(name) {
+        let before = lower.get(..at).and_then(|before| before.chars().next_back());
+        let rest = text.get(at + name.len()..).unwrap_or_default().trim_start();
+        let is_word = before.is_some_and(|char| char.is_alphanumeric() || char == '_');
+        if let (false, Some((arguments, _))) = (is_word, rest.strip_prefix('(').and_then(|rest| rest.split_once(')'))) {
+            found.push(arguments.to_owned());
+        }
+    }
+    found
+}
+
+/// The commands.
+pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
+    let cmake = shared::program(&["cmake"], "cmake")?;
+    let results = shared::folder(context, "cmake");
+    let file = context.work.join("toolchain.cmake");
+    let text = |path: &Path| path.display().to_string();
+    let says = |name: &str| context.words.iter().any(|word| word.contains(name));
+    let mut arguments = vec!["-S".to_owned(), text(folder), "-B".to_owned(), text(&results)];
+    arguments.push(format!("-DCMAKE_TOOLCHAIN_FILE={}", text(&file)));
+    if !says("CMAKE_BUILD_TYPE") {
+        arguments.push("-DCMAKE_BUILD_TYPE=Release".to_owned());
+    }
+    if context.spec.linkage.is_static() && !says("BUILD_SHARED_LIBS") {
+        arguments.push("-DBUILD_SHARED_LIBS=OFF".to_owned());
+    }
+    if shared::find("make").is_none() && std::env::var_os("CMAKE_GENERATOR").is_none() {
+        shared::program(&["ninja"], "ninja-build")?;
+        arguments.extend(["-G".to_owned(), "Ninja".to_owned()]);
+    }
+    arguments.extend(context.words.iter().cloned());
+    let variables = shared::around(context);
+    let configure = Step::new("configure", cmake.clone(), arguments, context.work).with(variables.clone());
+    let build = vec!["--build".to_owned(), text(&results), "--parallel".to_owned(), shared::jobs()];
+    let build = Step::new("build", cmake, build, context.work).with(variables).makes(results);
+    let files = vec![(file, toolchain_file(folder, context))];
+    Ok(Planned { steps: vec![configure, build], files, ..Planned::default() })
+}
+
+/// What CMake is told of the compilers. Not told by variables of the environment: a build for another processor is told by
+/// the file alone, and `try_compile` reads it too.
+fn toolchain_file(folder: &Path, context: &Context<'_>) -> String {
+    let quoted = |text: &str| format!("[==[{text}]==]");
+    let mut text = String::from("# Written by underpin.\n");
+    let mut set = |name: &str, value: &str| {
+        let _ = writeln!(text, "set({name} {})", quoted(value));
+    };
+    let toolchain = context.toolchain;
+    set("CMAKE_C_COMPILER", &context.tool(Tool::Cc));
+    set("CMAKE_ASM_COMPILER", &context.tool(Tool::Cc));
+    if toolchain.cxx.is_some() {
+        set("CMAKE_CXX_COMPILER", &context.tool(Tool::Cxx));
+    } else {
+        // `project(x)` without a language means C++ too, and none of its files is C++.
+        set("CMAKE_CXX_COMPILER", &context.tool(Tool::Cc));
+        set("CMAKE_CXX_COMPILER_WORKS", "1");
+    }
+    for (name, tool, is_there) in
+        [("AR", Tool::Ar, !toolchain.ar.is_empty()), ("RANLIB", Tool::Ranlib, !toolchain.ranlib.is_empty())]
+    {
+        if is_there {
+            for of in ["CMAKE", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER"] {
+                set(&format!("{of}_{name}"), &context.tool(tool));
+            }
+        }
+    }
+    if !shared::starts_here(context) {
+        set("CMAKE_SYSTEM_NAME", "Linux");
+        set("CMAKE_SYSTEM_PROCESSOR", context.spec.processor.name());
+        if let Some(words) = shared::emulator(context) {
+            set("CMAKE_CROSSCOMPILING_EMULATOR", &words.join(";"));
+        }
+    }
+    if !shared::uses_machines_libraries(context) {
+        // Libraries below /usr are this machine's, for its own C library.
+        let root = shared::empty_root(context);
+        let own = folder.display().to_string();
+        let _ = writeln!(
+            text,
+            "list(APPEND CMAKE_FIND_ROOT_PATH {} {} ${{CMAKE_PREFIX_PATH}} ${{CMAKE_BINARY_DIR}})",
+            quoted(&root),
+            quoted(&own)
+        );
+        for what in ["LIBRARY", "INCLUDE", "PACKAGE"] {
+            let _ = writeln!(text, "set(CMAKE_FIND_ROOT_PATH_MODE_{what} ONLY)");
+        }
+        text.push_str("set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\n");
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! Programs that a build system left somewhere, found by looking.
+//!
+//! What the plan's linker made carries our note: that tells a program from a helper that was built for this machine, from a
+//! wrapper script of libtool, and from whatever else can be started.
+
+use super::Program;
+use crate::BuildError;
+use std::fs::{self, File};
+use std::path::Path;
+use underpin_elf::{Elf, FileSource, Notes};
+
+/// Folders in which build systems try compilers.
+const OF_TESTS: [&str; 6] = ["CMakeFiles", "CMakeTmp", "meson-private", "meson-logs", ".git", "confdir3"];
+
+/// What was found.
+#[derive(Debug, Default)]
+struct Found {
+    programs: Vec<Program>,
+    /// A program without our note, by its name.
+    without_note: Option<String>,
+}
+
+/// The programs below a folder.
+///
+/// # Errors
+/// [`BuildError::NoProgram`], with what was found instead.
+pub fn programs(folder: &Path, tool: &'static str) -> Result<Vec<Program>, BuildError> {
+    let mut found = Found::default();
+    look(folder, &mut found);
+    let mut programs = found.programs;
+    programs.sort_by_key(|program| (program.name.clone(), program.path.components().count(), program.path.clone()));
+    // An installed copy, or libtool's own beside its wrapper.
+    programs.dedup_by(|later, first| later.name == first.name);
+    if !programs.is_empty() {
+        return Ok(programs);
+    }
+    let hint = match found.without_note {
+        Some(name) => format!(
+            "{name} was linked by another compiler than the one passed in CC; a name of a compiler is written into the \
+             build files (see {})",
+            folder.display()
+        ),
+        None => "nothing that it made can be started; name a target or an option behind `--`".to_owned(),
+    };
+    Err(BuildError::NoProgram { tool, hint })
+}
+
+fn look(folder: &Path, found: &mut Found) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && !OF_TESTS.contains(&name.as_str()) {
+            look(&path, found);
+        } else if kind.is_file() && !name.starts_with("conftest") && !name.starts_with("sanitycheck") {
+            match has_note(&path) {
+                Some(true) => {
+                    let name = name.strip_prefix("lt-").map_or(name.clone(), str::to_owned);
+                    found.programs.push(Program { name, path });
+                }
+                Some(false) => found.without_note = Some(name),
+                None => {}
+            }
+        }
+    }
+}
+
+/// Whether a program has our note; none if it is no program.
+fn has_note(path: &Path) -> Option<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    let data = fs::metadata(path).ok()?;
+    if data.permissions().mode() & 0o111 == 0 {
+        return None;
+    }
+    let source = FileSource::new(File::open(path).ok()?).ok()?;
+    let elf = Elf::read(&source).ok()?;
+    let note = Notes::read(&source, &elf).ok()?.build.is_some();
+    // A shared library can have the bit too.
+    let starts = elf.interpreter.is_some() || elf.ident.file_type == underpin_elf::FileType::Executable;
+    (note || starts).then_some(note)
+}
+
+/// What is meant of several: what the user names, else all if they go to a folder, else the one called like the project.
+/// The names of the others are for a remark.
+///
+/// # Errors
+/// If there is none of a name, or several and nothing tells which.
+pub fn choose(
+    programs: Vec<Program>,
+    wanted: &[String],
+    all: bool,
+    project: &[String],
+) -> Result<(Vec<Program>, Vec<String>), BuildError> {
+    let names: Vec<String> = programs.iter().map(|program| program.name.clone()).collect();
+    if let Some(missing) = wanted.iter().find(|name| !names.contains(name)) {
+        return Err(BuildError::NoSuchProgram { name: missing.clone(), names: names.join(", ") });
+    }
+    let meant: Vec<String> = if !wanted.is_empty() {
+        wanted.to_vec()
+    } else if all || names.len() < 2 {
+        names.clone()
+    } else {
+        let called = |name: &&String| project.iter().any(|project| project.eq_ignore_ascii_case(name));
+        match names.iter().find(called) {
+            Some(name) => vec![name.clone()],
+            None => return Err(BuildError::SeveralPrograms { names: names.join(", ") }),
+        }
+    };
+    let others = names.into_iter().filter(|name| !meant.contains(name)).collect();
+    Ok((programs.into_iter().filter(|program| meant.contains(&program.name)).collect(), others))
+}
+
+/// Names that a project goes by: that of its folder, without a version.
+pub fn names_of(folder: &Path, own: Option<String>) -> Vec<String> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_version = |rest: &str| rest.starts_with(|char: char| char.is_ascii_digit());
+    let cut = name.match_indices(['-', '_']).find(|(at, _)| is_version(name.get(at + 1..).unwrap_or_default()));
+    let short = cut.and_then(|(at, _)| name.get(..at)).map(str::to_owned);
+    own.into_iter().chain(short).chain([name]).filter(|name| !name.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(names: &[&str]) -> Vec<Program> {
+        names.iter().map(|name| Program { name: (*name).to_owned(), path: name.into() }).collect()
+    }
+
+    fn chosen(names: &[&str], wanted: &[&str], all: bool, folder: &str) -> Result<Vec<String>, String> {
+        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        choose(of(names), &wanted, all, &names_of(Path::new(folder), None))
+            .map(|(programs, _)| programs.into_iter().map(|program| program.name).collect())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_program_is_meant_whatever_the_project_is_called() {
+        assert_eq!(chosen(&["a"], &[], false, "/b"), Ok(vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn of_several_the_one_called_like_the_project_is_meant() {
+        for folder in ["/cmark-0.30.2", "/cmark", "/cmark_0.30"] {
+            assert_eq!(chosen(&["api_test", "cmark"], &[], false, folder), Ok(vec!["cmark".to_owned()]));
+        }
+        let refused = chosen(&["api_test", "cmark"], &[], false, "/x").unwrap_err();
+        assert!(refused.contains("api_test, cmark") && refused.contains("--bin"), "{refused}");
+    }
+
+    #[test]
+    fn a_name_or_a_folder_for_all_decides() {
+        assert_eq!(chosen(&["a", "b"], &["b"], false, "/x"), Ok(vec!["b".to_owned()]));
+        assert_eq!(chosen(&["a", "b"], &[], true, "/x").map(|all| all.len()), Ok(2));
+        let refused = chosen(&["a", "b"], &["c"], true, "/x").unwrap_err();
+        assert!(refused.contains("no program `c`") && refused.contains("a, b"), "{refused}");
+    }
+}

@@ -1,0 +1,113 @@
+//! A makefile, in a copy of the sources. The compilers are passed as variables of the command line, which win over what the
+//! makefile says, and in the environment, which recipes and makefiles below see too.
+//!
+//! Words behind `--` go to make: targets and variables.
+
+use super::{Context, Copy, Planned, autoconf, shared};
+use crate::{BuildError, Step};
+use std::path::{Path, PathBuf};
+
+/// Names of makefiles in GNU make's order (make(1)).
+const MARKS: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
+/// The makefile that make would take.
+pub fn makefile(folder: &Path) -> Option<PathBuf> {
+    MARKS.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether it compiles C++.
+pub fn needs_cxx(folder: &Path) -> bool {
+    let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
+    ["CXX", "g++", "c++", ".cpp", ".cxx"].iter().any(|word| text.contains(word))
+}
+
+/// GNU make.
+pub fn program() -> Result<PathBuf, BuildError> {
+    shared::program(&["make", "gmake"], "make")
+}
+
+/// The call of make in a folder.
+pub fn step(folder: &Path, variables: Vec<(String, String)>, arguments: Vec<String>) -> Result<Step, BuildError> {
+    let mut all = vec![format!("-j{}", shared::jobs())];
+    all.extend(arguments);
+    Ok(Step::new("build", program()?, all, folder).with(variables))
+}
+
+/// The commands.
+pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
+    shared::is_plain(context, "make")?;
+    let copy = shared::folder(context, "source");
+    let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
+    let mut variables = shared::variables(context);
+    let mut arguments: Vec<String> = Vec::new();
+    let said = |name: &str| context.words.iter().any(|word| word.starts_with(&format!("{name}=")));
+    for (name, path) in
+        variables.iter().filter(|(name, _)| ["CC", "CXX", "AR", "RANLIB", "STRIP"].contains(&name.as_str()))
+    {
+        if !said(name) {
+            arguments.push(format!("{name}={path}{}", own_options(&text, name)));
+        }
+    }
+    if let Some(tool) = linker(&text, &variables).filter(|_| !said("LD")) {
+        arguments.push(format!("LD={tool}"));
+    }
+    arguments.extend(context.words.iter().cloned());
+    variables.push(autoconf::ceiling(&copy));
+    let build = step(&copy, variables, arguments)?;
+    Ok(Planned {
+        steps: vec![build.makes(copy.clone())],
+        copy: Some(Copy { from: folder.to_owned(), to: copy, with_results: false }),
+        ..Planned::default()
+    })
+}
+
+/// The value that a makefile gives a variable, the first one.
+fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(name)?.trim_start();
+        let value = [":::=", "::=", ":=", "?=", "="].iter().find_map(|sign| rest.strip_prefix(sign))?;
+        Some(value.split('#').next().unwrap_or_default().trim())
+    })
+}
+
+/// `CC = gcc -std=c99`: the options stay, though the compiler is another.
+fn own_options(text: &str, name: &str) -> String {
+    let words = value(text, name).unwrap_or_default().split_whitespace().skip(1);
+    let options =
+        words.filter(|word| word.starts_with('-') && !word.contains('$') && *word != "-m64" && *word != "-m32");
+    options.map(|word| format!(" {word}")).collect()
+}
+
+/// What a makefile calls LD is often a compiler by its name.
+fn linker<'v>(text: &str, variables: &'v [(String, String)]) -> Option<&'v str> {
+    let said = value(text, "LD")?.split_whitespace().next()?;
+    let name = match said.rsplit('/').next()? {
+        "gcc" | "cc" | "clang" => "CC",
+        "g++" | "c++" | "clang++" => "CXX",
+        _ => return None,
+    };
+    variables.iter().find(|(variable, _)| variable == name).map(|(_, path)| path.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_behind_the_makefiles_compiler_stay() {
+        assert_eq!(own_options("CC = gcc -std=c99 -Wall # fast\n", "CC"), " -std=c99 -Wall");
+        assert_eq!(own_options("CC?=ccache gcc -m64 $(X)\n", "CC"), "");
+        assert_eq!(own_options("CCX = gcc -a\nCFLAGS=-b\n", "CC"), "");
+        assert_eq!(own_options("", "CC"), "");
+    }
+
+    #[test]
+    fn a_makefiles_ld_that_is_a_compiler_becomes_ours_and_a_linker_stays() {
+        let variables = [("CC".to_owned(), "/t/cc".to_owned()), ("CXX".to_owned(), "/t/c++".to_owned())];
+        assert_eq!(linker("LD=gcc\n", &variables), Some("/t/cc"));
+        assert_eq!(linker("LD := /usr/bin/g++ -O2\n", &variables), Some("/t/c++"));
+        assert_eq!(linker("LD = $(CC)\n", &variables), None);
+        assert_eq!(linker("LD = ld\n", &variables), None);
+        assert_eq!(linker("LDFLAGS = gcc\n", &variables), None);
+    }
+}
