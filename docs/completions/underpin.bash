@@ -431,12 +431,20 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__build)
-            opts="-o -v -h -V --as --libc --linkage --malloc --goal --overlay --target --cc --output --force --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --crate --build-system --as --libc --linkage --malloc --goal --overlay --target --cc --output --bin --print-env --print-link-args --force --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --crate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --build-system)
+                    COMPREPLY=($(compgen -W "autoconf cmake meson make" -- "${cur}"))
+                    return 0
+                    ;;
                 --as)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -474,6 +482,10 @@ _underpin() {
                     return 0
                     ;;
                 -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bin)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

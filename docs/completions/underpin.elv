@@ -163,6 +163,8 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --version 'Print version'
         }
         &'underpin;build'= {
+            cand --crate 'A published crate instead: NAME or NAME@VERSION, with its own Cargo.lock'
+            cand --build-system 'The build system, if the folder has files of several'
             cand --as 'The whole choice in one word, such as musl+jemalloc or glibc:2.28'
             cand --libc 'The C library: musl (the default), glibc, or glibc:VERSION for the oldest that it is to start on'
             cand --linkage 'How it is linked: static, static-pie (the default with musl) or dynamic (the default with glibc)'
@@ -173,7 +175,10 @@ set edit:completion:arg-completer[underpin] = {|@words|
             cand --cc 'The C compiler, if there is a choice'
             cand -o 'Where the program goes: a file, or a folder'
             cand --output 'Where the program goes: a file, or a folder'
+            cand --bin 'The program that is wanted, if several are built (may be repeated)'
             cand --color 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too'
+            cand --print-env 'Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them'
+            cand --print-link-args 'Build nothing: print the objects to put first on a program''s link line'
             cand --force 'Replace a file that underpin did not build'
             cand --dry-run 'Show what would be run and build nothing'
             cand -v 'Show more: the short form says what it leaves out; twice: everything'

@@ -168,6 +168,11 @@ complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s v -l verbos
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -l json -d 'Print one JSON document, of the form that docs/schemas describes'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c underpin -n "__fish_underpin_using_subcommand bundle" -s V -l version -d 'Print version'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l crate -d 'A published crate instead: NAME or NAME@VERSION, with its own Cargo.lock' -r
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l build-system -d 'The build system, if the folder has files of several' -r -f -a "autoconf\t'A `configure` of Autoconf or of another make, then make'
+cmake\t'CMake'
+meson\t'meson'
+make\t'make alone'"
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l as -d 'The whole choice in one word, such as musl+jemalloc or glibc:2.28' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l libc -d 'The C library: musl (the default), glibc, or glibc:VERSION for the oldest that it is to start on' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l linkage -d 'How it is linked: static, static-pie (the default with musl) or dynamic (the default with glibc)' -r
@@ -182,9 +187,12 @@ complete -c underpin -n "__fish_underpin_using_subcommand build" -l cc -d 'The C
 gcc\t'gcc, musl\'s wrapper of it, or a cross gcc'
 clang\t'clang with lld'"
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s o -l output -d 'Where the program goes: a file, or a folder' -r -F
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l bin -d 'The program that is wanted, if several are built (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l color -d 'When to colour the output; NO_COLOR and CLICOLOR_FORCE are honoured too' -r -f -a "auto\t'On a terminal'
 always\t'Into files and pipes too'
 never\t'Never'"
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l print-env -d 'Build nothing: print variables (CC, AR, ...) for a build that you start, as a shell takes them'
+complete -c underpin -n "__fish_underpin_using_subcommand build" -l print-link-args -d 'Build nothing: print the objects to put first on a program\'s link line'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l force -d 'Replace a file that underpin did not build'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -l dry-run -d 'Show what would be run and build nothing'
 complete -c underpin -n "__fish_underpin_using_subcommand build" -s v -l verbose -d 'Show more: the short form says what it leaves out; twice: everything'

@@ -32,6 +32,15 @@ impl Stage {
         self.put(to, &fs::read(from).with_context(|| format!("cannot read {}", from.display()))?, mode)
     }
 
+    /// The program under the name by which cargo finds it as `cargo underpin`.
+    fn link_for_cargo(&self, product: Product, folder: &str) -> anyhow::Result<()> {
+        if product.name != "underpin" {
+            return Ok(());
+        }
+        let path = self.0.join(folder).join("cargo-underpin");
+        std::os::unix::fs::symlink(product.name, &path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// Replaces files by `FILE.gz`.
     fn compress(&self, files: &[String]) -> anyhow::Result<()> {
         let files: Vec<String> = files.iter().map(|file| self.0.join(file).display().to_string()).collect();
@@ -71,6 +80,7 @@ pub fn tarball(sources: &Path, release: &Release<'_>, list: &str, folder: &Path)
     let stage = Stage::new()?;
     let below = |file: &str| format!("{name}/{file}");
     stage.copy(release.program, &below(product.name), 0o755)?;
+    stage.link_for_cargo(product, &name)?;
     for file in ["README.md", "CHANGELOG.md"] {
         stage.copy(&sources.join(product.folder).join(file), &below(file), 0o644)?;
     }
@@ -97,6 +107,7 @@ pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) 
     let product = release.product;
     let stage = Stage::new()?;
     stage.copy(release.program, &format!("usr/bin/{}", product.name), 0o755)?;
+    stage.link_for_cargo(product, "usr/bin")?;
     let mut compressed = Vec::new();
     for page in documents(sources, product, "man")? {
         let place = format!("usr/share/man/man1/{}", file_name(&page));
