@@ -30,7 +30,8 @@ pub fn leave() -> Option<anyhow::Error> {
     let others = without(&paths, &program)?;
     screen::note(&"cargo's own library paths in LD_LIBRARY_PATH are left out");
     let mut command = Command::new(&program);
-    command.args(env::args_os().skip(1));
+    // Under its own name the word for cargo would be a verb that there is none of.
+    command.args(subcommand(env::args_os().collect()).into_iter().skip(1));
     match env::join_paths(&others) {
         Ok(joined) if !others.is_empty() => command.env(VARIABLE, joined),
         _ => command.env_remove(VARIABLE),
