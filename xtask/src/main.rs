@@ -62,7 +62,7 @@ enum Chore {
         #[arg(long)]
         dry: bool,
     },
-    /// Build foolsgold as one static file for each processor, below target/foolsgold/
+    /// Build the released files with `underpin build`, below target/released/, and run the tests on them
     Static {
         /// Only for this one; may be repeated
         #[arg(long, value_enum)]

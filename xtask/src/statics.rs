@@ -1,9 +1,10 @@
-//! foolsgold as one static file for each processor: built, static, and answering.
+//! The released files: foolsgold for each processor, built, static and answering; for this machine's processor both products, and
+//! every test that runs one of them is run once more on its released file.
 
 use crate::bench::{Running, free_port, get};
 use crate::build::{self, Allocator, Linkage, Processor};
 use crate::{run, setup};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -27,8 +28,21 @@ pub fn all(processors: &[Processor]) -> anyhow::Result<()> {
         serves(*processor, &file)?;
         let megabytes = fs::metadata(&file)?.len() as f64 / 1e6;
         println!("{}: {megabytes:.1} MB, static, serves the demonstration", file.display());
+        if processor.of_kernel() == std::env::consts::ARCH {
+            tests("foolsgold", "FOOLSGOLD_TEST_PROGRAM", &file)?;
+            let underpin = build::program(&run::workspace(), &run::target(), "underpin", *processor)?;
+            tests("underpin", "UNDERPIN_TEST_PROGRAM", &underpin)?;
+        }
     }
     Ok(())
+}
+
+/// The tests that run a product as its users do, on its released file.
+fn tests(package: &str, variable: &str, file: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new(run::cargo());
+    command.args(["test", "--quiet", "--no-fail-fast", "--package", package, "--test", "*"]);
+    let status = command.env(variable, file).current_dir(run::workspace()).status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("tests of {package} fail on {} ({status})", file.display()) }
 }
 
 /// Starts foolsgold, on an emulated processor if it is for another one, and asks it for a page.

@@ -27,12 +27,9 @@ use cli::{Cli, Color, Verb};
 use exit::Exit;
 use screen::Screen;
 use std::process::ExitCode;
-// In the static program memory is copied by these functions instead of musl's.
+// In a static program built by cargo alone, memory is copied by these functions instead of musl's; releases come from
+// `underpin build`, which links them and an allocator in.
 use underpin_overlay as _;
-
-#[cfg(target_env = "musl")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let line = cargo::subcommand(std::env::args_os().collect());

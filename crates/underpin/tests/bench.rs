@@ -220,7 +220,7 @@ fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
     need!("script");
     let dir = Fixture::new();
     // A terminal of 80 columns; what is drawn while it runs goes to the other descriptor.
-    let words = format!("{} bench -r 3 true 'sleep 0' 2>/dev/null", env!("CARGO_BIN_EXE_underpin"));
+    let words = format!("{} bench -r 3 true 'sleep 0' 2>/dev/null", common::program());
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &words, "/dev/null"]).env("COLUMNS", "80").env("NO_COLOR", "1");
     let shown = Output::of(command.stdin(std::process::Stdio::null()).current_dir(dir.path())).stdout;
@@ -326,7 +326,7 @@ fn denied(dir: &Fixture) -> std::process::Command {
         "-e",
         "inject=ptrace:error=EPERM",
     ]);
-    command.arg(env!("CARGO_BIN_EXE_underpin"));
+    command.arg(common::program());
     command
 }
 
@@ -387,7 +387,7 @@ fn runs_before_one_that_hangs_are_kept() {
 fn a_disk_that_fills_up_keeps_what_was_written_and_the_figures_are_shown() {
     let dir = Fixture::new();
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bench --debug-mode -r 300 'sleep 0.1'";
-    let output = Output::of(dir.command("sh").args(["-c", script, env!("CARGO_BIN_EXE_underpin")]));
+    let output = Output::of(dir.command("sh").args(["-c", script, common::program()]));
     assert_eq!(output.code, Some(2), "{}", output.stderr);
     assert!(output.stdout.contains("300 runs"), "{}", output.stdout);
     for words in ["could not be kept", ".underpin/bench/run-", "File too large"] {

@@ -145,7 +145,7 @@ fn git_bisect_finds_the_commit_that_made_a_program_slow() {
     repository.commit("on top", &[]);
     repository.git(&["bisect", "start", "HEAD", "good"]);
     let mut bisect = Command::new("git");
-    bisect.args(["bisect", "run", env!("CARGO_BIN_EXE_underpin"), "bench", "--commits", "good,HEAD"]);
+    bisect.args(["bisect", "run", common::program(), "bench", "--commits", "good,HEAD"]);
     bisect.args(["--build", "test ! -e source.broken && install source app", "--runs", "20", "--memory-runs", "0"]);
     // A start of a shell and of `sleep` takes milliseconds: between it and the limit there is a factor of ten.
     bisect.args(["--counters", "none", "--gate", "wall<+900%", "./app"]);

@@ -373,7 +373,7 @@ fn where_tracing_is_not_allowed_the_maps_are_looked_at() {
     let dir = Fixture::new();
     // A process has one tracer, and here strace is it.
     let mut command = Command::new("strace");
-    command.args(["-f", "-o", "/dev/null", env!("CARGO_BIN_EXE_underpin"), "run", "--malloc", "mimalloc", "--"]);
+    command.args(["-f", "-o", "/dev/null", common::program(), "run", "--malloc", "mimalloc", "--"]);
     command.args(["/bin/sh", "-c", "grep -c mimalloc- /proc/$$/maps"]).env("XDG_CACHE_HOME", dir.join("cache"));
     // `cargo test` exports paths of its own, and underpin would say that it leaves them out.
     let output = Output::of(command.env_remove("LD_LIBRARY_PATH"));

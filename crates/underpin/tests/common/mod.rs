@@ -3,11 +3,20 @@
 
 use std::ffi::OsStr;
 use std::process::Command;
+use std::sync::LazyLock;
 use underpin_test_support::Output;
+
+/// The binary under test: cargo's, or the one that UNDERPIN_TEST_PROGRAM names (the released file: `cargo xtask static`).
+pub fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("UNDERPIN_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_underpin").to_owned())
+    });
+    &PROGRAM
+}
 
 /// The binary, with neither the developer's colours, terminal width nor loader variables.
 pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_underpin"));
+    let mut command = Command::new(program());
     command.args(args).stdin(std::process::Stdio::null());
     for name in [
         "NO_COLOR",

@@ -4,7 +4,7 @@
 
 mod child;
 
-use child::{FOOLSGOLD, Server, field, once_free};
+use child::{Server, field, foolsgold, once_free};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn packed() -> (tempfile::TempDir, PathBuf) {
 fn pack(app: &Path) -> (tempfile::TempDir, PathBuf, Output) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("app-server");
-    let done = run(Path::new(FOOLSGOLD), &["pack", app.to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    let done = run(Path::new(foolsgold()), &["pack", app.to_str().unwrap(), "-o", output.to_str().unwrap()]);
     (folder, output, done)
 }
 
@@ -79,7 +79,7 @@ fn a_damaged_or_shortened_pack_is_one_sentence_and_exit_2() {
     let (_folder, program) = packed();
     let file = OpenOptions::new().read(true).write(true).open(&program).unwrap();
     let size = file.metadata().unwrap().len();
-    let own = fs::metadata(FOOLSGOLD).unwrap().len();
+    let own = fs::metadata(foolsgold()).unwrap().len();
     let mut byte = [0];
     file.read_exact_at(&mut byte, own).unwrap();
     let refused = |what: &str| {
@@ -100,7 +100,7 @@ fn a_syntax_error_is_told_with_file_and_line_and_nothing_is_written() {
     let (app, folder) = (application(), tempfile::tempdir().unwrap());
     fs::write(app.path().join("lib/wrong.rb"), "class Wrong\n  def a(\nend\n").unwrap();
     let output = folder.path().join("server");
-    let done = run(Path::new(FOOLSGOLD), &["pack", app.path().to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    let done = run(Path::new(foolsgold()), &["pack", app.path().to_str().unwrap(), "-o", output.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("/foolsgold/app/lib/wrong.rb:") && said.contains("syntax error"), "{said}");

@@ -3,7 +3,7 @@
 
 mod child;
 
-use child::{FOOLSGOLD, Server, field};
+use child::{Server, field, foolsgold};
 use std::fs;
 use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ fn application(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn serve(folder: &Path, more: &[&str]) -> Server {
     let args = [&["--bind", "127.0.0.1:0", "."], more].concat();
-    Server::start_in(Path::new(FOOLSGOLD), folder, &args)
+    Server::start_in(Path::new(foolsgold()), folder, &args)
 }
 
 /// Lines that the server says until one has that text.
@@ -117,7 +117,7 @@ fn descriptors_that_have_run_out_are_told_once_and_when_it_is_over() {
     let app = application(&[("config.ru", "run lambda { |_| [200, {}, [\"ok\"]] }\n")]);
     let mut command = Command::new("sh");
     let line = "ulimit -n 48; exec \"$0\" --bind 127.0.0.1:0 .";
-    command.args(["-c", line, FOOLSGOLD]).current_dir(app.path());
+    command.args(["-c", line, foolsgold()]).current_dir(app.path());
     let mut server = Server::of(command);
     let held: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap()).collect();
     let said = hear(&mut server, "connections cannot be accepted");

@@ -5,8 +5,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::LazyLock;
 
-pub const FOOLSGOLD: &str = env!("CARGO_BIN_EXE_foolsgold");
+/// The binary under test: cargo's, or the one that FOOLSGOLD_TEST_PROGRAM names (the released file: `cargo xtask static`).
+pub fn foolsgold() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("FOOLSGOLD_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_foolsgold").to_owned())
+    });
+    &PROGRAM
+}
 
 /// A program that was just written may be open for writing in a process that another test is starting: for a moment.
 pub fn once_free<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
