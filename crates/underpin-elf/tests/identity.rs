@@ -90,6 +90,26 @@ fn musl_is_recognised_dynamic_and_static() {
     }
 }
 
+/// Its own allocator is what gave a stripped musl away; a program may bring another.
+#[test]
+fn musl_is_recognised_without_its_own_allocator_and_without_symbols() {
+    need!("musl-gcc", "strip");
+    let fixture = Fixture::new();
+    fixture.write(
+        "bump.c",
+        "#include <stddef.h>\n#include <stdio.h>\n#include <string.h>\nstatic char heap[65536]; static size_t used;\n\
+         void *malloc(size_t n) { char *at = heap + used; used += (n + 15) & ~15; return at; }\n\
+         void free(void *p) { (void)p; }\n\
+         void *calloc(size_t n, size_t size) { return malloc(n * size); }\n\
+         void *realloc(void *p, size_t n) { return p ? NULL : malloc(n); }\n\
+         int main(int count, char **words) { puts(strerror(count)); puts(words[0]); return !malloc(9); }\n",
+    );
+    fixture.must("musl-gcc", ["-O1", "-static", "-fno-builtin", "-o", "bump", "bump.c"]);
+    let details = stripped(&fixture, "bump");
+    assert_eq!(libc(&details), Some((LibcKind::Musl, LibcPlacement::Inside)), "{:?}", details.identity);
+    assert!(kinds(&details).is_empty(), "{:?}", details.identity.allocators);
+}
+
 #[test]
 fn a_static_pie_that_the_musl_wrapper_made_dynamic_is_not_called_static() {
     need!("musl-gcc");

@@ -65,6 +65,7 @@ fn needles(endian: Endian) -> Vec<Needle> {
         text(b'm', "alloc(): corrupted top size", allocator(Ptmalloc), always),
         text(b'N', "o error information\0", Subject::Libc(LibcTag::Musl), always),
         text(b'm', "usl libc (", Subject::Libc(LibcTag::Musl), always),
+        text(b'I', MUSL_MESSAGES, Subject::Libc(LibcTag::Musl), always),
         text(b'<', "jemalloc>: ", allocator(Jemalloc), always),
         text(b'm', "imalloc: error: ", allocator(Mimalloc), always),
         text(b'T', "CMALLOC_LARGE_ALLOC_REPORT_THRESHOLD", allocator(Tcmalloc), always),
@@ -83,6 +84,10 @@ fn needles(endian: Endian) -> Vec<Needle> {
         Needle { head: 32, tail: bins(), subject: allocator(MuslOldmalloc), judge: always },
     ]
 }
+
+/// What musl says of the first error numbers, in the order of its table (`src/errno/__strerror.h`, all releases), behind the first
+/// byte: nothing else has these sentences one behind the other, and `strerror` is in nearly every program. glibc says other things of two of them.
+const MUSL_MESSAGES: &str = "llegal byte sequence\0Domain error\0Result not representable\0";
 
 /// mallocng's table of group sizes behind its first byte (`mallocng/malloc.c`).
 const GROUPS: [u8; 26] =
@@ -331,6 +336,9 @@ fn evidence(needle: &Needle, text: &[u8]) -> Evidence {
         }
         Subject::Allocator(AllocatorKind::MuslMallocng) => Evidence::Table("size classes of mallocng".into()),
         Subject::Allocator(AllocatorKind::MuslOldmalloc) => Evidence::Table("bins of oldmalloc".into()),
+        Subject::Libc(LibcTag::Musl) if text.get(1..) == Some(MUSL_MESSAGES.as_bytes()) => {
+            Evidence::Table("musl's messages of error numbers".into())
+        }
         _ => Evidence::Text(text.trim_end_with(|last| last == '\0').into()),
     }
 }
