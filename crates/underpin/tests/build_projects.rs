@@ -1,0 +1,104 @@
+//! `underpin build` on projects of make, CMake and configure, and for builds that the user starts. readelf and the programs
+//! themselves are the judges.
+
+mod common;
+
+use common::underpin;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use underpin_test_support::{Fixture, Output, need};
+
+const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n";
+
+/// A build into `out/`, with a cache of its own.
+fn builds(fixture: &Fixture, project: &str, more: &[&str]) -> Output {
+    let folder = |name: &str| fixture.join(name).display().to_string();
+    let (project, out) = (folder(project), format!("{}/", folder("out")));
+    let mut command = underpin(["build", "--as", "musl+system-overlay", &project, "-o", &out]);
+    command.args(more).env("XDG_CACHE_HOME", fixture.join("cache"));
+    Output::of(&mut command)
+}
+
+fn put(fixture: &Fixture, name: &str, text: &str) {
+    let path = fixture.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn ran(program: &Path) -> String {
+    let output = Output::of(&mut Command::new(program));
+    let headers = Output::of(Command::new("readelf").arg("-lW").arg(program)).stdout;
+    assert!(!headers.contains("INTERP"), "it asks for a loader: {headers}");
+    output.stdout
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_makefile_keeps_the_options_of_its_compiler_and_the_sources_stay_as_they_are() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    // A name that no makefile would survive, and an object of another build.
+    let project = "my pröject";
+    let makefile = "CC = gcc -DTEXT=1\nprog: a.o\n\t$(CC) -Wl,--start-group a.o -lm -Wl,--end-group -o prog\n";
+    put(&fixture, &format!("{project}/Makefile"), makefile);
+    put(&fixture, &format!("{project}/a.c"), &format!("#ifndef TEXT\n#error TEXT\n#endif\n{PROGRAM}"));
+    put(&fixture, &format!("{project}/a.o"), "no object");
+    let before = names(&fixture.join(project));
+    let output = builds(&fixture, project, &[]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+    assert_eq!(names(&fixture.join(project)), before);
+}
+
+#[test]
+fn a_configure_script_is_told_the_compiler_and_its_words() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    let script = "#!/bin/sh\ntest \"$1\" = --fast || exit 3\nprintf 'prog: prog.c\\n\\t%s prog.c -o prog\\n' \"$CC\" >Makefile\n";
+    put(&fixture, "p/configure", script);
+    put(&fixture, "p/prog.c", PROGRAM);
+    let refused = builds(&fixture, "p", &[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("to repeat it") && refused.stderr.contains("./configure"), "{}", refused.stderr);
+    assert!(!fixture.join("out").exists(), "nothing half-made");
+    let output = builds(&fixture, "p", &["--", "--fast"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+}
+
+#[test]
+fn cmake_finds_no_library_of_this_machines_c_library() {
+    need!("cmake", "make", "musl-gcc", "readelf", "/usr/lib/x86_64-linux-gnu/libm.a");
+    let fixture = Fixture::new();
+    let lists = "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nfind_library(M NAMES m)\n\
+                 if(M MATCHES gnu)\nmessage(FATAL_ERROR \"the machine's own: ${M}\")\nendif()\n\
+                 add_executable(prog prog.c)\nadd_executable(other prog.c)\n";
+    put(&fixture, "a project/CMakeLists.txt", lists);
+    put(&fixture, "a project/prog.c", PROGRAM);
+    let output = builds(&fixture, "a project", &["--bin", "prog"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+    assert!(!fixture.join("out/other").exists());
+    assert_eq!(names(&fixture.join("a project")), ["CMakeLists.txt", "prog.c"]);
+}
+
+#[test]
+fn variables_for_another_build_stay_valid_after_the_command() {
+    need!("musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    put(&fixture, "a.c", PROGRAM);
+    let mut command = underpin(["build", "--as", "musl+system-overlay", "--print-env"]);
+    let output = Output::of(command.env("XDG_CACHE_HOME", fixture.join("cache")).current_dir(fixture.path()));
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let script = format!("{}\n$CC -c a.c && $AR rcs liba.a a.o && $CC liba.a -o a", output.stdout);
+    let built = Output::of(Command::new("sh").args(["-ec", &script]).current_dir(fixture.path()));
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    assert_eq!(ran(&fixture.join("a")), "ran\n");
+}
