@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 15] = [
+const PACKAGES: [(&str, &[&str]); 16] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     (
         "judges",
@@ -37,6 +37,7 @@ const PACKAGES: [(&str, &[&str]); 15] = [
             "libc6-s390x-cross",
         ],
     ),
+    ("build systems", &["make", "cmake", "meson", "ninja-build", "autoconf", "automake", "libtool"]),
     ("locales to bundle", &["locales"]),
     ("a look at the HTML pages", &["chromium", "chromium-driver"]),
     ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),
