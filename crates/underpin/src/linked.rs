@@ -44,6 +44,10 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
             bytes: overlay.bytes.to_vec(),
             claim: Some(Claim::new("overlay", overlay.version)),
         });
+        // Of the same version, so under the same claim.
+        let random = underpin_overlay::random(spec.processor.name());
+        let random = random.map_err(|reason| anyhow!(reason)).with_context(missing)?;
+        objects.push(LinkObject { name: "random".to_owned(), bytes: random.bytes.to_vec(), claim: None });
     }
     Ok(objects)
 }
