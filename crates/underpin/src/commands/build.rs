@@ -154,7 +154,7 @@ fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<
     // Standard output is ours alone: what a tool prints belongs beside its messages.
     let output = match (step.captured, on_terminal) {
         (true, _) => OwnedFd::from(created(output)?),
-        (false, true) => OwnedFd::from(rustix_stderr()?),
+        (false, true) => rustix_stderr()?,
         (false, false) => OwnedFd::from(log),
     };
     let input = Some(OwnedFd::from(File::open("/dev/null")?));
