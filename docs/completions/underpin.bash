@@ -431,7 +431,7 @@ _underpin() {
             return 0
             ;;
         underpin__subcmd__build)
-            opts="-o -v -h -V --crate --build-system --as --libc --linkage --malloc --goal --overlay --target --cc --output --bin --print-env --print-link-args --force --dry-run --verbose --json --color --help --version"
+            opts="-o -v -h -V --crate --build-system --as --libc --linkage --malloc --goal --overlay --target --cc --output --bin --print-env --print-link-args --toolchains --force --dry-run --verbose --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

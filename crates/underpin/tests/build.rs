@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::underpin;
+use common::{json, underpin};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_test_support::{Fixture, Output, need};
@@ -322,4 +322,19 @@ fn a_dry_run_shows_the_commands_and_runs_none() {
     assert_eq!(document["build"], "musl+system");
     assert!(document["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
     assert!(!dir.join("hello").exists());
+}
+
+#[test]
+fn toolchains_are_listed_for_every_processor_and_c_library_with_what_brings_the_missing() {
+    let document = json(["build", "--toolchains", "--json"]);
+    let items = document["items"].as_array().expect("items");
+    let names: Vec<&str> = items.iter().filter_map(|item| item["name"].as_str()).collect();
+    let expected = ["x86_64 musl", "x86_64 glibc", "aarch64 musl", "aarch64 glibc", "riscv64 musl", "riscv64 glibc"];
+    assert_eq!(names, expected);
+    for item in items {
+        assert!(item["state"] == "good" || item["fix"].is_string(), "{item}");
+    }
+    // The same facts stand in the doctor's list.
+    let whole = json(["doctor", "--json"]);
+    assert!(items.iter().all(|item| whole["items"].as_array().is_some_and(|all| all.contains(item))));
 }

@@ -53,6 +53,8 @@ pub enum Topic {
     Loaders,
     /// Compilers.
     Compilers,
+    /// What `underpin build` builds for.
+    Builds,
     /// Emulators of other machines.
     Emulators,
 }
@@ -67,6 +69,7 @@ impl Topic {
             Topic::Measuring => "Measuring",
             Topic::Loaders => "C libraries and loaders",
             Topic::Compilers => "Compilers",
+            Topic::Builds => "What `underpin build` would use",
             Topic::Emulators => "Emulators",
         }
     }

@@ -98,6 +98,10 @@ pub struct BuildArgs {
     #[arg(long, conflicts_with_all = ["published", "bin", "output"])]
     pub print_link_args: bool,
 
+    /// Build nothing: show which compilers would be used for each processor and C library, and how to install what is missing
+    #[arg(long, conflicts_with_all = ["published", "bin", "output", "print_env", "print_link_args", "dry_run"])]
+    pub toolchains: bool,
+
     /// Replace a file that underpin did not build
     #[arg(long)]
     pub force: bool,

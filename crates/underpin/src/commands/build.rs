@@ -1,6 +1,7 @@
 //! `underpin build`: runs the plan, confirms what came of it, and puts it in its place.
 
 use crate::cli::BuildArgs;
+use crate::doctor::Host;
 use crate::exit::Exit;
 use crate::plan::{BuildPlan, Printed};
 use crate::progress::Progress;
@@ -31,12 +32,26 @@ const LAST_LINES: usize = 40;
 /// # Errors
 /// As for [`run`], and if no process can be made.
 pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if args.toolchains {
+        return toolchains(&args, screen);
+    }
     match supervise()? {
         Supervised::Worker => BuildPlan::new(args).and_then(|plan| run(&plan, screen)),
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(RunEnd::Signalled(signal)) => Ok(by_signal(signal)),
         Supervised::Over(_) => Ok(Exit::Error),
     }
+}
+
+/// What would be used for each target, as `doctor` shows it.
+fn toolchains(args: &BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let document = Host::this().toolchains();
+    if args.display.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::doctor(&document, &screen.view(args.display.verbose)));
+    }
+    Ok(Exit::Fine)
 }
 
 fn by_signal(signal: i32) -> Exit {

@@ -3,6 +3,7 @@
 //! Reads below a root folder and a list of program directories, so that tests can describe a machine in a few files.
 //! Changes nothing. On this machine itself it also tries what no setting shows: it traces `sh -c :` and opens counters.
 
+mod builds;
 mod kernel;
 mod packages;
 mod tools;
@@ -68,9 +69,16 @@ impl Host {
             .chain(kernel::measuring(self))
             .chain(tools::loaders(self))
             .chain(tools::compilers(self))
+            // Compilers are asked what they are, and only this machine's can be.
+            .chain(if self.trial.is_some() { builds::targets(self) } else { Vec::new() })
             .chain(tools::emulators(self))
             .collect();
         DoctorDocument::new(env!("CARGO_PKG_VERSION"), items)
+    }
+
+    /// Looks at what `underpin build` needs, and at nothing else.
+    pub fn toolchains(&self) -> DoctorDocument {
+        DoctorDocument::new(env!("CARGO_PKG_VERSION"), builds::targets(self))
     }
 
     /// A path of the machine, as a path here.
