@@ -332,7 +332,7 @@ fn toolchains_are_listed_for_every_processor_and_c_library_with_what_brings_the_
     let expected = ["x86_64 musl", "x86_64 glibc", "aarch64 musl", "aarch64 glibc", "riscv64 musl", "riscv64 glibc"];
     assert_eq!(names, expected);
     for item in items {
-        assert!(item["state"] == "good" || item["fix"].is_string(), "{item}");
+        assert!(item["state"] == "good" || item["mend"].is_string(), "{item}");
     }
     // The same facts stand in the doctor's list.
     let whole = json(["doctor", "--json"]);
