@@ -1,6 +1,8 @@
 //! `underpin build` on projects of make, CMake and configure, and for builds that the user starts. readelf and the programs
 //! themselves are the judges.
 
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
 mod common;
 
 use common::underpin;
