@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records the transcripts of this folder anew, with the underpin given: `docs/transcripts/record.sh target/release/underpin`;
-# with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, go, and
+# with a name after it, that one only. Builds its programs in /tmp/demo, which must not exist; needs cc, musl-gcc, cargo with its musl target, go, and
 # git, emacs and python3 to look at, and ruby, puma, ruby-rack, curl and jq for the service. That one takes ten minutes. The one of
 # foolsgold takes the static file that `cargo xtask static` made.
 set -euo pipefail
@@ -87,7 +87,19 @@ record ruby "Ruby: a service's memory on every allocator" \
     "underpin run --malloc jemalloc -- puma -C workloads/ruby/puma.rb >puma.log & sleep 3
 curl -s http://127.0.0.1:8080/ | jq '{ruby_version, puma, rack, allocator, allocator_settings, openssl}'; kill \$!"
 
-ln -s "$here/../../target/foolsgold/x86_64-unknown-linux-musl/mimalloc/foolsgold" foolsgold
+# The benchmark draws random bytes, formats, copies and allocates: what Broker's does (workloads/broker).
+cp -r "$here/../../workloads/broker" broker
+mkdir empty
+record broker "Broker's story: a Rust program for RHEL 8, and what the static file costs" \
+    "cargo build --quiet --release --manifest-path broker/Cargo.toml --target-dir target" \
+    "underpin check --on rhel8 target/release/broker-allocations | tail -n 28" \
+    "underpin build broker -o static/" \
+    "underpin check --on rhel8 static/broker-allocations" \
+    "cp static/broker-allocations empty/ && unshare --map-root-user chroot empty /broker-allocations single 2" \
+    "underpin bench -r 30 'target/release/broker-allocations single 9' 'static/broker-allocations single 9'" \
+    "underpin bench -r 30 'target/release/broker-allocations multi 3' 'static/broker-allocations multi 3'"
+
+ln -s "$here/../../target/released/x86_64/mimalloc/foolsgold" foolsgold
 mkdir hello
 cat >hello/config.ru <<'RU'
 $served = 0
