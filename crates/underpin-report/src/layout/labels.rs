@@ -48,6 +48,10 @@ fn without_common_words(names: &[String], members: &[usize], labels: &mut [Strin
     let words: Vec<Vec<&str>> =
         members.iter().filter_map(|&at| names.get(at)).map(|name| name.split(' ').collect()).collect();
     let Some(first) = words.first() else { return };
+    // A name alone has everything in common with itself, and its last word says nothing.
+    if words.iter().all(|one| one == first) {
+        return;
+    }
     let spare = words.iter().map(Vec::len).min().unwrap_or(0).saturating_sub(1);
     let alike = |of: &dyn Fn(&Vec<&str>, usize) -> Option<String>, most: usize| {
         (0..most).take_while(|&at| words.iter().all(|one| of(one, at) == of(first, at))).count()

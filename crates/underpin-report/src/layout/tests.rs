@@ -44,6 +44,13 @@ fn a_mark_at_the_beginning_of_a_span_stands_for_itself() {
 }
 
 #[test]
+fn a_name_alone_keeps_its_beginning() {
+    let name = "target/release/allocations multi 3";
+    assert_eq!(labels(&[name], 20), [shorten(name, 20)]);
+    assert_eq!(labels(&["a program 3", "a program 3"], 8).len(), 2);
+}
+
+#[test]
 fn names_lose_what_they_have_in_common_and_keep_what_differs() {
     let path = "/usr/bin/emacs-gtk";
     let names = [
