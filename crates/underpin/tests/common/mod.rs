@@ -28,6 +28,7 @@ pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
         "GLIBC_TUNABLES",
         "UNDERPIN_REQUIRE_ALL",
         "UNDERPIN_REFUSED_TARGETS",
+        "UNDERPIN_TEST_PROGRAM",
     ] {
         command.env_remove(name);
     }
