@@ -2,10 +2,9 @@
 
 use crate::{Allocator, BuildError, CLibrary, LinkObject, Linkage, Spec, has_code};
 use bstr::BString;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use underpin_elf::{BuildNote, Details, Elf, FileSource, IsaLevel};
+use underpin_elf::{BuildNote, Details, Elf, IsaLevel};
 use underpin_resolve::compat::{self, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject};
 
 /// What a file is, beside what was asked for.
@@ -45,20 +44,17 @@ impl Confirmation {
 /// # Errors
 /// If it cannot be read as a program.
 pub fn confirm(path: &Path, spec: &Spec, objects: &[LinkObject]) -> Result<Confirmation, BuildError> {
-    let file = File::open(path).map_err(BuildError::io(path))?;
-    let bytes = file.metadata().map_err(BuildError::io(path))?.len();
-    let source = FileSource::new(file).map_err(|error| unreadable(path, &error))?;
-    let elf = Elf::read(&source).map_err(|error| unreadable(path, &error))?;
-    let details = Details::read(&source, &elf).map_err(|error| unreadable(path, &error))?;
+    let file = std::fs::read(path).map_err(BuildError::io(path))?;
+    let elf = Elf::read(file.as_slice()).map_err(|error| unreadable(path, &error))?;
+    let details = Details::read(file.as_slice(), &elf).map_err(|error| unreadable(path, &error))?;
     let facts = ObjectFacts::from_elf(path.as_os_str().as_bytes(), &elf, &details);
-    let facts = facts.map_err(|error| BuildError::io(path)(std::io::Error::other(error.to_string())))?;
+    let facts = facts.map_err(|error| unreadable(path, &error))?;
     let subject = Subject::alone(facts);
     let compat = compat::check(&subject, &[], None);
     let note = details.notes.build.clone();
     let mut facts = held_against(spec, &subject, &compat, note.as_ref());
-    let code = std::fs::read(path).map_err(BuildError::io(path))?;
-    facts.extend(objects.iter().filter_map(|object| linked(&code, object)));
-    Ok(Confirmation { facts, note, bytes })
+    facts.extend(objects.iter().filter_map(|object| linked(&file, object)));
+    Ok(Confirmation { facts, note, bytes: file.len() as u64 })
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> BuildError {

@@ -23,6 +23,8 @@ pub enum Exit {
     Command(u8),
 }
 
+/// Status of a command that was ended by a signal, as shells have it: this and the signal's number (bash(1)).
+const BY_SIGNAL: i32 = 128;
 /// See git-bisect(1), "bisect run".
 const NOT_DECIDED: u8 = 125;
 
@@ -31,6 +33,11 @@ impl Exit {
     pub fn of(closure: &Closure) -> Exit {
         let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
         if broken { Exit::Finding } else { Exit::Fine }
+    }
+
+    /// Of what a signal ended.
+    pub fn by_signal(signal: i32) -> Exit {
+        Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
     }
 
     /// The worse of two results: an error of ours, then a finding, then fine.

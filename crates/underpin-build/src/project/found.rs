@@ -64,7 +64,7 @@ fn look(folder: &Path, found: &mut Found) {
     }
 }
 
-/// Whether a program has our note; none if it is no program.
+/// Whether a program has our note; `None` for a file that cannot be started.
 fn has_note(path: &Path) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
     let data = fs::metadata(path).ok()?;

@@ -16,9 +16,6 @@ use underpin_report::units::with_time_unit;
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
-/// Status of a command that was ended by a signal, as shells have it: this and the signal's number.
-const BY_SIGNAL: i32 = 128;
-
 /// Measures in a process of its own; a supervisor above it makes sure that nothing is left running when it ends.
 ///
 /// # Errors
@@ -37,7 +34,7 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             screen::note(&format!(
                 "the measuring process was ended by signal {signal}; `underpin report` shows its runs"
             ));
-            Ok(by_signal(signal))
+            Ok(Exit::by_signal(signal))
         }
     }
 }
@@ -47,17 +44,13 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
 fn ended(error: anyhow::Error, decides: bool) -> anyhow::Result<Exit> {
     if let (Some(BenchError::Interrupted), Some(signal)) = (error.downcast_ref(), end_signal()) {
         screen::note(&"stopped before the first run: there is nothing to show");
-        return Ok(by_signal(signal));
+        return Ok(Exit::by_signal(signal));
     }
     if decides && (error.is::<CommitError>() || error.is::<BenchError>()) {
         screen::complain(&error);
         return Ok(Exit::NotDecided);
     }
     Err(error)
-}
-
-fn by_signal(signal: i32) -> Exit {
-    Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
 }
 
 /// Measures, keeps and shows.
@@ -85,7 +78,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
         (Err(BenchError::Interrupted), Some(signal)) => {
             keeper.file.discard();
             screen::note(&"stopped before the first run was done: there is nothing to show");
-            return Ok(by_signal(signal));
+            return Ok(Exit::by_signal(signal));
         }
         (measured, _) => measured.map_err(|error| keeper.kept(error))?,
     };
@@ -93,7 +86,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if let (Some(Stopped::Interrupted), Some(signal)) = (record.end.as_ref().map(|end| end.stopped), end_signal()) {
         screen.flush()?;
         keeper.tell();
-        exit = by_signal(signal);
+        exit = Exit::by_signal(signal);
     }
     if let Some(failure) = keeper.file.failure() {
         screen.flush()?;

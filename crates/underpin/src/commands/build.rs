@@ -22,8 +22,6 @@ use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, Buil
 use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, Supervised, end_signal, supervise};
 
-/// Exit code of a process that a signal ended (bash(1)).
-const BY_SIGNAL: i32 = 128;
 /// So many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
 
@@ -38,7 +36,7 @@ pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
     match supervise()? {
         Supervised::Worker => BuildPlan::new(args).and_then(|plan| run(&plan, screen)),
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
-        Supervised::Over(RunEnd::Signalled(signal)) => Ok(by_signal(signal)),
+        Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),
         Supervised::Over(_) => Ok(Exit::Error),
     }
 }
@@ -54,10 +52,6 @@ fn toolchains(args: &BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn by_signal(signal: i32) -> Exit {
-    Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
-}
-
 /// Builds, confirms, delivers and shows.
 ///
 /// # Errors
@@ -71,7 +65,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if !build.dry_run {
         refuse_foreign(build)?;
         let Some(outputs) = execute(&build.plan)? else {
-            return Ok(by_signal(end_signal().unwrap_or_default()));
+            return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
         };
         let request = &build.request;
         let programs = chosen(build, &outputs, &mut document)?;
@@ -125,7 +119,7 @@ fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) ->
 fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = &build.plan;
     if execute(plan)?.is_none() {
-        return Ok(by_signal(end_signal().unwrap_or_default()));
+        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
     }
     let mut lines = Text::new();
     let mut push = |line: String| lines.push(Line::new().with(Role::Plain, line));

@@ -1,6 +1,8 @@
 //! The command itself: what it serves, what it refuses and with which words, how it ends.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod child;
+
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
+    let mut command = Command::new(child::foolsgold());
     command.current_dir(folder).args(arguments).stdin(Stdio::null()).env_remove("NOTIFY_SOCKET");
     command
 }
@@ -171,9 +173,4 @@ fn what_cannot_be_done_is_said_in_one_sentence() {
         let said = refusal(path, arguments);
         assert!(said.contains(arguments[1]), "{said}");
     }
-}
-
-/// The binary under test: cargo's, or the one that FOOLSGOLD_TEST_PROGRAM names (the released file: `cargo xtask static`).
-fn program() -> std::ffi::OsString {
-    std::env::var_os("FOOLSGOLD_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_foolsgold").into())
 }

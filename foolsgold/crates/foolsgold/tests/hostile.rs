@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod child;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -131,7 +133,7 @@ impl Hostage {
     fn start(rackup: &str, options: &[&str]) -> Hostage {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("config.ru"), rackup).unwrap();
-        let mut command = Command::new(program());
+        let mut command = Command::new(child::foolsgold());
         command.args(["-b", "127.0.0.1:0", "--queue-time", "90s"]).args(options);
         command.args(["--ready", "/ready", "--metrics", "/metrics"]).arg(folder.path().join("config.ru"));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -243,9 +245,4 @@ fn good_requests_are_answered_between_hostile_ones() {
 #[ignore = "takes minutes: cargo test --release -p foolsgold --test hostile -- --ignored"]
 fn good_requests_are_answered_between_five_thousand_hostile_ones() {
     survive(5000);
-}
-
-/// The binary under test: cargo's, or the one that FOOLSGOLD_TEST_PROGRAM names (the released file: `cargo xtask static`).
-fn program() -> std::ffi::OsString {
-    std::env::var_os("FOOLSGOLD_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_foolsgold").into())
 }

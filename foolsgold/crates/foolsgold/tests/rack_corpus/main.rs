@@ -4,6 +4,8 @@
 //! agree with one of them. What differs by design is in one table, with the reason, and must really differ. What only
 //! Rack 3 has is in `corpus/rack3`, with the answers that its specification asks for.
 
+#[path = "../child/mod.rs"]
+mod child;
 mod client;
 mod inside;
 mod server;

@@ -114,7 +114,7 @@ fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
             command.env("RUBYLIB", ruby);
         }
         Kind::SharedNothing | Kind::Prefork | Kind::Fresh => {
-            command = Command::new(program());
+            command = Command::new(crate::child::foolsgold());
             command.args([rackup, "--bind", &address.to_string(), "--threads", "2"]);
             command.args(match kind {
                 Kind::Prefork => &["--mode", "prefork"][..],
@@ -159,9 +159,4 @@ fn beside(folder: &Path, below: &str, all: &mut Vec<(String, String)>) {
             all.push((name, fs::read_to_string(entry.path()).expect("a file beside the corpus")));
         }
     }
-}
-
-/// The binary under test: cargo's, or the one that FOOLSGOLD_TEST_PROGRAM names (the released file: `cargo xtask static`).
-fn program() -> std::ffi::OsString {
-    std::env::var_os("FOOLSGOLD_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_foolsgold").into())
 }
