@@ -8,7 +8,7 @@
 
 use super::ReplaceError;
 use super::farm::MARKER;
-use super::temporary::{claim, is_temporary, target_of};
+use super::temporary::{Claim, is_temporary, target_of};
 use crate::bytes::{record, undo};
 use std::fs::{self, DirEntry};
 use std::io;
@@ -47,14 +47,14 @@ fn deal_with(entry: &DirEntry, found: &mut Leftovers) -> io::Result<()> {
         return Ok(());
     }
     // The lock is held until all is done, so that its maker, if it is only just at work, sees what happened.
-    let Some(lock) = claim(&path, kind.is_dir())? else { return Ok(()) };
+    let Some(claim) = Claim::of(&path, kind.is_dir())? else { return Ok(()) };
     if kind.is_dir() {
         fs::remove_dir_all(&path)?;
         found.removed.push(path);
         return Ok(());
     }
     let target = target_of(&entry.file_name()).map(|name| path.with_file_name(name));
-    let links = lock.metadata()?.nlink();
+    let links = claim.links()?;
     match target.filter(|target| was_complete(links, target) && counterparts(&path, target)) {
         Some(target) => {
             fs::rename(&path, &target)?;

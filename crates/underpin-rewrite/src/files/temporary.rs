@@ -207,19 +207,39 @@ fn mark(path: &Path) -> io::Result<Option<File>> {
     Ok(still_there(&file, path)?.then_some(file))
 }
 
-/// Takes a leftover for oneself; `None` if somebody still works on it, or where that cannot be told.
-pub(super) fn claim(path: &Path, is_directory: bool) -> io::Result<Option<File>> {
-    let file = match open(path, !is_directory) {
-        // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(path, false)?,
-        // Being executed, so somebody works on it.
-        Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => return Ok(None),
-        other => other?,
-    };
-    if file.try_lock().is_err() {
-        return Ok(None);
+/// A leftover that nobody else works on, locked until this is dropped.
+#[derive(Debug)]
+pub(super) struct Claim(File);
+
+impl Claim {
+    /// Takes a leftover for oneself; `None` if somebody still works on it, or where that cannot be told.
+    pub(super) fn of(path: &Path, is_directory: bool) -> io::Result<Option<Claim>> {
+        let file = match open(path, !is_directory) {
+            // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(path, false)?,
+            // Being executed, so somebody works on it.
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => return Ok(None),
+            other => other?,
+        };
+        if file.try_lock().is_err() {
+            return Ok(None);
+        }
+        let claim = Claim(file);
+        Ok(still_there(&claim.0, path)?.then_some(claim))
     }
-    Ok(still_there(&file, path)?.then_some(file))
+
+    /// How many names the file has.
+    pub(super) fn links(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.nlink())
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is just starting has the descriptor until it calls exec,
+        // and with it the lock (flock(2)). The next name of the same file would then look as if somebody worked on it.
+        let _ = self.0.unlock();
+    }
 }
 
 fn open(path: &Path, write: bool) -> io::Result<File> {
@@ -260,5 +280,18 @@ mod tests {
         assert!(is_temporary(beside.file_name().unwrap()));
         assert_eq!(target_of(beside.file_name().unwrap()), None, "it does not say whose it is");
         assert_eq!(target_of(OsStr::new(".a.b.underpin-1-2")), Some(OsStr::new("a.b")));
+    }
+
+    #[test]
+    fn a_claim_ends_when_it_is_dropped_also_while_a_starting_child_has_its_descriptor() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(".prog.underpin-1-0");
+        fs::write(&path, "left").unwrap();
+        let claim = Claim::of(&path, false).unwrap().unwrap();
+        // What fork leaves to a child: the same open file.
+        let _in_the_child = claim.0.try_clone().unwrap();
+        assert!(Claim::of(&path, false).unwrap().is_none(), "claimed twice");
+        drop(claim);
+        assert!(Claim::of(&path, false).unwrap().is_some(), "the lock outlived the claim");
     }
 }
