@@ -155,6 +155,15 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
+/// How far a proof has followed a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// Its exec is still to come: its memory is not yet that of the program.
+    BeforeExec,
+    /// The program has begun.
+    PastExec,
+}
+
 /// Tells from a process whether a variant is in effect in it. It is asked once, in a watched run before the first
 /// timed one; whatever it does not need it leaves out.
 pub trait Proof: fmt::Debug + Send + Sync {
@@ -162,9 +171,9 @@ pub trait Proof: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The reason why the variant is not in effect, a clause.
-    fn follow(&self, task: Tracee) -> Result<(), String> {
+    fn follow(&self, task: Tracee) -> Result<Followed, String> {
         let _ = task;
-        Ok(())
+        Ok(Followed::BeforeExec)
     }
 
     /// Looks at the first process of the command when it has run and still has its memory.

@@ -39,7 +39,7 @@ pub use analysis::{
     MemoryAt, MemoryRunFigures, Method, MetricSummary, NoiseFloor, Pareto, ProcessFigures, RunFigures, VariantSummary,
     analyse,
 };
-pub use candidate::{Candidate, Command, Hooks, Proof, Shell, Variant};
+pub use candidate::{Candidate, Command, Followed, Hooks, Proof, Shell, Variant};
 pub use compare::{
     BUSY_LEVEL, Comparison, Difference, LEVEL, RankTest, Refused, compare_records, least_blocks, least_blocks_at,
     least_memory_runs, level, paired_ratio,

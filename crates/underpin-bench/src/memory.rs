@@ -5,7 +5,7 @@
 //! from the launcher's peak and is one figure for all small programs. A sampling thread reads `smaps_rollup` of every
 //! living process and never spends more than a tenth of the time on it. Nothing of this run is timed.
 
-use crate::candidate::{Candidate, Proof};
+use crate::candidate::{Candidate, Followed, Proof};
 use crate::error::BenchError;
 use crate::launch::{LONGEST, STOP};
 use crate::memory_point::MemoryPoint;
@@ -143,7 +143,7 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
 }
 
 /// Follows a proof, and ends it if it takes too long: an initialiser may wait for ever.
-pub(crate) fn followed(proof: &dyn Proof, task: Tracee) -> Result<Result<(), String>, BenchError> {
+pub(crate) fn followed(proof: &dyn Proof, task: Tracee) -> Result<Result<Followed, String>, BenchError> {
     let watchdog = Watchdog::new(task.0, Limits { timeout: Some(PROOF), requests: STOP })?;
     let followed = proof.follow(task);
     match watchdog.killed() {
@@ -207,12 +207,14 @@ impl MemoryWatch<'_> {
         };
         let shared: Shared = Arc::new((Mutex::new(tree), Condvar::new()));
         if let Some(proof) = &self.candidate.variant.proof {
-            if let Err(reason) = followed(proof.as_ref(), suspended.task)? {
-                suspended.task.kill_and_reap()?;
-                return Err(BenchError::NotInEffect { name, reason });
+            match followed(proof.as_ref(), suspended.task)? {
+                Err(reason) => {
+                    suspended.task.kill_and_reap()?;
+                    return Err(BenchError::NotInEffect { name, reason });
+                }
+                Ok(Followed::PastExec) => lock(&shared).executed = Some(Instant::now()),
+                Ok(Followed::BeforeExec) => {}
             }
-            // The exec may be behind it.
-            lock(&shared).executed = Some(Instant::now());
         }
         // Until here it was waited for alone; from here on every task that it makes is traced and waited for.
         suspended.task.report_exits()?;

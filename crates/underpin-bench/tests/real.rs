@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Command, Executor, MemoryRun, Metric, Proof, RealExecutor, RunOutcome, StreamsPlan, Variant,
+    BenchError, Candidate, Command, Executor, Followed, MemoryRun, Metric, Proof, RealExecutor, RunOutcome,
+    StreamsPlan, Variant,
 };
 use underpin_sys::{PtraceProbe, RawPid, Tracee, ptrace_probe};
 use underpin_test_support::{Fixture, need, skip};
@@ -264,7 +265,7 @@ fn a_wrapper_stands_before_the_command() {
 struct Never;
 
 impl Proof for Never {
-    fn follow(&self, _: Tracee) -> Result<(), String> {
+    fn follow(&self, _: Tracee) -> Result<Followed, String> {
         Err("it never does".to_owned())
     }
 }
@@ -278,6 +279,23 @@ impl Proof for Mapped {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
         if maps.contains(self.0) { Ok(()) } else { Err(format!("{} is not mapped", self.0)) }
     }
+}
+
+#[test]
+fn memory_before_the_exec_is_not_that_of_a_program_under_a_proof() {
+    if !can_watch() {
+        return;
+    }
+    // What is started begins as a copy of this process.
+    let ours = vec![1_u8; 64 << 20];
+    let variant = Variant { proof: Some(Arc::new(Mapped("[stack]"))), ..Variant::default() };
+    let command = Command::of_words(vec!["true".into()]).unwrap();
+    let candidate = Candidate { variant, ..Candidate::new("true", command) };
+    for _ in 0..20 {
+        let run = executor().watch(&candidate, None, Duration::ZERO).unwrap().unwrap();
+        assert!(run.peak_rss.0 < 32 << 20, "{:?}", run.peak_rss);
+    }
+    assert_eq!(ours.last(), Some(&1));
 }
 
 #[test]

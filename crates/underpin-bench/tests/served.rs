@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use underpin_bench::{
-    BenchError, Candidate, Command, Difference, Executor, Load, Metric, MockExecutor, Nanos, NullObserver, OutputTo,
-    PORT, Pace, Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, WarningKind, measure,
+    BenchError, Candidate, Command, Difference, Executor, Followed, Load, Metric, MockExecutor, Nanos, NullObserver,
+    OutputTo, PORT, Pace, Proof, RealExecutor, Rules, Server, Store, StreamsPlan, Variant, WarningKind, measure,
 };
 use underpin_sys::{RawPid, Tracee};
 use underpin_test_support::need;
@@ -301,10 +301,10 @@ struct Asked {
 }
 
 impl Proof for Asked {
-    fn follow(&self, task: Tracee) -> Result<(), String> {
+    fn follow(&self, task: Tracee) -> Result<Followed, String> {
         assert!(Path::new(&format!("/proc/{}", task.0)).exists());
         self.followed.fetch_add(1, Ordering::SeqCst);
-        Ok(())
+        Ok(Followed::BeforeExec)
     }
 
     fn took(&self, pid: RawPid) -> Result<(), String> {

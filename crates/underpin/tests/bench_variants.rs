@@ -120,3 +120,44 @@ fn a_static_program_is_told_apart_beforehand() {
         assert!(output.stderr.contains("static"), "{option:?}: {}", output.stderr);
     }
 }
+
+/// Prints whether it runs with a loader: a static program has no entry for it in its auxiliary vector.
+const LOADED: &str = "#include <stdio.h>\n#include <sys/auxv.h>\nint main(int argc, char **argv) {\n    \
+    FILE *out = fopen(argv[1], \"a\");\n    fprintf(out, \"%d\", getauxval(AT_BASE) != 0);\n    return fclose(out);\n}\n";
+
+#[test]
+fn each_build_of_a_project_runs_in_the_place_of_the_commands_program() {
+    need!("cc", "musl-gcc");
+    let dir = Fixture::new();
+    dir.write("loaded.c", LOADED);
+    let args = ["--build", "glibc,musl,musl+jemalloc", "--project", "loaded.c", "--", "./loaded", "out"];
+    let output = bench(&dir, &args);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert_eq!(names(&output), ["glibc", "musl", "musl+jemalloc"]);
+    let written = std::fs::read_to_string(dir.join("out")).unwrap();
+    let loaded = written.chars().filter(|&run| run == '1').count();
+    // The dynamic build is run as often as each static one.
+    assert_eq!((loaded * 3, written.len() % 3), (written.len(), 0), "{written}");
+    assert!(!dir.join("loaded").exists(), "the builds are gone");
+}
+
+#[test]
+fn builds_that_cannot_be_compared_are_refused_with_the_reason() {
+    need!("cc");
+    let dir = Fixture::new();
+    dir.write("loaded.c", LOADED);
+    let refused = |args: &[&str], reason: &str| {
+        let output = bench(&dir, args);
+        assert_eq!(output.code, Some(2), "{args:?}: {}", output.stdout);
+        assert!(output.stderr.contains(reason), "{args:?}: {}", output.stderr);
+    };
+    let project = ["--project", "loaded.c"];
+    let with = |build, rest: &[&'static str]| [&["--build", build], &project[..], rest].concat();
+    refused(&with("make", &["--", "./loaded"]), "--build make: write builds with commas");
+    refused(&with("glibc", &["--", "./other"]), "other");
+    refused(&with("glibc", &["-S", "default", "./loaded"]), "--build with -S");
+    refused(&with("glibc", &["--malloc", "jemalloc", "--", "./loaded"]), "name the allocator in the build");
+    refused(&["--build", "glibc", "--", "./loaded"], "--build glibc");
+    dir.write("loaded.c", "int main(void) { return missing(); }");
+    refused(&with("glibc", &["--", "./loaded"]), "undefined reference");
+}

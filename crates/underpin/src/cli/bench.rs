@@ -30,6 +30,7 @@ use underpin_malloc::MallocList;
     underpin bench --malloc jemalloc:narenas:2 -- ./server --once\n  \
     underpin bench --bind before,after -- emacs --version\n  \
     underpin bench --commits main,HEAD --build make -- ./app\n  \
+    underpin bench --build glibc,musl --project ~/ripgrep -- rg -c fn src\n  \
     underpin bench --variant 'sorted=LC_ALL=C' -- ls -l\n  \
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
@@ -74,9 +75,16 @@ pub struct BenchArgs {
     #[arg(long, value_name = "REV,REV,...", value_delimiter = ',', help_heading = "What to compare")]
     pub commits: Vec<String>,
 
-    /// How to build each commit, once in its worktree, by /bin/sh: 'make', 'cargo build --release'
-    #[arg(long, value_name = "CMD", requires = "commits", help_heading = "What to compare")]
+    /// With --commits: how to build each commit, once in its worktree, by /bin/sh: 'make', 'cargo build --release'. Without:
+    /// the builds of --project to run every command with, as `underpin build --as` names them, the first the reference:
+    /// glibc,musl,musl+jemalloc
+    #[arg(long, value_name = "CMD|BUILD,BUILD,...", help_heading = "What to compare")]
     pub build: Option<String>,
+
+    /// What --build builds: a folder (the current one), or a file of C or C++. The file that it makes of a command's program
+    /// is run in that program's place
+    #[arg(long, value_name = "PATH", requires = "build", conflicts_with = "commits", help_heading = "What to compare")]
+    pub project: Option<PathBuf>,
 
     /// Set a variable for every command; {VAR} of -L and -P, {PORT} and {COMMIT} are replaced (may be repeated)
     #[arg(long, value_name = "VAR=VALUE", help_heading = "What to compare")]

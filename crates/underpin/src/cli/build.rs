@@ -118,6 +118,34 @@ pub struct BuildArgs {
     pub words: Vec<String>,
 }
 
+impl BuildArgs {
+    /// The programs `bin` of a project, built as `text`, into the folder `output`.
+    pub fn of(path: PathBuf, text: SpecText, bin: Vec<String>, output: PathBuf) -> BuildArgs {
+        BuildArgs {
+            path,
+            published: None,
+            build_system: None,
+            text: Some(text),
+            libc: None,
+            linkage: None,
+            malloc: None,
+            goal: GoalName::Balanced,
+            overlay: None,
+            target: None,
+            cc: None,
+            output: Some(output),
+            bin,
+            print_env: false,
+            print_link_args: false,
+            toolchains: false,
+            force: false,
+            dry_run: false,
+            display: DisplayArgs::default(),
+            words: Vec::new(),
+        }
+    }
+}
+
 /// A build system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BuildSystemName {

@@ -1,5 +1,6 @@
 //! `underpin bench` and `underpin report`: measuring, keeping, showing.
 
+use super::builds::Builds;
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::export;
@@ -25,8 +26,7 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
     match supervise()? {
         Supervised::Worker => {
             let decides = !args.commits.is_empty() && args.results.gate.is_some();
-            let result = BenchPlan::new(args).and_then(|plan| run(plan, screen));
-            result.or_else(|error| ended(error, decides))
+            measured(args, screen).or_else(|error| ended(error, decides))
         }
         Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
         Supervised::Over(end) => {
@@ -37,6 +37,12 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
             Ok(Exit::by_signal(signal))
         }
     }
+}
+
+fn measured(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    // They must be there until the last run is over.
+    let builds = Builds::make(&args)?;
+    run(BenchPlan::new(args, &builds.all)?, screen)
 }
 
 /// What an error of the worker means. Of two commits and a gate, one that cannot be built or run decides nothing:

@@ -60,13 +60,26 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if let Some(printed) = build.printed {
         return print(build, printed, screen);
     }
+    let Some(document) = make(build)? else {
+        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+    };
+    if build.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::build(&document, &screen.view(build.verbosity)));
+    }
+    Ok(if document.programs.iter().all(|program| program.confirmed) { Exit::Fine } else { Exit::Finding })
+}
+
+/// Builds, confirms and delivers; `None` if the user asked for an end.
+///
+/// # Errors
+/// As for [`run`].
+pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
     let mut document = document(build);
-    let mut exit = Exit::Fine;
     if !build.dry_run {
         refuse_foreign(build)?;
-        let Some(outputs) = execute(&build.plan)? else {
-            return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
-        };
+        let Some(outputs) = execute(&build.plan)? else { return Ok(None) };
         let request = &build.request;
         let programs = chosen(build, &outputs, &mut document)?;
         let (folder, inside) = (build.plan.project.folder(), &build.plan.planned.inside);
@@ -78,18 +91,11 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
             if confirmation.holds() {
                 artifact.deliver()?;
-            } else {
-                exit = Exit::Finding;
             }
             document.programs.push(program(artifact, &confirmation));
         }
     }
-    if build.json {
-        screen.json(&document)?;
-    } else {
-        screen.show(&text::build(&document, &screen.view(build.verbosity)));
-    }
-    Ok(exit)
+    Ok(Some(document))
 }
 
 /// Before minutes of compiling: a file that is named and that underpin did not build.

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod bind;
 pub mod build;
+mod builds;
 pub mod bundle;
 pub mod check;
 pub mod doctor;

@@ -5,7 +5,7 @@ use super::serve::Servers;
 use super::variants::Dimensions;
 use crate::cli::{self, AroundArgs, BenchArgs, Failure, Order, ReportArgs, ResultArgs, RuleArgs, Style};
 use crate::progress::Progress;
-use crate::variants::{Commit, Commits};
+use crate::variants::{Build, Commit, Commits};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -155,13 +155,15 @@ const USUAL: [HardwareCounter; 5] = [
 ];
 
 impl BenchPlan {
+    /// `builds`: those of `--build` without `--commits`.
+    ///
     /// # Errors
     /// If a command, a variant or a rule cannot be read, or a program is not there.
-    pub fn new(args: BenchArgs) -> anyhow::Result<BenchPlan> {
+    pub fn new(args: BenchArgs, builds: &[Build]) -> anyhow::Result<BenchPlan> {
         check_hyperfine(&args)?;
         let counted = counters(&args.rules.counters)?;
         let commits = commits(&args)?;
-        let mut candidates = candidates(&args, commits.as_ref())?;
+        let mut candidates = candidates(&args, commits.as_ref(), builds)?;
         let is_served = candidates.iter().any(|candidate| candidate.load.is_some());
         if !args.debug_mode {
             candidates.iter().try_for_each(|one| find(one, commits.as_ref()))?;
@@ -339,7 +341,7 @@ fn position(candidates: &[Candidate], name: &str, commits: Option<&Commits>) -> 
 }
 
 /// Every command at every commit under every variant, with every value of every parameter.
-fn candidates(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec<Candidate>> {
+fn candidates(args: &BenchArgs, commits: Option<&Commits>, builds: &[Build]) -> anyhow::Result<Vec<Candidate>> {
     let shell = shell(args.around.shell.as_deref())?;
     let servers = Servers::new(args)?;
     let commands = args.commands.len() + usize::from(!args.words.is_empty());
@@ -354,7 +356,7 @@ fn candidates(args: &BenchArgs, commits: Option<&Commits>) -> anyhow::Result<Vec
     for index in 0..count {
         for set in &sets {
             for &commit in &places {
-                let case = Case { args, index, count, set, commit, shell: &shell };
+                let case = Case { args, index, count, set, commit, shell: &shell, builds };
                 all.extend(case.candidates(servers.as_ref())?);
             }
         }
@@ -372,6 +374,7 @@ struct Case<'a> {
     set: &'a ParameterSet,
     commit: Option<&'a Commit>,
     shell: &'a Shell,
+    builds: &'a [Build],
 }
 
 impl Case<'_> {
@@ -389,7 +392,7 @@ impl Case<'_> {
         };
         let command = self.placed(command)?;
         let hooks = self.hooks(&values)?;
-        let dimensions = Dimensions::new(self.args, &values, self.commit)?;
+        let dimensions = Dimensions::new(self.args, &values, self.commit, self.builds)?;
         let candidate = |variant: Variant| Candidate {
             name: self.name(&command, &variant),
             command: command.clone(),
@@ -482,7 +485,8 @@ fn find(candidate: &Candidate, commits: Option<&Commits>) -> anyhow::Result<()> 
         return Ok(());
     }
     let path = std::env::var_os("PATH");
-    let Some(program) = candidate.words().into_iter().next() else { return Ok(()) };
+    let replaced = candidate.file().map(|file| file.as_os_str().to_owned());
+    let Some(program) = replaced.or_else(|| candidate.words().into_iter().next()) else { return Ok(()) };
     let directory = candidate.command.directory();
     let commit = commits.and_then(|all| all.all.iter().find(|one| Some(one.directory.as_path()) == directory));
     match find_program(&candidate.command.from_here(&program), path.as_deref()) {

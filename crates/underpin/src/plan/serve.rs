@@ -50,7 +50,12 @@ impl<'a> Servers<'a> {
             return Ok(None);
         }
         if serve.serve.is_empty() {
-            if !(args.variant.is_empty() && args.env.is_empty() && args.malloc.is_empty() && args.bind.is_empty()) {
+            if !(args.variant.is_empty()
+                && args.env.is_empty()
+                && args.malloc.is_empty()
+                && args.bind.is_empty()
+                && args.build.is_none())
+            {
                 bail!("--load alone starts nothing that could run under a variant; give the server with --serve");
             }
             if let Some(line) = serve.load.iter().find(|line| line.contains(PORT)) {

@@ -2,12 +2,13 @@
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
-use crate::variants::{self, Binding, Commit, ProgramCopy};
-use anyhow::bail;
+use crate::variants::{self, Binding, Build, BuiltProgram, Commit, ProgramCopy};
+use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use underpin_bench::{Command, Proof, Shell, Variant};
+use underpin_bench::{Command, Followed, Proof, Shell, Variant};
 use underpin_malloc::Choice;
 use underpin_resolve::Environment;
 use underpin_sys::{RawPid, Tracee, find_program};
@@ -17,21 +18,28 @@ const AS_IT_IS: &str = "as it is";
 
 /// What varies, apart from commands and parameters.
 #[derive(Debug)]
-pub struct Dimensions {
+pub struct Dimensions<'a> {
     /// `--variant`, the plain one first.
     named: Vec<Variant>,
     /// `--malloc`; `None` is the command as it is. Never empty.
     allocators: Vec<Option<underpin_malloc::Malloc>>,
     /// `--bind`; empty if it was not given.
     binding: Vec<BindState>,
+    /// `--build` without `--commits`; empty if it was not given.
+    builds: &'a [Build],
 }
 
-impl Dimensions {
+impl<'a> Dimensions<'a> {
     /// For one value of each parameter, at one commit.
     ///
     /// # Errors
     /// If a variant cannot be read.
-    pub fn new(args: &BenchArgs, set: &ParameterSet, commit: Option<&Commit>) -> anyhow::Result<Dimensions> {
+    pub fn new(
+        args: &BenchArgs,
+        set: &ParameterSet,
+        commit: Option<&Commit>,
+        builds: &'a [Build],
+    ) -> anyhow::Result<Dimensions<'a>> {
         let mut plain = plain(&args.env, set)?;
         plain.changes.extend(commit.into_iter().flat_map(|commit| commit.changes.clone()));
         let mut named = vec![plain.clone()];
@@ -47,7 +55,7 @@ impl Dimensions {
         if binding == [BindState::After] {
             binding.insert(0, BindState::Before);
         }
-        Ok(Dimensions { named, allocators, binding })
+        Ok(Dimensions { named, allocators, binding, builds })
     }
 
     /// Every variant of a command, the reference first.
@@ -60,7 +68,7 @@ impl Dimensions {
         for named in &self.named {
             for state in &states {
                 for allocator in &self.allocators {
-                    all.push(Dimensions::one(command, named, state, allocator.as_ref())?);
+                    all.push(one(command, named, state, allocator.as_ref())?);
                 }
             }
         }
@@ -70,13 +78,16 @@ impl Dimensions {
         Ok(all)
     }
 
-    /// The program in each state of binding.
+    /// What runs in the program's place: each build of it, or each state of binding.
     fn programs(&self, command: &Command) -> anyhow::Result<Vec<State>> {
+        let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
+        if !self.builds.is_empty() {
+            return self.builds.iter().map(|build| State::built(build, Path::new(word))).collect();
+        }
         if self.binding.is_empty() {
-            return Ok(vec![State { word: None, copy: None }]);
+            return Ok(vec![State { word: None, instead: None }]);
         }
         let path = std::env::var_os("PATH");
-        let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
         let program = find_program(&command.from_here(word), path.as_deref())?;
         let binding = Binding::of(&program, &Environment::inherited());
         let state = |state: &BindState| {
@@ -84,41 +95,53 @@ impl Dimensions {
                 BindState::Before => ("before", binding.before()?),
                 BindState::After => ("after", Some(binding.after()?)),
             };
-            Ok(State { word: Some(word), copy: copy.map(Arc::new) })
+            let instead = |copy: ProgramCopy| (copy.path().to_owned(), Arc::new(copy) as Arc<dyn Proof>);
+            Ok(State { word: Some(word.to_owned()), instead: copy.map(instead) })
         };
         self.binding.iter().map(state).collect()
     }
 }
 
-/// A program in one state of binding.
+/// A program in one state of binding, or built in one way.
 #[derive(Debug)]
 struct State {
     /// The word for it in a variant's name.
-    word: Option<&'static str>,
-    /// What runs in the program's place.
-    copy: Option<Arc<ProgramCopy>>,
+    word: Option<String>,
+    /// What runs in the program's place, and what proves that it did.
+    instead: Option<(PathBuf, Arc<dyn Proof>)>,
 }
 
-impl Dimensions {
-    /// A command under one value of each dimension.
-    fn one(
-        command: &Command,
-        named: &Variant,
-        state: &State,
-        allocator: Option<&underpin_malloc::Malloc>,
-    ) -> anyhow::Result<Variant> {
-        let mut variant = named.clone();
-        if let Some(allocator) = allocator {
-            variant = variants::on_allocator(allocator, command, &variant)?;
-        }
-        if let Some(copy) = &state.copy {
-            variant.program = Some(copy.path().to_owned());
-            variant.proof = Some(both(variant.proof.take(), Arc::clone(copy) as Arc<dyn Proof>));
-        }
-        let words = [allocator.map(|allocator| allocator.label.as_str()), state.word, Some(named.name.as_str())];
-        variant.name = words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
-        Ok(variant)
+impl State {
+    /// What a build made of the program that a command's first word names.
+    fn built(build: &Build, word: &Path) -> anyhow::Result<State> {
+        let program = build.program(word).with_context(|| {
+            let names: Vec<&str> = build.programs.keys().map(String::as_str).collect();
+            format!("--build makes {}, and the command runs {}", names.join(", "), word.display())
+        })?;
+        let proof = Arc::new(BuiltProgram(program.to_owned()));
+        Ok(State { word: Some(build.text.clone()), instead: Some((program.to_owned(), proof)) })
     }
+}
+
+/// A command under one value of each dimension.
+fn one(
+    command: &Command,
+    named: &Variant,
+    state: &State,
+    allocator: Option<&underpin_malloc::Malloc>,
+) -> anyhow::Result<Variant> {
+    let mut variant = named.clone();
+    if let Some(allocator) = allocator {
+        variant = variants::on_allocator(allocator, command, &variant)?;
+    }
+    if let Some((program, proof)) = &state.instead {
+        variant.program = Some(program.clone());
+        variant.proof = Some(both(variant.proof.take(), Arc::clone(proof)));
+    }
+    let allocator = allocator.map(|allocator| allocator.label.as_str());
+    let words = [allocator, state.word.as_deref(), Some(named.name.as_str())];
+    variant.name = words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+    Ok(variant)
 }
 
 /// Two proofs of one variant.
@@ -126,7 +149,7 @@ impl Dimensions {
 struct Both(Arc<dyn Proof>, Arc<dyn Proof>);
 
 impl Proof for Both {
-    fn follow(&self, task: Tracee) -> Result<(), String> {
+    fn follow(&self, task: Tracee) -> Result<Followed, String> {
         self.0.follow(task)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
-use underpin_bench::{Command, Proof, Variant};
+use underpin_bench::{Command, Followed, Proof, Variant};
 use underpin_malloc::{Inherit, Malloc, MallocError, Program, Store, Verdict, Watch, prepare};
 use underpin_sys::{RawPid, Resume, Tracee};
 
@@ -34,10 +34,10 @@ pub fn on_allocator(allocator: &Malloc, command: &Command, under: &Variant) -> R
 struct Took(Watch);
 
 impl Proof for Took {
-    fn follow(&self, task: Tracee) -> Result<(), String> {
+    fn follow(&self, task: Tracee) -> Result<Followed, String> {
         let followed = task.resume(Resume::Continue, 0).and_then(|()| self.0.follow(task));
         match followed {
-            Ok(Verdict::Taken) => Ok(()),
+            Ok(Verdict::Taken) => Ok(Followed::PastExec),
             Ok(Verdict::NotTaken(reason)) => Err(reason.to_string()),
             Ok(Verdict::NoProgram) => Err("its program was never executed".to_owned()),
             Err(error) => Err(error.to_string()),

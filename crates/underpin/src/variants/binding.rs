@@ -2,6 +2,7 @@
 //!
 //! The copies are flattened: the program alone is changed, and the libraries stay as they are.
 
+use super::built::ran_as;
 use anyhow::{Context, bail};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -94,11 +95,7 @@ impl ProgramCopy {
 
 impl Proof for ProgramCopy {
     fn took(&self, pid: RawPid) -> Result<(), String> {
-        let executed =
-            fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| format!("/proc/{pid}/exe: {error}"))?;
-        if executed != *self.path {
-            return Err(format!("the process ended as {}, not as the copy of the program", executed.display()));
-        }
+        ran_as(pid, &self.path)?;
         let ranges = maps(pid).map_err(|error| error.to_string())?;
         let mapped: HashSet<PathBuf> = ranges.into_iter().filter_map(|range| range.path).collect();
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
