@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The objects: the constant that holds them, and the source.
-const OBJECTS: [(&str, &str); 2] = [("STRINGS", "native/overlay.c"), ("RANDOM", "native/random.c")];
+const OBJECTS: [(&str, &str); 3] =
+    [("STRINGS", "native/overlay.c"), ("RANDOM", "native/random.c"), ("STACKS", "native/stacks.c")];
 
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
@@ -76,7 +77,8 @@ fn linked() -> Result<(), String> {
     if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name == "musl") {
         build.define("OVERLAY_REPLACES", None);
     }
-    build.files(OBJECTS.map(|(_, source)| source));
+    // Not the stacks: they replace functions that the C library itself calls, and an archive comes too late for those.
+    build.files(OBJECTS.iter().filter(|(constant, _)| *constant != "STACKS").map(|(_, source)| source));
     build.try_compile("underpin_overlay").map_err(|error| error.to_string())
 }
 

@@ -42,6 +42,15 @@ pub fn random(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::RANDOM, processor)
 }
 
+/// Stacks of ended threads are used again, in static programs on musl: an object of its own, as [`random()`]. It stands in for
+/// musl's mmap, munmap, mprotect and what thread creation calls; on a musl whose threads work otherwise it changes nothing.
+///
+/// # Errors
+/// As for [`object()`].
+pub fn stacks(processor: &str) -> Result<&'static OverlayObject, &'static str> {
+    of(&objects::STACKS, processor)
+}
+
 type Objects = [(&'static str, Result<OverlayObject, &'static str>)];
 
 fn of(objects: &'static Objects, processor: &str) -> Result<&'static OverlayObject, &'static str> {

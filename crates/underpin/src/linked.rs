@@ -42,12 +42,16 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
         objects.push(LinkObject {
             name: "overlay".to_owned(),
             bytes: overlay.bytes.to_vec(),
-            claim: Some(Claim::new("overlay", overlay.version)),
+            claim: Some(Claim::new("overlay", format!("{} (strings, getrandom, thread stacks)", overlay.version))),
         });
         // Of the same version, so under the same claim.
-        let random = underpin_overlay::random(spec.processor.name());
-        let random = random.map_err(|reason| anyhow!(reason)).with_context(missing)?;
-        objects.push(LinkObject { name: "random".to_owned(), bytes: random.bytes.to_vec(), claim: None });
+        for (name, object) in [
+            ("random", underpin_overlay::random(spec.processor.name())),
+            ("stacks", underpin_overlay::stacks(spec.processor.name())),
+        ] {
+            let object = object.map_err(|reason| anyhow!(reason)).with_context(missing)?;
+            objects.push(LinkObject { name: name.to_owned(), bytes: object.bytes.to_vec(), claim: None });
+        }
     }
     Ok(objects)
 }

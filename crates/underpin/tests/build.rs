@@ -243,6 +243,33 @@ fn the_note_survives_every_strip_and_check_shows_it() {
     }
 }
 
+/// A hundred threads one after the other; strace counts what the kernel is asked for.
+#[test]
+fn the_stacks_of_threads_are_used_again_but_without_the_overlay() {
+    need!("musl-gcc", "strace");
+    const THREADS: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
+        static void *run(void *given) { free(malloc(100)); return given; }\n\
+        int main(void) { pthread_t thread; for (int i = 0; i < 100; i++)\n\
+        if (pthread_create(&thread, 0, run, 0) || pthread_join(thread, 0)) return 1; }\n";
+    let dir = Fixture::new();
+    dir.write("threads.c", THREADS);
+    for (arguments, reused) in [
+        (&["--malloc", "system"][..], true),
+        (&[], true),
+        (&["--linkage", "static"], true),
+        (&["--overlay", "off", "--malloc", "system"], false),
+    ] {
+        must(&dir, &[&["threads.c", "--force"], arguments].concat());
+        dir.must("strace", ["-f", "-qq", "-e", "trace=mprotect", "-o", "calls", "./threads"]);
+        let calls = std::fs::read_to_string(dir.join("calls")).unwrap().matches("mprotect(").count();
+        assert_eq!(calls < 50, reused, "{arguments:?}: {calls} calls of mprotect");
+    }
+    must(&dir, &["threads.c", "--force"]);
+    let check = json(["check", "--json", dir.join("threads").to_str().unwrap()]);
+    let claims = check["file"]["claims"].as_array().unwrap();
+    assert!(claims.iter().any(|claim| claim["value"].to_string().contains("thread stacks")), "{claims:?}");
+}
+
 #[test]
 fn a_file_that_underpin_did_not_build_is_replaced_by_force_only() {
     need!("musl-gcc");

@@ -1,0 +1,534 @@
+/* The stacks of ended threads are used again, in static programs on musl, which itself maps a stack for each thread and unmaps
+ * it at the thread's end: three system calls, and a page fault for each page that is touched.
+ *
+ * musl's pthread_create and thrd_create are one function, __pthread_create. It calls, in this order and in the creating thread,
+ * __acquire_ptc (a lock that keeps forks out), __mmap for the whole stack without any access, __mprotect for all but the guard
+ * page, and __release_ptc. pthread_join and its relatives end with __munmap of exactly the mapping, once the kernel has let go
+ * of the thread; a detached thread calls __unmapself. These are replaced here. Between __acquire_ptc and __release_ptc a
+ * mapping comes from those kept, if there is one of its size; every other call is what it was.
+ *
+ * Why no stack is handed out while a thread may still run on it. Joined threads: musl unmaps there, so nobody needs the memory.
+ * Detached ones: musl calls __unmapself with __thread_list_lock held, and the kernel releases that lock (CLONE_CHILD_CLEARTID)
+ * when the thread has left for good. This is checked (the lock must hold the thread's number), the stack is marked as LEAVING,
+ * and who takes it from there waits first until whoever holds the lock has released it, as pthread_join does (__tl_sync).
+ *
+ * What a musl that works otherwise would do (this was read in 1.2.3 and 1.2.5): all names here are weak, and what is used of
+ * musl's (__tl_sync, __vm_wait, __thread_list_lock) is asked for weakly. So the link succeeds, and a function that is not called
+ * as described leaves the stacks to musl: nothing is kept without all of mmap, mprotect and an end in the expected order.
+ * tests/stacks.rs holds the archives of the machine against what is written here.
+ *
+ * A program's own munmap, mprotect or fixed mmap over a stack takes it out of this. There is no lock, so that a fork at any
+ * moment leaves the child a table it can use. */
+
+#ifdef OVERLAY_REPLACES
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern void *memset(void *at, int byte, size_t size);
+extern unsigned long getauxval(unsigned long key);
+extern int *__errno_location(void);
+/* musl's own; absent if the program has no threads. */
+extern void __tl_sync(void *unused) __attribute__((weak));
+extern void __vm_wait(void) __attribute__((weak));
+extern volatile int __thread_list_lock __attribute__((weak));
+
+enum { EINVAL = 22, ENOMEM = 12, EPERM = 1 };
+enum { PROT_NONE = 0, PROT_READ_WRITE = 3, MAP_PRIVATE_ANONYMOUS = 0x22, MAP_FIXED = 0x10, MAP_ANONYMOUS = 0x20, MADV_DONTNEED = 4 };
+enum { AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, PT_TLS = 7 };
+enum { FUTEX_WAIT_PRIVATE = 128, FUTEX_WAKE_PRIVATE = 129 };
+#ifdef __x86_64__
+enum { SYS_MMAP = 9, SYS_MPROTECT = 10, SYS_MUNMAP = 11, SYS_MADVISE = 28, SYS_EXIT = 60, SYS_GETTID = 186,
+  SYS_FUTEX = 202 };
+#elif defined __aarch64__
+enum { SYS_MMAP = 222, SYS_MPROTECT = 226, SYS_MUNMAP = 215, SYS_MADVISE = 233, SYS_EXIT = 93, SYS_GETTID = 178,
+  SYS_FUTEX = 98 };
+#else
+#error "there is an overlay for x86-64 and aarch64"
+#endif
+
+/* Stacks that are looked after, in use or not; idle ones among them; those of the idle whose pages are not given back; bytes of
+ * the address space that the idle take (as glibc); and what stays of such a stack in memory: its thread-local storage, up to a
+ * size, and the outermost calls, which the next thread needs at once. */
+enum { SLOTS = 128, MOST_IDLE = 32, MOST_WARM = 16, MOST_BYTES = 40 << 20, MOST_CLEARED = 48 << 10, CALLS = 8 << 10 };
+
+/* CHANGING belongs to the thread that set it. TOUCHED is in use, and not to be kept. */
+enum { UNUSED, CHANGING, LIVE, TOUCHED, IDLE, LEAVING };
+
+typedef struct {
+  atomic_int state;
+  /* Its pages were all given back. */
+  atomic_bool cold;
+  /* The higher, the later it became idle. */
+  atomic_ulong since;
+  _Atomic(uintptr_t) base;
+  /* Bytes of the whole mapping and of the guard at its start; no guard: not known yet. */
+  atomic_size_t size, guard;
+} Slot;
+
+static Slot slots[SLOTS];
+/* No slot from here on was ever used. */
+static atomic_int ever;
+static atomic_ulong ticks;
+/* Bytes of the idle, and how many, which fits below the size of a page. */
+static atomic_size_t idle;
+static atomic_int warm;
+
+/* What this thread is doing: inside __pthread_create before its mmap, and between that and its mprotect. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
+  int asks;
+  Slot *got;
+} creating;
+
+#define get(field) atomic_load_explicit(&(field), memory_order_relaxed)
+#define set(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
+
+/* ---- the kernel ---- */
+
+static inline long
+call(long number, long a, long b, long c, long d, long e, long f)
+{
+#ifdef __x86_64__
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+  return x0;
+#endif
+}
+
+static long
+answer(long result)
+{
+  if (result < 0 && result > -4096) {
+    *__errno_location() = (int)-result;
+    return -1;
+  }
+  return result;
+}
+
+/* musl holds this back while another thread has just unlocked something in memory that may be unmapped. */
+static void
+wait_for_unlocks(void)
+{
+  if (__vm_wait) __vm_wait();
+}
+
+static long
+unmap(uintptr_t base, size_t size)
+{
+  wait_for_unlocks();
+  return call(SYS_MUNMAP, (long)base, (long)size, 0, 0, 0, 0);
+}
+
+static long
+protect(uintptr_t base, size_t size, int protection)
+{
+  return call(SYS_MPROTECT, (long)base, (long)size, protection, 0, 0, 0);
+}
+
+/* ---- what a stack is made of ---- */
+
+typedef struct { uint32_t type, flags; uint64_t offset, address, physical, file, memory, alignment; } Segment;
+
+/* Bytes at the end of a stack that musl wants to be zero: the thread-local variables, its own description of the thread (some
+ * 200 bytes) and the values of pthread_setspecific (1,024). The variables' size is the program's, as musl reads it; for the rest
+ * a page is reckoned. What is too much is stack that was used. */
+static size_t
+to_clear(void)
+{
+  static atomic_size_t known;
+  size_t bytes = get(known);
+  if (bytes) return bytes;
+  const char *segment = (const char*)getauxval(AT_PHDR);
+  const size_t each = getauxval(AT_PHENT), count = getauxval(AT_PHNUM);
+  bytes = segment ? 4096 : SIZE_MAX;
+  for (size_t at = 0; segment && at < count; at++) {
+    const Segment *one = (const Segment*)(segment + at * each);
+    if (one->type == PT_TLS) bytes += one->memory + 3 * one->alignment;
+  }
+  bytes = bytes > SIZE_MAX / 2 ? SIZE_MAX : (bytes + 63) & ~(size_t)63;
+  set(known, bytes);
+  return bytes;
+}
+
+static size_t
+page_size(void)
+{
+#ifdef __x86_64__
+  return 4096;
+#else
+  return getauxval(AT_PAGESZ);
+#endif
+}
+
+/* Bytes at the end of an idle stack that stay in memory. 0: the program has so many thread-local variables that a new mapping,
+ * which is zero, costs no more. */
+static size_t
+left(void)
+{
+  const size_t page = page_size(), clear = to_clear();
+  if (clear > MOST_CLEARED) return 0;
+  return (clear + CALLS + page - 1) & -page;
+}
+
+/* Valgrind takes what lies below an ended thread's stack pointer for lost, and musl writes there before it starts the next. These
+ * instructions, which do nothing, are what it knows a request of the program by: here that memory may be written to. (Valgrind
+ * manual, "The Client Request mechanism"; MAKE_MEM_UNDEFINED of memcheck.h.) */
+static void
+tell_valgrind(uintptr_t from, size_t size)
+{
+  const volatile uint64_t request[6] = { 0x4d430001, from, size };
+#ifdef __x86_64__
+  uint64_t result = 0;
+  __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+      : "+d"(result) : "a"(request) : "cc", "memory");
+#else
+  register uint64_t result __asm__("x3") = 0;
+  register const volatile uint64_t *which __asm__("x4") = request;
+  __asm__ volatile("ror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\tror x12, x12, #61\n\torr x10, x10, x10"
+      : "+r"(result) : "r"(which) : "cc", "memory");
+#endif
+}
+
+/* ---- the table ---- */
+
+static int
+reserve(size_t size)
+{
+  const size_t now = atomic_fetch_add(&idle, size + 1) + size + 1;
+  if (now / 4096 * 4096 <= MOST_BYTES && now % 4096 <= MOST_IDLE) return 1;
+  atomic_fetch_sub(&idle, size + 1);
+  return 0;
+}
+
+/* Undoes what `keep` did, for a slot that the caller has changed from IDLE or LEAVING. A thread that was leaving has left
+ * afterwards. */
+static void
+unkeep(Slot *slot, int state)
+{
+  atomic_fetch_sub(&idle, get(slot->size) + 1);
+  if (!get(slot->cold)) atomic_fetch_sub(&warm, 1);
+  if (state == LEAVING) __tl_sync(NULL);
+}
+
+/* Keeps a stack that its thread needs no more, in a state from which it can be taken. False: it is to be unmapped. A leaving
+ * thread still stands on the part that is left. */
+static int
+keep(Slot *slot, int state)
+{
+  const size_t size = get(slot->size), guard = get(slot->guard), part = left();
+  if (!guard || !part || part >= size - guard || !reserve(size)) return 0;
+  const int stays = atomic_fetch_add(&warm, 1) < MOST_WARM;
+  if (!stays) atomic_fetch_sub(&warm, 1);
+  const size_t given = size - guard - (stays ? part : 0);
+  if ((state == LEAVING && !stays)
+      || call(SYS_MADVISE, (long)(get(slot->base) + guard), (long)given, MADV_DONTNEED, 0, 0, 0)) {
+    if (stays) atomic_fetch_sub(&warm, 1);
+    atomic_fetch_sub(&idle, size + 1);
+    return 0;
+  }
+  set(slot->cold, !stays);
+  set(slot->since, atomic_fetch_add(&ticks, 1));
+  atomic_store_explicit(&slot->state, state, memory_order_release);
+  return 1;
+}
+
+/* An idle stack of a size, or of any (0): that which was used last, or that which was not used for longest. It is the caller's,
+ * in the state CHANGING. */
+static Slot *
+take(size_t size, int longest)
+{
+  for (;;) {
+    Slot *best = NULL;
+    for (int at = 0, end = get(ever); at < end; at++) {
+      Slot *slot = &slots[at];
+      const int state = get(slot->state);
+      if ((state != IDLE && state != LEAVING) || (size && get(slot->size) != size)) continue;
+      /* Of those that may be used again, one whose pages are still there. */
+      const int warmer = best && !longest ? get(best->cold) - get(slot->cold) : 0;
+      const int later = best && get(slot->since) > get(best->since);
+      if (!best || warmer > 0 || (warmer == 0 && later != longest)) best = slot;
+    }
+    if (!best) return NULL;
+    int state = get(best->state);
+    if (state != IDLE && state != LEAVING) continue;
+    if (!atomic_compare_exchange_strong_explicit(&best->state, &state, CHANGING, memory_order_acquire, memory_order_relaxed)) continue;
+    /* Between the look at it and the taking it may have been somebody else's. */
+    if (size && get(best->size) != size) {
+      atomic_store_explicit(&best->state, state, memory_order_release);
+      continue;
+    }
+    unkeep(best, state);
+    return best;
+  }
+}
+
+/* Gives the stack that was idle for longest back. */
+static int
+give_one_back(void)
+{
+  Slot *slot = take(0, 1);
+  if (!slot) return 0;
+  const uintptr_t base = get(slot->base);
+  const size_t size = get(slot->size);
+  atomic_store_explicit(&slot->state, UNUSED, memory_order_release);
+  unmap(base, size);
+  return 1;
+}
+
+/* A place in the table for a new mapping, if there is one. */
+static Slot *
+enter(uintptr_t base, size_t size)
+{
+  for (int at = 0; at < SLOTS; at++) {
+    int state = UNUSED;
+    Slot *slot = &slots[at];
+    if (get(slot->state) != UNUSED) continue;
+    if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, CHANGING, memory_order_acquire, memory_order_relaxed)) continue;
+    set(slot->base, base);
+    set(slot->size, size);
+    set(slot->guard, 0);
+    atomic_store_explicit(&slot->state, LIVE, memory_order_release);
+    for (int end = get(ever); end <= at && !atomic_compare_exchange_weak(&ever, &end, at + 1);) {}
+    return slot;
+  }
+  return NULL;
+}
+
+/* The slot of a mapping that the caller owns; nobody else changes it meanwhile, but to TOUCHED. */
+static Slot *
+find(uintptr_t base, size_t size)
+{
+  for (int at = 0, end = get(ever); at < end; at++) {
+    Slot *slot = &slots[at];
+    if (get(slot->base) != base) continue;
+    const int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    if ((state == LIVE || state == TOUCHED) && get(slot->base) == base && get(slot->size) == size) return slot;
+  }
+  return NULL;
+}
+
+static int
+overlaps(Slot *slot, uintptr_t from, size_t size)
+{
+  const uintptr_t base = get(slot->base);
+  return from < base + get(slot->size) && from + size > base;
+}
+
+/* The program does something of its own with a part of its addresses: what lies there is no stack as it was. */
+static void
+touched(uintptr_t from, size_t size)
+{
+  for (int at = 0, end = get(ever); at < end; at++) {
+    Slot *slot = &slots[at];
+    if (!overlaps(slot, from, size)) continue;
+    int state = LIVE;
+    if (atomic_compare_exchange_strong(&slot->state, &state, TOUCHED) || state != IDLE) continue;
+    if (!atomic_compare_exchange_strong(&slot->state, &state, CHANGING)) continue;
+    /* It was looked at while it could become another's. */
+    const int still = overlaps(slot, from, size);
+    if (still) unkeep(slot, state);
+    atomic_store_explicit(&slot->state, still ? UNUSED : state, memory_order_release);
+  }
+}
+
+/* ---- what musl's threads call ---- */
+
+/* musl's lock of thread creation, which fork takes alone (__inhibit_ptc) and each creator with others: how many these are, and
+ * EXCLUSIVE if somebody wants it alone or has it. */
+#define EXCLUSIVE 0x80000000u
+static atomic_uint creation;
+
+static void
+wait_while(unsigned value)
+{
+  call(SYS_FUTEX, (long)&creation, FUTEX_WAIT_PRIVATE, (long)value, 0, 0, 0);
+}
+
+__attribute__((weak)) void
+__inhibit_ptc(void)
+{
+  unsigned now = get(creation);
+  for (;;) {
+    if (now & EXCLUSIVE) wait_while(now), now = get(creation);
+    else if (atomic_compare_exchange_weak(&creation, &now, now | EXCLUSIVE)) break;
+  }
+  while ((now = atomic_load(&creation)) != EXCLUSIVE) wait_while(now);
+}
+
+/* A thread begins to create another, or to read the usual sizes of stacks. */
+__attribute__((weak)) void
+__acquire_ptc(void)
+{
+  unsigned now = get(creation);
+  for (;;) {
+    if (now & EXCLUSIVE) wait_while(now), now = get(creation);
+    else if (atomic_compare_exchange_weak(&creation, &now, now + 1)) break;
+  }
+  creating.asks = 1;
+  creating.got = NULL;
+}
+
+__attribute__((weak)) void
+__release_ptc(void)
+{
+  creating.asks = 0;
+  creating.got = NULL;
+  if (atomic_load(&creation) == EXCLUSIVE) atomic_store(&creation, 0);
+  else if (atomic_fetch_sub(&creation, 1) != EXCLUSIVE + 1) return;
+  call(SYS_FUTEX, (long)&creation, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
+}
+
+static void *
+map(void *start, size_t size, int protection, int flags, int file, long offset)
+{
+  if (offset & 4095) return (void*)answer(-EINVAL);
+  if (size >= PTRDIFF_MAX) return (void*)answer(-ENOMEM);
+  if (flags & MAP_FIXED) wait_for_unlocks();
+  long result;
+  /* Rather than none for the program: those that nobody uses. */
+  do result = call(SYS_MMAP, (long)start, (long)size, protection, flags, file, offset);
+  while (result == -ENOMEM && give_one_back());
+  /* The kernel's answer to an exhausted low memory, as musl corrects it. */
+  if (result == -EPERM && !start && flags & MAP_ANONYMOUS && !(flags & MAP_FIXED)) result = -ENOMEM;
+  return (void*)answer(result);
+}
+
+static void *
+stack(size_t size)
+{
+  Slot *slot = take(size, 0);
+  if (slot) {
+    const uintptr_t base = get(slot->base);
+    tell_valgrind(base + size - left(), left());
+    /* Of a cold one too: not every emulator does what MADV_DONTNEED says. */
+    memset((void*)(base + size - to_clear()), 0, to_clear());
+    atomic_store_explicit(&slot->state, LIVE, memory_order_release);
+    creating.got = slot;
+    return (void*)base;
+  }
+  /* There may be idle ones of other sizes, which the program has perhaps left behind. */
+  give_one_back();
+  void *base = map(NULL, size, PROT_NONE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+  if (base != (void*)-1) creating.got = enter((uintptr_t)base, size);
+  return base;
+}
+
+__attribute__((weak)) void *
+__mmap(void *start, size_t size, int protection, int flags, int file, long offset)
+{
+  if (creating.asks && !start && protection == PROT_NONE && flags == MAP_PRIVATE_ANONYMOUS && file == -1 && !offset) {
+    creating.asks = 0;
+    return stack(size);
+  }
+  return map(start, size, protection, flags, file, offset);
+}
+
+static long
+protect_pages(uintptr_t start, size_t size, int protection)
+{
+  const uintptr_t page = page_size(), from = start & -page, end = (start + size + page - 1) & -page;
+  return protect(from, end - from, protection);
+}
+
+__attribute__((weak)) int
+__mprotect(void *start, size_t size, int protection)
+{
+  Slot *slot = creating.got;
+  creating.got = NULL;
+  if (slot) {
+    const uintptr_t base = get(slot->base);
+    const size_t guard = (uintptr_t)start - base, now = get(slot->guard);
+    if ((uintptr_t)start > base && guard + size == get(slot->size) && protection == PROT_READ_WRITE) {
+      if (guard == now) return 0;
+      /* A new one, or one whose guard has another size. */
+      set(slot->guard, 0);
+      long failed = now ? protect(base, guard, PROT_NONE) : 0;
+      if (!failed) failed = protect((uintptr_t)start, size, PROT_READ_WRITE);
+      if (!failed) set(slot->guard, guard);
+      return (int)answer(failed);
+    }
+  }
+  return (int)answer(protect_pages((uintptr_t)start, size, protection));
+}
+
+__attribute__((weak)) int
+__munmap(void *start, size_t size)
+{
+  Slot *slot = find((uintptr_t)start, size);
+  if (slot) {
+    int state = LIVE;
+    wait_for_unlocks();
+    if (atomic_compare_exchange_strong(&slot->state, &state, CHANGING) && keep(slot, IDLE)) return 0;
+    atomic_store_explicit(&slot->state, UNUSED, memory_order_release);
+  }
+  return (int)answer(unmap((uintptr_t)start, size));
+}
+
+/* Ends the calling thread, a detached one, and its stack with it. */
+__attribute__((weak, noreturn)) void
+__unmapself(void *start, size_t size)
+{
+  Slot *slot = find((uintptr_t)start, size);
+  if (slot) {
+    int state = LIVE;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    /* Some bytes for the functions called from here. */
+    const int stands = here < (uintptr_t)start + size && here + left() > (uintptr_t)start + size + 1024;
+    const int locked = __tl_sync && &__thread_list_lock && __thread_list_lock == call(SYS_GETTID, 0, 0, 0, 0, 0, 0);
+    if (stands && locked && atomic_compare_exchange_strong(&slot->state, &state, CHANGING) && keep(slot, LEAVING))
+      for (;;) call(SYS_EXIT, 0, 0, 0, 0, 0, 0);
+    atomic_store_explicit(&slot->state, UNUSED, memory_order_release);
+  }
+  /* From the first call on there is no stack. */
+#ifdef __x86_64__
+  __asm__ volatile("syscall\n\txorl %%edi, %%edi\n\tmovl %0, %%eax\n\tsyscall"
+      : : "i"(SYS_EXIT), "a"(SYS_MUNMAP), "D"(start), "S"(size) : "rcx", "r11", "memory");
+#else
+  register long x8 __asm__("x8") = SYS_MUNMAP;
+  register void *x0 __asm__("x0") = start;
+  register size_t x1 __asm__("x1") = size;
+  __asm__ volatile("svc 0\n\tmov x0, #0\n\tmov x8, %0\n\tsvc 0" : : "i"(SYS_EXIT), "r"(x8), "r"(x0), "r"(x1) : "memory");
+#endif
+  __builtin_unreachable();
+}
+
+/* ---- what programs call, which stands in the same members of musl's archive ---- */
+
+__attribute__((weak)) void *
+mmap(void *start, size_t size, int protection, int flags, int file, long offset)
+{
+  if (flags & MAP_FIXED) touched((uintptr_t)start, size);
+  return map(start, size, protection, flags, file, offset);
+}
+
+__attribute__((weak, alias("mmap"))) void *mmap64(void *, size_t, int, int, int, long);
+
+__attribute__((weak)) int
+munmap(void *start, size_t size)
+{
+  touched((uintptr_t)start, size);
+  return (int)answer(unmap((uintptr_t)start, size));
+}
+
+__attribute__((weak)) int
+mprotect(void *start, size_t size, int protection)
+{
+  touched((uintptr_t)start, size);
+  return (int)answer(protect_pages((uintptr_t)start, size, protection));
+}
+
+#endif
