@@ -61,7 +61,8 @@ rules! {
 #[test]
 fn many_and_aligned_thread_local_variables_are_new_in_each_thread() {
     need!("musl-gcc");
-    for more in [["-DTLS=20000", "-DALIGNMENT=4096"], ["-DTLS=200000", "-DALIGNMENT=16"], ["-DTLS=1", "-DALIGNMENT=1"]] {
+    for more in [["-DTLS=20000", "-DALIGNMENT=4096"], ["-DTLS=200000", "-DALIGNMENT=16"], ["-DTLS=1", "-DALIGNMENT=1"]]
+    {
         let dir = Fixture::new();
         let program = with(&dir, &more);
         held(dir.command(&program).arg("variables"));
@@ -113,11 +114,11 @@ fn valgrind_has_no_complaint() {
 /// The C libraries that static programs here are linked with: musl-gcc's and those that come with Rust.
 fn archives(dir: &Fixture) -> Vec<(&'static str, PathBuf)> {
     let mut found = Vec::new();
-    for target in ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
+    for (processor, target) in [("x86_64", "x86_64-unknown-linux-musl"), ("aarch64", "aarch64-unknown-linux-musl")] {
         let folder = dir.must("rustc", ["--print", "target-libdir", "--target", target]);
         let archive = Path::new(folder.trim()).join("self-contained/libc.a");
         if archive.exists() {
-            found.push((target.split('-').next().unwrap(), archive));
+            found.push((processor, archive));
         } else {
             skip_without_target(target);
         }
@@ -130,7 +131,7 @@ fn archives(dir: &Fixture) -> Vec<(&'static str, PathBuf)> {
 }
 
 const DEFINED: &str = "__mmap mmap mmap64 __mprotect mprotect __munmap munmap __unmapself \
-     __inhibit_ptc __acquire_ptc __release_ptc";
+     __inhibit_ptc __acquire_ptc __release_ptc __wait";
 
 /// If musl's thread creation changes, stacks are no longer kept, and this fails.
 #[test]
@@ -154,13 +155,13 @@ fn musls_thread_creation_calls_what_is_replaced() {
             kept.map(|words| words[0].to_owned()).collect()
         };
         let create = of("pthread_create", "UTW");
-        for name in "__mmap __mprotect __munmap __unmapself __acquire_ptc __release_ptc __tl_sync".split(' ') {
+        for name in "__mmap __mprotect __munmap __unmapself __acquire_ptc __release_ptc __tl_sync __wait".split(' ') {
             assert!(create.contains(name), "{name} in {}: {create:?}", archive.display());
         }
         assert!(of("pthread_join", "U").contains("__munmap"));
         assert!(of("lock_ptc", "T").contains("__acquire_ptc"), "the lock of thread creation");
         // Nothing else in these members may be asked for: they would come in beside ours.
-        for member in ["mmap", "mprotect", "munmap", "__unmapself", "lock_ptc"] {
+        for member in ["mmap", "mprotect", "munmap", "__unmapself", "lock_ptc", "__wait"] {
             let others: Vec<String> = of(member, "TWDBV").into_iter().filter(|name| name != "__vm_wait").collect();
             assert!(others.iter().all(|name| defined.contains(name.as_str())), "{member}: {others:?}");
         }

@@ -19,6 +19,7 @@ mod stats;
 mod storm;
 mod storm_model;
 mod table;
+mod threads;
 mod trace;
 mod tree;
 mod underpin_bench;
@@ -60,6 +61,8 @@ pub enum Name {
     Broker,
     /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
     Overlay,
+    /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
+    Threads,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -125,6 +128,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
         Name::Broker => ("broker", broker::run(rounds)?),
         Name::Overlay => ("overlay", overlay::run(rounds)?),
+        Name::Threads => ("threads", threads::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
