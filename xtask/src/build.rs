@@ -235,7 +235,10 @@ fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
 }
 
 /// The folder with zig of the release that was tried, from Python's package index.
-fn zig() -> anyhow::Result<PathBuf> {
+///
+/// # Errors
+/// If pip cannot fetch it.
+pub fn zig() -> anyhow::Result<PathBuf> {
     let folder = run::target().join("zig");
     let place = folder.join("ziglang");
     let version =

@@ -21,6 +21,7 @@ mod setup;
 mod statics;
 mod systems;
 mod test;
+mod trials;
 mod wheels;
 
 use clap::{Parser, Subcommand};
@@ -95,6 +96,15 @@ enum Chore {
     },
     /// Draw the README's picture from a real run: docs/picture-light.svg and docs/picture-dark.svg
     Picture,
+    /// Build published projects with `underpin build`, run each result in bare roots and write docs/bench/build.md
+    BuildTrials {
+        /// A root with glibc 2.17, such as an export of a CentOS 7 container; nothing is written to it
+        #[arg(long = "root-2.17", value_name = "DIR")]
+        old: Option<std::path::PathBuf>,
+        /// Only this project; may be repeated
+        #[arg(long, value_name = "NAME")]
+        only: Vec<String>,
+    },
     /// Run a benchmark and write its table to docs/bench/
     Bench {
         /// Which
@@ -125,6 +135,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Systems => systems::generate(),
         Chore::Wheels { dry } => wheels::run(dry),
         Chore::Picture => picture::run(),
+        Chore::BuildTrials { old, only } => trials::run(old.as_deref(), &only),
         Chore::Bench { name, rounds, dry } => bench::run(name, rounds, dry),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Debian's packages, by what they are for.
-const PACKAGES: [(&str, &[&str]); 16] = [
+const PACKAGES: [(&str, &[&str]); 17] = [
     ("programs to look at", &["emacs-gtk", "ffmpeg", "git", "python3", "ruby", "appstream"]),
     (
         "judges",
@@ -38,6 +38,10 @@ const PACKAGES: [(&str, &[&str]); 16] = [
         ],
     ),
     ("build systems", &["make", "cmake", "meson", "ninja-build", "autoconf", "automake", "libtool"]),
+    (
+        "what build-trials compares with and starts",
+        &["gawk", "cmark", "brotli", "libfribidi-bin", "qemu-user-static", "dpkg-dev"],
+    ),
     ("locales to bundle", &["locales"]),
     ("a look at the HTML pages", &["chromium", "chromium-driver"]),
     ("workloads", &["puma", "thin", "ruby-rack", "nodejs"]),

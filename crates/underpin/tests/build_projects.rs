@@ -92,6 +92,30 @@ fn cmake_finds_no_library_of_this_machines_c_library() {
 }
 
 #[test]
+fn a_library_that_cmake_is_told_to_share_becomes_an_archive_beside_another_of_its_name() {
+    need!("cmake", "make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    // As cmark has them: one library of each kind, both called `libpart`, and a program that is linked with the shared one.
+    let lists = "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_subdirectory(lib)\n\
+                 add_executable(prog prog.c)\ntarget_link_libraries(prog part_shared)\n\
+                 add_executable(other prog.c)\ntarget_link_libraries(other part_static)\n";
+    let parts = "add_library(part_static STATIC part.c)\nadd_library(part_shared SHARED part.c)\n\
+                 set_target_properties(part_static part_shared PROPERTIES OUTPUT_NAME part)\n\
+                 target_compile_definitions(part_shared PRIVATE WHICH=\"shared\")\n\
+                 target_compile_definitions(part_static PRIVATE WHICH=\"static\")\nadd_library(plugin MODULE part.c)\n\
+                 target_compile_definitions(plugin PRIVATE WHICH=\"plugin\")\n";
+    put(&fixture, "p/CMakeLists.txt", lists);
+    put(&fixture, "p/lib/CMakeLists.txt", parts);
+    put(&fixture, "p/lib/part.c", "const char *part(void) { return WHICH; }\n");
+    let program = "#include <stdio.h>\nconst char *part(void);\nint main(void) { return puts(part()) < 0; }\n";
+    put(&fixture, "p/prog.c", program);
+    let output = builds(&fixture, "p", &[]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "shared\n");
+    assert_eq!(ran(&fixture.join("out/other")), "static\n");
+}
+
+#[test]
 fn variables_for_another_build_stay_valid_after_the_command() {
     need!("musl-gcc", "readelf");
     let fixture = Fixture::new();

@@ -4,6 +4,7 @@ mod aa;
 mod aa_soak;
 mod ab;
 mod broker;
+mod build;
 mod foolsgold;
 mod generators;
 mod growth;
@@ -18,7 +19,7 @@ mod small_memory;
 mod stats;
 mod storm;
 mod storm_model;
-mod table;
+pub mod table;
 mod threads;
 mod trace;
 mod tree;
@@ -59,6 +60,8 @@ pub enum Name {
     Mimalloc,
     /// The allocation benchmark of fossas/broker on glibc and static musl with each allocator; rounds: pairs of processes
     Broker,
+    /// Results of `underpin build` beside glibc builds, and `underpin build` beside cargo; rounds: pairs of searches
+    Build,
     /// Every function of the overlay beside glibc's, musl's and LLVM's; rounds: blocks of calls
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
@@ -84,7 +87,7 @@ impl Name {
     fn usual_rounds(self) -> usize {
         match self {
             Name::Aa => 25,
-            Name::Broker => 12,
+            Name::Broker | Name::Build => 12,
             Name::AaSoak => 500,
             Name::Power | Name::Overhead | Name::SmallMemory | Name::Load => 10,
             Name::Foolsgold | Name::FoolsgoldAllocators | Name::FoolsgoldEscapes => 8,
@@ -127,6 +130,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Load => ("load", generators::run(rounds)?),
         Name::Mimalloc => ("mimalloc", mimalloc::run(rounds)?),
         Name::Broker => ("broker", broker::run(rounds)?),
+        Name::Build => ("build", build::run(rounds)?),
         Name::Overlay => ("overlay", overlay::run(rounds)?),
         Name::Threads => ("threads", threads::run(rounds)?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),

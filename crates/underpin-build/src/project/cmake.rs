@@ -1,7 +1,7 @@
 //! CMake, in a folder of results beside the sources. A toolchain file of ours names the compilers.
 //!
 //! Words behind `--` go to the step that configures (`-DNAME=VALUE`). Unless they say otherwise it is a release, and libraries
-//! of a static program are archives.
+//! of a static program are archives, also those that the project calls `SHARED`.
 
 use super::{Context, Planned, shared};
 use crate::tool::Tool;
@@ -52,6 +52,49 @@ fn calls(text: &str, name: &str) -> Vec<String> {
     found
 }
 
+/// Read after each `project()` of a static build.
+///
+/// A project that names a library `SHARED` asks no option, and its programs (often its tests) cannot be linked. CMake makes an
+/// archive of it if the system has no shared libraries (property `TARGET_SUPPORTS_SHARED_LIBS`). Two libraries, one of each kind,
+/// often have one name: then both would write the same archive, so the second goes to a folder of its own.
+const STATIC_LIBRARIES: &str = r#"# Written by underpin.
+set_property(GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS FALSE)
+if(NOT COMMAND underpin_archives AND NOT CMAKE_VERSION VERSION_LESS 3.19)
+  function(underpin_archives folder)
+    get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+    foreach(below IN LISTS folders)
+      underpin_archives("${below}")
+    endforeach()
+    get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    get_property(place DIRECTORY "${folder}" PROPERTY BINARY_DIR)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(NOT type STREQUAL "STATIC_LIBRARY")
+        continue()
+      endif()
+      set(name ${target})
+      set(where ${place})
+      foreach(property OUTPUT_NAME ARCHIVE_OUTPUT_NAME)
+        get_target_property(value ${target} ${property})
+        if(value)
+          set(name ${value})
+        endif()
+      endforeach()
+      get_target_property(value ${target} ARCHIVE_OUTPUT_DIRECTORY)
+      if(value)
+        set(where ${value})
+      endif()
+      get_property(taken GLOBAL PROPERTY UNDERPIN_ARCHIVES)
+      if("${where}/${name}" IN_LIST taken)
+        set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/underpin/${target}")
+      endif()
+      set_property(GLOBAL APPEND PROPERTY UNDERPIN_ARCHIVES "${where}/${name}")
+    endforeach()
+  endfunction()
+  cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL underpin_archives "${CMAKE_SOURCE_DIR}")
+endif()
+"#;
+
 /// The commands.
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     let cmake = shared::program(&["cmake"], "cmake")?;
@@ -67,6 +110,12 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     if context.spec.linkage.is_static() && !says("BUILD_SHARED_LIBS") {
         arguments.push("-DBUILD_SHARED_LIBS=OFF".to_owned());
     }
+    let mut files = vec![(file, toolchain_file(folder, context))];
+    if context.spec.linkage.is_static() && !says("CMAKE_PROJECT_INCLUDE") {
+        let file = context.work.join("static.cmake");
+        arguments.push(format!("-DCMAKE_PROJECT_INCLUDE={}", text(&file)));
+        files.push((file, STATIC_LIBRARIES.to_owned()));
+    }
     if shared::find("make").is_none() && std::env::var_os("CMAKE_GENERATOR").is_none() {
         shared::program(&["ninja"], "ninja-build")?;
         arguments.extend(["-G".to_owned(), "Ninja".to_owned()]);
@@ -76,7 +125,6 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let configure = Step::new("configure", cmake.clone(), arguments, context.work).with(variables.clone());
     let build = vec!["--build".to_owned(), text(&results), "--parallel".to_owned(), shared::jobs()];
     let build = Step::new("build", cmake, build, context.work).with(variables).makes(results);
-    let files = vec![(file, toolchain_file(folder, context))];
     Ok(Planned { steps: vec![configure, build], files, ..Planned::default() })
 }
 

@@ -196,13 +196,23 @@ impl Project {
         }
     }
 
+    /// What to try instead, by what a failed command said.
+    #[must_use]
+    pub fn advice(&self, said: &str) -> Option<String> {
+        match self {
+            Project::Published(published) => published.advice(said),
+            _ => None,
+        }
+    }
+
     /// The programs that its commands made.
     ///
     /// # Errors
     /// If there is none.
     pub fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
         match self {
-            Project::Cargo(_) | Project::Published(_) => cargo::Cargo::programs(outputs),
+            Project::Cargo(_) => cargo::Cargo::programs(outputs),
+            Project::Published(_) => published::Published::programs(outputs),
             Project::Native(native) => native.programs(outputs),
             Project::Single(single) => single.programs(outputs),
             Project::Elsewhere(_) => Ok(Vec::new()),

@@ -1,9 +1,9 @@
 //! A crate of the registry, which cargo fetches, checks and builds as `cargo install` does: with the crate's own
 //! `Cargo.lock`, in a folder of results of ours. The registry's folder of sources is not written to.
 
-use super::{Context, Planned, cargo};
+use super::{Context, Planned, Program, cargo};
 use crate::toolchain::RustChoice;
-use crate::{BuildError, Step};
+use crate::{BuildError, Outputs, Step};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -56,7 +56,27 @@ impl Published {
         arguments.push(self.folder.display().to_string());
         let step = Step::new("build", choice.rust.cargo.clone(), arguments, context.work);
         let step = step.with(cargo::environment(context, choice)).captured();
+        // cargo moves the programs of a registry's crate there: where it says that they are, they no longer are.
+        let step = step.makes(context.work.join("installed/bin"));
         Ok(Planned { steps: vec![step], inside: PathBuf::from("."), ..Planned::default() })
+    }
+
+    pub(super) fn programs(outputs: &Outputs) -> Result<Vec<Program>, BuildError> {
+        let installed = outputs.made().next().map(Path::to_owned).unwrap_or_default();
+        let moved = |program: Program| {
+            let path = program.path.file_name().map(|name| installed.join(name)).filter(|path| path.is_file());
+            Program { path: path.unwrap_or(program.path), ..program }
+        };
+        Ok(cargo::Cargo::programs(outputs)?.into_iter().map(moved).collect())
+    }
+
+    /// How to ask for a version that this compiler can build, if cargo refused another and names one: ``error: cannot install
+    /// package `x 2.0.0`, it requires rustc 1.97.0 or newer``, and on the next line `` `x 1.20.0` supports rustc 1.88.0``.
+    pub(super) fn advice(&self, said: &str) -> Option<String> {
+        let fits = said.lines().find_map(|line| line.split_once("` supports rustc"))?.0;
+        let (name, version) = fits.trim_start().strip_prefix('`')?.split_once(' ')?;
+        (name == self.name)
+            .then(|| format!("this compiler builds an older one: underpin build --crate {name}@{version}"))
     }
 
     /// Whether this version and all that its `Cargo.lock` names is in the registry's cache: then no network is asked.
@@ -81,6 +101,16 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_that_the_compiler_builds_is_named_with_the_way_to_ask_for_it() {
+        let said = "    Updating crates.io index\nerror: cannot install package `tool 2.0.0`, it requires rustc 1.97.0 or newer, while \
+                    the currently active rustc version is 1.95.0\n`tool 1.20.0` supports rustc 1.88.0\n";
+        let advice = Published::new("tool").unwrap().advice(said).unwrap();
+        assert!(advice.ends_with("underpin build --crate tool@1.20.0"), "{advice}");
+        assert_eq!(Published::new("other").unwrap().advice(said), None);
+        assert_eq!(Published::new("tool").unwrap().advice("error: could not compile `tool` (bin)\n"), None);
+    }
 
     #[test]
     fn a_crate_is_a_name_and_perhaps_a_version() {

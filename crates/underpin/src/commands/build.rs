@@ -152,7 +152,7 @@ fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
         match start(plan, step, &output, &log)? {
             RunEnd::Exited(0) => {}
             RunEnd::Interrupted => return Ok(None),
-            end => bail!(failure(step, end, &log)),
+            end => bail!(failure(plan, step, end, &log)),
         }
         let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
         outputs.add(&text, step.makes.as_deref());
@@ -197,7 +197,7 @@ fn rustix_stderr() -> io::Result<OwnedFd> {
 }
 
 /// What failed, the tool's own last lines, and the command to repeat it.
-fn failure(step: &Step, end: RunEnd, log: &Path) -> String {
+fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     let how = match end {
         RunEnd::Exited(code) => format!("exit status {code}"),
         RunEnd::Signalled(signal) => format!("signal {signal}"),
@@ -207,7 +207,9 @@ fn failure(step: &Step, end: RunEnd, log: &Path) -> String {
     let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
     let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
-    format!("{} failed ({how}){told}\nto repeat it: {}", step.words, shell(step))
+    // What is refused is refused again: then the other way is what helps.
+    let next = plan.project.advice(&said.to_str_lossy()).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
+    format!("{} failed ({how}){told}\n{next}", step.words)
 }
 
 /// A word as a shell takes it.
