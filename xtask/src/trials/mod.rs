@@ -175,7 +175,7 @@ impl Underpin {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if anew {
             self.warm(choice)?;
-            let _ = fs::remove_dir_all(self.folder.join("cache/underpin/build"));
+            self.forget(&words)?;
         }
         let log = folder.join(format!("{}.log", project.program));
         let began = Instant::now();
@@ -186,6 +186,20 @@ impl Underpin {
             return Ok(Err(reason(&fs::read_to_string(&log).unwrap_or_default())));
         };
         Ok(read(&document, program, took))
+    }
+
+    /// Removes what an earlier build of the same project and choice compiled.
+    fn forget(&self, words: &[&str]) -> anyhow::Result<()> {
+        let output = self.command(words).arg("--dry-run").output().context("cannot start underpin")?;
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        // A plan that is refused is refused again by the build itself.
+        if let Some(folder) = document["tools"].as_str().and_then(|tools| Path::new(tools).parent()) {
+            ensure!(folder.starts_with(&self.folder), "{} is no folder of the trials", folder.display());
+            if folder.exists() {
+                fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Has zig compile its C and C++ libraries for a choice: minutes, once for all projects.
