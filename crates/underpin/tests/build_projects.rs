@@ -95,8 +95,9 @@ fn cmake_finds_no_library_of_this_machines_c_library() {
 fn a_library_that_cmake_is_told_to_share_becomes_an_archive_beside_another_of_its_name() {
     need!("cmake", "make", "musl-gcc", "readelf");
     let fixture = Fixture::new();
-    // As cmark has them: one library of each kind, both called `libpart`, and a program that is linked with the shared one.
-    let lists = "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_subdirectory(lib)\n\
+    // As cmark has them: one library of each kind, both called `libpart`, and a program that is linked with the shared one; with
+    // policies as old as brotli's.
+    let lists = "cmake_minimum_required(VERSION 3.2)\nproject(prog C)\nadd_subdirectory(lib)\n\
                  add_executable(prog prog.c)\ntarget_link_libraries(prog part_shared)\n\
                  add_executable(other prog.c)\ntarget_link_libraries(other part_static)\n";
     let parts = "add_library(part_static STATIC part.c)\nadd_library(part_shared SHARED part.c)\n\

@@ -240,7 +240,8 @@ fn read(document: &Value, program: PathBuf, took: Duration) -> Result<Built, Str
 /// The line of a log that says why: the first of an error, else the last.
 fn reason(log: &str) -> String {
     let mut lines = log.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("to repeat it"));
-    let error = log.lines().find(|line| line.contains("error:") || line.contains("***"));
+    let told = ["error:", "CMake Error", "***"];
+    let error = log.lines().find(|line| told.iter().any(|word| line.contains(word)));
     error.or_else(|| lines.next_back()).unwrap_or("no word").trim().to_owned()
 }
 

@@ -60,6 +60,8 @@ fn calls(text: &str, name: &str) -> Vec<String> {
 const STATIC_LIBRARIES: &str = r#"# Written by underpin.
 set_property(GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS FALSE)
 if(NOT COMMAND underpin_archives AND NOT CMAKE_VERSION VERSION_LESS 3.19)
+  # The project's own may be those of ten years ago; they are the project's again at the end of this file.
+  cmake_policy(VERSION 3.19)
   function(underpin_archives folder)
     get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
     foreach(below IN LISTS folders)
