@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod built;
+mod cargo_config;
 mod confirm;
 mod error;
 mod evidence;

@@ -1,5 +1,6 @@
 //! The plan: what is written, what is run. Data until [`Plan::prepare`].
 
+use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
 use crate::toolchain::{SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
@@ -111,7 +112,7 @@ impl Plan {
         let context =
             Context { spec: &spec, toolchain: &toolchain, words: &request.words, tools: &folder, work: &work, places };
         let planned = project.plan(&context)?;
-        let tools = tools(&spec, &toolchain, &folder, &objects);
+        let tools = tools(request, &project, &toolchain, &folder, &objects);
         let mut environment = vec![(FOLDER_VARIABLE.to_owned(), folder.display().to_string())];
         let mut before = Vec::new();
         if toolchain.zig {
@@ -254,12 +255,21 @@ fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
     claims
 }
 
-fn tools(spec: &Spec, toolchain: &Toolchain, folder: &Path, objects: &[LinkObject]) -> ToolPlan {
+fn tools(
+    request: &Request,
+    project: &Project,
+    toolchain: &Toolchain,
+    folder: &Path,
+    objects: &[LinkObject],
+) -> ToolPlan {
+    let spec = &request.spec;
+    let variable = |name: &str| std::env::var_os(name);
+    let configuration = CargoConfig { folder: project.folder(), words: &request.words, variable: &variable };
     let rust = toolchain.rust.as_ref().map(|choice| RustPlan {
         triple: spec.rust_triple(),
         linker: choice.linker.clone(),
         flags: choice.flags.clone(),
-        wrapper: std::env::var_os("RUSTC_WRAPPER").filter(|wrapper| !wrapper.is_empty()).map(PathBuf::from),
+        wrapper: configuration.rustc_wrapper(),
     });
     ToolPlan {
         spec: *spec,

@@ -3,11 +3,14 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use underpin_build::tool::{FOLDER_VARIABLE, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke};
+use underpin_build::tool::{
+    FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke, response_file,
+};
 
 /// Not found, as a shell says it.
 const NOT_STARTED: u8 = 127;
@@ -44,14 +47,41 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
         Err(error) => return refused(&error),
     };
     let mut command = Command::new(&invocation.program);
-    command.args(&invocation.arguments).envs(invocation.environment);
+    match in_file(&invocation, folder) {
+        Ok(Some(word)) => command.args(&invocation.arguments[..invocation.first]).arg(word),
+        Ok(None) => command.args(&invocation.arguments),
+        Err(error) => return refused(&format!("cannot write into {}: {error}", folder.display())),
+    };
+    command.envs(invocation.environment);
     refused(&format!("cannot start {}: {}", invocation.program.display(), command.exec()))
 }
 
+/// A response file (`@FILE`) with the arguments, if they came from one and are too many for a command line. It is named by
+/// what is in it and stays with the plan: the same link writes it once.
+fn in_file(invocation: &Invocation, folder: &Path) -> io::Result<Option<OsString>> {
+    // The kernel takes at least this much; more depends on the stack's limit and on the variables (execve(2)).
+    const MOST: usize = 128 << 10;
+    let rest = invocation.arguments.get(invocation.first..).unwrap_or_default();
+    if !invocation.from_file || rest.iter().map(|word| word.len() + 1 + size_of::<usize>()).sum::<usize>() <= MOST {
+        return Ok(None);
+    }
+    let text = response_file(rest);
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let path = folder.join(format!("arguments-{:016x}", hasher.finish()));
+    if fs::read(&path).ok().as_ref() != Some(&text) {
+        let new = path.with_extension(std::process::id().to_string());
+        fs::write(&new, &text)?;
+        fs::rename(&new, &path)?;
+    }
+    let mut word = OsString::from("@");
+    word.push(path);
+    Ok(Some(word))
+}
+
 /// The text of a response file; none if it is none, or larger than any that a linker gets.
-fn response(file: &OsStr) -> Option<String> {
+fn response(file: &OsStr) -> Option<Vec<u8>> {
     const LARGEST: u64 = 64 << 20;
-    let path = Path::new(OsStr::from_bytes(file.as_bytes()));
-    let is_small = fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
-    if is_small { fs::read_to_string(path).ok() } else { None }
+    let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
+    if is_small { fs::read(file).ok() } else { None }
 }

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 
 /// The command of a call of the compiler.
 pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], around: Surroundings<'_>) -> Invocation {
-    let purpose = purpose(arguments, around.response);
+    let purpose = purpose(arguments);
     let mut line = Line::of(compiler);
     if purpose != Purpose::Question {
         line.words(code_options(&plan.spec, compiler, arguments));
@@ -43,7 +43,7 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     }
     line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
     line.rest(compiler, arguments, |word| !says_linkage(word));
-    if compiler.dialect == Dialect::Foreign && linkage.is_static() {
+    if compiler.dialect == Dialect::Foreign {
         // What follows is no source, whatever `-x` came before.
         line.words(["-x", "none"]);
         line.words(compiler.end.iter().map(String::as_str));
@@ -51,7 +51,7 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
 }
 
 /// zig links musl statically unless told otherwise, and knows no `-static-pie`.
-fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
+pub(super) fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
     match (spec.linkage, spec.libc) {
         (Linkage::StaticPie, _) => &["-static", "-pie"],
         (Linkage::Static, _) => &["-static", "-no-pie"],
@@ -82,7 +82,7 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
 }
 
 /// Words about the kind of program, which the plan decides.
-fn says_linkage(word: &str) -> bool {
+pub(super) fn says_linkage(word: &str) -> bool {
     matches!(word, "-static" | "--static" | "-static-pie" | "-pie" | "-no-pie" | "-nopie" | "-Wl,-static" | "-Wl,-pie")
 }
 
@@ -121,7 +121,7 @@ impl Line {
     }
 
     pub fn finish(self, compiler: &Compiler) -> Invocation {
-        Invocation { program: compiler.program.clone(), arguments: self.0, environment: Vec::new() }
+        Invocation { first: compiler.leading.len(), ..Invocation::new(&compiler.program, self.0) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What rustc links with: the user's linker, or the plan's, with the objects first.
 
-use super::cc::Line;
+use super::cc::{Line, says_linkage, zig_linkage};
 use super::options::{Purpose, purpose};
 use super::{Compiler, Dialect, Invocation, RustLinker, RustPlan, STATIC_PIE, Surroundings, Tool, ToolPlan};
 use crate::Linkage;
@@ -20,7 +20,7 @@ pub fn invoke(
         (Some(linker), _) => RustLinker::Compiler(users(linker)),
         (None, _) => rust.linker.clone(),
     };
-    let is_program = purpose(arguments, around.response) == Purpose::Program;
+    let is_program = purpose(arguments) == Purpose::Program;
     let mut arguments = arguments.to_vec();
     if is_program {
         as_asked(plan.spec.linkage, &linker, &mut arguments);
@@ -32,28 +32,40 @@ pub fn invoke(
             // `-flavor gnu` stays first.
             let flavor = if arguments.first().is_some_and(|word| word == "-flavor") { 2 } else { 0 };
             line.extend(arguments.drain(..flavor.min(arguments.len())));
+            let first = line.len();
             line.extend(objects);
             line.append(&mut arguments);
-            Invocation { program: program.clone(), arguments: line, environment: Vec::new() }
+            Invocation { first, ..Invocation::new(program, line) }
         }
         RustLinker::Compiler(compiler) => {
             let mut line = Line::of(compiler);
+            let of_zig = is_program && compiler.dialect == Dialect::Zig;
+            if of_zig {
+                // Of what rustc says it makes a static program whatever the target's features are.
+                line.words(zig_linkage(&plan.spec).iter().copied());
+            }
             line.0.extend(objects);
-            line.rest(compiler, &arguments, |_| true);
+            let foreign = compiler.dialect == Dialect::Foreign;
+            line.rest(compiler, &arguments, |word| {
+                !(of_zig && says_linkage(word)) && !(foreign && is_program && word == "-lgcc_s")
+            });
+            if foreign && is_program {
+                line.words(compiler.end.iter().map(String::as_str));
+            }
             line.finish(compiler)
         }
     }
 }
 
 /// The command of a linker that is called by itself: the objects come first in a program.
-pub fn raw(plan: &ToolPlan, arguments: &[OsString], around: Surroundings<'_>) -> Option<Invocation> {
+pub fn raw(plan: &ToolPlan, arguments: &[OsString]) -> Option<Invocation> {
     let (program, leading) = plan.ld.split_first()?;
     let mut line: Vec<OsString> = leading.iter().map(OsString::from).collect();
-    if purpose(arguments, around.response) == Purpose::Program {
+    if purpose(arguments) == Purpose::Program {
         line.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
     }
     line.extend(arguments.iter().cloned());
-    Some(Invocation { program: program.into(), arguments: line, environment: Vec::new() })
+    Some(Invocation { first: leading.len(), ..Invocation::new(program, line) })
 }
 
 /// The user's compiler as it is.

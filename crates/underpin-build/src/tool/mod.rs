@@ -6,10 +6,14 @@
 mod cc;
 mod ld;
 mod options;
+mod response;
 mod rustc;
+
+pub use response::response_file;
 
 use crate::{Linkage, Spec};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -150,6 +154,16 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// Variables that are set for it.
     pub environment: Vec<(&'static str, OsString)>,
+    /// So many of the first arguments are no options: `cc` of zig, `-flavor gnu` of lld.
+    pub first: usize,
+    /// Some of the others came from response files (`@FILE`), and may be too many for a command line.
+    pub from_file: bool,
+}
+
+impl Invocation {
+    fn new(program: impl Into<PathBuf>, arguments: Vec<OsString>) -> Invocation {
+        Invocation { program: program.into(), arguments, environment: Vec::new(), first: 0, from_file: false }
+    }
 }
 
 /// What a tool may ask of the world.
@@ -160,7 +174,7 @@ pub struct Surroundings<'a> {
     /// The linker that the user chose ([`LINKER_VARIABLE`]).
     pub linker: Option<&'a OsStr>,
     /// The text of a response file (`@FILE`).
-    pub response: &'a dyn Fn(&OsStr) -> Option<String>,
+    pub response: &'a dyn Fn(&OsStr) -> Option<Vec<u8>>,
 }
 
 /// Why a tool cannot act.
@@ -189,13 +203,29 @@ pub fn invoke(
     arguments: &[OsString],
     around: Surroundings<'_>,
 ) -> Result<Invocation, ToolError> {
+    if matches!(tool, Tool::Ar | Tool::Ranlib | Tool::Rustc) {
+        return expanded(plan, tool, arguments, around);
+    }
+    // What is filtered and looked for may stand in a file as well.
+    let words = response::expand(arguments, around.response);
+    let from_file = matches!(words, Cow::Owned(_));
+    Ok(Invocation { from_file, ..expanded(plan, tool, &words, around)? })
+}
+
+/// The command of a tool without response files.
+fn expanded(
+    plan: &ToolPlan,
+    tool: Tool,
+    arguments: &[OsString],
+    around: Surroundings<'_>,
+) -> Result<Invocation, ToolError> {
     let missing = |what| ToolError::Missing { what, target: plan.spec.to_string() };
     match tool {
         Tool::Cc => Ok(cc::invoke(plan, plan.cc.as_ref().ok_or_else(|| missing("C compiler"))?, arguments, around)),
         Tool::Cxx => Ok(cc::invoke(plan, plan.cxx.as_ref().ok_or_else(|| missing("C++ compiler"))?, arguments, around)),
         Tool::Ar => plain(&plan.ar, arguments).ok_or_else(|| missing("archiver")),
         Tool::Ranlib => plain(&plan.ranlib, arguments).ok_or_else(|| missing("ranlib")),
-        Tool::RawLd => ld::raw(plan, arguments, around).ok_or_else(|| missing("linker")),
+        Tool::RawLd => ld::raw(plan, arguments).ok_or_else(|| missing("linker")),
         Tool::Linker | Tool::Ld => {
             let rust = plan.rust.as_ref().ok_or_else(|| missing("linker"))?;
             Ok(ld::invoke(plan, rust, tool, arguments, around))
@@ -211,7 +241,7 @@ pub fn invoke(
 fn plain(command: &[String], arguments: &[OsString]) -> Option<Invocation> {
     let (program, leading) = command.split_first()?;
     let arguments = leading.iter().map(OsString::from).chain(arguments.iter().cloned()).collect();
-    Some(Invocation { program: program.into(), arguments, environment: Vec::new() })
+    Some(Invocation::new(program, arguments))
 }
 
 /// The option that gives the build's own folder another name in what a compiler writes into its output: neither the user's home nor

@@ -1,6 +1,6 @@
 //! What a command line of a C compiler means, as far as a wrapper has to know.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 /// What a call of a compiler or linker is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,22 +55,12 @@ const WITH_VALUE: [&str; 34] = [
     "-h",
 ];
 
-/// What a call is for. `response` reads the files behind `@FILE`.
-pub fn purpose(arguments: &[OsString], response: &dyn Fn(&OsStr) -> Option<String>) -> Purpose {
+/// What a call is for. Response files are read before.
+pub fn purpose(arguments: &[OsString]) -> Purpose {
     let mut seen = Seen::default();
     let mut takes_value = false;
     for argument in arguments {
         if std::mem::take(&mut takes_value) {
-            continue;
-        }
-        let bytes = argument.as_encoded_bytes();
-        if let Some(file) = bytes.strip_prefix(b"@")
-            && let Ok(file) = std::str::from_utf8(file)
-            && let Some(text) = response(OsStr::new(file))
-        {
-            seen.input = true;
-            // rustc and libtool write an argument a line; a quote inside does not matter for the few words sought.
-            text.split_whitespace().for_each(|word| seen.word(word.trim_matches('"')));
             continue;
         }
         match argument.to_str() {
@@ -125,8 +115,7 @@ mod tests {
 
     fn of(line: &str) -> Purpose {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        let response = |file: &OsStr| (file == "args").then(|| "\"-shared\"\n\"a.o\"\n".to_owned());
-        purpose(&words, &response)
+        purpose(&words)
     }
 
     #[test]
@@ -141,7 +130,6 @@ mod tests {
         assert_eq!(of("-Wl,-O1,-shared a.o"), Purpose::Library);
         assert_eq!(of("-r a.o b.o -o c.o"), Purpose::Partial);
         assert_eq!(of("-Wl,-r a.o"), Purpose::Partial);
-        assert_eq!(of("@args"), Purpose::Library);
         for question in ["--version", "-v", "-print-search-dirs", "-dumpmachine", "-o a"] {
             assert_eq!(of(question), Purpose::Question, "{question}");
         }

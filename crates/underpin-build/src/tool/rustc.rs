@@ -32,7 +32,7 @@ pub fn invoke(rust: &RustPlan, arguments: &[OsString], around: Surroundings<'_>)
         }
         None => real.into(),
     };
-    Ok(Invocation { program, arguments: line, environment })
+    Ok(Invocation { environment, ..Invocation::new(program, line) })
 }
 
 /// The value of an option in each of its forms, the last one.

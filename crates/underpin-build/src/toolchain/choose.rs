@@ -92,7 +92,7 @@ impl Toolchains {
         // Of a project that may hold either: C by the first, C++ by the first that can.
         let cxx = with_both.and_then(|at| candidates[at].cxx.clone());
         let candidate = chosen.map(|at| candidates.swap_remove(at));
-        let rust = if needs.rust { Some(self.rust_choice(spec, candidate.as_ref())?) } else { None };
+        let rust = if needs.rust { Some(self.rust_choice(spec, wanted, candidate.as_ref())?) } else { None };
         Ok(toolchain(spec, candidate, cxx, rust))
     }
 
@@ -113,7 +113,12 @@ impl Toolchains {
         found
     }
 
-    fn rust_choice(&self, spec: &Spec, candidate: Option<&Candidate>) -> Result<RustChoice, Missing> {
+    fn rust_choice(
+        &self,
+        spec: &Spec,
+        wanted: Option<CompilerFamily>,
+        candidate: Option<&Candidate>,
+    ) -> Result<RustChoice, Missing> {
         let rust = self.rust.clone().ok_or_else(|| Missing::rust(spec))?;
         let has_target = rust.targets.contains(&spec.rust_triple());
         if !has_target && !rust.has_source {
@@ -125,7 +130,9 @@ impl Toolchains {
             self.self_contained_linker(spec, &rust)
         } else {
             // libgcc_s, which a dynamic program's unwinder is in, is there for glibc alone; zig has one to link in.
-            let zig = self.zig.as_ref().filter(|_| spec.libc == CLibrary::Musl).and_then(|zig| of_zig(zig, spec));
+            let asked = wanted.is_none_or(|wanted| wanted == CompilerFamily::Zig);
+            let zig = self.zig.as_ref().filter(|_| spec.libc == CLibrary::Musl && asked);
+            let zig = zig.and_then(|zig| of_zig(zig, spec));
             zig.as_ref().or(candidate).map(|candidate| RustLinker::Compiler(candidate.cc.clone()))
         };
         let linker = linker.ok_or_else(|| Missing::linker(spec))?;
@@ -192,7 +199,7 @@ fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<
         ar: gcc.ar.iter().map(|ar| ar.display().to_string()).collect(),
         ranlib: gcc.ar.iter().flat_map(|ar| [ar.display().to_string(), "s".to_owned()]).collect(),
         libc_version: musl.filter(|_| wrapped).and_then(|musl| musl.version.clone()),
-        support: wrapped && gcc.wants_find_object && spec.linkage.is_static(),
+        support: wrapped && gcc.wants_find_object,
         cc,
     })
 }
@@ -257,13 +264,17 @@ fn toolchain(spec: &Spec, candidate: Option<Candidate>, cxx: Option<Compiler>, r
     let of_rust =
         rust.as_ref().filter(|_| spec.libc == CLibrary::Musl).and_then(|choice| choice.rust.musl_version(spec));
     let is_zig = |compiler: &Option<Compiler>| compiler.as_ref().is_some_and(|one| one.dialect == Dialect::Zig);
+    let linker = rust.as_ref().and_then(|choice| match &choice.linker {
+        RustLinker::Compiler(compiler) => Some(compiler.clone()),
+        RustLinker::Ld(..) => None,
+    });
     let (family, cc, ar, ranlib, version, support) = match candidate {
         Some(one) => (Some(one.family), Some(one.cc), one.ar, one.ranlib, one.libc_version, one.support),
         None => (None, None, Vec::new(), Vec::new(), None, false),
     };
     Toolchain {
         family,
-        zig: is_zig(&cc) || is_zig(&cxx),
+        zig: is_zig(&cc) || is_zig(&cxx) || is_zig(&linker),
         cc,
         cxx,
         ar,

@@ -34,7 +34,18 @@ fn files(musl: &Path, runtime: Option<&Path>, linkage: Linkage) -> (Vec<String>,
 
 /// musl's wrapper of gcc. None if the gcc behind it does not tell where its start files are.
 pub fn musl_gcc(gcc: &Gcc, program: &Path, musl: &Musl, linkage: Linkage, support: &Path) -> Option<Compiler> {
-    let (start, last) = files(&musl.libraries, Some(gcc.runtime.as_deref()?), linkage);
+    let runtime = gcc.runtime.as_deref()?;
+    if linkage == Linkage::Dynamic {
+        // The wrapper's specs name start files, loader and libc.so. libgcc_s is glibc's: its unwinder is linked in.
+        let mut end = vec!["-Wl,--start-group".to_owned(), "-lgcc_eh".to_owned(), "-lgcc".to_owned()];
+        if gcc.wants_find_object {
+            end.push(support.display().to_string());
+        }
+        end.extend(["-Wl,--end-group", "-lc"].map(str::to_owned));
+        let (leading, start) = (Vec::new(), Vec::new());
+        return Some(Compiler { program: program.to_owned(), leading, dialect: Dialect::Foreign, start, end });
+    }
+    let (start, last) = files(&musl.libraries, Some(runtime), linkage);
     let mut end: Vec<String> = ["-Wl,--start-group", "-lc", "-lgcc", "-lgcc_eh"].map(str::to_owned).to_vec();
     if gcc.wants_find_object {
         end.push(support.display().to_string());
