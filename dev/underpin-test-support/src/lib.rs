@@ -26,4 +26,7 @@ pub use allocator::prefixed_jemalloc;
 pub use browser::{Browser, Look};
 pub use fixture::{Fixture, Output};
 pub use loader::{Traced, traced_objects};
-pub use need::{PATCHELF_VERSIONS, all_required, auditwheel, available, missing, patchelfs, skip, skip_without_target};
+pub use need::{
+    PATCHELF_VERSIONS, ZIG_VERSIONS, all_required, auditwheel, available, missing, patchelfs, skip,
+    skip_without_target, zigs,
+};

@@ -102,6 +102,18 @@ pub fn auditwheel() -> Option<PathBuf> {
     folder.join("auditwheel").is_dir().then_some(folder)
 }
 
+/// The releases of zig that the set-up of the tests has put below `target/zig` (or `UNDERPIN_ZIG`). Empty if one of them is
+/// missing.
+#[must_use]
+pub fn zigs() -> Vec<PathBuf> {
+    let folder = env::var_os("UNDERPIN_ZIG").map_or_else(|| target().join("zig"), PathBuf::from);
+    let all: Vec<PathBuf> = ZIG_VERSIONS.iter().map(|version| folder.join(version).join("ziglang/zig")).collect();
+    if all.iter().all(|program| program.is_file()) { all } else { Vec::new() }
+}
+
+/// The releases of zig that builds are tried with.
+pub const ZIG_VERSIONS: [&str; 2] = ["0.15.2", "0.17.1"];
+
 fn target() -> PathBuf {
     let of_workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("target");
     env::var_os("CARGO_TARGET_DIR").map_or_else(of_workspace, PathBuf::from)

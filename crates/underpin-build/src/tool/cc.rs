@@ -29,17 +29,7 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     match compiler.dialect {
         Dialect::Own => line.words(linkage_option(linkage).iter().copied()),
         Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
-        Dialect::Foreign if linkage.is_static() => {
-            // gcc leaves the table of frames out of static programs, and libgcc's unwinder aborts without it.
-            line.words(["-static", "-nostdlib", "-Wl,--eh-frame-hdr"]);
-            if linkage == Linkage::StaticPie {
-                line.words([format!("-Wl,{}", STATIC_PIE[1..].join(","))]);
-            } else {
-                line.words(["-no-pie"]);
-            }
-            line.words(compiler.start.iter().map(String::as_str));
-        }
-        Dialect::Foreign => {}
+        Dialect::Foreign => foreign_start(line, compiler, linkage),
     }
     line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
     line.rest(compiler, arguments, |word| !says_linkage(word));
@@ -48,6 +38,21 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
         line.words(["-x", "none"]);
         line.words(compiler.end.iter().map(String::as_str));
     }
+}
+
+/// What a link by a compiler of another C library begins with.
+pub(super) fn foreign_start(line: &mut Line, compiler: &Compiler, linkage: Linkage) {
+    if !linkage.is_static() {
+        return;
+    }
+    // gcc leaves the table of frames out of static programs, and libgcc's unwinder aborts without it.
+    line.words(["-static", "-nostdlib", "-Wl,--eh-frame-hdr"]);
+    if linkage == Linkage::StaticPie {
+        line.words([format!("-Wl,{}", STATIC_PIE[1..].join(","))]);
+    } else {
+        line.words(["-no-pie"]);
+    }
+    line.words(compiler.start.iter().map(String::as_str));
 }
 
 /// zig links musl statically unless told otherwise, and knows no `-static-pie`.

@@ -1,6 +1,6 @@
 //! What rustc links with: the user's linker, or the plan's, with the objects first.
 
-use super::cc::{Line, says_linkage, zig_linkage};
+use super::cc::{Line, foreign_start, says_linkage, zig_linkage};
 use super::options::{Purpose, purpose};
 use super::{Compiler, Dialect, Invocation, RustLinker, RustPlan, STATIC_PIE, Surroundings, Tool, ToolPlan};
 use crate::Linkage;
@@ -22,7 +22,8 @@ pub fn invoke(
     };
     let is_program = purpose(arguments) == Purpose::Program;
     let mut arguments = arguments.to_vec();
-    if is_program {
+    let told_otherwise = matches!(&linker, RustLinker::Compiler(compiler) if compiler.dialect != Dialect::Own);
+    if is_program && !told_otherwise {
         as_asked(plan.spec.linkage, &linker, &mut arguments);
     }
     let objects = plan.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned());
@@ -37,24 +38,41 @@ pub fn invoke(
             line.append(&mut arguments);
             Invocation { first, ..Invocation::new(program, line) }
         }
+        RustLinker::Compiler(compiler) if is_program => program(plan, compiler, objects, &arguments),
         RustLinker::Compiler(compiler) => {
             let mut line = Line::of(compiler);
-            let of_zig = is_program && compiler.dialect == Dialect::Zig;
-            if of_zig {
-                // Of what rustc says it makes a static program whatever the target's features are.
-                line.words(zig_linkage(&plan.spec).iter().copied());
-            }
-            line.0.extend(objects);
-            let foreign = compiler.dialect == Dialect::Foreign;
-            line.rest(compiler, &arguments, |word| {
-                !(of_zig && says_linkage(word)) && !(foreign && is_program && word == "-lgcc_s")
-            });
-            if foreign && is_program {
-                line.words(compiler.end.iter().map(String::as_str));
-            }
+            line.rest(compiler, &arguments, |_| true);
             line.finish(compiler)
         }
     }
+}
+
+/// The link of a program by a compiler.
+fn program(
+    plan: &ToolPlan,
+    compiler: &Compiler,
+    objects: impl Iterator<Item = OsString>,
+    arguments: &[OsString],
+) -> Invocation {
+    let (linkage, dialect) = (plan.spec.linkage, compiler.dialect);
+    let mut line = Line::of(compiler);
+    match dialect {
+        Dialect::Own => {}
+        // Left to itself zig makes a static program for musl, whatever rustc says of the target's features.
+        Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
+        Dialect::Foreign => foreign_start(&mut line, compiler, linkage),
+    }
+    line.0.extend(objects);
+    let decided = dialect != Dialect::Own && linkage.is_static();
+    let is_unwinder = |word: &str| word == "-lgcc_s" || word == "-lunwind";
+    line.rest(compiler, arguments, |word| {
+        // libgcc_s is glibc's; the unwinder of a foreign compiler is among what a link ends with.
+        !(decided && says_linkage(word)) && !(dialect == Dialect::Foreign && is_unwinder(word))
+    });
+    if dialect == Dialect::Foreign {
+        line.words(compiler.end.iter().map(String::as_str));
+    }
+    line.finish(compiler)
 }
 
 /// The command of a linker that is called by itself: the objects come first in a program.

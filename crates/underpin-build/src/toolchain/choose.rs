@@ -93,7 +93,7 @@ impl Toolchains {
         let cxx = with_both.and_then(|at| candidates[at].cxx.clone());
         let candidate = chosen.map(|at| candidates.swap_remove(at));
         let rust = if needs.rust { Some(self.rust_choice(spec, wanted, candidate.as_ref())?) } else { None };
-        Ok(toolchain(spec, candidate, cxx, rust))
+        Ok(toolchain(spec, candidate, cxx, rust, self.zig.as_ref()))
     }
 
     /// The C compilers for a build, the best first.
@@ -258,16 +258,26 @@ fn of_clang(clang: &Clang, musl: Option<&Musl>, spec: &Spec) -> Option<Candidate
     })
 }
 
-fn toolchain(spec: &Spec, candidate: Option<Candidate>, cxx: Option<Compiler>, rust: Option<RustChoice>) -> Toolchain {
+fn toolchain(
+    spec: &Spec,
+    candidate: Option<Candidate>,
+    cxx: Option<Compiler>,
+    rust: Option<RustChoice>,
+    zig: Option<&Zig>,
+) -> Toolchain {
     let mut words: Vec<String> = rust.iter().map(|choice| format!("rustc {}", choice.rust.version)).collect();
     words.extend(candidate.iter().map(|candidate| candidate.name.clone()));
-    let of_rust =
-        rust.as_ref().filter(|_| spec.libc == CLibrary::Musl).and_then(|choice| choice.rust.musl_version(spec));
+    // A dynamic program runs on whatever its loader finds.
+    let is_in = spec.libc == CLibrary::Musl && spec.linkage.is_static();
+    let of_rust = rust.as_ref().filter(|choice| is_in && !choice.from_source);
+    let of_rust = of_rust.and_then(|choice| choice.rust.musl_version(spec));
     let is_zig = |compiler: &Option<Compiler>| compiler.as_ref().is_some_and(|one| one.dialect == Dialect::Zig);
     let linker = rust.as_ref().and_then(|choice| match &choice.linker {
         RustLinker::Compiler(compiler) => Some(compiler.clone()),
         RustLinker::Ld(..) => None,
     });
+    let by_zig = is_zig(&linker) && candidate.as_ref().is_none_or(|candidate| candidate.family != CompilerFamily::Zig);
+    words.extend(zig.filter(|_| by_zig).map(|zig| format!("zig {}", zig.version)));
     let (family, cc, ar, ranlib, version, support) = match candidate {
         Some(one) => (Some(one.family), Some(one.cc), one.ar, one.ranlib, one.libc_version, one.support),
         None => (None, None, Vec::new(), Vec::new(), None, false),
@@ -279,7 +289,7 @@ fn toolchain(spec: &Spec, candidate: Option<Candidate>, cxx: Option<Compiler>, r
         cxx,
         ar,
         ranlib,
-        libc_version: of_rust.or(version),
+        libc_version: of_rust.or(version).filter(|_| is_in || spec.libc != CLibrary::Musl),
         words: words.join(", "),
         support,
         rust,

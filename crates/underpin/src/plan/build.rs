@@ -76,6 +76,8 @@ impl BuildPlan {
             (Err(_), Some(_)) => Plan::new(&request, Project::elsewhere(&request.places.current, false), &toolchains)?,
             (plan, _) => plan?,
         };
+        let mut plan = plan;
+        plan.planned.remarks.extend(linked::absent(&plan.spec));
         let (json, verbosity) = (args.display.json, args.display.verbose);
         Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, verbosity })
     }

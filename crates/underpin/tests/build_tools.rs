@@ -1,0 +1,285 @@
+//! `underpin build` with compilers, C libraries and settings beside the usual ones. readelf and the programs themselves are the
+//! judges.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod common;
+
+use common::underpin;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use underpin_test_support::{Fixture, Output, need, skip, skip_without_target, zigs};
+
+const MUSL: &str = "x86_64-unknown-linux-musl";
+const LOADER: &str = "/lib/ld-musl-x86_64.so.1";
+
+/// Threads, the mathematical library and memory.
+const C: &str = r#"
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *run(void *data) {
+    double *number = data;
+    *number = exp(pow(*number, 0.5));
+    return NULL;
+}
+int main(int argc, char **argv) {
+    double number = 1 + argc;
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, &number);
+    pthread_join(thread, NULL);
+    char *text = malloc(100);
+    snprintf(text, 100, "%.4f", number);
+    puts(text);
+    free(text);
+    return 0;
+}
+"#;
+
+/// The same, and what was thrown is caught.
+const CXX: &str = r#"
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+int main(int argc, char **) {
+    double number = 1 + argc;
+    std::thread thread([&] {
+        try { throw std::runtime_error("thrown"); }
+        catch (const std::exception &) { number = std::exp(std::pow(number, 0.5)); }
+    });
+    thread.join();
+    std::printf("%.4f\n", number);
+}
+"#;
+
+const RUST: &str = r#"
+fn main() {
+    let number = 1.0 + std::env::args().count() as f64;
+    let caught = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1)));
+    let thread = std::thread::spawn(move || number.powf(0.5).exp());
+    assert!(caught.is_err());
+    println!("{:.4}", thread.join().unwrap());
+}
+"#;
+
+/// e to the square root of two.
+const SAID: &str = "4.1133\n";
+
+fn build(dir: &Fixture, zig: Option<&Path>, arguments: &[&str]) -> Command {
+    let mut command = underpin([&["build"], arguments].concat());
+    command.current_dir(dir.path()).env("XDG_CACHE_HOME", dir.join("cache"));
+    for name in
+        ["RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC", "CARGO_BUILD_TARGET"]
+    {
+        command.env_remove(name);
+    }
+    if let Some(zig) = zig {
+        // It compiles its C libraries once, for every test.
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(zig.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(path).unwrap());
+    }
+    command
+}
+
+fn must(mut command: Command) -> String {
+    let output = Output::of(&mut command);
+    assert_eq!(output.code, Some(0), "{command:?}\n{}{}", output.stdout, output.stderr);
+    format!("{}{}", output.stdout, output.stderr)
+}
+
+fn says(command: &mut Command) -> String {
+    let output = Output::of(command);
+    assert_eq!(output.code, Some(0), "{command:?}: {}{}", output.stdout, output.stderr);
+    output.stdout
+}
+
+fn project(dir: &Fixture, main: &str) -> PathBuf {
+    let manifest = "[package]\nname = \"tried\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+    dir.write("tried/Cargo.toml", manifest);
+    dir.write("tried/Cargo.lock", "version = 4\n\n[[package]]\nname = \"tried\"\nversion = \"0.1.0\"\n");
+    dir.write("tried/src/main.rs", main);
+    dir.join("tried")
+}
+
+fn has_target(triple: &str) -> bool {
+    let output = Output::of(Command::new("rustc").args(["--print", "target-libdir", "--target", triple]));
+    let there = Path::new(output.stdout.trim()).is_dir();
+    if !there {
+        skip_without_target(triple);
+    }
+    there
+}
+
+/// The releases of zig that tests are run with; a skip if one is missing.
+fn every_zig() -> Vec<PathBuf> {
+    let zigs = zigs();
+    if zigs.is_empty() {
+        skip("not every release of zig is below target/zig");
+    }
+    zigs
+}
+
+/// musl's loader is asked for, and no library but musl.
+fn is_dynamic_on_musl(dir: &Fixture, file: &str) {
+    let text = dir.must("readelf", ["-hlWd", file]);
+    let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    assert!(text.contains("DYN (") && text.contains(LOADER), "{text}");
+    assert!(needed.len() == 1 && needed[0].contains("[libc.so]"), "{needed:?}");
+    let check = Output::of(&mut underpin(["check", "--expect", "musl,dynamic", dir.join(file).to_str().unwrap()]));
+    assert_eq!(check.code, Some(0), "{}", check.stdout);
+    assert_eq!(says(&mut Command::new(dir.join(file))), SAID);
+}
+
+#[test]
+fn musls_wrapper_links_dynamic_programs_of_c_and_rust() {
+    need!("cargo", "musl-gcc", "readelf", "/lib/ld-musl-x86_64.so.1");
+    if !has_target(MUSL) {
+        return;
+    }
+    let dir = Fixture::new();
+    dir.write("c.c", C);
+    project(&dir, RUST);
+    let of = ["--libc", "musl", "--linkage", "dynamic", "--cc", "gcc"];
+    must(build(&dir, None, &[&["c.c"], &of[..]].concat()));
+    is_dynamic_on_musl(&dir, "c");
+    must(build(&dir, None, &[&["tried", "-o", "rust"], &of[..]].concat()));
+    is_dynamic_on_musl(&dir, "rust");
+}
+
+#[test]
+fn zig_links_dynamic_programs_for_musl_of_c_and_rust() {
+    need!("cargo", "readelf", "/lib/ld-musl-x86_64.so.1");
+    if !has_target(MUSL) {
+        return;
+    }
+    for zig in every_zig() {
+        let dir = Fixture::new();
+        dir.write("c.c", C);
+        project(&dir, RUST);
+        let of = ["--libc", "musl", "--linkage", "dynamic", "--cc", "zig"];
+        must(build(&dir, Some(&zig), &[&["c.c"], &of[..]].concat()));
+        is_dynamic_on_musl(&dir, "c");
+        must(build(&dir, Some(&zig), &[&["tried", "-o", "rust"], &of[..]].concat()));
+        is_dynamic_on_musl(&dir, "rust");
+    }
+}
+
+/// The newest version of glibc that a file asks for, as readelf shows it.
+fn floor(dir: &Fixture, file: &str) -> u32 {
+    let text = dir.must("readelf", ["-VW", file]);
+    let versions = text.split("Name: GLIBC_2.").skip(1);
+    let minor = |rest: &str| rest.split(|char: char| !char.is_ascii_digit()).next().unwrap().parse().unwrap();
+    versions.map(minor).max().expect("glibc asks for versions")
+}
+
+/// A folder with a root whose glibc is 2.17, if the machine has one: what starts there needs no newer one.
+fn starts_on_2_17(file: &Path) {
+    let Some(root) = std::env::var_os("UNDERPIN_ROOT_2_17") else { return };
+    let place = Path::new(&root).join("tried-by-underpin");
+    std::fs::copy(file, &place).unwrap();
+    assert_eq!(says(Command::new("chroot").arg(&root).arg("/tried-by-underpin")), SAID);
+    std::fs::remove_file(place).unwrap();
+}
+
+#[test]
+fn no_program_asks_for_a_newer_glibc_than_its_floor() {
+    need!("cargo", "readelf");
+    let dir = Fixture::new();
+    let Some(zig) = every_zig().into_iter().next() else { return };
+    dir.write("c.c", C);
+    dir.write("cxx.cc", CXX);
+    project(&dir, RUST);
+    // One floor is enough for C++: zig compiles its library for each, for minutes.
+    for (source, minor) in [("c.c", 17), ("cxx.cc", 17), ("tried", 17), ("c.c", 28), ("tried", 28)] {
+        let file = format!("{}-{minor}", source.trim_end_matches(".c"));
+        must(build(&dir, Some(&zig), &[source, "--libc", &format!("glibc:2.{minor}"), "-o", &file]));
+        assert!(floor(&dir, &file) <= minor, "{file}: {}", floor(&dir, &file));
+        assert_eq!(says(&mut Command::new(dir.join(&file))), SAID, "{file}");
+        if minor == 17 {
+            starts_on_2_17(&dir.join(&file));
+        }
+    }
+}
+
+#[test]
+fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
+    need!("qemu-riscv64", "readelf");
+    let Some(zig) = every_zig().into_iter().next() else { return };
+    let dir = Fixture::new();
+    dir.write("c.c", C);
+    let said = must(build(&dir, Some(&zig), &["c.c", "--target", "riscv64"]));
+    assert!(said.contains("riscv64") && said.contains("musl's own malloc"), "{said}");
+    assert!(dir.must("readelf", ["-hW", "c"]).contains("RISC-V"));
+    assert_eq!(says(Command::new("qemu-riscv64").arg(dir.join("c"))), SAID);
+    for asked in [["--malloc", "mimalloc"], ["--overlay", "on"]] {
+        let words = [&["c.c", "--target", "riscv64", "-o", "other"], &asked[..]].concat();
+        let refused = Output::of(&mut build(&dir, Some(&zig), &words));
+        assert_eq!(refused.code, Some(2), "{asked:?}");
+        assert!(refused.stderr.contains("cannot be linked in for riscv64"), "{}", refused.stderr);
+    }
+}
+
+/// A program that writes its words into a file and becomes the command behind them.
+fn logs(dir: &Fixture, name: &str, command: &str) -> String {
+    let log = dir.join(format!("{name}.log"));
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec {command} \"$@\"\n", log.display());
+    let path = dir.write(name, script);
+    dir.chmod(name, 0o755);
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_cargos_configuration_says_holds_in_a_build() {
+    need!("cargo", "cc", "readelf");
+    if !has_target(MUSL) {
+        return;
+    }
+    let dir = Fixture::new();
+    let main = "fn main() { println!(\"{}{}\", cfg!(of_target) as u8, cfg!(of_cfg) as u8); }\n";
+    let project = project(&dir, main);
+    let names = ["wrapper", "workspace", "linker"];
+    let [wrapper, workspace, linker] = names.map(|name| logs(&dir, name, if name == "linker" { "cc" } else { "" }));
+    let configuration = format!(
+        "build.rustc-wrapper = \"{wrapper}\"\nbuild.rustc-workspace-wrapper = \"{workspace}\"\n\
+         [target.{MUSL}]\nlinker = \"{linker}\"\nrustflags = [\"--cfg\", \"of_target\"]\n\
+         [target.'cfg(target_env = \"musl\")']\nrustflags = [\"--cfg\", \"of_cfg\"]\n"
+    );
+    // Above the project, where cargo looks too.
+    dir.write(".cargo/config.toml", configuration);
+    must(build(&dir, None, &["tried", "--malloc", "mimalloc", "-o", "out"]));
+    assert_eq!(says(&mut Command::new(dir.join("out"))), "11\n");
+    let log = |name: &str| std::fs::read_to_string(dir.join(format!("{name}.log"))).unwrap_or_default();
+    assert!(log("wrapper").contains(&format!("{workspace} ")), "{}", log("wrapper"));
+    assert!(log("workspace").contains("--crate-name tried"), "{}", log("workspace"));
+    assert!(log("linker").contains("allocator.o"), "{}", log("linker"));
+    // Variables count more, and flags of the environment replace those of every file (cargo's rule).
+    let mut command = build(&dir, None, &["tried", "--malloc", "mimalloc", "-o", "out"]);
+    let other = logs(&dir, "other", "");
+    command.env("CARGO_ENCODED_RUSTFLAGS", "--cfg\x1fof_cfg").env("RUSTC_WRAPPER", other);
+    command.env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", logs(&dir, "second", "cc"));
+    must(command);
+    assert_eq!(says(&mut Command::new(dir.join("out"))), "01\n");
+    assert!(log("other").contains("--crate-name tried") && log("second").contains("allocator.o"));
+    assert!(!project.join("target").exists());
+}
+
+#[test]
+fn words_in_a_response_file_are_those_of_the_command_line() {
+    need!("make", "musl-gcc", "readelf", "ar");
+    let dir = Fixture::new();
+    dir.write("made/prog.c", "#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n");
+    // As many as no command line holds, and one that contradicts the kind of program that is asked for.
+    dir.must("ar", ["rc", "an-archive-whose-name-is-long.a"]);
+    let archive = format!("{}\n", dir.join("an-archive-whose-name-is-long.a").display());
+    dir.write("made/prog.words", format!("-pie\n{}", archive.repeat(40_000)));
+    dir.write("made/text.words", "'-DTEXT=\"two words\"' -c");
+    let rules = ["prog: prog.o\n\t$(CC) prog.o @prog.words -o prog\n", "prog.o: prog.c\n\t$(CC) @text.words prog.c\n"];
+    dir.write("made/Makefile", rules.concat());
+    must(build(&dir, None, &["made", "--libc", "musl", "--linkage", "static", "--malloc", "system", "-o", "out"]));
+    assert!(dir.must("readelf", ["-hW", "out"]).contains("EXEC ("), "another kind of program");
+    assert_eq!(says(&mut Command::new(dir.join("out"))), "two words\n");
+}
