@@ -48,18 +48,19 @@ enum { SYS_MMAP = 222, SYS_MPROTECT = 226, SYS_MUNMAP = 215, SYS_MADVISE = 233, 
 #error "there is an overlay for x86-64 and aarch64"
 #endif
 
-/* Stacks that are looked after, in use or not; idle ones among them; those of the idle whose pages are not given back; bytes of
- * the address space that the idle take (as glibc); and what stays of such a stack in memory: its thread-local storage, up to a
- * size, and the outermost calls, which the next thread needs at once. */
-enum { SLOTS = 128, MOST_IDLE = 32, MOST_WARM = 16, MOST_BYTES = 40 << 20, MOST_CLEARED = 48 << 10, CALLS = 8 << 10 };
+/* Stacks that are looked after, in use or not; idle ones among them; bytes of the address space that the idle take (as glibc);
+ * bytes of memory that they may take. Small stacks, of musl's usual size, stay as they are while those last. Of others stays
+ * what the next thread needs at once: its thread-local storage, up to a size, and the outermost calls. */
+enum { SLOTS = 128, MOST_IDLE = 32, MOST_BYTES = 40 << 20, MOST_MEMORY = 512 << 10, SMALL = 192 << 10, MOST_CLEARED = 48 << 10,
+       CALLS = 8 << 10 };
 
 /* CHANGING belongs to the thread that set it. TOUCHED is in use, and not to be kept. */
 enum { UNUSED, CHANGING, LIVE, TOUCHED, IDLE, LEAVING };
 
 typedef struct {
   atomic_int state;
-  /* Its pages were all given back. */
-  atomic_bool cold;
+  /* Bytes that were not given back when it became idle. */
+  atomic_size_t stays;
   /* The higher, the later it became idle. */
   atomic_ulong since;
   _Atomic(uintptr_t) base;
@@ -73,7 +74,7 @@ static atomic_int ever;
 static atomic_ulong ticks;
 /* Bytes of the idle, and how many, which fits below the size of a page. */
 static atomic_size_t idle;
-static atomic_int warm;
+static atomic_size_t memory;
 
 /* What this thread is doing: inside __pthread_create before its mmap, and between that and its mprotect. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
@@ -174,8 +175,8 @@ page_size(void)
 #endif
 }
 
-/* Bytes at the end of an idle stack that stay in memory. 0: the program has so many thread-local variables that a new mapping,
- * which is zero, costs no more. */
+/* Bytes at the end of an idle stack that stay in memory at least, unless there are many. 0: the program has so many thread-local
+ * variables that a new mapping, which is zero, costs no more. */
 static size_t
 left(void)
 {
@@ -214,13 +215,21 @@ reserve(size_t size)
   return 0;
 }
 
+static int
+hold(size_t bytes)
+{
+  if (atomic_fetch_add(&memory, bytes) + bytes <= MOST_MEMORY) return 1;
+  atomic_fetch_sub(&memory, bytes);
+  return 0;
+}
+
 /* Undoes what `keep` did, for a slot that the caller has changed from IDLE or LEAVING. A thread that was leaving has left
  * afterwards. */
 static void
 unkeep(Slot *slot, int state)
 {
   atomic_fetch_sub(&idle, get(slot->size) + 1);
-  if (!get(slot->cold)) atomic_fetch_sub(&warm, 1);
+  atomic_fetch_sub(&memory, get(slot->stays));
   if (state == LEAVING) __tl_sync(NULL);
 }
 
@@ -229,18 +238,18 @@ unkeep(Slot *slot, int state)
 static int
 keep(Slot *slot, int state)
 {
-  const size_t size = get(slot->size), guard = get(slot->guard), part = left();
-  if (!guard || !part || part >= size - guard || !reserve(size)) return 0;
-  const int stays = atomic_fetch_add(&warm, 1) < MOST_WARM;
-  if (!stays) atomic_fetch_sub(&warm, 1);
-  const size_t given = size - guard - (stays ? part : 0);
+  const size_t size = get(slot->size), guard = get(slot->guard), use = size - guard, part = left();
+  if (!guard || !part || part >= use || !reserve(size)) return 0;
+  size_t stays = 0;
+  if (use <= SMALL && hold(use)) stays = use;
+  else if (hold(part)) stays = part;
+  set(slot->stays, stays);
   if ((state == LEAVING && !stays)
-      || call(SYS_MADVISE, (long)(get(slot->base) + guard), (long)given, MADV_DONTNEED, 0, 0, 0)) {
-    if (stays) atomic_fetch_sub(&warm, 1);
+      || (stays < use && call(SYS_MADVISE, (long)(get(slot->base) + guard), (long)(use - stays), MADV_DONTNEED, 0, 0, 0))) {
+    atomic_fetch_sub(&memory, stays);
     atomic_fetch_sub(&idle, size + 1);
     return 0;
   }
-  set(slot->cold, !stays);
   set(slot->since, atomic_fetch_add(&ticks, 1));
   atomic_store_explicit(&slot->state, state, memory_order_release);
   return 1;
@@ -258,9 +267,9 @@ take(size_t size, int longest)
       const int state = get(slot->state);
       if ((state != IDLE && state != LEAVING) || (size && get(slot->size) != size)) continue;
       /* Of those that may be used again, one whose pages are still there. */
-      const int warmer = best && !longest ? get(best->cold) - get(slot->cold) : 0;
+      const size_t there = get(slot->stays), best_there = best ? get(best->stays) : 0;
       const int later = best && get(slot->since) > get(best->since);
-      if (!best || warmer > 0 || (warmer == 0 && later != longest)) best = slot;
+      if (!best || (!longest && there > best_there) || ((longest || there == best_there) && later != longest)) best = slot;
     }
     if (!best) return NULL;
     int state = get(best->state);
@@ -438,7 +447,7 @@ stack(size_t size)
   if (slot) {
     const uintptr_t base = get(slot->base);
     tell_valgrind(base + size - left(), left());
-    /* Of a cold one too: not every emulator does what MADV_DONTNEED says. */
+    /* Of one without memory too: not every emulator does what MADV_DONTNEED says. */
     memset((void*)(base + size - to_clear()), 0, to_clear());
     atomic_store_explicit(&slot->state, LIVE, memory_order_release);
     creating.got = slot;

@@ -432,10 +432,12 @@ idle(void)
   CHECK(kilobytes("VmHWM:") > resident + 150000);
   CHECK(kilobytes("VmRSS:") < resident + 1500);
   CHECK(kilobytes("VmSize:") < addresses + 42000);
-  /* Of another size: those of the first are not kept beside. */
-  hundred(200 << 10);
-  CHECK(kilobytes("VmRSS:") < resident + 1500);
-  CHECK(kilobytes("VmSize:") < addresses + 42000);
+  /* Of other sizes: those of the first are not kept beside. */
+  for (size_t size = 100 << 10; size < 2 << 20; size *= 2) {
+    hundred(size);
+    CHECK(kilobytes("VmRSS:") < resident + 1500);
+    CHECK(kilobytes("VmSize:") < addresses + 42000);
+  }
 }
 
 /* Idle stacks are no reason for a refusal. */
