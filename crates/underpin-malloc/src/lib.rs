@@ -27,4 +27,4 @@ pub use program::{CLibrary, Program, Stage};
 pub use scope::Scope;
 pub use settings::Setting;
 pub use store::{Store, StoreError};
-pub use watch::{Verdict, Watch};
+pub use watch::{Confirmation, Watch};

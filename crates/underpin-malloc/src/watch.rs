@@ -33,7 +33,7 @@ pub struct Watch {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Confirmation {
     /// The allocator serves the process. It stands at its entry point, still traced.
     Taken,
     /// It does not. The process stands at its entry point, still traced, except for [`NotTaken::Ended`].
@@ -58,18 +58,20 @@ impl Watch {
     ///
     /// # Errors
     /// If the task cannot be traced any more, other than by its end.
-    pub fn follow(&self, task: Tracee) -> Result<Verdict, SysError> {
+    pub fn follow(&self, task: Tracee) -> Result<Confirmation, SysError> {
         for (index, stage) in self.stages.iter().enumerate() {
             if let Reached::End(_) = run_to(task, None)? {
-                return Ok(Verdict::NoProgram);
+                return Ok(Confirmation::NoProgram);
             }
             let aux = auxv(task.0)?;
             let code = write_byte_patch(task, aux.entry, BREAKPOINT)?;
             task.resume(Resume::Continue, 0)?;
             match run_to(task, Some(aux.entry))? {
-                Reached::End(stop) => return Ok(Verdict::NotTaken(ended(stage, stop))),
+                Reached::End(stop) => return Ok(Confirmation::NotTaken(ended(stage, stop))),
                 // A loader that executes another program: nothing is known of what follows.
-                Reached::Exec => return Ok(Verdict::NotTaken(NotTaken::Unseen("its loader executed another".into()))),
+                Reached::Exec => {
+                    return Ok(Confirmation::NotTaken(NotTaken::Unseen("its loader executed another".into())));
+                }
                 Reached::Entry => {}
             }
             write_byte_patch(task, aux.entry, &code)?;
@@ -77,13 +79,13 @@ impl Watch {
             registers.set_pc(aux.entry);
             task.set_registers(&registers)?;
             if let Err(reason) = self.judge(task.0, stage, &aux) {
-                return Ok(Verdict::NotTaken(reason));
+                return Ok(Confirmation::NotTaken(reason));
             }
             if index + 1 < self.stages.len() {
                 task.resume(Resume::Continue, 0)?;
             }
         }
-        Ok(Verdict::Taken)
+        Ok(Confirmation::Taken)
     }
 
     fn judge(&self, pid: RawPid, stage: &Stage, aux: &AuxVector) -> Result<(), NotTaken> {
@@ -119,34 +121,34 @@ impl Watch {
     ///
     /// # Errors
     /// If the command cannot be started or traced.
-    pub fn confirm(&self, launch: Launch) -> Result<Verdict, LaunchError> {
+    pub fn confirm(&self, launch: Launch) -> Result<Confirmation, LaunchError> {
         let program = launch.program.clone();
         let suspended = launch.start_alone()?;
         let task = suspended.task;
         task.resume(Resume::Continue, 0)?;
-        let verdict = self.follow(task)?;
-        if verdict == Verdict::NoProgram {
+        let confirmation = self.follow(task)?;
+        if confirmation == Confirmation::NoProgram {
             return Err(suspended.failure(&program));
         }
         task.kill_and_reap()?;
-        Ok(verdict)
+        Ok(confirmation)
     }
 
     /// Looks at the maps of a process that may not be traced, until the object is in them. Whether another comes before
     /// it cannot be told that way.
     #[must_use]
-    pub fn from_outside(&self, pid: RawPid) -> Verdict {
-        let Expected::Object { path, .. } = &self.expected else { return Verdict::Taken };
+    pub fn from_outside(&self, pid: RawPid) -> Confirmation {
+        let Expected::Object { path, .. } = &self.expected else { return Confirmation::Taken };
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
-            let Ok(ranges) = maps(pid) else { return Verdict::NoProgram };
+            let Ok(ranges) = maps(pid) else { return Confirmation::NoProgram };
             if ranges.iter().any(|range| range.path.as_deref() == Some(path)) {
-                return Verdict::Taken;
+                return Confirmation::Taken;
             }
             std::thread::sleep(PAUSE);
         }
         let program = self.stages.last().map(|stage| stage.path.clone()).unwrap_or_default();
-        Verdict::NotTaken(NotTaken::NotLoaded { program, object: path.clone() })
+        Confirmation::NotTaken(NotTaken::NotLoaded { program, object: path.clone() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use underpin_malloc::{Inherit, Malloc, MallocError, NotTaken, Prepared, Program, Verdict, prepare};
+use underpin_malloc::{Confirmation, Inherit, Malloc, MallocError, NotTaken, Prepared, Program, prepare};
 use underpin_sys::{Launch, LaunchError};
 use underpin_test_support::{Fixture, need};
 
@@ -15,7 +15,7 @@ fn prepared(dir: &Fixture, variant: &str, command: &str) -> Result<Prepared, Mal
 }
 
 /// A command that leaves a file behind if its program ever runs.
-fn launch(dir: &Fixture, prepared: &Prepared, preloaded: Option<&str>) -> Result<Verdict, LaunchError> {
+fn launch(dir: &Fixture, prepared: &Prepared, preloaded: Option<&str>) -> Result<Confirmation, LaunchError> {
     let before = |name: &OsStr| (name == "LD_PRELOAD").then(|| preloaded.map(OsString::from)).flatten();
     let environment = prepared
         .changes(1, Inherit::Follow, false, before)
@@ -42,7 +42,7 @@ fn a_variant_that_takes_is_confirmed_and_nothing_has_run() {
     let dir = Fixture::new();
     for variant in ["jemalloc:narenas:2", "mimalloc", "system", "system:arena_max=2"] {
         let prepared = prepared(&dir, variant, "/bin/touch").unwrap();
-        assert_eq!(launch(&dir, &prepared, None).unwrap(), Verdict::Taken, "{variant}");
+        assert_eq!(launch(&dir, &prepared, None).unwrap(), Confirmation::Taken, "{variant}");
         assert!(!dir.join("it-ran").exists(), "{variant}");
     }
 }
@@ -52,13 +52,13 @@ fn another_allocator_in_front_is_found() {
     need!(JEMALLOC_OF_DEBIAN);
     let dir = Fixture::new();
     let system = prepared(&dir, "system", "/bin/touch").unwrap();
-    let Verdict::NotTaken(NotTaken::Another { by, .. }) = launch(&dir, &system, Some(JEMALLOC_OF_DEBIAN)).unwrap()
+    let Confirmation::NotTaken(NotTaken::Another { by, .. }) = launch(&dir, &system, Some(JEMALLOC_OF_DEBIAN)).unwrap()
     else {
         panic!("the C library does not serve it");
     };
     assert_eq!(by, PathBuf::from(JEMALLOC_OF_DEBIAN));
     let mimalloc = prepared(&dir, "mimalloc", "/bin/touch").unwrap();
-    assert_eq!(launch(&dir, &mimalloc, Some(JEMALLOC_OF_DEBIAN)).unwrap(), Verdict::Taken, "ours comes first");
+    assert_eq!(launch(&dir, &mimalloc, Some(JEMALLOC_OF_DEBIAN)).unwrap(), Confirmation::Taken, "ours comes first");
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn an_object_that_is_gone_when_it_is_needed_is_found() {
     let dir = Fixture::new();
     let prepared = prepared(&dir, "mimalloc", "/bin/touch").unwrap();
     std::fs::remove_file(prepared.object.as_ref().unwrap()).unwrap();
-    let verdict = launch(&dir, &prepared, None).unwrap();
-    assert!(matches!(verdict, Verdict::NotTaken(NotTaken::NotLoaded { .. })), "{verdict:?}");
+    let confirmation = launch(&dir, &prepared, None).unwrap();
+    assert!(matches!(confirmation, Confirmation::NotTaken(NotTaken::NotLoaded { .. })), "{confirmation:?}");
     assert!(!dir.join("it-ran").exists());
 }
 

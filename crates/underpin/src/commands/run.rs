@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::plan::RunPlan;
 use crate::screen::{self, Screen};
 use underpin_malloc::OnBoard;
-use underpin_malloc::{MallocError, NotTaken, Verdict, Watch};
+use underpin_malloc::{Confirmation, MallocError, NotTaken, Watch};
 use underpin_report::document::run::AllocatorRecord;
 use underpin_report::{Line, Role, RunDocument, Text};
 use underpin_sys::{SysError, Tracee, Watched};
@@ -55,23 +55,23 @@ fn look(watch: &Watch, watched: Watched) {
             }
         }
         Watched::Untraced(pid, denied) => match watch.from_outside(pid) {
-            Verdict::NotTaken(reason) => {
+            Confirmation::NotTaken(reason) => {
                 screen::note(&format!(
                     "the allocator did not take: {reason} (looked at from outside, since tracing is not permitted: {denied})"
                 ));
                 // If it has ended by itself there is nothing to end.
                 let _ = Tracee(pid).kill();
             }
-            Verdict::Taken | Verdict::NoProgram => {}
+            Confirmation::Taken | Confirmation::NoProgram => {}
         },
     }
 }
 
 fn look_closely(watch: &Watch, task: Tracee) -> Result<(), SysError> {
     match watch.follow(task)? {
-        Verdict::Taken => task.detach(0),
-        Verdict::NoProgram => Ok(()),
-        Verdict::NotTaken(reason) => {
+        Confirmation::Taken => task.detach(0),
+        Confirmation::NoProgram => Ok(()),
+        Confirmation::NotTaken(reason) => {
             screen::note(&format!("the allocator did not take: {reason}"));
             if matches!(reason, NotTaken::Ended { .. }) { Ok(()) } else { task.exit_with(OURS) }
         }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 use underpin_bench::{Command, Followed, Proof, Variant};
-use underpin_malloc::{Inherit, Malloc, MallocError, Program, Store, Verdict, Watch, prepare};
+use underpin_malloc::{Confirmation, Inherit, Malloc, MallocError, Program, Store, Watch, prepare};
 use underpin_sys::{RawPid, Resume, Tracee};
 
 /// A command on an allocator: what `under` changes, and the allocator. Its children run on it too, since the figures
@@ -37,18 +37,18 @@ impl Proof for Took {
     fn follow(&self, task: Tracee) -> Result<Followed, String> {
         let followed = task.resume(Resume::Continue, 0).and_then(|()| self.0.follow(task));
         match followed {
-            Ok(Verdict::Taken) => Ok(Followed::PastExec),
-            Ok(Verdict::NotTaken(reason)) => Err(reason.to_string()),
-            Ok(Verdict::NoProgram) => Err("its program was never executed".to_owned()),
+            Ok(Confirmation::Taken) => Ok(Followed::PastExec),
+            Ok(Confirmation::NotTaken(reason)) => Err(reason.to_string()),
+            Ok(Confirmation::NoProgram) => Err("its program was never executed".to_owned()),
             Err(error) => Err(error.to_string()),
         }
     }
 
     fn seen(&self, pid: RawPid) -> Result<(), String> {
         match self.0.from_outside(pid) {
-            Verdict::Taken => Ok(()),
-            Verdict::NotTaken(reason) => Err(reason.to_string()),
-            Verdict::NoProgram => Err("it ended before it could be looked at".to_owned()),
+            Confirmation::Taken => Ok(()),
+            Confirmation::NotTaken(reason) => Err(reason.to_string()),
+            Confirmation::NoProgram => Err("it ended before it could be looked at".to_owned()),
         }
     }
 }
