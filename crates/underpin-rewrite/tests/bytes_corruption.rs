@@ -224,7 +224,7 @@ fn a_program_of_gos_own_linker_is_bound() {
 fn this_very_test_program_is_bound() {
     need!("readelf");
     let dir = Fixture::new();
-    std::fs::copy(std::env::current_exe().unwrap(), dir.join("main")).unwrap();
+    dir.copy(std::env::current_exe().unwrap(), "main");
     let edits = absolute(&dir, "main");
     for strategy in ANYWHERE {
         bind(&dir, "main", &edits, &only(strategy)).unwrap();

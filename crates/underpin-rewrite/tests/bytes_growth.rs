@@ -46,7 +46,7 @@ fn a_bound_file_grows_less_than_with_any_patchelf() {
         let edits = library(&dir, linker);
         let more = growth(&dir, &edits);
         for (name, patchelf) in &versions {
-            std::fs::copy(dir.join("libentry.so"), dir.join("patched")).unwrap();
+            dir.copy(dir.join("libentry.so"), "patched");
             for rename in &edits.renames {
                 let (from, to) = (rename.from.to_string(), rename.to.to_string());
                 dir.must(patchelf.to_str().unwrap(), ["--replace-needed", &from, &to, "patched"]);

@@ -150,7 +150,7 @@ fn a_file_bound_stripped_and_bound_again_works_and_has_one_record() {
         let sections = dir.must("readelf", ["-SW", "bound"]);
         assert_eq!(sections.matches(".underpin.binding").count(), 1, "{sections}");
         assert_eq!(sections.matches(" .dynstr").count(), 1, "{sections}");
-        std::fs::copy(dir.join("bound"), dir.join("libentry.so")).unwrap();
+        dir.copy(dir.join("bound"), "libentry.so");
         let output = Output::of(dir.command(dir.join("user")).env("LD_LIBRARY_PATH", dir.path()));
         assert_eq!(output.code, ANSWER, "round {round}: {}", output.stderr);
     }

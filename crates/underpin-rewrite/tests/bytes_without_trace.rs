@@ -22,8 +22,7 @@ fn another_loader_is_named_where_the_kernel_and_the_loader_look() {
         let dir = Fixture::new();
         program(&dir);
         let loader = dir.join("a-folder-with-a-longer-name/ld-linux-x86-64.so.2");
-        dir.mkdir("a-folder-with-a-longer-name");
-        std::fs::copy("/lib64/ld-linux-x86-64.so.2", &loader).unwrap();
+        dir.copy("/lib64/ld-linux-x86-64.so.2", &loader);
         let original = std::fs::read(dir.join("main")).unwrap();
         let wanted = loader.to_str().unwrap();
         let edits = Edits { interpreter: Some(wanted.into()), ..Edits::default() };
@@ -46,9 +45,7 @@ fn a_file_with_another_loader_outlives_patchelf_and_strip() {
     for strategy in [Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment] {
         let dir = Fixture::new();
         program(&dir);
-        dir.mkdir("a-folder-with-a-longer-name");
-        let loader = dir.join("a-folder-with-a-longer-name/ld-linux-x86-64.so.2");
-        std::fs::copy("/lib64/ld-linux-x86-64.so.2", &loader).unwrap();
+        let loader = dir.copy("/lib64/ld-linux-x86-64.so.2", "a-folder-with-a-longer-name/ld-linux-x86-64.so.2");
         let original = std::fs::read(dir.join("main")).unwrap();
         // Together with the old table it does not fit into one page's padding.
         let search_path = format!("{}/elsewhere:/{}", dir.text(), "nowhere/".repeat(400));

@@ -358,17 +358,16 @@ fn a_read_only_file_system_is_refused() {
 const AS_NOBODY: &str = "UNDERPIN_TEST_AS_NOBODY";
 
 /// Runs one of this file's tests again as a user without rights.
-fn as_nobody(test: &str, folder: &Path) {
+fn as_nobody(test: &str, dir: &Fixture) {
     // The build folder may be closed to others, so the test is copied.
-    let copy = folder.join("test");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = dir.copy(std::env::current_exe().unwrap(), "test");
+    dir.chmod(".", 0o755);
+    dir.chmod("test", 0o755);
     let output = Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
         .arg(copy)
         .args([test, "--exact", "--nocapture"])
-        .env(AS_NOBODY, folder)
+        .env(AS_NOBODY, dir.path())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -394,7 +393,7 @@ fn without_root_a_foreign_owner_or_a_closed_directory_is_a_refusal() {
     dir.write("closed/prog", "old");
     dir.write("open/prog", "old");
     dir.chmod("open", 0o777);
-    as_nobody("without_root_a_foreign_owner_or_a_closed_directory_is_a_refusal", dir.path());
+    as_nobody("without_root_a_foreign_owner_or_a_closed_directory_is_a_refusal", &dir);
     assert_eq!((names(&dir.join("closed")), names(&dir.join("open"))), (vec!["prog".into()], vec!["prog".into()]));
     assert_eq!(fs::read(dir.join("open/prog")).unwrap(), b"old");
 }

@@ -75,7 +75,7 @@ fn every_dimension_is_combined_with_every_other() {
 fn a_bound_copy_runs_in_the_place_of_the_program_and_is_gone_afterwards() {
     need!("/usr/bin/git");
     let dir = Fixture::new();
-    std::fs::copy("/usr/bin/git", dir.join("git")).unwrap();
+    dir.copy("/usr/bin/git", "git");
     let git = dir.join("git").display().to_string();
     let before = std::fs::read(&git).unwrap();
     let output = bench(&dir, &["--bind", "after", "--", &git, "--version"]);

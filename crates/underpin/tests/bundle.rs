@@ -89,7 +89,7 @@ fn another_name_and_another_root() {
         std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
         std::fs::copy(path, copy).unwrap();
     }
-    std::fs::copy(&program, dir.join("sysroot/hello")).unwrap();
+    dir.copy(&program, "sysroot/hello");
     let (sysroot, other) = (text(dir.join("sysroot")), text(dir.join("other")));
     let said = says(["bundle", "--root", &sysroot, "/hello", "-o", &other]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);

@@ -131,7 +131,7 @@ fn another_root_is_resolved_inside_itself() {
         dir.mkdir(folder);
     }
     for name in ["prog", "liba.so", "libb.so"] {
-        std::fs::copy(dir.join(name), dir.join("sys/app").join(name)).unwrap();
+        dir.copy(dir.join(name), format!("sys/app/{name}"));
     }
     let root = dir.join("sys");
     let root = root.to_str().unwrap();

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -73,16 +73,34 @@ impl Fixture {
         self.path.clone()
     }
 
-    /// Writes a file, folders above it included.
+    /// Writes a file, folders above it included. Scripts and ELF files can be executed at once, by anyone.
     ///
     /// # Panics
     /// If the file cannot be written.
     pub fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let (path, bytes) = (self.parent_of(name), bytes.as_ref());
+        let executable = bytes.starts_with(b"#!") || bytes.starts_with(b"\x7fELF");
+        let written = if executable { write_in_child(&path, bytes) } else { fs::write(&path, bytes) };
+        written.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        path
+    }
+
+    /// Copies a file with its mode, folders above it included. The copy can be executed at once, by anyone.
+    ///
+    /// # Panics
+    /// If the file cannot be copied.
+    pub fn copy(&self, from: impl AsRef<Path>, name: impl AsRef<Path>) -> PathBuf {
+        let path = self.parent_of(name);
+        self.must("cp", [OsStr::new("-L"), OsStr::new("--preserve=mode"), from.as_ref().as_ref(), path.as_ref()]);
+        path
+    }
+
+    /// A path below the folder, after the folders above it were made.
+    fn parent_of(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).expect("the folder of a fixture file");
         }
-        fs::write(&path, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
         path
     }
 
@@ -156,12 +174,22 @@ impl Fixture {
     }
 }
 
+/// Writes a file in a child process. If this process opened it for writing, the child of another test's thread would
+/// inherit the descriptor until its exec, and nobody could execute the file for that long (ETXTBSY).
+fn write_in_child(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut child = Command::new("cp").arg("/dev/stdin").arg(path).stdin(Stdio::piped()).spawn()?;
+    let sent = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(bytes));
+    let status = child.wait()?;
+    sent?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cp failed ({status})"))) }
+}
+
 /// How often a program that is still open for writing is tried again, and after what time.
 const TRIES: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A program that this process has just written is busy (ETXTBSY) while the child of another test's thread is between fork
-/// and exec: it holds a copy of the descriptor until then.
+/// A program that this process itself has just written (without [`Fixture::write`]) is busy (ETXTBSY) while the child of
+/// another test's thread is between fork and exec: it holds a copy of the descriptor until then.
 fn started(command: &mut Command) -> io::Result<std::process::Output> {
     for _ in 1..TRIES {
         match command.output() {

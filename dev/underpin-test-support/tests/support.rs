@@ -1,5 +1,8 @@
 //! The shared test tools judge others, so they are tested themselves.
 
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use underpin_test_support::{Fixture, Output, available, missing, need, traced_objects};
 
 #[test]
@@ -41,4 +44,35 @@ fn the_program_does_not_run_while_it_is_traced() {
     }
     assert_eq!(Output::of(&mut dir.command(dir.join("musl"))).code, Some(0));
     assert!(dir.join("ran").exists());
+}
+
+#[test]
+fn written_programs_can_be_executed_while_other_threads_start_processes() {
+    let dir = Fixture::new();
+    let done = AtomicBool::new(false);
+    // A long search in PATH, after the fork and before the exec.
+    let path = "/no-folder:".repeat(10_000);
+    // Long, so that it stays open for a while.
+    let text = format!("#!/bin/sh\nexit 0\n{}", "#".repeat(4 << 20));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !done.load(Relaxed) {
+                    let _ = Command::new("no-program").env("PATH", &path).status();
+                }
+            });
+        }
+        let busy = (0..15).find_map(|number| {
+            let name = format!("script-{number}");
+            dir.write(&name, &text);
+            dir.chmod(&name, 0o755);
+            dir.copy(dir.join(&name), format!("copy-{number}"));
+            let program = format!("./{name} && ./copy-{number}");
+            // A shell starts them: Output::of would try again.
+            let output = Output::of(dir.command("sh").args(["-c", &program]));
+            (output.code != Some(0)).then_some(output)
+        });
+        done.store(true, Relaxed);
+        assert!(busy.is_none(), "{busy:?}");
+    });
 }

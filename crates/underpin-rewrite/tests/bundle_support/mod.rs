@@ -130,8 +130,7 @@ impl Root {
     /// musl and nothing else: its loader, and one program to prove that the root works on its own.
     pub fn musl() -> Root {
         let root = Root { name: "musl only", ..Root::empty() };
-        root.dir.mkdir("lib");
-        std::fs::copy("/lib/ld-musl-x86_64.so.1", root.dir.join("lib/ld-musl-x86_64.so.1")).expect("musl's loader");
+        root.dir.copy("/lib/ld-musl-x86_64.so.1", "lib/ld-musl-x86_64.so.1");
         root.dir.write("own.c", "#include <stdio.h>\nint main(void){puts(\"musl's own\");return 0;}");
         root.dir.musl_cc(["-o", "bin/own", "own.c"]);
         assert_eq!(root.run(true, &["/bin/own"]).stdout, "musl's own\n");
