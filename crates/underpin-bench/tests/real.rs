@@ -143,8 +143,9 @@ fn pages_that_processes_share_count_once_in_the_peak() {
     assert!(run.peak_rss.0 >> 20 > 800, "the sum counts them nine times: {run:?}");
 }
 
-/// Grows by 10 MiB every 50 ms up to 150, keeps that for a while and frees it as it ends.
-const GROWS: &str = "import time\nkeep = []\nfor _ in range(15):\n    keep.append(bytearray(b'x') * (10 << 20))\n    time.sleep(0.05)\ntime.sleep(0.3)\n";
+/// Grows by 4 MiB every 50 ms up to 60, keeps that for a while and frees it as it ends. Little enough that a busy machine
+/// frees it in less time than it was kept: the figure is that of the last part of the run.
+const GROWS: &str = "import time\nkeep = []\nfor _ in range(15):\n    keep.append(bytearray(b'x') * (4 << 20))\n    time.sleep(0.05)\ntime.sleep(0.6)\n";
 
 #[test]
 fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
@@ -158,7 +159,7 @@ fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
     for candidate in [candidate(&alone), shell(&format!("{alone}; :"))] {
         let run = watched(&candidate);
         let growth = run.figure(Metric::RssGrowth).unwrap() / f64::from(1 << 20);
-        assert!((135.0..165.0).contains(&growth), "{growth}: {run:?}");
+        assert!((54.0..66.0).contains(&growth), "{growth}: {run:?}");
     }
 }
 

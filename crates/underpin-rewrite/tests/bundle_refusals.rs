@@ -324,3 +324,16 @@ fn where_certificates_are_looked_for_is_told() {
     assert!(paths.contains(&format!("{directory}/certs").into()), "{paths:?}");
     assert!(variables.contains(&"SSL_CERT_DIR".into()) && variables.contains(&"SSL_CERT_FILE".into()), "{variables:?}");
 }
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_named_as_it_was_given() {
+    need!("cc");
+    let dir = hello(&[]);
+    let program = dir.join("hello");
+    for form in FORMS {
+        // Nobody makes files there, not even root.
+        let making = Making { target: "/proc/bundle".into(), ..Making::new(&program, form, dir.path()) };
+        let error = making.write().unwrap_err().to_string();
+        assert!(error.starts_with("cannot write /proc/bundle"), "{form:?}: {error}");
+    }
+}

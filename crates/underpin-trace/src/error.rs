@@ -1,5 +1,6 @@
 //! What can go wrong with a trace as a whole.
 
+use std::path::PathBuf;
 use underpin_sys::{LaunchError, SysError};
 
 /// A trace that could not be made.
@@ -10,8 +11,13 @@ pub enum TraceError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A call of the tracer failed.
-    #[error("tracing failed: {sys}{remedy}", sys = .0, remedy = remedy(.0))]
-    Sys(SysError),
+    #[error("cannot trace {}: {source}{}", program.display(), remedy(source))]
+    Sys {
+        /// The program of the command.
+        program: PathBuf,
+        /// The call and its error.
+        source: SysError,
+    },
     /// The thread of the tracer could not be made, or ended without a result.
     #[error("the tracer's thread ended early; please report it, with the command")]
     Thread,
@@ -25,12 +31,6 @@ impl TraceError {
             TraceError::Launch(error) => error.exit_status(),
             _ => 125,
         }
-    }
-}
-
-impl From<SysError> for TraceError {
-    fn from(error: SysError) -> TraceError {
-        TraceError::Sys(error)
     }
 }
 

@@ -31,7 +31,7 @@ impl Session {
     /// [`Then::Kill`], when the phase was reached.
     ///
     /// # Errors
-    /// [`TraceError::Launch`] where the command cannot be started or tracing is not permitted. A command that fails
+    /// [`TraceError::Launch`] if the command cannot be started or tracing is not permitted. A command that fails
     /// by itself is not an error: its end is in [`Trace::end`].
     pub fn run(self) -> Result<Trace, TraceError> {
         // ptrace binds a task to one thread, and waiting is for the children of one thread: so it gets its own.
@@ -45,6 +45,7 @@ fn watch(options: TraceOptions) -> Result<Trace, TraceError> {
     let name = options.command.first().ok_or(LaunchError::Empty)?;
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let program = find_program(name, path)?;
+    let failed = |source| TraceError::Sys { program: program.clone(), source };
     let chosen = options.calls.calls(options.until);
     let filter = match (&chosen, options.until) {
         (Some(calls), Until::Exit) => {
@@ -52,7 +53,7 @@ fn watch(options: TraceOptions) -> Result<Trace, TraceError> {
         }
         _ => None,
     };
-    let output = open_output(options.output)?;
+    let output = open_output(options.output).map_err(failed)?;
     let filtered = filter.is_some();
     let outputs = Outputs::find(output.as_ref(), filtered);
     let launch = Launch {
@@ -72,14 +73,14 @@ fn watch(options: TraceOptions) -> Result<Trace, TraceError> {
     tracer.output_watch = outputs.watch;
     tracer.output_search = outputs.search;
     tracer.notes.extend(privileges(&program));
-    gone_is_fine(suspended.task.resume(first_resume(filtered), 0), ())?;
-    let reached = tracer.run()?;
+    gone_is_fine(suspended.task.resume(first_resume(filtered), 0), ()).map_err(failed)?;
+    let reached = tracer.run().map_err(failed)?;
     tracer.instants.end = tracer.clock.now();
     tracer.end_output_watch();
     if tracer.instants.exec_done.is_none() {
         return Err(suspended.failure(&program).into());
     }
-    let end = finish(&mut tracer, reached, options.then)?;
+    let end = finish(&mut tracer, reached, options.then).map_err(failed)?;
     let command = options.command.iter().map(|text| PathText::new(text.as_bytes())).collect();
     let program = PathText::new(program.as_os_str().as_bytes());
     let traced = options.calls.strace_expression(options.until);

@@ -37,12 +37,16 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
         }
     }
     let temporary = Temporary::beside(target)?;
-    let (entry, size) = if copies::is_file(plan) {
-        file(plan, root, &temporary.path)?
-    } else {
-        directory(plan, root, &temporary.path)?
+    let make = || {
+        let (entry, size) = if copies::is_file(plan) {
+            file(plan, root, &temporary.path)?
+        } else {
+            directory(plan, root, &temporary.path)?
+        };
+        let check = check(plan, &entry)?;
+        Ok((entry, size, check))
     };
-    let check = check(plan, &entry)?;
+    let (entry, size, check) = make().map_err(|error| temporary.hidden_in(error, target))?;
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
     // `join` of nothing adds a slash.
     let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
@@ -122,6 +126,25 @@ impl Temporary {
         hidden.push(name);
         hidden.push(format!(".{}", std::process::id()));
         Ok(Temporary { path: parent.join(hidden) })
+    }
+
+    /// An error that names the target: nobody asked for the temporary place, and it is gone by then.
+    fn hidden_in(&self, error: BundleError, target: &Path) -> BundleError {
+        match error {
+            BundleError::Write { path, error } => {
+                let path = match path.strip_prefix(&self.path) {
+                    Ok(below) if below.as_os_str().is_empty() => target.to_owned(),
+                    Ok(below) => target.join(below),
+                    Err(_) => path,
+                };
+                BundleError::Write { path, error }
+            }
+            BundleError::Judge(said) => {
+                let (temporary, target) = (self.path.to_string_lossy(), target.to_string_lossy());
+                BundleError::Judge(said.replace(&*temporary, &target))
+            }
+            other => other,
+        }
     }
 
     /// Waits until all of it is on the disk: once for its file system, since a bundle may be thousands of small files.
