@@ -118,7 +118,7 @@ impl Build {
 }
 
 /// Whether the image runs at any address as it is: no relocation in its dynamic section (DT_RELA, DT_REL, DT_RELR,
-/// DT_JMPREL), so nobody has to apply one.
+/// DT_JMPREL), so none has to be applied.
 fn is_position_free(image: &Path) -> bool {
     let bytes = fs::read(image).unwrap_or_default();
     let word = |at: usize, size: usize| -> Option<u64> {

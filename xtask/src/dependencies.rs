@@ -1,4 +1,4 @@
-//! Every dependency is named by the code that it is there for: what nobody uses still costs a download, a build and a
+//! Every dependency is named by the code that it is there for: an unused one still costs a download, a build and a
 //! line in each list of parts.
 
 use crate::run;

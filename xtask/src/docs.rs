@@ -18,7 +18,7 @@ const DOCUMENTS: [&str; 14] = [
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];
 
-/// Writes every document, or with `check` fails where one differs.
+/// Writes every document, or with `check` fails if one differs.
 ///
 /// # Errors
 /// If the binary does not build, or a document is out of date.

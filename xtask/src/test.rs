@@ -92,7 +92,7 @@ impl Failures {
     }
 }
 
-/// An error where a folder's file system has too little room.
+/// An error if a folder's file system has too little room.
 fn has_room(folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     let text =

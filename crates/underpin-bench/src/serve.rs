@@ -292,7 +292,7 @@ impl Running<'_> {
     }
 }
 
-/// A port that nobody listens on.
+/// A free port.
 fn free_port() -> Result<u16, BenchError> {
     let failed = |error: std::io::Error| SysError::io("finding a free port", &error);
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(failed)?;

@@ -20,7 +20,7 @@ pub struct Elf {
     pub segments: Vec<Segment>,
     /// The string of PT_INTERP, without its NUL.
     pub interpreter: Option<BString>,
-    /// The dynamic section, where there is one.
+    /// The dynamic section, if there is one.
     pub dynamic: Option<Dynamic>,
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A file that cannot be read as ELF: what is wrong and at which offset.
 ///
-/// The path is added by whoever opened the file.
+/// The path is added by the caller that opened the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} (at offset {offset})")]
 pub struct ElfError {

@@ -69,7 +69,7 @@ pub enum Canary {
     Present,
     /// Symbols are there and it is not among them.
     Absent,
-    /// No symbols to tell by, or a C library is inside, which has the function whoever calls it.
+    /// No symbols to tell by, or a C library is inside, which has the function whether it is called or not.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ pub enum FortifyUnknown {
     Musl,
     /// No C library is used.
     NoLibc,
-    /// A static file: glibc's own checked functions are inside, whoever calls them.
+    /// A static file: glibc's own checked functions are inside, whether they are called or not.
     StaticLibc,
     /// A C library for which no rule is known.
     OtherLibc,

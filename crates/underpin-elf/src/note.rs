@@ -210,7 +210,7 @@ pub struct DlopenNote {
 pub enum DlopenPriority {
     /// The program does not work without it.
     Required,
-    /// An important function is lost; the default where none is stated.
+    /// An important function is lost; the default if none is stated.
     #[default]
     Recommended,
     /// A secondary function is lost.

@@ -1,7 +1,7 @@
 //! The ELF structures of both classes and byte orders, flattened to 64-bit values, read and written.
 //!
 //! The only module of the workspace that knows field widths. Reading takes bytes that were already read and returns
-//! `None` (or fewer entries) where they are too short; it never allocates more entries than the bytes hold. Writing gives
+//! `None` (or fewer entries) if they are too short; it never allocates more entries than the bytes hold. Writing gives
 //! bytes back.
 
 mod write;

@@ -124,7 +124,7 @@ fn read_dynamic<S: Source + ?Sized>(
     let Some(segment) = elf.segments.iter().rfind(wanted) else {
         return Ok(None);
     };
-    // Loaders go by the address; the offset counts only where no PT_LOAD covers it.
+    // Loaders go by the address; the offset counts only if no PT_LOAD covers it.
     let offset = elf.offset_of(segment.vaddr).unwrap_or(segment.offset).0;
     let bytes = window.range(offset, segment.file_size, "the dynamic section")?;
     let (entries, ended) = layout.dynamic(&bytes);
@@ -142,7 +142,7 @@ fn read_dynamic<S: Source + ?Sized>(
     Ok(Some(dynamic))
 }
 
-/// Loaders stop at DT_NULL and nowhere else: without one inside the segment they read on to the end of the PT_LOAD,
+/// Loaders stop only at DT_NULL: without one inside the segment they read on to the end of the PT_LOAD,
 /// behind which a larger memory size means zeros.
 fn read_past_end<S: Source + ?Sized>(
     window: &Window<'_, S>,

@@ -30,7 +30,7 @@ pub(crate) struct Window<'s, S: ?Sized> {
 }
 
 impl<'s, S: Source + ?Sized> Window<'s, S> {
-    /// Reads the head of the file (less where the file is shorter).
+    /// Reads the head of the file (less if the file is shorter).
     pub(crate) fn open(source: &'s S) -> Result<Self, ElfError> {
         let len = source.len();
         let mut window = Window { source, len, head: [0; HEAD], filled: 0, piece: (0, Vec::new()) };
@@ -90,7 +90,7 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(Cow::Owned(bytes))
     }
 
-    /// Up to `size` bytes at `offset`: fewer where the file or `limit` (a file offset) ends before.
+    /// Up to `size` bytes at `offset`: fewer if the file or `limit` (a file offset) ends before.
     pub(crate) fn up_to(
         &self,
         offset: u64,

@@ -486,7 +486,7 @@ fn entries_alone_make_no_jemalloc_beside_an_allocator_that_is_there() {
     };
     let mimalloc = "void *_mi_malloc_generic(void) { return \"mimalloc: error: %s\"; }";
     assert_eq!(kinds("led", mimalloc), [AllocatorKind::Mimalloc]);
-    // Nobody else is there: the entries are what is known.
+    // There is no other source: only the entries are known.
     assert_eq!(kinds("alone", ""), [AllocatorKind::Jemalloc]);
     let both = format!("{mimalloc}\nvoid je_arena_boot(void) {{}}");
     assert_eq!(kinds("both", &both), [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc]);

@@ -40,7 +40,7 @@ pub enum LoadError {
     /// Zero connections, or an invalid rate.
     #[error("{0}")]
     Plan(&'static str),
-    /// Nobody takes connections there.
+    /// Nothing accepts connections there.
     #[error("cannot connect to {endpoint}: {source}")]
     Unreachable {
         /// Where.

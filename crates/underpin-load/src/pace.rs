@@ -53,7 +53,7 @@ pub(crate) struct Pacer {
     turn: Notify,
     /// The timer waits here for a connection.
     free: Notify,
-    /// Nobody will be woken any more.
+    /// No task will be woken any more.
     over: Cell<bool>,
 }
 

@@ -198,7 +198,7 @@ fn chosen(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|name| !name.is_empty())
 }
 
-/// Runs a tool; its last words are the reason where it fails.
+/// Runs a tool; its last words are the reason if it fails.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     const LAST_LINES: usize = 12;
     let name = command.get_program().to_string_lossy().into_owned();

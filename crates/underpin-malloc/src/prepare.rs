@@ -59,7 +59,7 @@ pub struct Prepared {
 /// Makes an allocator ready for a program. `variable` is the environment in which the program will run.
 ///
 /// # Errors
-/// [`MallocError::Program`] where the program cannot run under it, and every other [`MallocError`].
+/// [`MallocError::Program`] if the program cannot run under it, and every other [`MallocError`].
 pub fn prepare(
     allocator: &Malloc,
     program: &Program,

@@ -217,7 +217,7 @@ fn own_allocator(identity: &Identity) -> Option<(String, String)> {
 }
 
 /// What a process gains by executing a file, as the kernel decides it (`cap_bprm_creds_from_file`): another user or
-/// group, or capabilities where it is not root. None of it counts on a file system mounted nosuid or under
+/// group, or capabilities if it is not root. None of it counts on a file system mounted nosuid or under
 /// `no_new_privs`.
 fn privileges(path: &Path) -> io::Result<Option<String>> {
     const SET_UID: u32 = 0o4000;

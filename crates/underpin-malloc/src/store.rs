@@ -1,8 +1,8 @@
 //! Where objects on board are written out so that a loader can map them: a private folder, by content.
 //!
-//! A folder counts only where it and its files belong to this user and nobody else may write to them, where it may be
-//! executed from, and where its path can stand in LD_PRELOAD. A file is used only where its bytes are those of the
-//! object, compared each time; it is made under another name and renamed, so that nobody ever maps half of it.
+//! A folder counts only if it and its files belong to this user and nobody else may write to them, if it may be
+//! executed from, and if its path can be put into LD_PRELOAD. A file is used only if its bytes are those of the
+//! object, compared each time; it is made under another name and renamed, so that no process ever maps half of it.
 
 use crate::on_board::Object;
 use rustix::fs::{StatVfsMountFlags, statvfs};
@@ -56,7 +56,7 @@ impl Store {
         Err(StoreError { reasons })
     }
 
-    /// Writes an object out, unless its very bytes are there already, and hands back its path.
+    /// Writes an object out, unless its very bytes are there already, and returns its path.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be written.

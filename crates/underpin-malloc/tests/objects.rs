@@ -29,7 +29,7 @@ fn symbols(dir: &Fixture, which: &str, file: &Path) -> String {
 
 #[test]
 fn jemalloc_and_mimalloc_are_on_board() {
-    // snmalloc needs a C++20 compiler at build time, and says so where there was none.
+    // snmalloc needs a C++20 compiler at build time, and says so if there was none.
     for kind in [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc] {
         let carried = allocator(kind).expect("listed");
         assert!(carried.object.is_ok(), "{carried:?}");
@@ -45,7 +45,7 @@ fn the_digest_is_that_of_the_bytes() {
     }
 }
 
-/// What is built elsewhere or later from the same sources has the same bytes, and nobody's home is in them.
+/// What is built elsewhere or later from the same sources has the same bytes, and no path of a home directory.
 #[test]
 fn no_object_tells_where_or_when_it_was_built() {
     // `__TIME__` is 23:59:59 (C11, 6.10.8.1).

@@ -84,7 +84,7 @@ struct Context {
     level: IsaLevel,
     /// Legacy capability bits that the loader has and is allowed to use.
     legacy_bits: u64,
-    /// Bit of the legacy platform, where it has one.
+    /// Bit of the legacy platform, if it has one.
     platform_bit: Option<u64>,
 }
 

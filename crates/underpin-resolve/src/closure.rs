@@ -39,7 +39,7 @@ pub struct Object {
     pub path: BString,
     /// The path with every symbolic link resolved, where that differs.
     pub real_path: Option<BString>,
-    /// Device and inode; `None` only where the file system behind the root has none.
+    /// Device and inode; `None` only if the file system behind the root has none.
     pub id: Option<FileId>,
     /// DT_SONAME.
     pub soname: Option<BString>,
@@ -74,7 +74,7 @@ pub struct SearchDirectory {
     pub directory: BString,
     /// What names it.
     pub source: Found,
-    /// Whether it exists; `None` if nobody looked.
+    /// Whether it exists; `None` if not looked up.
     pub exists: Option<bool>,
 }
 

@@ -54,7 +54,7 @@ impl Environment {
         self.library_path.as_ref().filter(|value| !self.secure && !value.is_empty())
     }
 
-    /// The mask of `glibc.cpu.hwcap_mask`, where it is set (a decimal, octal or hexadecimal number).
+    /// The mask of `glibc.cpu.hwcap_mask`, if it is set (a decimal, octal or hexadecimal number).
     pub(crate) fn hwcap_mask(&self) -> Option<u64> {
         if self.secure {
             return None;

@@ -29,7 +29,7 @@ pub(crate) struct FileFacts {
     pub head: Vec<u8>,
     /// The loader's view; an error here need not be fatal to a loader that never gets so far.
     pub elf: Result<Elf, ElfError>,
-    /// The bytes themselves, for whoever needs to look deeper.
+    /// The bytes themselves, for a closer look.
     pub source: Arc<dyn Source + Send + Sync>,
     link: OnceLock<Option<LinkFacts>>,
 }

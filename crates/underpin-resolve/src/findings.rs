@@ -104,7 +104,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Where ldconfig would have found a missing library: an image in which nobody ran it is a common reason.
+    /// Where ldconfig would have found a missing library: an image in which it was never run is a common reason.
     fn not_in_cache(&mut self, from: Option<ObjectId>, name: &BString) {
         if !self.is_glibc || name.contains(&b'/') {
             return;
@@ -279,7 +279,8 @@ impl Collector<'_> {
     /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
     /// warning of the loader; a weak need does not stop it.
     fn versions(&mut self) {
-        // At a file that stops it the loader comes to no versions: what they lack would be a consequence told as a cause.
+        // At a file that stops it the loader comes to no versions: what is missing from them would be a consequence
+        // reported as a cause.
         if self.resolution.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })) {
             return;
         }

@@ -54,7 +54,7 @@ pub(crate) struct Resolution {
     pub edges: Vec<Edge>,
     pub calls: Calls,
     pub dead_directories: Vec<DeadDirectory>,
-    /// Per object, where its requests are searched, in order; empty if nobody asked for it.
+    /// Per object, where its requests are searched, in order; empty if not asked for.
     pub search: Vec<Vec<SearchDirectory>>,
     /// The loader's cache, where it was read.
     pub cache: Option<CacheView>,

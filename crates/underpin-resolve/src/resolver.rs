@@ -202,7 +202,7 @@ impl<'r> Resolver<'r> {
     }
 }
 
-/// The bytes of a loader that hold its strings: the segment without code where it has one, or all of it.
+/// The bytes of a loader that hold its strings: the segment without code if it has one, or all of it.
 fn constants_of(facts: &FileFacts) -> Option<Vec<u8>> {
     let size = facts.source.len();
     if size > LOADER_LIMIT {

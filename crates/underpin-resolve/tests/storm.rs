@@ -1,6 +1,6 @@
 //! The operations that the model predicts, beside those that arrive at a file server: the FUSE mirror counts them.
 //!
-//! Reads are left out where pages are cold: how far the kernel reads ahead is no rule of a loader.
+//! Reads are left out where pages are cold: how far the kernel reads ahead does not depend on the loader.
 
 #![allow(clippy::print_stdout, reason = "the shared strace reader says how many calls agreed")]
 
@@ -24,7 +24,7 @@ struct Slow {
     _elsewhere: Fixture,
 }
 
-/// Moves what `dir` holds away and mounts it there. `None`, with a reason printed, where nobody may mount.
+/// Moves what `dir` holds away and mounts it there. `None`, with a reason printed, if mounting is not permitted.
 fn slow(dir: &Fixture, program: &Path, options: &Options) -> Option<Slow> {
     let elsewhere = Fixture::new();
     let source = elsewhere.join("tree");

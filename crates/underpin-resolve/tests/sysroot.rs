@@ -132,7 +132,7 @@ impl Sysroot {
     }
 }
 
-/// Whether this process may enter a chroot; says so where it may not.
+/// Whether this process may enter a chroot; says so if it may not.
 fn is_root() -> bool {
     let root = Output::of(Command::new("id").arg("-u")).stdout.trim() == "0";
     if !root {

@@ -76,7 +76,7 @@ pub struct BoundObject {
     pub name: String,
     /// The path that it became.
     pub path: String,
-    /// The object's build-id in hexadecimal, where it has one.
+    /// The object's build-id in hexadecimal, if it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub build_id: Option<String>,
     /// Its size in bytes.

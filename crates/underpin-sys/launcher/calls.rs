@@ -32,7 +32,7 @@ pub unsafe fn open(path: *const u8) -> Result<Descriptor, i32> {
     outcome(unsafe { call6(number::OPENAT, [AT_FDCWD, path as usize, O_CLOEXEC, 0, 0, 0]) })
 }
 
-/// Reads at an offset; short where the file ends.
+/// Reads at an offset; short if the file ends.
 pub fn read_at(descriptor: Descriptor, into: &mut [u8], offset: usize) -> Result<usize, i32> {
     let args = [descriptor, into.as_mut_ptr() as usize, into.len(), offset, 0, 0];
     // SAFETY: the kernel writes at most `into.len()` bytes to `into`.
@@ -55,7 +55,7 @@ pub fn write_at(descriptor: Descriptor, bytes: &[u8], offset: usize) -> Result<u
 const FALLOC_FL_KEEP_SIZE: usize = 1;
 const FALLOC_FL_PUNCH_HOLE: usize = 2;
 
-/// Gives the memory behind a part of a memory file back. Where the kernel cannot, it stays.
+/// Gives the memory behind a part of a memory file back. If the kernel cannot, it stays.
 pub fn punch(descriptor: Descriptor, offset: usize, size: usize) {
     let args = [descriptor, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, offset, size, 0, 0];
     // SAFETY: touches no memory of this process; the caller maps that part no more.

@@ -1,4 +1,4 @@
-//! Makes the bundle's C library read the bundle's list of charset modules (gconv), and nobody else's.
+//! Makes the bundle's C library read the bundle's list of charset modules (gconv), and no other.
 //!
 //! glibc reads that list once, at the first iconv_open(3), from where GCONV_PATH says (glibc `iconv/gconv_conf.c`). The
 //! variable is set for that one call only, so no child of the program, which may be a program of the host, sees it.

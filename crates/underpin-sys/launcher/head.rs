@@ -134,12 +134,12 @@ impl Bundle {
     }
 
     pub fn set_room_used(&self, used: usize) {
-        // SAFETY: the head is writable, and nobody else runs yet.
+        // SAFETY: the head is writable, and no other thread runs yet.
         unsafe { (*self.base.cast::<Head>()).room_used = used };
     }
 
     pub fn set_top_size(&self, size: usize) {
-        // SAFETY: the head is writable, and nobody else runs yet.
+        // SAFETY: the head is writable, and no other thread runs yet.
         unsafe { (*self.base.cast::<Head>()).top_size = size };
     }
 }

@@ -29,7 +29,7 @@ mod say;
 mod share;
 mod start;
 
-/// Where nothing can be done any more. The launcher has no code that panics; this is for the compiler.
+/// Called when nothing more can be done. The launcher has no code that panics; this is for the compiler.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     calls::exit(127)

@@ -32,7 +32,7 @@ pub struct Loaded {
 /// All of them, in the loader's order; none if the loader keeps no list.
 pub fn loaded(bundle: Bundle) -> impl Iterator<Item = Loaded> {
     let rendezvous = names::value_of(bundle, DEBUG).unwrap_or(0) as *const Rendezvous;
-    // SAFETY: the loader's own record, where there is one.
+    // SAFETY: the loader's own record, if there is one.
     let mut map = if rendezvous.is_null() { core::ptr::null() } else { unsafe { (*rendezvous).first } };
     core::iter::from_fn(move || {
         if map.is_null() {

@@ -23,7 +23,7 @@ pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, size: usize) -> *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, size: usize) -> *mut u8 {
     if (to as usize) <= from as usize {
-        // SAFETY: upwards is right where the target is not above the source.
+        // SAFETY: upwards is right if the target is not above the source.
         return unsafe { memcpy(to, from, size) };
     }
     for index in (0..size).rev() {

@@ -1,5 +1,5 @@
-//! Gives memory back: what the loader mapped from memory files and nobody writes to is mapped from the bundle's own file
-//! instead, so that processes share it with the page cache, and the copies are dropped.
+//! Gives memory back: what the loader mapped from memory files and nothing writes to is mapped from the bundle's own
+//! file instead, so that processes share it with the page cache, and the copies are dropped.
 //!
 //! Runs behind the loader, before any initialiser of the program or of a library (a loader without DT_PREINIT_ARRAY:
 //! before the program). The bytes are the same, at the same addresses; if a step fails, the copy stays, or, if parts of it

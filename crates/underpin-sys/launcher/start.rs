@@ -102,7 +102,7 @@ const PAGE: usize = 4096;
 /// left out of the copies is mapped from the bundle's file.
 ///
 /// # Safety
-/// `params` is the place in the entry code; nobody else runs.
+/// `params` is the place in the entry code; no other thread runs.
 pub unsafe extern "C" fn before(params: *const u8) {
     // SAFETY: the caller's promise.
     let bundle = unsafe { Bundle::at(params) };
@@ -120,7 +120,7 @@ fn close_all(bundle: Bundle) {
     }
 }
 
-/// Where the loader's jump to the program goes first, where there is something to do behind the loader.
+/// Where the loader's jump to the program goes first, if there is something to do behind the loader.
 ///
 /// # Safety
 /// As for [`begin`]; the loader is done.
@@ -172,7 +172,7 @@ fn from_directory(bundle: Bundle, auxiliary: &Auxiliary, page: usize) -> load::L
     finish(descriptor, 0, page, top.text())
 }
 
-/// Finds the top of the bundle and opens its loader: by `/proc/self/exe`, and, where that does not lead there, by the
+/// Finds the top of the bundle and opens its loader: by `/proc/self/exe`, and, if that does not lead there, by the
 /// name of the execution.
 fn find(bundle: Bundle, auxiliary: &Auxiliary, top: &mut Path) -> Result<Descriptor, i32> {
     let mut error = calls::NO_ENTRY;

@@ -144,7 +144,7 @@ fn own_path(path: &mut [u8; PATH]) -> Option<()> {
     (end > 0).then_some(())
 }
 
-/// Where nothing can be done any more. The library has no code that panics; this is for the compiler.
+/// Called when nothing more can be done. The library has no code that panics; this is for the compiler.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {

@@ -1,7 +1,7 @@
 //! A command that runs beside us until it is told to end: a server.
 //!
 //! It leads a process group of its own, so that everything it started can be ended with it, and it is told to end
-//! (`SIGTERM`) when the thread that started it dies. Whoever drops it kills the group.
+//! (`SIGTERM`) when the thread that started it dies. Dropping it kills the group.
 
 use crate::error::{SysError, check};
 use crate::launch::Suspended;
@@ -75,7 +75,7 @@ impl Background {
         self.pid
     }
 
-    /// How it ended, where it has.
+    /// How it ended, if it has.
     ///
     /// # Errors
     /// Whatever `waitpid` reports.
@@ -121,7 +121,7 @@ impl Background {
     /// Kills the group, the leader with all its descendants, and reaps the leader.
     fn kill(&mut self) {
         // SAFETY: takes integers only. The group's number is that of the leader, which we have not reaped, or which was
-        // reaped while its group may have members; the kernel gives a number to nobody else while a group has it.
+        // reaped while its group may have members; the kernel does not reuse a number while a group has it.
         unsafe { libc::kill(-self.pid, libc::SIGKILL) };
         if self.end.is_none() {
             kill_tree(self.pid);

@@ -18,7 +18,7 @@ static FIRST: AtomicI32 = AtomicI32::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// Who counts: a child between fork and exec still has the handler, and no say.
 static OWNER: AtomicI32 = AtomicI32::new(0);
-/// The supervisor, where there is one; without it nobody is left to be shown anything.
+/// The supervisor, if there is one; without it there is nobody left to show anything to.
 static SUPERVISOR: AtomicI32 = AtomicI32::new(0);
 
 /// Counts the signals from now on.
@@ -74,7 +74,7 @@ extern "C" fn note(signal: i32) {
     let _ = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// How often this process was asked to end; 0 where nobody counts ([`crate::supervise`]).
+/// How often this process was asked to end; 0 if nothing counts ([`crate::supervise`]).
 #[must_use]
 pub fn end_requests() -> u32 {
     COUNT.load(Ordering::Relaxed)

@@ -52,7 +52,7 @@ impl Launch {
     /// and must be waited for ([`crate::wait_any`]).
     ///
     /// # Errors
-    /// [`LaunchError::Denied`] where ptrace is not allowed; nothing has run then.
+    /// [`LaunchError::Denied`] if ptrace is not allowed; nothing has run then.
     pub fn start(self) -> Result<Suspended, LaunchError> {
         self.begin(false, Tracee::seize)
     }
@@ -203,7 +203,7 @@ fn fail(pipe: i32, step: u8) -> ! {
 /// that name in `path` (the value of PATH; unset means `/bin:/usr/bin`, as `execvp(3)` has it).
 ///
 /// # Errors
-/// [`LaunchError::NotFound`], or [`LaunchError::NotExecutable`] where only files without permission are there.
+/// [`LaunchError::NotFound`], or [`LaunchError::NotExecutable`] if only files without permission are there.
 pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, LaunchError> {
     let not_found = || LaunchError::NotFound { program: name.to_owned() };
     let denied = |path: &Path| LaunchError::not_executable(path, libc::EACCES);
@@ -259,7 +259,7 @@ pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), SysError> {
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
     check("pipe2", libc::c_long::from(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }))?;
-    // SAFETY: the kernel has just made both, and nobody else owns them.
+    // SAFETY: the kernel has just made both, and nothing else owns them.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 

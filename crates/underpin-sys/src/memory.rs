@@ -8,7 +8,7 @@ const PATH_MAX: usize = 4096;
 /// Most paths are shorter; one read then does.
 const FIRST_READ: usize = 256;
 
-/// Reads up to `buffer.len()` bytes; fewer where the mapping ends.
+/// Reads up to `buffer.len()` bytes; fewer if the mapping ends.
 ///
 /// # Errors
 /// `EFAULT` if nothing is readable at `address`.
@@ -25,7 +25,7 @@ pub fn read_memory(pid: RawPid, address: u64, buffer: &mut [u8]) -> Result<usize
 /// Longer strings are cut: the kernel refuses them as paths.
 ///
 /// # Errors
-/// `EFAULT` where the address is bad, as the call itself will find out.
+/// `EFAULT` if the address is bad, as the call itself will find out.
 pub fn read_string(pid: RawPid, address: u64, scratch: &mut Vec<u8>) -> Result<&[u8], SysError> {
     scratch.resize(FIRST_READ, 0);
     let mut filled = 0;

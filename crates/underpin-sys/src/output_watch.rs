@@ -19,7 +19,7 @@ use std::time::Instant;
 pub enum Watchable {
     /// Writes to it can be noticed.
     Yes,
-    /// `/dev/null` and the like: what is written there is nobody's output.
+    /// `/dev/null` and the like: what is written there does not count as output.
     Discarded,
     /// A socket, or a kernel that does not report it.
     No,
@@ -119,7 +119,7 @@ impl Drop for OutputWatch {
 fn duplicate(descriptor: RawFd) -> Result<OwnedFd, SysError> {
     // SAFETY: takes integers only.
     let copy = check("F_DUPFD_CLOEXEC", unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) }.into())?;
-    // SAFETY: the kernel has just made it, and nobody else owns it.
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
 }
 
@@ -131,7 +131,7 @@ fn watch(descriptors: &[RawFd]) -> Result<OwnedFd, SysError> {
     // SAFETY: takes flags only.
     let inotify = unsafe { libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK) };
     check("inotify_init1", libc::c_long::from(inotify))?;
-    // SAFETY: the kernel has just made it, and nobody else owns it.
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     let inotify = unsafe { OwnedFd::from_raw_fd(inotify) };
     for &descriptor in descriptors {
         let path = std::ffi::CString::new(link(descriptor)).unwrap_or_default();

@@ -50,7 +50,7 @@ pub struct Reading {
     pub count: u64,
     /// Nanoseconds for which it was to count.
     pub enabled: u64,
-    /// Nanoseconds for which it did: less where more counters are wanted than the processor has.
+    /// Nanoseconds for which it did: less if more counters are wanted than the processor has.
     pub running: u64,
 }
 
@@ -76,7 +76,7 @@ impl Counter {
     /// Opens a counter for the commands that this thread will start.
     ///
     /// # Errors
-    /// `ENOENT` where the machine has no such counter, `EACCES` or `EPERM` where it is not allowed.
+    /// `ENOENT` if the machine has no such counter, `EACCES` or `EPERM` if it is not allowed.
     pub fn open(event: CountedEvent) -> Result<Counter, SysError> {
         let (kind, config, scope) = match event {
             CountedEvent::Hardware(counter) => (TYPES.0, counter as u64, USER_ONLY),
@@ -116,7 +116,7 @@ fn open(kind: u64, config: u64, flags: u64) -> Result<File, SysError> {
     let opened =
         unsafe { libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0i64, -1i64, -1i64, CLOSE_ON_EXEC) };
     let descriptor = check("perf_event_open", opened)?;
-    // SAFETY: the kernel has just made it, and nobody else owns it.
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) }))
 }
 

@@ -1,6 +1,6 @@
 //! What this machine allows, found out by trying it: ptrace, hardware counters; and the settings that limit them.
 //!
-//! `doctor` shows these. A probe never changes a setting. Where a file is absent the answer is `None`, not a guess.
+//! `doctor` shows these. A probe never changes a setting. If a file is absent the answer is `None`, not a guess.
 
 use crate::error::{SysError, check};
 use crate::{Denied, Launch, LaunchError, Resume, Stop, wait_for};
@@ -229,7 +229,7 @@ fn open_counter(counter: HardwareCounter) -> PerfProbe {
     let opened = unsafe { libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, 0) };
     match check("perf_event_open", opened) {
         Ok(descriptor) => {
-            // SAFETY: the descriptor was opened above and is used nowhere else.
+            // SAFETY: the descriptor was opened above and is not used elsewhere.
             unsafe { libc::close(descriptor as i32) };
             PerfProbe::Works
         }

@@ -85,7 +85,7 @@ impl Tracee {
     /// Becomes the tracer of a task without stopping it, with all events on and `EXITKILL`.
     ///
     /// # Errors
-    /// `EPERM` where ptrace is not allowed.
+    /// `EPERM` if ptrace is not allowed.
     pub fn seize(self) -> Result<(), SysError> {
         self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, OPTIONS).map(drop)
     }
@@ -94,17 +94,17 @@ impl Tracee {
     /// end: a task that was killed may go without.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn report_exits(self) -> Result<(), SysError> {
         self.request("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, 0, OPTIONS | EXITS).map(drop)
     }
 
     /// Becomes the tracer of a task without stopping it; only an exec and signals are reported. Threads and children
-    /// that it makes run untraced: whoever waits for one task alone must not become the tracer of others, since an
-    /// ended tracee that nobody waits for holds up the end of its whole process. `EXITKILL` is on.
+    /// that it makes run untraced: a tracer that waits for one task alone must not become the tracer of others, since
+    /// an ended tracee that is not waited for holds up the end of its whole process. `EXITKILL` is on.
     ///
     /// # Errors
-    /// `EPERM` where ptrace is not allowed.
+    /// `EPERM` if ptrace is not allowed.
     pub fn seize_alone(self) -> Result<(), SysError> {
         self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, EXEC_ONLY | EXIT_KILL).map(drop)
     }
@@ -113,7 +113,7 @@ impl Tracee {
     /// alone, and it lives on where the tracer dies.
     ///
     /// # Errors
-    /// `EPERM` where ptrace is not allowed.
+    /// `EPERM` if ptrace is not allowed.
     pub fn seize_for_exec(self) -> Result<(), SysError> {
         self.request("PTRACE_SEIZE", PTRACE_SEIZE, 0, EXEC_ONLY).map(drop)
     }
@@ -122,7 +122,7 @@ impl Tracee {
     /// of its own. The task must stand at code, not in a system call.
     ///
     /// # Errors
-    /// `ESRCH` where the task was killed meanwhile, `EIO` where its code cannot be written.
+    /// `ESRCH` if the task was killed meanwhile, `EIO` if its code cannot be written.
     pub fn exit_with(self, code: u8) -> Result<(), SysError> {
         let mut registers = self.registers()?;
         write_byte_patch(self, registers.pc(), SYSCALL)?;
@@ -134,7 +134,7 @@ impl Tracee {
     /// Lets a stopped task go on, with a signal delivered where `signal` is not 0.
     ///
     /// # Errors
-    /// `ESRCH` where the task was killed meanwhile.
+    /// `ESRCH` if the task was killed meanwhile.
     pub fn resume(self, how: Resume, signal: i32) -> Result<(), SysError> {
         let (what, request) = match how {
             Resume::Continue => ("PTRACE_CONT", PTRACE_CONT),
@@ -147,7 +147,7 @@ impl Tracee {
     /// Leaves a task in its group stop and waits for it to be continued by `SIGCONT`.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn listen(self) -> Result<(), SysError> {
         self.request("PTRACE_LISTEN", PTRACE_LISTEN, 0, 0).map(drop)
     }
@@ -155,7 +155,7 @@ impl Tracee {
     /// Asks a running task to stop; the stop is reported as [`crate::Stop::Trap`].
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn interrupt(self) -> Result<(), SysError> {
         self.request("PTRACE_INTERRUPT", PTRACE_INTERRUPT, 0, 0).map(drop)
     }
@@ -163,7 +163,7 @@ impl Tracee {
     /// Lets go of a stopped task for good.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn detach(self, signal: i32) -> Result<(), SysError> {
         self.request("PTRACE_DETACH", PTRACE_DETACH, 0, signal as usize).map(drop)
     }
@@ -171,7 +171,7 @@ impl Tracee {
     /// Kills the task's process.
     ///
     /// # Errors
-    /// `ESRCH` where it is gone.
+    /// `ESRCH` if it is gone.
     pub fn kill(self) -> Result<(), SysError> {
         // SAFETY: takes integers only; the id is of a task of ours that has not been reaped.
         check("kill", libc::c_long::from(unsafe { libc::kill(self.0, libc::SIGKILL) })).map(drop)
@@ -181,7 +181,7 @@ impl Tracee {
     /// not traced ([`Tracee::seize_alone`]).
     ///
     /// # Errors
-    /// `ETIMEDOUT` where the kernel does not let it end.
+    /// `ETIMEDOUT` if the kernel does not let it end.
     pub fn kill_and_reap(self) -> Result<(), SysError> {
         // It may be gone, and reaped by the wait that told so.
         let _ = self.kill();
@@ -194,7 +194,7 @@ impl Tracee {
     /// Sends it a signal again that was held back while it was stepped.
     ///
     /// # Errors
-    /// `ESRCH` where it is gone.
+    /// `ESRCH` if it is gone.
     pub fn send(self, signal: i32) -> Result<(), SysError> {
         // SAFETY: takes integers only; the id is of a task of ours that has not been reaped.
         check("tkill", unsafe { libc::syscall(libc::SYS_tkill, i64::from(self.0), i64::from(signal)) }).map(drop)
@@ -203,18 +203,18 @@ impl Tracee {
     /// The message of an event stop: the new task of a fork, the former thread id of an exec.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn event_message(self) -> Result<RawPid, SysError> {
         let mut message: libc::c_ulong = 0;
         self.request("PTRACE_GETEVENTMSG", PTRACE_GETEVENTMSG, 0, (&raw mut message).addr())?;
         Ok(message as RawPid)
     }
 
-    /// The call at whose boundary the task stands, and the call table that it uses (`AUDIT_ARCH_*`, also where it
+    /// The call at whose boundary the task stands, and the call table that it uses (`AUDIT_ARCH_*`, even if it
     /// stands at no call). Needs Linux 5.3.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone, `EIO` on an older kernel.
+    /// `ESRCH` if the task is gone, `EIO` on an older kernel.
     pub fn call(self) -> Result<(u32, CallStop), SysError> {
         let mut raw = MaybeUninit::<RawCallInfo>::zeroed();
         let size = size_of::<RawCallInfo>();
@@ -238,7 +238,7 @@ impl Tracee {
     /// The general registers.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn registers(self) -> Result<Registers, SysError> {
         let mut registers = Registers::zeroed();
         let mut io = libc::iovec { iov_base: registers.as_mut_ptr().cast(), iov_len: size_of::<Registers>() };
@@ -249,7 +249,7 @@ impl Tracee {
     /// Sets the general registers.
     ///
     /// # Errors
-    /// `ESRCH` where the task is gone.
+    /// `ESRCH` if the task is gone.
     pub fn set_registers(self, registers: &Registers) -> Result<(), SysError> {
         let mut copy = *registers;
         let mut io = libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: size_of::<Registers>() };

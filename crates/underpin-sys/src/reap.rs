@@ -1,4 +1,4 @@
-//! Ending processes: every wait has an end, also where the process has none.
+//! Ending processes: every wait has an end, even if the process has none.
 
 use crate::RawPid;
 use crate::end_requests::end_requests;
@@ -44,7 +44,7 @@ impl Limits {
 const SLICE: Duration = Duration::from_millis(200);
 /// A killed process is gone after some milliseconds, unless the kernel itself holds it (an unreachable disk).
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Between two looks where there is nothing to be woken by.
+/// The time between two looks if nothing wakes the waiter.
 const LOOK: Duration = Duration::from_micros(200);
 /// Rounds in which new children of a tree are looked for: one is enough, unless it is forking just then.
 const ROUNDS: usize = 8;
@@ -79,7 +79,7 @@ pub(crate) fn ends_within(pid: RawPid, limits: Limits) -> Result<Waited, SysErro
 fn process_descriptor(pid: RawPid) -> Option<OwnedFd> {
     // SAFETY: takes integers only.
     let descriptor = check("pidfd_open", unsafe { libc::syscall(libc::SYS_pidfd_open, i64::from(pid), 0i64) }).ok()?;
-    // SAFETY: the kernel has just made it, and nobody else owns it.
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     Some(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) })
 }
 
@@ -107,7 +107,7 @@ fn has_ended(pid: RawPid) -> Result<bool, SysError> {
 /// Reaps a child that has ended or was killed: its wait status and what it used.
 ///
 /// # Errors
-/// `ETIMEDOUT` where the kernel does not let it end.
+/// `ETIMEDOUT` if the kernel does not let it end.
 pub(crate) fn reap(pid: RawPid) -> Result<(c_int, libc::rusage), SysError> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -134,7 +134,7 @@ pub(crate) fn kill_tree(root: RawPid) {
         // SAFETY: takes integers only. Each is the root or a descendant that was alive a moment ago.
         unsafe { libc::kill(pid, signal) };
     };
-    // They are stopped first: one that forks meanwhile would leave an orphan that nobody finds.
+    // They are stopped first: one that forks meanwhile would leave an orphan that is never found.
     let mut known = Vec::new();
     for _ in 0..ROUNDS {
         let tree: Vec<RawPid> = process_tree(root).iter().map(|process| process.pid).collect();

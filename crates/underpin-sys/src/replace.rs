@@ -2,7 +2,7 @@
 //!
 //! The program has this process's id, parent, terminal and signals, as after any exec: nothing stays between it and
 //! whoever started us. The helper is forked twice, so it is not a child of the program either; it traces its former
-//! parent until its watch is over. Where that is not allowed, the helper is told so and watches from outside.
+//! parent until its watch is over. If that is not allowed, the helper is told so and watches from outside.
 
 use crate::error::{SysError, check};
 use crate::launch::{c_string, denied, null_terminated, pipe, variable};
@@ -36,10 +36,10 @@ pub enum Watched {
 const SEIZED: i32 = 0;
 
 impl Replace {
-    /// Becomes the program. Returns only where that failed; the helper runs `watch` in the meantime, and ends with it.
+    /// Becomes the program. Returns only if that failed; the helper runs `watch` in the meantime, and ends with it.
     ///
     /// # Errors
-    /// Always one: why the program could not be executed. [`LaunchError::Sys`] where this process has several threads,
+    /// Always one: why the program could not be executed. [`LaunchError::Sys`] if this process has several threads,
     /// since a helper forked from it could not be trusted.
     pub fn run(self, watch: impl FnOnce(Watched)) -> LaunchError {
         match self.try_run(watch) {
@@ -74,7 +74,7 @@ fn start_helper(watch: impl FnOnce(Watched)) -> Result<(), SysError> {
     // SAFETY: this process has one thread, so the child's memory is whole; it never returns from here.
     let child = check("fork", libc::c_long::from(unsafe { libc::fork() }))? as RawPid;
     if child == 0 {
-        // SAFETY: as above; the first child ends at once, so that the helper belongs to nobody.
+        // SAFETY: as above; the first child ends at once, so that the helper has no parent here.
         if unsafe { libc::fork() } != 0 {
             leave(0);
         }

@@ -122,7 +122,7 @@ impl Spawn {
     }
 
     /// Starts it; when this returns it has executed its program. In a group of its own Ctrl-C does not reach it, and it
-    /// cannot read from the terminal. It is killed where the thread that started it dies.
+    /// cannot read from the terminal. It is killed if the thread that started it dies.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -161,7 +161,7 @@ impl Spawn {
     }
 }
 
-/// A command that runs; killed where it is dropped before its end.
+/// A command that runs; killed if it is dropped before its end.
 #[derive(Debug)]
 pub struct Started {
     pid: RawPid,
@@ -184,7 +184,7 @@ impl Started {
         ends_within(self.pid, limits)
     }
 
-    /// Waits for its end, and kills it where that does not come within the limits.
+    /// Waits for its end, and kills it if that does not come within the limits.
     ///
     /// # Errors
     /// If it cannot be waited for.
@@ -223,7 +223,7 @@ impl Drop for Started {
     fn drop(&mut self) {
         if !self.reaped {
             self.kill();
-            // Nobody is left to be told.
+            // There is nobody left to tell.
             let _ = reap(self.pid);
         }
     }
@@ -244,7 +244,7 @@ struct Child<'a> {
     program: *const c_char,
     arguments: *const *const c_char,
     environment: *const *const c_char,
-    /// Where it changes to before its exec; null: nowhere.
+    /// Where it changes to before its exec; null: it stays.
     directory: *const c_char,
     streams: [RawFd; 3],
     handled: &'a [c_int],
@@ -387,7 +387,7 @@ mod tests {
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut child).unwrap();
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
-        // A killed orphan is reaped by whoever adopts it; until then it is a zombie.
+        // A killed orphan is reaped by the process that adopts it; until then it is a zombie.
         while !(state().is_empty() || state().contains(") Z ")) {
             std::thread::yield_now();
         }

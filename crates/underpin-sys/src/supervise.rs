@@ -142,7 +142,7 @@ fn end_descendants() {
         let descendants = process_tree(me);
         at(Place::Listed);
         for process in descendants.iter().filter(|process| process.pid != me) {
-            // SAFETY: takes integers only; a descendant whose number nobody else gets until we, its last ancestor, have
+            // SAFETY: takes integers only; a descendant whose number is not reused until we, its last ancestor, have
             // reaped it.
             unsafe { libc::kill(process.pid, libc::SIGKILL) };
         }

@@ -40,7 +40,7 @@ impl Watchdog {
         Ok(Watchdog { shared, thread: Some(thread) })
     }
 
-    /// Why it has killed, where it has.
+    /// Why it has killed, if it has.
     #[must_use]
     pub fn killed(&self) -> Option<Waited> {
         lock(&self.shared).killed

@@ -58,7 +58,7 @@ impl std::fmt::Display for CallOutcome {
 /// The arguments of an `mmap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where it was mapped; the address asked for where the call failed.
+    /// Where it was mapped; the address asked for if the call failed.
     pub address: u64,
     /// Length in bytes, as asked for.
     pub length: u64,

@@ -30,7 +30,7 @@ impl Files {
         self.0.borrow_mut().remove(&descriptor);
     }
 
-    /// `copy` now stands for what `original` stands for; where that is not known, neither is the copy.
+    /// `copy` now stands for what `original` stands for; if that is not known, neither is the copy.
     pub(crate) fn duplicated(&self, original: i32, copy: i32) {
         let mut table = self.0.borrow_mut();
         match table.get(&original).map(|open| open.path.clone()) {

@@ -130,7 +130,7 @@ fn step_once(task: Tracee) -> Result<(), SysError> {
         match wait_for(task.0)?.map(|report| report.stop) {
             Some(Stop::Signal(SIGTRAP)) => return held.into_iter().try_for_each(|signal| task.send(signal)),
             Some(Stop::Signal(signal)) => held.push(signal),
-            // Ended or killed meanwhile: its end is reported to nobody else, and it has no further steps.
+            // Ended or killed meanwhile: its end is reported here alone, and it has no further steps.
             _ => return Err(SysError::gone("stepping over a breakpoint")),
         }
     }

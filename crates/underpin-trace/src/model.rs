@@ -66,7 +66,7 @@ impl Trace {
 }
 
 /// When each point of the start was reached. `None`: the program has no such point, it was not reached, or it could
-/// not be told; a [`TraceNote`] says which where it is not obvious.
+/// not be told; a [`TraceNote`] says which if it is not obvious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Instants {
     /// `execve` returned in the new program.
@@ -81,8 +81,8 @@ pub struct Instants {
     /// The first instruction of `main`.
     #[serde(rename = "main_ns")]
     pub main: Option<Nanos>,
-    /// The first successful write to the command's standard output or error. Exact where every call stops; else the
-    /// moment when inotify reported it, some ten microseconds late. What goes to `/dev/null` is nobody's output.
+    /// The first successful write to the command's standard output or error. Exact if every call stops; else the
+    /// moment when inotify reported it, some ten microseconds late. What goes to `/dev/null` does not count as output.
     #[serde(rename = "first_output_ns")]
     pub first_output: Option<Nanos>,
     /// The last thing that was watched: the point of `Until`, or the end of the last process.
@@ -232,12 +232,12 @@ pub struct Task {
     /// When it was first seen.
     #[serde(rename = "start_ns")]
     pub start: Nanos,
-    /// When it ended, where that was seen.
+    /// When it ended, if that was seen.
     #[serde(rename = "end_ns")]
     pub end: Option<Nanos>,
     /// The programs that it executed, in order.
     pub programs: Vec<Program>,
-    /// How it ended, where that was seen.
+    /// How it ended, if that was seen.
     pub ended: Option<End>,
 }
 
@@ -254,7 +254,7 @@ pub enum TaskKind {
 /// A program that a task executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Program {
-    /// The path given to `execve`, where it was seen.
+    /// The path given to `execve`, if it was seen.
     pub path: Option<PathText>,
     /// When `execve` returned in it.
     #[serde(rename = "at_ns")]

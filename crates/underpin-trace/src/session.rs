@@ -181,7 +181,7 @@ struct Outputs {
     /// Device and inode.
     identities: Vec<(u64, u64)>,
     watch: Option<OutputWatch>,
-    /// Calls to look at where a watch is not possible.
+    /// Calls to look at if a watch is not possible.
     search: u64,
 }
 

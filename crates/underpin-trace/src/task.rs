@@ -25,7 +25,7 @@ pub(crate) struct InCall {
     pub(crate) phase: PhaseKind,
     /// When it was let go on.
     pub(crate) start: Option<Nanos>,
-    /// When it was done, where that is known better than by its return (exec).
+    /// When it was done, if that is known better than by its return (exec).
     pub(crate) done: Option<Nanos>,
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Tracer {
     pub(crate) output_watch: Option<OutputWatch>,
     /// It has noticed a write which no task seems to have made.
     pub(crate) doubted: bool,
-    /// Where that is not possible: calls still to be looked at for it, once `main` has begun.
+    /// If that is not possible: calls still to be looked at for it, once `main` has begun.
     pub(crate) output_search: u64,
     pub(crate) foreign: HashSet<RawPid>,
     pub(crate) scratch: Vec<u8>,
@@ -221,14 +221,14 @@ impl Tracer {
         let (files, parent_pid) = (if thread { state.files.clone() } else { state.files.copied() }, state.pid);
         self.add_task(child, pid, Some(parent_pid), files, arrived);
         if forked && parent_pid == self.leader && self.landmarks.any() {
-            // Its copy of the memory holds our breakpoints, and nobody would handle them there.
+            // Its copy of the memory holds our breakpoints, and no tracer would handle them there.
             if !self.early.contains(&child) {
                 underpin_sys::wait_for(child)?;
                 self.early.insert(child);
             }
             gone_is_fine(self.landmarks.disarm_in(Tracee(child)), ())?;
         }
-        // It stopped before this report, and nobody has let it go on since.
+        // It stopped before this report, and nothing has let it go on since.
         if self.early.remove(&child) {
             self.resume(child, 0, arrived)?;
         }

@@ -24,7 +24,7 @@ pub enum InputError {
     /// A directory above it that this user may not search.
     #[error("{0}: a directory above it is closed to this user; `namei -l {0}` shows which")]
     Closed(PathBuf),
-    /// A directory where one file is wanted.
+    /// A directory if one file is wanted.
     #[error("{0} is a directory; name a program in it{1}")]
     Directory(PathBuf, &'static str),
     /// A FIFO, socket or device.

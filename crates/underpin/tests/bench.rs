@@ -459,7 +459,7 @@ fn tables_are_those_of_hyperfine() {
     let ours = bench(&dir, &[&["-r", "2", "-u", "millisecond"][..], &exports, &["true", "sleep 0.01"]].concat());
     assert_eq!(ours.code, Some(0), "{}", ours.stderr);
     let form = |text: String| -> Vec<String> {
-        // A figure is a figure, the deviation of the fastest too; which one is fastest is no matter of form.
+        // A figure is a figure, the deviation of the fastest too; which one is fastest does not matter here.
         let blank =
             |line: &str| line.replace(|digit: char| digit.is_ascii_digit(), "").replace("±", "").replace('.', "");
         text.lines().map(|line| blank(line).split_whitespace().collect::<Vec<_>>().join(" ")).collect()

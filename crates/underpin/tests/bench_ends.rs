@@ -27,7 +27,7 @@ impl Drop for Guarded {
 }
 
 impl Guarded {
-    /// Whoever runs the tests may have told them to ignore signals (nohup, a shell's background), and children inherit that:
+    /// The tests may have been started with signals ignored (nohup, a shell's background), and children inherit that:
     /// `env` puts the defaults back, then becomes the command.
     fn start(command: &mut Command) -> Guarded {
         let mut plain = Command::new("env");
@@ -230,7 +230,7 @@ fn all_gone(dir: &Fixture) {
 fn killing_bench_leaves_no_process_behind() {
     let dir = Fixture::new();
     let mut guarded = started(&dir, &[]);
-    // Without its parent nobody but init would adopt the orphan: the sleeper with a living parent is what is promised.
+    // Without its parent only init would adopt the orphan: the sleeper with a living parent is what is promised.
     let worker = until("the worker", || {
         let children = format!("/proc/{0}/task/{0}/children", guarded.pid());
         fs::read_to_string(children).ok()?.split_whitespace().find_map(|pid| {
@@ -253,7 +253,7 @@ fn killing_the_supervisor_ends_the_runs_too() {
     let sleeper = format!("{}/sleeper 1002", dir.path().display());
     until("the end of the run", || running(&sleeper).is_empty().then_some(()));
     until("the cleanup", || dir.join("cleaned").exists().then_some(()));
-    // The orphan went to init, which nobody here can kill for us.
+    // The orphan went to init, so the supervisor cannot kill it.
     let orphans = Command::new("sh").args(["-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q \"$0\" && echo ${p#/proc/}; done; :"]).arg(format!("^{}/sleeper 1001", dir.path().display())).output().unwrap();
     for pid in String::from_utf8_lossy(&orphans.stdout).split_whitespace() {
         kill("-KILL", pid.parse().unwrap());

@@ -24,7 +24,7 @@ fn keeps(name: &str, verb: &str, args: &[&str]) {
     assert!(errors.is_empty(), "{verb} {args:?}: {errors:#?}");
 }
 
-/// A program that lacks a library, and one that needs nothing.
+/// A program with a missing library, and one that needs nothing.
 fn fixture() -> Fixture {
     let dir = Fixture::new();
     dir.write("x.c", "int x(void){return 0;}");

@@ -1,4 +1,4 @@
-//! Files that are no programs: one clear sentence with the path and what to do, exit code 2, and never a hang.
+//! Files that are not programs: one clear sentence with the path and what to do, exit code 2, and never a hang.
 
 mod common;
 

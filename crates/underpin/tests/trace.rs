@@ -122,7 +122,7 @@ fn a_call_that_does_not_return_is_named_where_counts_are_called_exact() {
     assert_eq!(before["not_returned"], serde_json::json!([]));
 }
 
-/// A program that opens a library by its bare name, and one that is nowhere, behind so many folders.
+/// A program that opens a library by its bare name, and one that does not exist, behind so many folders.
 fn opens_later(dir: &Fixture, folders: usize) -> String {
     dir.write("f.c", "int f(void){return 0;}");
     dir.write("g.c", "int g(void){return 0;}");
@@ -164,7 +164,7 @@ fn lookups_of_the_start_and_of_later_are_those_of_strace_together() {
     assert_eq!(figure("start", "calls") + figure("later", "calls"), all, "{}", document["lookups"]);
     assert_eq!(figure("start", "failing") + figure("later", "failing"), failing, "{}", document["lookups"]);
     assert_eq!((figure("start", "libraries"), figure("later", "libraries")), (2, 1), "libf and libc, then libg");
-    // What is opened later is searched for in every folder again, and so is what is nowhere.
+    // What is opened later is searched for in every folder again, and so is what does not exist.
     assert!(figure("later", "failing") >= 2 * 20, "{}", document["lookups"]);
     assert_eq!(document["lookups"]["to_the_end"], true);
     let start = json(["trace", "--json", "--until", "main", "--", &program]);

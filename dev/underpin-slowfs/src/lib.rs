@@ -1,6 +1,6 @@
 //! A slow, counting, read-only mirror of a folder: a file system server in a box, for tests and benchmarks.
 //!
-//! Every request that reaches it is counted, waits in one queue for all clients where a capacity is set, and is answered
+//! Every request that reaches it is counted, waits in one queue for all clients if a capacity is set, and is answered
 //! after a set delay; delays of different clients overlap. What reaches it is what the kernel does not answer from its
 //! own caches, and those caches are set by the times to live. Programs can be executed from it. It never writes.
 //! Not part of the underpin binary.

@@ -132,7 +132,7 @@ fn wait(signals: &SigSet, mounted: &Mounted, counts: Option<&Path>) -> anyhow::R
     std::thread::scope(|scope| {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         scope.spawn(move || {
-            // Nobody wakes this process when the mount goes away from outside, so it looks now and then.
+            // Nothing wakes this process when the mount goes away from outside, so it looks now and then.
             while stopped.recv_timeout(Duration::from_millis(200)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 if mounted.is_gone() {
                     let _ = kill(Pid::this(), Signal::SIGTERM);
@@ -156,7 +156,7 @@ fn wait(signals: &SigSet, mounted: &Mounted, counts: Option<&Path>) -> anyhow::R
     })
 }
 
-/// A file appears whole: whoever waits for it never reads half of it.
+/// A file appears whole: a reader that waits for it never reads half of it.
 fn write_counts(counts: Counts, file: Option<&Path>) -> anyhow::Result<()> {
     let text = serde_json::to_string(&counts)? + "\n";
     let Some(file) = file else {

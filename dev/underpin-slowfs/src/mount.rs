@@ -1,4 +1,4 @@
-//! Mounting, and unmounting when nobody needs it any more.
+//! Mounting, and unmounting when the mount is not used any more.
 
 use crate::counts::{Counters, Counts};
 use crate::mirror::Mirror;
@@ -101,7 +101,8 @@ impl Drop for Mounted {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Whatever still holds it keeps it until it ends; the path is free either way. Errors have nobody to go to.
+        // Whatever still holds it keeps it until it ends; the path is free either way. There is nowhere to report
+        // errors.
         let _ = umount2(&self.mountpoint, MntFlags::MNT_DETACH);
         drop(session);
     }

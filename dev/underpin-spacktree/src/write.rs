@@ -42,7 +42,7 @@ pub(crate) fn file(file: &Placed, site: &Site, layout: Layout) -> anyhow::Result
     };
     let to = site.folder.join(&file.place);
     fs::write(&to, bytes).with_context(|| format!("cannot write {}", to.display()))?;
-    // Without set-user-ID and the like: the copy belongs to whoever makes the tree.
+    // Without set-user-ID and the like: the copy belongs to the user who makes the tree.
     let mode = fs::metadata(&file.from)?.permissions().mode() & 0o777;
     fs::set_permissions(&to, fs::Permissions::from_mode(mode))?;
     Ok(written)

@@ -150,7 +150,7 @@ impl Fixture {
         self.must("musl-gcc", args);
     }
 
-    /// Runs a tool in the folder and hands back what it printed.
+    /// Runs a tool in the folder and returns what it printed.
     ///
     /// # Panics
     /// If it cannot be started or fails, with what it said.
@@ -175,7 +175,7 @@ impl Fixture {
 }
 
 /// Writes a file in a child process. If this process opened it for writing, the child of another test's thread would
-/// inherit the descriptor until its exec, and nobody could execute the file for that long (ETXTBSY).
+/// inherit the descriptor until its exec, and the file could not be executed for that long (ETXTBSY).
 fn write_in_child(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut child = Command::new("cp").arg("/dev/stdin").arg(path).stdin(Stdio::piped()).spawn()?;
     let sent = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(bytes));

@@ -1,6 +1,6 @@
 //! What the tests of every crate share: fixtures built from source, skips that fail in CI, the real loader as judge.
 //!
-//! For `[dev-dependencies]` only. A function here panics with a sentence where a test cannot go on, because a panic is
+//! For `[dev-dependencies]` only. A function here panics with a sentence if a test cannot go on, because a panic is
 //! how a test fails. Nothing here decides what is right: the judges are the loader, strace, readelf and the like.
 //!
 //! ```no_run

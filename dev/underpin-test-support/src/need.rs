@@ -79,7 +79,7 @@ fn told(reason: &str) {
 }
 
 /// The versions of patchelf that the set-up of the tests has put below `target/patchelf` (or `UNDERPIN_PATCHELF`), and
-/// the one in PATH: each with its name. Empty where one of them is missing.
+/// the one in PATH: each with its name. Empty if one of them is missing.
 #[must_use]
 pub fn patchelfs() -> Vec<(String, PathBuf)> {
     let folder = env::var_os("UNDERPIN_PATCHELF").map_or_else(|| target().join("patchelf"), PathBuf::from);

@@ -39,7 +39,7 @@ struct Said {
     load: f64,
 }
 
-/// Runs the comparisons and hands back the section.
+/// Runs the comparisons and returns the section.
 ///
 /// # Errors
 /// If underpin fails.

@@ -82,7 +82,7 @@ impl Hyperfine {
         command
     }
 
-    /// Measures commands and hands back the figures of each.
+    /// Measures commands and returns the figures of each.
     ///
     /// # Errors
     /// If it fails or its document cannot be read.

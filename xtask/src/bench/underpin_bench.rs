@@ -32,7 +32,7 @@ impl Underpin {
         command
     }
 
-    /// Measures commands and hands back the document.
+    /// Measures commands and returns the document.
     ///
     /// # Errors
     /// If it fails.

@@ -280,7 +280,7 @@ const FIGURES: &str = "\n\
     last collections are in it), and the resident memory at the end less that after start-up, in runs of their own that \
     are not timed.\n";
 
-/// A line belongs to the variant only where the workload found that allocator in its process.
+/// A line belongs to the variant only if the workload found that allocator in its process.
 fn check(variant: &str, line: &Value) -> anyhow::Result<()> {
     let found = line["allocator"].as_str().unwrap_or_default();
     let wanted = variant.split(':').next().unwrap_or_default();

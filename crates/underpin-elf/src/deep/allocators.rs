@@ -1,7 +1,7 @@
 //! Which allocators are in a file, by what proof, and by which names they are called.
 //!
 //! A definition proves one. In a file that was stripped of its symbols two traces that do not depend on each other do. All
-//! else is a hint: help texts, log filters and embedded data mention allocators that serve nobody.
+//! else is a hint: help texts, log filters and embedded data mention allocators that are not in use.
 
 use crate::deep::known::Known;
 use crate::deep::symbols::Reader;

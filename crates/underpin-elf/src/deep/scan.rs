@@ -94,8 +94,8 @@ const GROUPS: [u8; 26] =
     [30, 30, 31, 15, 15, 20, 10, 10, 31, 15, 7, 25, 12, 6, 21, 10, 5, 18, 8, 4, 31, 15, 7, 28, 14, 6];
 
 /// Texts that stand together in an allocator's code, and how many of them must be there to count as a second trace: names
-/// of options and messages that nobody has a reason to repeat. Each ends with a zero byte, as texts in C do, but those of
-/// PartitionAlloc, which are beginnings.
+/// of options and messages that other texts have no reason to repeat. Each ends with a zero byte, as texts in C do, but
+/// those of PartitionAlloc, which are beginnings.
 fn pool(kind: AllocatorKind) -> Option<(&'static str, usize, &'static [&'static [u8]])> {
     match kind {
         AllocatorKind::Jemalloc => Some((

@@ -91,8 +91,8 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         Ok(bytes.chunks_exact(2).filter_map(|bytes| self.layout.u16(bytes, 0)).collect())
     }
 
-    /// `.symtab`: always looked through for traces; kept as imports and exports only where there are no dynamic symbols.
-    /// `Ok(false)` where the file has none.
+    /// `.symtab`: always looked through for traces; kept as imports and exports only if there are no dynamic symbols.
+    /// `Ok(false)` if the file has none.
     pub(crate) fn static_table(&self, symbols: &mut Symbols, traces: &mut Traces) -> Result<bool, ElfError> {
         let Some(table) = self.sections.iter().find(|section| section.kind == SectionKind::SymbolTable) else {
             return Ok(false);
@@ -147,7 +147,7 @@ impl Symbols {
         if binding == Binding::Local || name.is_empty() || matches!(kind, SymbolKind::Section | SymbolKind::File) {
             return;
         }
-        // 0 and 1 are VER_NDX_LOCAL and VER_NDX_GLOBAL: no version, even where the base definition has index 1.
+        // 0 and 1 are VER_NDX_LOCAL and VER_NDX_GLOBAL: no version, even if the base definition has index 1.
         let index = Some(version & 0x7fff).filter(|index| *index > 1);
         let need = index.and_then(|index| self.versions.need_of.get(&index).copied());
         if let Some(need) = need.and_then(|need| self.versions.needs.get_mut(need)) {

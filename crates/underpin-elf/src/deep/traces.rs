@@ -55,7 +55,7 @@ impl Finding {
     }
 
     /// Whether two traces say so that do not depend on each other: texts, names, tables and notes are one each, but for
-    /// tables, which nobody repeats in prose.
+    /// tables, which are not repeated in prose.
     pub(crate) fn has_two_traces(&self) -> bool {
         let any = |wanted: fn(&Evidence) -> bool| self.evidence.iter().find(|piece| wanted(piece));
         let tables = self.evidence.iter().filter(|piece| matches!(piece, Evidence::Table(_)));

@@ -18,7 +18,7 @@ use underpin_bench::Difference;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// A library is nowhere: the program does not start.
+    /// A library was not found: the program does not start.
     MissingLibrary {
         /// The program.
         program: Raw,

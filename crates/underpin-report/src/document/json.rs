@@ -183,7 +183,7 @@ fn add(schema: &mut Value) {
                 add_fields(properties);
             }
             object.values_mut().for_each(add);
-            // What is no property of its own (the items of a list) keeps no mark either.
+            // What is not a property itself (the items of a list) keeps no mark either.
             if object.get("format").is_some_and(|format| format == NAME_FORMAT) {
                 object.remove("format");
             }

@@ -93,7 +93,7 @@ pub struct ClientRecord {
 /// What answers. A `doubt` is the factor by which the figure before it may be smaller or larger.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct ServerRecord {
-    /// One operation, there and back, if nobody else asks.
+    /// One operation, there and back, if the server is otherwise idle.
     pub latency_seconds: f64,
     /// Factor; 1 if the user gave the figure.
     pub latency_doubt: f64,

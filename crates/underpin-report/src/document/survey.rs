@@ -74,7 +74,7 @@ impl SurveyDocument {
     /// The same, with what binding would save; advised if it is worth it.
     #[must_use]
     pub fn with_binding(mut self, gain: BindingGain) -> SurveyDocument {
-        // What the environment alone causes is ended in the environment: nobody has to rewrite a file for it.
+        // What the environment alone causes is fixed in the environment: no file has to be rewritten for it.
         if !crate::advice::is_of_environment_alone(&self.tree) {
             self.advice.splice(0..0, crate::advice::binding_advice(&self.program, &gain));
         }

@@ -107,7 +107,7 @@ pub struct ObjectRecord {
     pub runpath: Option<Raw>,
     /// DF_1_NODEFLIB: system directories are left out of its searches.
     pub no_default_lib: bool,
-    /// Index into `searches`: where its own requests are searched. `None` if nobody asked for it.
+    /// Index into `searches`: where its own requests are searched. `None` if it was not asked for.
     pub search: Option<usize>,
 }
 
@@ -125,7 +125,7 @@ pub struct SearchDirectoryRecord {
     pub path: Raw,
     /// What names it.
     pub source: Why,
-    /// Whether it exists; `None` if nobody looked.
+    /// Whether it exists; `None` if not looked up.
     pub exists: Option<bool>,
 }
 
@@ -329,7 +329,7 @@ impl Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSlug {
-    /// A needed object is nowhere.
+    /// A needed object was not found.
     Missing,
     /// A file of the right name stops the loader.
     FatalFile,

@@ -216,7 +216,7 @@ pub(crate) fn hostile_check() -> CheckDocument {
     document
 }
 
-/// A machine with a lack of each kind.
+/// A machine on which something of each kind is missing.
 pub(crate) fn sample_doctor() -> DoctorDocument {
     let item = |topic, name: &str, state, value: &str, effect: Option<&str>, fix: Option<&str>| DoctorItem {
         topic,

@@ -166,7 +166,7 @@ pub(crate) fn prefix_closure() -> Closure {
     }
 }
 
-/// A program whose library is nowhere to be found.
+/// A program whose library is not found.
 pub(crate) fn broken_closure() -> Closure {
     let run = Found::Runpath { of: ObjectId(0) };
     let mut missing = edge(0, "libgone.so.3", 0, Found::Cache);

@@ -70,7 +70,7 @@ impl Words {
     }
 }
 
-/// Pieces that terminals and libraries count differently, that move what stands beside them, or that are no text.
+/// Pieces that terminals and libraries count differently, that move what is beside them, or that are not text.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = [
         "❤️",

@@ -3,7 +3,7 @@
 use crate::document::storm::StormDocument;
 use crate::units::time;
 
-/// What a run opened after its start, or that nobody looked.
+/// What a run opened after its start, or that this was not watched.
 pub(crate) fn opened_later(document: &StormDocument) -> String {
     let Some(later) = &document.opened_later else {
         return "not counted; a run shows what dlopen looks for (-- ARGS)".to_owned();

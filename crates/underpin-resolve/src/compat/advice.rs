@@ -1,6 +1,6 @@
 //! How to run in more places: the commands that lower a floor, and which symbols stand between a program and a system.
 //!
-//! Only what follows from the file and the verdicts. A command is a template where it cannot know a name (`SOURCE.c`).
+//! Only what follows from the file and the verdicts. A command is a template if it cannot know a name (`SOURCE.c`).
 
 use super::floor::Floors;
 use super::platform::{Arch, LibcFamily};

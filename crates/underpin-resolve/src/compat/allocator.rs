@@ -27,7 +27,7 @@ pub struct AllocatorFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Served {
-    /// Whoever calls `malloc`: C, C++ and what is built on them.
+    /// Code that calls `malloc`: C, C++ and what is built on them.
     Malloc,
     /// The Rust code of the program.
     Rust,
@@ -82,13 +82,13 @@ pub fn allocators_of(subject: &Subject) -> Vec<AllocatorFinding> {
     let mut found: Vec<AllocatorFinding> = malloc.into_iter().collect();
     let taken = found.first().filter(|first| first.origin == AllocatorOrigin::InFile).and_then(|first| first.kind);
     for allocator in &program.allocators {
-        // The C library's own, where another took its place, serves nobody but the C library.
+        // The C library's own, where another took its place, serves only the C library.
         if Some(allocator.kind) != taken && !allocator.kind.is_of_libc() {
             let serves = serves(allocator, program);
             found.push(inside(Some(allocator.kind), serves, words(allocator)));
         }
     }
-    // A Go program without C asks nobody for memory.
+    // A Go program without C has its own allocator.
     if program.imports_malloc.is_none() && found.iter().any(|finding| finding.serves == Served::Go) {
         found.retain(|finding| finding.serves != Served::Malloc || finding.origin == AllocatorOrigin::InFile);
     }

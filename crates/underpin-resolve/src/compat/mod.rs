@@ -61,7 +61,7 @@ pub struct Compat {
     pub allocators: Vec<AllocatorFinding>,
     /// One verdict for each system asked about, in the order asked.
     pub systems: Vec<SystemVerdict>,
-    /// The answer to a limit on glibc, where one was given.
+    /// The answer to a limit on glibc, if one was given.
     pub max_glibc: Option<GlibcGate>,
     /// How the expectations of the program fared, in the order given; see [`Expectations::evaluate`].
     pub expectations: Vec<ExpectationResult>,

@@ -26,7 +26,7 @@ fn did_you_mean(near: &[String]) -> String {
 
 impl SystemTable {
     /// Finds a system by identifier or alias, in any case, with or without separators. A point release (`rhel8.6`)
-    /// selects its release where the table has no entry of its own for it.
+    /// selects its release if the table has no entry of its own for it.
     ///
     /// # Errors
     /// [`UnknownSystem`] with the names that come near.

@@ -29,7 +29,7 @@ pub struct MallocProvider {
     pub soname: BString,
     /// The object that needs it; the variable where it is preloaded.
     pub needed_by: BString,
-    /// The allocator whose code is in it, where that is known.
+    /// The allocator whose code is in it, if that is known.
     pub kind: Option<AllocatorKind>,
 }
 
@@ -106,7 +106,7 @@ impl Carried<'_> {
 pub struct ObjectFacts {
     /// How it is named in output: a path or file name.
     pub name: BString,
-    /// `e_machine`, for output where the architecture is unknown.
+    /// `e_machine`, for output if the architecture is unknown.
     pub machine: Machine,
     /// The architecture, where the table of systems knows it.
     pub arch: Option<Arch>,

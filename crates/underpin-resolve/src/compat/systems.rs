@@ -31,7 +31,7 @@ pub struct SystemTable {
 pub struct FactSource {
     /// What was read, in words.
     pub text: String,
-    /// Read from the distribution's own files or images; otherwise it is general knowledge that nobody re-checked.
+    /// Read from the distribution's own files or images; otherwise it is general knowledge that was not re-checked.
     pub verified: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct System {
     pub aliases: Vec<String>,
     /// The name for people.
     pub name: String,
-    /// Last day of ordinary support, `YYYY-MM-DD`; `None` for a rolling system or where the data does not say.
+    /// Last day of ordinary support, `YYYY-MM-DD`; `None` for a rolling system or if the data does not say.
     pub end_of_life: Option<String>,
     /// Which C library, and its version.
     pub libc: SystemLibc,
@@ -220,7 +220,7 @@ impl SystemTable {
     /// The table that this build carries.
     ///
     /// # Errors
-    /// Only where the data file of the build itself is wrong, which its tests rule out.
+    /// Only if the data file of the build itself is wrong, which its tests rule out.
     pub fn embedded() -> Result<&'static SystemTable, &'static TableError> {
         static TABLE: OnceLock<Result<SystemTable, TableError>> = OnceLock::new();
         TABLE.get_or_init(|| SystemTable::parse(EMBEDDED)).as_ref()

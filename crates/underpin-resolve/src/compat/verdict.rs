@@ -166,7 +166,7 @@ pub enum InterpreterCause {
     NotStandard,
 }
 
-/// A fact that is missing from the table and without which there is no verdict.
+/// A fact missing from the table, without which there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "lack")]
 pub enum UnknownBecause {

@@ -78,7 +78,7 @@ impl Engine<'_> {
         Step::Next
     }
 
-    /// DT_RPATH of the requester and of whoever asked for it, upward, then of the main program. An object with
+    /// DT_RPATH of the requester and of the objects that asked for it, upward, then of the main program. An object with
     /// DT_RUNPATH has no DT_RPATH but does not stop the climb.
     fn search_rpaths(&mut self, requester: MapId, name: &BStr, preload: bool, tries: &mut Vec<Try>) -> Step {
         if self.maps[requester].dynamic().is_some_and(|dynamic| dynamic.runpath.is_some()) {

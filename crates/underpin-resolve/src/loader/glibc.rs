@@ -70,7 +70,7 @@ fn system_directories(bytes: &[u8]) -> Option<Vec<BString>> {
     (!best.is_empty()).then_some(best)
 }
 
-/// Upstream's defaults where the loader's file is not at hand.
+/// Upstream's defaults if the loader's file is not at hand.
 fn usual_directories(ident: &Ident) -> Vec<BString> {
     let names: &[&str] = match (ident.class, ident.machine) {
         (Class::Elf64, Machine::X86_64 | Machine::PPC64 | Machine::S390 | Machine::AARCH64) => {

@@ -27,7 +27,7 @@ const LDSO: DsoId = 1;
 /// A `struct dso`.
 struct Dso {
     path: BString,
-    /// Set only where the name asked for was searched, not given as a path.
+    /// Set only if the name asked for was searched, not given as a path.
     short_name: Option<BString>,
     names: Vec<BString>,
     id: Option<FileId>,

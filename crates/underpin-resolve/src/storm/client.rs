@@ -81,7 +81,7 @@ pub struct Client {
     pub open_finds: bool,
     /// The right to search a directory is asked for once per directory (NFS: ACCESS).
     pub access: bool,
-    /// The server hears of the close. A mapped library is closed at the end of the process, so nobody waits for it.
+    /// The server hears of the close. A mapped library is closed at the end of the process, so nothing waits for it.
     pub close: bool,
     /// Contents stay in the page cache for the next process of the node.
     pub pages: bool,

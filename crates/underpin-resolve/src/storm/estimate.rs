@@ -6,11 +6,11 @@ use super::queue::{Class, Station, lower_bound, response, work};
 use serde::Serialize;
 use std::time::Duration;
 
-/// How far the model itself is off where its parameters are known: the goal of the comparison with the FUSE file system
+/// How far the model itself is off if its parameters are known: the goal of the comparison with the FUSE file system
 /// (`docs/bench/storm-model.md`).
 pub const MODEL_DOUBT: f64 = 0.2;
 
-/// Seconds of processor time are taken to be uncertain by this factor where nobody measured them.
+/// Seconds of processor time are taken to be uncertain by this factor unless they were measured.
 pub(super) const PROCESSOR_DOUBT: f64 = 2.0;
 
 /// A job of equal processes that start at the same time.
@@ -142,7 +142,7 @@ impl<'a> Case<'a> {
             + (metadata + reads) * server.client_processor.as_secs_f64();
         let cores = f64::from(self.job.cores.max(1));
         // A machine of several processors is a faster one behind a delay (Seidmann et al. 1987); with no more
-        // processes than processors nobody waits.
+        // processes than processors none waits.
         let crowded = f64::from(self.job.per_node) > cores;
         let share = if crowded { 1.0 / cores } else { 0.0 };
         Class {

@@ -27,7 +27,7 @@ pub struct FileSystemTable {
 pub struct ParameterSource {
     /// What was read or measured, in words.
     pub text: String,
-    /// Read in the named place or measured; otherwise it is general knowledge that nobody re-checked.
+    /// Read in the named place or measured; otherwise it is general knowledge that was not re-checked.
     pub verified: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum Serves {
 /// What answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
-    /// From a request's leaving to its answer's coming, where nobody else asks.
+    /// From a request's leaving to its answer's coming, on an otherwise idle server.
     pub latency: Duration,
     /// The latency may be smaller or larger by this factor.
     pub latency_doubt: f64,

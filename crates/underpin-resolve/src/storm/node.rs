@@ -165,12 +165,12 @@ impl<'a> Node<'a> {
     }
 
     /// Walks a path and asks for every component that is not remembered. The path without links that it leads to;
-    /// `None` if it leads nowhere.
+    /// `None` if it does not exist.
     fn walk(&mut self, path: &BStr, purpose: Purpose) -> Option<BString> {
         self.follow(path, purpose, true)
     }
 
-    /// The same, asking nobody: the file is known already.
+    /// The same without a request: the file is known already.
     fn resolved(&mut self, path: &BStr) -> Option<BString> {
         self.follow(path, Purpose::Look, false)
     }

@@ -97,7 +97,7 @@ pub fn read_trace(text: &str) -> Listing {
     let mut result = Listing { objects: Vec::new(), missing: Vec::new(), stopped: false };
     for line in text.lines().map(str::trim) {
         let body = line.rsplit_once("(0x").map_or(line, |(body, _)| body.trim());
-        // The kernel's vdso is no file; under qemu it has no name at all.
+        // The kernel's vdso is not a file; under qemu it has no name at all.
         if body.is_empty() || body.starts_with("linux-") || body == "statically linked" {
             continue;
         }

@@ -13,7 +13,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Unpacks it once into the build folder. `None`, with the reason printed, where that cannot be done here.
+    /// Unpacks it once into the build folder. `None`, with the reason printed, if that cannot be done here.
     pub fn get(suite: &str) -> Option<Release> {
         if !cfg!(target_arch = "x86_64") {
             skip("the C library of another release is taken for x86-64 only");

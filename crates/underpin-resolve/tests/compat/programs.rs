@@ -58,7 +58,7 @@ pub fn mark_needs_weak(dir: &Fixture, program: &str, version: &str) {
     let mut bytes = std::fs::read(&path).expect("the dumped section");
     let hash = elf_hash(version.as_bytes()).to_ne_bytes();
     let mut marked = 0;
-    // Elfxx_Vernaux is 16 bytes: hash, flags, other, name, next. A hash can stand only where an entry begins.
+    // Elfxx_Vernaux is 16 bytes: hash, flags, other, name, next. A hash can be only where an entry begins.
     for at in (0..bytes.len().saturating_sub(15)).step_by(16) {
         if bytes[at..at + 4] == hash {
             bytes[at + 4..at + 6].copy_from_slice(&VER_FLG_WEAK.to_ne_bytes());

@@ -48,7 +48,7 @@ pub fn check(plan: &BundlePlan, entry: &Path) -> Result<BundleCheck, BundleError
     }
 }
 
-/// Runs a command without variables and hands back the lines that it prints.
+/// Runs a command without variables and returns the lines that it prints.
 fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
     let shown = format!("{}", command.get_program().to_string_lossy());
     let output = started(command).map_err(|error| BundleError::Judge(format!("{shown} cannot be started: {error}")))?;

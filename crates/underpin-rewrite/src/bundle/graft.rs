@@ -157,7 +157,7 @@ impl Graft<'_> {
     /// The program with its launcher. Payload of the file form follows behind it, at a multiple of [`alignment`].
     ///
     /// # Errors
-    /// [`BundleError::Program`] where its headers make no sense.
+    /// [`BundleError::Program`] if its headers make no sense.
     pub fn bytes(&self) -> Result<Vec<u8>, BundleError> {
         let places = self.places();
         let DataSegment { data, head, memory_size } = self.data(&places)?;

@@ -5,10 +5,10 @@
 //! memory files at start, nothing is unpacked to a disk.
 //!
 //! How it starts: the program's copy carries a launcher (`underpin-sys`, `launcher/`) in place of its PT_INTERP. The
-//! kernel maps the program as ever, so `/proc/self/exe`, `argv[0]`, the heap, the environment and every signal are those
-//! of a plain start; the launcher maps the bundle's loader, as the kernel would have, and lets the program's dynamic
-//! section name the bundle's libraries by absolute path, in load order, in memory alone. Libraries find each other by
-//! soname among those. So no LD_LIBRARY_PATH is needed, nothing leaks to children, and no shell is.
+//! kernel maps the program as usual, so `/proc/self/exe`, `argv[0]`, the heap, the environment and every signal are
+//! those of a plain start; the launcher maps the bundle's loader, as the kernel would have, and lets the program's
+//! dynamic section name the bundle's libraries by absolute path, in load order, in memory alone. Libraries find each
+//! other by soname among those. So no LD_LIBRARY_PATH is needed, nothing leaks to children, and no shell is.
 //!
 //! What always holds: the closure is the resolver's; no object of it comes from the host; the program is never run, its
 //! loader is asked to list what it maps ([`check`]). What a bundle cannot carry (drivers, data found by compiled-in

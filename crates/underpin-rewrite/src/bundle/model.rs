@@ -32,7 +32,7 @@ pub struct Wish<'a> {
     pub exclude: Vec<Pattern>,
     /// Names of locales to include besides `C.UTF-8`.
     pub locales: Vec<BString>,
-    /// The launcher for a machine, where there is one.
+    /// The launcher for a machine, if there is one.
     pub launcher: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
     /// The library by which programs of a machine find locales in a bundle, if there is one.
     pub locale_library: &'a dyn Fn(Machine) -> Option<&'static [u8]>,

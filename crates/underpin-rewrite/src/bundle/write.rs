@@ -112,7 +112,7 @@ fn failed(path: &Path, error: io::Error) -> BundleError {
     BundleError::Write { path: path.to_owned(), error }
 }
 
-/// What is being written; removed where it does not become the target.
+/// What is being written; removed if it does not become the target.
 struct Temporary {
     path: PathBuf,
 }
@@ -128,7 +128,7 @@ impl Temporary {
         Ok(Temporary { path: parent.join(hidden) })
     }
 
-    /// An error that names the target: nobody asked for the temporary place, and it is gone by then.
+    /// An error that names the target: the user did not ask for the temporary place, which is gone by then.
     fn hidden_in(&self, error: BundleError, target: &Path) -> BundleError {
         match error {
             BundleError::Write { path, error } => {

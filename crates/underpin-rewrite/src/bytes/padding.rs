@@ -2,7 +2,7 @@
 //!
 //! Such bytes are mapped already, whatever the segment's size says, because pages are mapped whole; raising the size
 //! makes them part of the segment by the letter. Where a gap takes the whole string table with the names, it moves
-//! there; else the names alone do, over several gaps where one does not suffice, and [`view`] serves the tools.
+//! there; else the names alone do, over several gaps if one does not suffice, and [`view`] serves the tools.
 
 use super::block::{ALIGN, Block, displace};
 use super::builder::{PatchBuilder, Place};

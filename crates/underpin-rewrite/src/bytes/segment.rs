@@ -1,6 +1,6 @@
 //! A new read-only segment at the end of the file.
 //!
-//! It is writable only where the dynamic section has to move into it, since the loader writes DT_DEBUG there.
+//! It is writable only if the dynamic section has to move into it, since the loader writes DT_DEBUG there.
 
 use super::block::{ALIGN, Block};
 use super::builder::PatchBuilder;

@@ -31,7 +31,7 @@ enum New {
     Nothing(JobOutcome),
 }
 
-/// Does one job. `before` is what its loader said of it before anything was changed, where that is known.
+/// Does one job. `before` is what its loader said of it before anything was changed, if that is known.
 pub(super) fn change(
     job: &Job,
     planned: Option<&FileIdentity>,

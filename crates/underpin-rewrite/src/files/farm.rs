@@ -109,7 +109,7 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
 /// Removes a farm that was made here; `false` if nothing stands there.
 ///
 /// # Errors
-/// [`FarmError::InTheWay`] where it was not made here or holds more than its links.
+/// [`FarmError::InTheWay`] if it was not made here or holds more than its links.
 pub fn remove_farm(directory: &Path) -> Result<bool, FarmError> {
     if fs::symlink_metadata(directory).is_err() {
         return Ok(false);

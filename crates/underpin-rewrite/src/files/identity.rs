@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-/// A file and its state. Equal only where nobody wrote to the file or put another in its place: the kernel renews
+/// A file and its state. Equal only if nobody wrote to the file or put another in its place: the kernel renews
 /// `st_ctim` with every change of contents or attributes (inode(7)), and nobody can set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIdentity {

@@ -30,7 +30,7 @@ pub enum HardLinks {
     #[default]
     Refuse,
     /// These names were found in the scope. Where they are all that the file has, every one leads to the new file
-    /// again; where one is missing the file is refused.
+    /// again; if one is missing the file is refused.
     Relink(Vec<PathBuf>),
     /// Only the name that was asked for leads to the new file, the others keep the old one.
     Break,

@@ -212,7 +212,7 @@ fn mark(path: &Path) -> io::Result<Option<File>> {
 pub(super) struct Claim(File);
 
 impl Claim {
-    /// Takes a leftover for oneself; `None` if somebody still works on it, or where that cannot be told.
+    /// Takes a leftover for oneself; `None` if somebody still works on it, or if that cannot be told.
     pub(super) fn of(path: &Path, is_directory: bool) -> io::Result<Option<Claim>> {
         let file = match open(path, !is_directory) {
             // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.

@@ -94,7 +94,7 @@ impl<'a> Making<'a> {
         self.with(|root, plan| bundle::write(&plan?, root, &self.target, self.replace))
     }
 
-    /// Makes it and hands back what to start.
+    /// Makes it and returns what to start.
     pub fn entry(&self) -> PathBuf {
         self.write().unwrap_or_else(|error| panic!("{}: {error}", self.program.display())).entry
     }
@@ -106,7 +106,7 @@ pub struct Root {
     pub name: &'static str,
 }
 
-/// Skips where no other root can be entered: that takes root, chroot(2) and a mount namespace of its own.
+/// Skips if no other root can be entered: that takes root, chroot(2) and a mount namespace of its own.
 pub fn can_enter() -> bool {
     let root = std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     let enters = root && Output::of(Command::new("unshare").args(["--mount", "true"])).code == Some(0);

@@ -174,7 +174,7 @@ fn with<T>(descriptor: &AtomicI32, work: impl FnOnce(&mut File) -> T) -> T {
     work(&mut file)
 }
 
-/// Until this process is killed; at the latest after a minute, if nobody does that.
+/// Until this process is killed; at the latest after a minute, if nothing does that.
 fn wait_for_end() -> ! {
     // SAFETY: takes an integer.
     unsafe { libc::alarm(60) };
@@ -240,7 +240,7 @@ fn a_child_forked_between_listing_and_killing_is_killed_too() {
     // SAFETY: asks whether a process is there.
     let is_there = unsafe { libc::kill(child, 0) } == 0;
     if is_there {
-        // SAFETY: it is the test's own, which nobody else would end.
+        // SAFETY: it is the test's own, which nothing else would end.
         unsafe { libc::kill(child, libc::SIGKILL) };
     }
     assert!(!is_there, "process {child} outlived its supervisor");

@@ -40,7 +40,7 @@ pub fn says<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
     Output::of(&mut underpin(args))
 }
 
-/// Its standard output as one JSON document; fails where anything else is printed with it.
+/// Its standard output as one JSON document; fails if anything else is printed with it.
 pub fn json<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> serde_json::Value {
     let output = says(args);
     serde_json::from_str(&output.stdout)

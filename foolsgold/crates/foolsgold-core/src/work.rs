@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The channels of a job, so that whoever works on it needs no tokio of its own.
+/// The channels of a job, so that the worker needs no tokio.
 pub use tokio::sync::{mpsc, oneshot};
 
 /// How requests share an interpreter.
@@ -201,7 +201,7 @@ pub trait Slot: Send + Sync {
     fn end(&self) -> bool;
 }
 
-/// A place that nobody watches: for a worker without a pool, whose time somebody else bounds.
+/// A place without a watchdog: for a worker without a pool, whose time is bounded elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 

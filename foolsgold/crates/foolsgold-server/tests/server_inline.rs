@@ -1,4 +1,5 @@
-//! Connections that an interpreter thread runs while requests are short: what is slow among them holds up nobody for it.
+//! Connections that an interpreter thread runs while requests are short: what is slow among them does not hold up the
+//! rest.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         None => serve(cli.serve),
     };
     done.unwrap_or_else(|error| {
-        // Nobody is left to be told if this fails.
+        // There is nowhere left to report a failure.
         let _ = writeln!(anstream::stderr(), "foolsgold: {error:#}");
         ExitCode::from(REFUSED)
     })

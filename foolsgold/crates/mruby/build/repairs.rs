@@ -43,7 +43,7 @@ const REPAIRS: &[Repair] = &[
         old: "      case MRB_TT_STRING:\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
         new: "      case MRB_TT_STRING:\n        if (mrb_obj_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
     },
-    // `Module::Name` found a constant of the top level where the module has none, so its `const_missing` was not asked.
+    // `Module::Name` found a constant of the top level if the module has none, so its `const_missing` was not asked.
     Repair {
         file: "src/vm.c",
         old: "      mrb_value v = mrb_const_get(mrb, regs[a], syms[b]);\n",

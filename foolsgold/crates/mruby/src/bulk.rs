@@ -136,7 +136,7 @@ unsafe extern "C" fn pair(
     value: *const c_char,
     value_length: usize,
 ) -> c_int {
-    // SAFETY: C hands back the walk that it was given, and bytes that stay for the call.
+    // SAFETY: C returns the walk that it was given, and bytes that stay for the call.
     let (walk, key, value) = unsafe {
         let walk = &mut *walk.cast::<Walk<'_>>();
         (walk, slice::from_raw_parts(key.cast(), key_length), slice::from_raw_parts(value.cast(), value_length))

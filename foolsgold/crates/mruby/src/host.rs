@@ -186,7 +186,7 @@ unsafe extern "C" fn native(
     block: usize,
     result: *mut usize,
 ) -> c_int {
-    // SAFETY: C hands back the host that it was given, arguments that stay for the call, and a place for the result.
+    // SAFETY: C returns the host that it was given, arguments that stay for the call, and a place for the result.
     unsafe {
         let host = &*host.cast::<Host>();
         let args: &[Value<'_>] = if count == 0 { &[] } else { std::slice::from_raw_parts(args.cast(), count) };

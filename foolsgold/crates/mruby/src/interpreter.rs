@@ -185,7 +185,7 @@ impl Interpreter {
         unsafe { (*self.host.arena.get()).stress = on.into() };
     }
 
-    /// Collects all garbage, also where the collector is off.
+    /// Collects all garbage, even if the collector is off.
     pub fn full_gc(&mut self) {
         // SAFETY: nothing runs; what raises stays inside.
         unsafe {

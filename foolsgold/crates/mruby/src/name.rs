@@ -57,7 +57,7 @@ impl<'r> Ruby<'r> {
         self.symbol_of(value).ok_or_else(|| Raise::new("TypeError", "a name is not a symbol"))
     }
 
-    /// Whether code or data of this interpreter has such a name: a variable without one is read by nobody.
+    /// Whether code or data of this interpreter has such a name: a variable without one is never read.
     #[must_use]
     pub fn is_interned(self, name: &str) -> bool {
         // SAFETY: looks up bytes that are there for the call.

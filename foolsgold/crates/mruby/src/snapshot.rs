@@ -42,7 +42,7 @@ pub struct Restored {
     pub time: Duration,
 }
 
-/// Where the kernel does not tell which pages were written: below this, a copy of everything is cheaper than faults.
+/// If the kernel does not tell which pages were written: below this, a copy of everything is cheaper than faults.
 const COPY_BELOW: usize = 1 << 20;
 /// A request may leave so much memory above the snapshot resident for the next one.
 const KEEP_RESIDENT: usize = 512 << 10;

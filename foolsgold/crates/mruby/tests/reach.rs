@@ -1,5 +1,5 @@
-//! Everything that a run does can be stopped, also where it is in C for long, and nothing goes too deep or walks a list again and
-//! again.
+//! Everything that a run does can be stopped, even if it is in C for long, and nothing goes too deep or walks a list
+//! again and again.
 
 use mruby::{Error, Interpreter, Limits};
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ fn interpreter() -> Interpreter {
     Interpreter::new(Limits { memory: 96 << 20 }).expect("an interpreter")
 }
 
-/// Some work on a thread with the stack of an interpreter thread; a test fails where it does not come back.
+/// Some work on a thread with the stack of an interpreter thread; a test fails if it does not come back.
 fn bounded<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     let builder = thread::Builder::new().stack_size(16 << 20);

@@ -1,5 +1,5 @@
-//! With a collection before each piece of memory: what nobody keeps alive is gone at once. With `MRUBY_SANITIZE=address`,
-//! AddressSanitizer then sees each use of it.
+//! With a collection before each piece of memory: what nothing keeps alive is gone at once. With
+//! `MRUBY_SANITIZE=address`, AddressSanitizer then sees each use of it.
 
 use mruby::{Error, Field, Interpreter, Limits, Value};
 

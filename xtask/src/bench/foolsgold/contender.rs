@@ -170,7 +170,7 @@ impl Contender {
         }
     }
 
-    /// Requests of one run: fewer where each takes a hundred times as long.
+    /// Requests of one run: fewer if each takes a hundred times as long.
     pub fn requests(self) -> u32 {
         if self.server == Server::Fresh { 1000 } else { 10_000 }
     }

@@ -116,7 +116,7 @@ impl Drop for Running {
     }
 }
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A free port of 127.0.0.1.
 ///
 /// # Errors
 /// If there is none.

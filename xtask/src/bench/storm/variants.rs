@@ -260,7 +260,7 @@ fn shrinkwrap(program: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a command to its end and hands back what it printed.
+/// Runs a command to its end and returns what it printed.
 ///
 /// # Errors
 /// If it fails, with what it said.

@@ -94,7 +94,7 @@ struct Foreseen {
 /// Runs the comparison and returns its page.
 ///
 /// # Errors
-/// If nobody may mount, or a program is missing or fails.
+/// If mounting is not permitted, or a program is missing or fails.
 pub fn run(rounds: usize) -> anyhow::Result<String> {
     let binaries = Binaries::build()?;
     let mut cells = Vec::new();
@@ -174,7 +174,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
 }
 
 /// A start from the local disk: its time alone, and what it costs the processors where several keep them busy. Making and
-/// ending a process is part of that, and counted as nobody's time.
+/// ending a process is part of that, and not counted.
 fn local(place: &Place, argument: &str) -> anyhow::Result<Started> {
     together(place, argument, 1)?;
     let (mut alone, mut busy) = (Vec::new(), Vec::new());

@@ -91,7 +91,7 @@ pub struct AllocatorRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllocatorServes {
-    /// Whoever calls `malloc`: C, C++ and what is built on them.
+    /// Code that calls `malloc`: C, C++ and what is built on them.
     #[default]
     Malloc,
     /// The program's Rust code.

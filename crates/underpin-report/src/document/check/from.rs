@@ -363,7 +363,7 @@ fn note_words(note: &SystemNote) -> String {
     }
 }
 
-/// For whoever runs a program that the distribution built: another system has its own, or this one is shipped.
+/// For users of a program that the distribution built: another system has its own, or this one is shipped.
 fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
     if advice.lower.is_empty() {
         return Vec::new();

@@ -42,7 +42,7 @@ pub struct CheckInput<'a> {
     pub systems_chosen: bool,
     /// Whether only a plain yes passes.
     pub strict: bool,
-    /// Whether the program is a file of the distribution: then nobody here builds it.
+    /// Whether the program is a file of the distribution: then its user does not build it.
     pub of_distribution: bool,
 }
 

@@ -158,7 +158,7 @@ impl Verifier {
         }
     }
 
-    /// The same, where the closure is known already.
+    /// The same, if the closure is known already.
     pub(super) fn ask_about(&self, path: &Path, closure: &Closure) -> Opinion {
         let heard = self.command(path, closure, Question::List).and_then(|mut command| {
             let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;

@@ -13,7 +13,7 @@ pub enum Decision {
     Becomes {
         /// The path, the only spelling of this file in the plan.
         path: String,
-        /// The object's build-id in hexadecimal, where it has one.
+        /// The object's build-id in hexadecimal, if it has one.
         build_id: Option<String>,
         /// Its DT_SONAME.
         soname: Option<BString>,

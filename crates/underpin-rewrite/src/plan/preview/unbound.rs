@@ -1,6 +1,6 @@
 //! A file system on which nothing is bound: every bound file is read as its original.
 //!
-//! What a program loaded before anything was bound is worked out here and nowhere kept, so it is right even where the
+//! What a program loaded before anything was bound is worked out here and nowhere kept, so it is right even if the
 //! bound tree has changed since. A file whose record cannot be undone is served as it is, and named in
 //! [`UnboundRoot::lost`].
 

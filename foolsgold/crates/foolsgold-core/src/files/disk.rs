@@ -1,7 +1,7 @@
 //! A folder on disk.
 //!
 //! Every call looks at the disk: development mode sees a changed file at the next load. A name may not lead out of the
-//! folder by its letters; a link may, since whoever deploys an application links shared folders into it.
+//! folder by its letters; a link may, since deployments link shared folders into an application.
 
 use super::{Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;

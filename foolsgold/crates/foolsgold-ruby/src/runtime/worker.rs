@@ -224,7 +224,7 @@ struct Head<'r> {
     headers: Value<'r>,
 }
 
-/// What the application returned. A body is closed also where its answer cannot be sent.
+/// What the application returned. A body is closed even if its answer cannot be sent.
 fn understand<'r>(ruby: Ruby<'r>, returned: Value<'r>, head: &mut Head<'r>) -> Outcome<'r, Answer<'r>> {
     let triplet = returned.kind() == Kind::Array && ruby.array_len(returned) == 3;
     if triplet {

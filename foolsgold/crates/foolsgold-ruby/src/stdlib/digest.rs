@@ -115,7 +115,7 @@ pub fn base64_decode_lenient(text: &[u8]) -> Vec<u8> {
     let member = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let mut kept = Vec::with_capacity(text.len());
     for byte in text {
-        // Padding counts only where it may be: after two or three characters of a group.
+        // Padding counts only where it is allowed: after two or three characters of a group.
         if *byte == b'=' && kept.len() % 4 >= 2 {
             break;
         }

@@ -1,6 +1,6 @@
 //! The access log: a line for each request, written by a thread of its own.
 //!
-//! Lines are gathered in memory and written a few times a second. If whoever reads the log is too slow, lines are
+//! Lines are gathered in memory and written a few times a second. If the reader of the log is too slow, lines are
 //! dropped and counted: no request ever waits for the log.
 
 use super::{Outage, say};
@@ -189,7 +189,7 @@ impl Shared {
                 }
                 batch.clear();
                 if !closed {
-                    // Whoever adds a line meanwhile need not wake the thread.
+                    // A line added meanwhile need not wake the thread.
                     thread::park_timeout(GATHER);
                     continue;
                 }

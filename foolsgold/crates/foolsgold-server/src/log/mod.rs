@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub fn say(sentence: &str) {
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     let line = format!("{} foolsgold: {}\n", now.strftime("%Y-%m-%dT%H:%M:%SZ"), Escaped(sentence));
-    // Nobody is left to be told if this fails.
+    // There is nowhere left to report a failure.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
@@ -22,7 +22,7 @@ const CALM: Duration = Duration::from_secs(5);
 /// A trouble that lasts: told when it begins and when it is over, not each time that it shows.
 #[derive(Debug, Default)]
 pub struct Outage {
-    /// Set while it lasts, so that whoever is well asks no lock.
+    /// Set while it lasts, so that no lock is taken when all is well.
     lasts: AtomicBool,
     seen: Mutex<Option<Seen>>,
 }
@@ -61,7 +61,7 @@ impl Outage {
     }
 }
 
-/// Text whose control characters are shown as escapes: whoever reads a log must not be fooled by what a client sent.
+/// Text whose control characters are shown as escapes: a client must not be able to forge lines of a log.
 struct Escaped<'t>(&'t str);
 
 impl std::fmt::Display for Escaped<'_> {

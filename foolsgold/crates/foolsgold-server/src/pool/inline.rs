@@ -3,7 +3,7 @@
 //! If a job takes less time than waking another thread for it, the worker that is woken takes over the connections as
 //! well: requests are then read, worked on and answered on one thread and one processor. The thread of the connections
 //! stands by. It has them back as soon as a job takes longer than [`LATE`], when Ruby waits for a client, and before anything
-//! that is known to take its time; so a slow handler holds up nobody's connections for longer than that.
+//! that is known to take its time; so a slow handler holds up other connections no longer than that.
 //!
 //! One thread serves at most as much as one processor can. If it does and another processor is idle, connections and
 //! workers go apart for a while: each request costs more, but there are two threads to work on them ([`Saturation`]).
@@ -16,7 +16,7 @@ use foolsgold_core::work::Slot;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A reactor that was handed to this thread; handed back when dropped.
+/// A reactor that was handed to this thread; returned when dropped.
 pub(super) struct InlineReactor {
     reactor: Arc<dyn Reactor>,
     /// Has the watchdog hand it back while the thread works for too long.

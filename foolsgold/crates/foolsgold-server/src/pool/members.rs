@@ -118,7 +118,7 @@ impl Member {
         }
     }
 
-    /// It has none any more, or cannot be used. Whoever comes first takes it out, the thread itself or the watchdog.
+    /// It has none any more, or cannot be used. The first to come takes it out: the thread itself or the watchdog.
     pub(super) fn mark_unable(&self) {
         if !self.able.swap(false, Ordering::SeqCst) {
             return;
@@ -158,7 +158,7 @@ impl Member {
             members.lost.fetch_add(1, Ordering::SeqCst);
         }
         drop(list);
-        // What it still does is for nobody. A thread has a priority of its own in Linux (setpriority(2), notes).
+        // The result is no longer wanted. A thread has a priority of its own in Linux (setpriority(2), notes).
         if let Some(thread) = self.thread.get() {
             let _ = rustix::process::setpriority_process(Some(*thread), LEAST_PRIORITY);
         }
@@ -192,7 +192,7 @@ pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     let mut list = lock(&members.list);
     let name = format!("ruby-{}", list.made);
     list.made += 1;
-    // Before it runs, so that nobody finds too few of them meanwhile.
+    // Before it runs, so that their number is never too low.
     members.alive.fetch_add(1, Ordering::SeqCst);
     list.members.push(Arc::clone(&member));
     drop(list);

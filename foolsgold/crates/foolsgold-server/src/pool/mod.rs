@@ -52,7 +52,7 @@ pub struct Options {
     pub patience: Duration,
 }
 
-/// What the pool says of itself if nobody else can: a worker that died, a reload that failed.
+/// What the pool says of itself if nothing else can: a worker that died, a reload that failed.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The threads, as long as it lives.
@@ -83,7 +83,7 @@ struct Shared {
     busy: AtomicUsize,
     died: AtomicU64,
     members: Members,
-    /// Told when nobody is left to work and nobody will be.
+    /// Told when no worker is left and none can be made.
     failed: Notify,
     report: Report,
 }
@@ -176,7 +176,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Queues a job. No thread is woken for it before [`Pool::wake_workers`]: whoever has several queues them all first.
+    /// Queues a job. No thread is woken for it before [`Pool::wake_workers`]: a caller with several jobs queues them
+    /// all first.
     ///
     /// # Errors
     /// The job itself if the queue is full or the pool is closed.
@@ -191,18 +192,19 @@ impl Pool {
         }
     }
 
-    /// Whether jobs are so short that whoever runs connections had best do them as well ([`Pool::hand_off`]).
+    /// Whether jobs are so short that the thread that runs the connections had best do them as well
+    /// ([`Pool::hand_off`]).
     pub fn prefers_inline(&self) -> bool {
         self.shared.queue.pace.prefers_inline()
     }
 
-    /// Has a worker run connections from now on, until it hands them back. Nobody may drive them meanwhile.
+    /// Has a worker run connections from now on, until it returns them. No other thread may drive them meanwhile.
     /// Returns whether one does: there has to be one without work, and a job for it.
     pub fn hand_off(&self, reactor: &Arc<dyn Reactor>) -> bool {
         self.shared.queue.hand_off(reactor)
     }
 
-    /// Waits until nobody is left to work and nobody will be: every thread was given up, and another one cannot be made.
+    /// Waits until no worker is left and none can be made: every thread was given up, and another one cannot be made.
     pub async fn failed(&self) {
         self.shared.failed.notified().await;
     }
@@ -295,7 +297,7 @@ impl Shared {
     /// Puts another application in the place of the present one, and wakes every worker to change over.
     fn put_in_force(&self, application: Arc<dyn Application>) {
         let mut current = lock(&self.current);
-        // All three under one lock: whoever reads them sees an application with its own generation and count.
+        // All three under one lock: a reader sees an application with its own generation and count.
         current.application = application;
         at(self, Place::ApplicationSet);
         current.ready = 0;
@@ -306,7 +308,8 @@ impl Shared {
         self.queue.wake_all();
     }
 
-    /// Jobs were left to nobody: the watchdog looks after them by then, or sooner if it may make a thread for them.
+    /// Jobs were left without a worker: the watchdog looks after them by then, or sooner if it may make a thread for
+    /// them.
     fn look_by(&self, at: Instant) {
         let soon = self.members.can_grow(&self.watchdog).then(|| Instant::now() + LATE);
         self.watchdog.wake_by(soon.map_or(at, |soon| soon.min(at)));

@@ -1,4 +1,4 @@
-//! How long jobs take, and whether they are short enough to be done by whoever runs the connections.
+//! How long jobs take, and whether they are short enough to be done by the thread that runs the connections.
 //!
 //! Everything here is a hint: a value that is a moment old costs a needless wake-up or a missed one, which the watchdog
 //! notices. So relaxed atomics are enough.
@@ -32,7 +32,7 @@ impl Pace {
         self.mean.store(mean - mean / 8 + took / 8, Ordering::Relaxed);
     }
 
-    /// Whether jobs are so short that whoever runs connections had best do them as well.
+    /// Whether jobs are so short that the thread that runs the connections had best do them as well.
     pub(super) fn prefers_inline(&self) -> bool {
         self.mean() < INLINE_BELOW && self.now() >= self.inline_from.load(Ordering::Relaxed)
     }

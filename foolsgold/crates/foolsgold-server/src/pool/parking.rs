@@ -2,10 +2,10 @@
 //!
 //! A worker waits in one of two places: parked, or inside a reactor that it runs inline. Invariants:
 //!
-//! - `waking` is set from the choice of a worker until that worker holds the lock again. While it is set nobody else is
-//!   woken, so at most one worker is on its way up.
-//! - Whoever chooses a worker takes it out of `parked`, or its reactor out of `driving`, in the same critical section: a
-//!   worker that still finds itself there was not chosen and waits on, and nobody is chosen twice.
+//! - `waking` is set from the choice of a worker until that worker holds the lock again. While it is set no other
+//!   worker is woken, so at most one worker is on its way up.
+//! - The thread that chooses a worker takes it out of `parked`, or its reactor out of `driving`, in the same critical
+//!   section: a worker that still finds itself there was not chosen and waits on, and no worker is chosen twice.
 
 use super::policy::SHORT_WAIT;
 use super::reactor::Reactor;
@@ -79,7 +79,7 @@ impl Parking {
         self.parked.push((id, thread));
     }
 
-    /// Whether nobody has chosen the worker since it parked.
+    /// Whether the worker was not chosen since it parked.
     pub(super) fn is_parked(&self, id: WorkerId) -> bool {
         self.parked.iter().any(|(other, _)| *other == id)
     }

@@ -8,8 +8,8 @@ pub(super) const SHORT_WAIT: Duration = Duration::from_micros(400);
 /// How long a job, or the connections, may wait for a thread that is busy while another one sleeps.
 pub(super) const LATE: Duration = Duration::from_millis(2);
 
-/// Jobs shorter than this are done by whoever runs the connections: passing one to another thread costs as much, and more
-/// if the two threads run on two processors.
+/// Jobs shorter than this are done by the thread that runs the connections: passing one to another thread costs as
+/// much, and more if the two threads run on two processors.
 pub(super) const INLINE_BELOW: Duration = Duration::from_micros(50);
 
 /// How long jobs are done in a row before it is the connections' turn.

@@ -1,9 +1,9 @@
 //! The bounded queue before the worker threads.
 //!
 //! A worker that finds nothing to do parks; the one that parked last is woken first, since its interpreter is the warmest in
-//! the caches. Waking costs a system call, so only one worker is on its way up at any time: whoever takes a job and leaves
-//! others behind wakes the next. Whoever queues says when to wake ([`Queue::wake_one`]), so that several jobs cost one call;
-//! while all workers are busy, queueing is a push under a lock.
+//! the caches. Waking costs a system call, so only one worker is on its way up at any time: a worker that takes a job
+//! and leaves others behind wakes the next. The thread that queues says when to wake ([`Queue::wake_one`]), so that
+//! several jobs cost one call; while all workers are busy, queueing is a push under a lock.
 //!
 //! A worker that is quick will soon be through with what waits: another is woken only for what would wait longer than
 //! [`SHORT_WAIT`](super::policy::SHORT_WAIT), by the mean time that jobs take. Two warm workers that take turns cost more
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// What a worker got.
 pub(super) enum Taken {
-    /// Something to do, and when the watchdog has to look after what was left behind, if nobody else will.
+    /// Something to do, and when the watchdog has to look after what was left behind, if nothing else will.
     Job(Box<Job>, Option<Instant>),
     /// Connections to run from now on.
     Reactor(Arc<dyn Reactor>),
@@ -82,7 +82,7 @@ impl Queue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a job and wakes nobody. Gives it back if there is no room.
+    /// Appends a job without waking a worker. Gives it back if there is no room.
     pub(super) fn push(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         let mut inner = self.lock();
         // A job for a worker that waits or is on its way up does not wait itself, so it does not count against the limit.
@@ -135,11 +135,11 @@ impl Queue {
         found
     }
 
-    /// Wakes a worker if that pays. Returns when the watchdog has to look after what waits, if nobody else will.
+    /// Wakes a worker if that pays. Returns when the watchdog has to look after what waits, if nothing else will.
     pub(super) fn wake_one(&self) -> Option<Instant> {
         let now = Instant::now();
         let mut inner = self.lock();
-        // Whoever is on its way up wakes the next when it leaves jobs behind.
+        // The worker on its way up wakes the next when it leaves jobs behind.
         if inner.jobs.is_empty() || inner.parking.waking {
             return None;
         }
@@ -166,7 +166,8 @@ impl Queue {
         self.return_from(id, &mut inner);
         loop {
             if interrupted() && !inner.closed {
-                // It may have been woken for a job that it does not take: without this nobody would be woken for that job.
+                // It may have been woken for a job that it does not take: without this no worker would be woken for
+                // that job.
                 inner.parking.waking = false;
                 wake(inner.next_up(), inner);
                 return Taken::Interrupted;
@@ -180,8 +181,9 @@ impl Queue {
                     return Taken::Job(job, left.then(|| now + LATE));
                 }
                 let next = inner.next_up();
-                // The jobs behind this one were pushed while this worker was on its way up, so whoever pushed them left them to it.
-                // If there is nobody to pass them on to, only the watchdog can see that they wait too long.
+                // The jobs behind this one were pushed while this worker was on its way up, so the thread that pushed
+                // them left them to it. If there is no worker to pass them on to, only the watchdog can see that they
+                // wait too long.
                 let unattended = next.is_none() && !inner.parking.waking && !inner.jobs.is_empty();
                 wake(next, inner);
                 return Taken::Job(job, unattended.then(|| now + self.patience));
@@ -214,8 +216,8 @@ impl Queue {
         if let Some(since) = slot.busy_since.take() {
             self.pace.record(since.elapsed());
         } else if std::mem::take(&mut slot.in_reactor) && slot.driving.take().is_none() {
-            // Whoever took `driving` interrupted it for a job and set `waking`; it holds the lock now. If it returned by
-            // itself, `waking` belongs to another worker and stays.
+            // The thread that took `driving` interrupted it for a job and set `waking`; it holds the lock now. If it
+            // returned by itself, `waking` belongs to another worker and stays.
             inner.parking.waking = false;
         }
     }
@@ -228,18 +230,18 @@ impl Queue {
         let end = Instant::now() + SURPLUS_IDLE;
         loop {
             drop(inner);
-            // Threads are added only while nobody is parked: who finds the usual number here may park for ever.
+            // Threads are added only while no worker is parked: one that finds the usual number here may park for ever.
             if self.surplus.load(Ordering::SeqCst) == 0 {
                 thread::park();
             } else {
                 thread::park_timeout(end.saturating_duration_since(Instant::now()).max(LATE));
             }
             inner = self.lock();
-            // Whoever wakes a worker takes it off the list: if it is still there, park has returned spuriously.
+            // Waking a worker takes it off the list: if it is still there, park has returned spuriously.
             if !inner.parking.is_parked(id) {
                 break;
             }
-            // Off the list under the lock, so that nobody chooses it for a job after it has decided to end.
+            // Off the list under the lock, so that it is not chosen for a job after it has decided to end.
             if Instant::now() >= end && self.take_surplus() {
                 inner.parking.unpark(id);
                 return None;
@@ -283,7 +285,7 @@ impl Queue {
         self.lock().closed
     }
 
-    /// No more jobs. `closed` is set before anybody is woken, so whoever wakes finds it.
+    /// No more jobs. `closed` is set before any worker is woken, so a woken worker finds it.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.wake_all();
@@ -336,8 +338,8 @@ mod tests {
         }
     }
 
-    /// The one that pushes several jobs wakes one worker and trusts it with the rest; if that worker finds nobody to pass
-    /// the rest on to, the watchdog must be told, or nobody makes another thread for it.
+    /// The one that pushes several jobs wakes one worker and trusts it with the rest; if that worker finds none to pass
+    /// the rest on to, the watchdog must be told, or no other thread is made for it.
     #[test]
     fn a_worker_that_leaves_jobs_to_nobody_says_when_to_look_after_them() {
         let queue = queue_with(2);

@@ -4,13 +4,13 @@ use super::policy::INLINE_TURN;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// An event loop that whoever owns it may run: its own thread, or a worker thread that it was handed to.
+/// An event loop that its owner runs: its own thread, or a worker thread that it was handed to.
 pub trait Reactor: Send + Sync {
     /// Runs it until jobs are queued or somebody interrupts. Returns whether it is to be run again: not once the server
     /// ends. One thread at a time.
     fn drive(&self) -> bool;
 
-    /// Has whoever drives return, or not begin.
+    /// Makes the thread that drives return, or not begin.
     fn interrupt(&self);
 
     /// Returns it to its own thread.

@@ -6,7 +6,7 @@
 //! Invariants:
 //!
 //! - `next` never lies after the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the watchdog
-//!   looks, so that whoever begins meanwhile unparks it, and is set to the deadline found right before it parks.
+//!   looks, so that a worker that begins meanwhile unparks it, and is set to the deadline found right before it parks.
 //! - A run is stopped, lost or ended under the lock of its slot: it is stopped at most once, and either ends or is lost.
 //! - A thread is counted among [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: who
 //!   subtracts the waiting from the living must not subtract one that is not among them.
@@ -89,7 +89,7 @@ struct Run {
     deadline: Instant,
     budget: Duration,
     on_loss: Option<Loss>,
-    /// Nobody waits for it any more.
+    /// Its result is no longer waited for.
     is_lost: bool,
     stop: Arc<dyn Fn() + Send + Sync>,
     paused: Option<Instant>,
@@ -168,8 +168,8 @@ impl Watchdog {
         let _ = self.thread.set(thread::current());
         let mut last_seen = self.base;
         while !self.closed.load(Ordering::SeqCst) {
-            // Before the slots are read: whoever begins from here on finds this and unparks the thread, and whoever began
-            // earlier is seen below. An unpark before the park below is kept as its token.
+            // Before the slots are read: a worker that begins from here on finds this and unparks the thread, and one
+            // that began earlier is seen below. An unpark before the park below is kept as its token.
             self.next.store(u64::MAX, Ordering::SeqCst);
             let now = Instant::now();
             let nearest = self.stop_late(now, keeper);
@@ -277,7 +277,7 @@ impl WatchedSlot {
             return;
         }
         if waits {
-            // The connections go back before the thread blocks: nobody else would run them until it is late.
+            // The connections go back before the thread blocks: nothing else would run them until it is late.
             thread.guard.stop();
             self.watchdog.waiting.fetch_add(1, Ordering::SeqCst);
             // Jobs that wait may have a thread of their own now.

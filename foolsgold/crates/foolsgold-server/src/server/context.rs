@@ -1,4 +1,4 @@
-//! What the requests of one event loop want of it, whoever runs it: the pool, the notifier, the connections.
+//! What the requests of one event loop want of it, whichever thread runs it: the pool, the notifier, the connections.
 
 use super::host::Hosts;
 use super::hyper_settings::{http1, http2};
@@ -24,11 +24,11 @@ pub(super) struct ThreadContext {
     unannounced: AtomicUsize,
     /// A worker runs the event loop.
     is_inline: AtomicBool,
-    /// Whoever runs the event loop is to return.
+    /// The thread that runs the event loop has to return.
     interrupted: AtomicBool,
     /// The server is over.
     pub(super) over: AtomicBool,
-    /// Wakes whoever runs the event loop, or ran it last.
+    /// Wakes the thread that runs the event loop, or ran it last.
     driver: Mutex<Option<Waker>>,
     pub(super) http1: hyper::server::conn::http1::Builder,
     pub(super) http2: hyper::server::conn::http2::Builder<TokioExecutor>,
@@ -68,7 +68,8 @@ impl ThreadContext {
         }
     }
 
-    /// If jobs are short, whoever runs the event loop leaves it for the jobs, or hands it off; else workers are woken.
+    /// If jobs are short, the thread that runs the event loop leaves it for the jobs, or hands it off; else workers are
+    /// woken.
     fn see_to_jobs(&self) {
         if self.is_inline.load(Ordering::Relaxed) || self.shared.pool.prefers_inline() {
             self.unannounced.store(0, Ordering::Relaxed);
@@ -95,7 +96,7 @@ impl ThreadContext {
         }
     }
 
-    /// Has whoever runs the event loop return.
+    /// Makes the thread that runs the event loop return.
     pub(super) fn interrupt(&self) {
         // Before the waker is read: `turn` stores its waker and then looks at this, so one of the two sees the other.
         self.interrupted.store(true, Ordering::SeqCst);
@@ -121,7 +122,7 @@ impl ThreadContext {
             if self.interrupted.swap(false, Ordering::SeqCst) {
                 return Poll::Ready(true);
             }
-            // What was left here while nobody ran the event loop.
+            // What was left here while no thread ran the event loop.
             self.notifier.drain();
             Poll::Pending
         })

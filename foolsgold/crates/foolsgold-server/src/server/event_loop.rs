@@ -1,7 +1,7 @@
 //! The event loop of one thread of connections, and who runs it: the thread itself, or a worker that it was handed to.
 //!
-//! Whoever drives is alone in it. The thread hands the loop off when it would otherwise wake a worker for jobs that are
-//! short, and waits until it is handed back, by the worker or over its head by the watchdog.
+//! One thread at a time drives it. The thread hands the loop off when it would otherwise wake a worker for jobs that
+//! are short, and waits until it is returned, by the worker or over its head by the watchdog.
 
 use super::context::ThreadContext;
 use crate::pool::Reactor;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 pub(super) struct EventLoop {
     thread: Arc<ThreadContext>,
     runtime: Runtime,
-    /// Whether its own thread runs it. Whoever finds it false may not drive unless the loop was handed to them.
+    /// Whether its own thread runs it. A thread that finds it false may drive only if the loop was handed to it.
     is_home: Mutex<bool>,
     back: Condvar,
 }
@@ -28,7 +28,7 @@ impl EventLoop {
         self.runtime.block_on(async { begin() });
         let reactor: Arc<dyn Reactor> = Arc::clone(&self) as _;
         while self.runtime.block_on(self.thread.turn(false)) {
-            // Before the handoff: a worker may hand back before `hand_off` has returned.
+            // Before the handoff: a worker may return before `hand_off` has returned.
             *self.lock() = false;
             if self.thread.shared.pool.hand_off(&reactor) {
                 self.wait_for_return();

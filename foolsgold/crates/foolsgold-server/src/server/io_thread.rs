@@ -1,8 +1,8 @@
 //! A thread of connections: a runtime of its own, which accepts and serves.
 //!
 //! Each has a copy of every listening socket, so a connection stays on the thread that accepted it and nothing is passed
-//! between them. Who runs that thread's connections may change ([`super::event_loop`]): everything here is written for whoever
-//! does.
+//! between them. Who runs that thread's connections may change ([`super::event_loop`]): everything here works on
+//! whichever thread does.
 
 use super::client::Connection;
 use super::context::ThreadContext;

@@ -1,4 +1,4 @@
-//! Sockets to listen at: bound by name, or inherited from whoever started the server (systemd's socket activation).
+//! Sockets to listen at: bound by name, or inherited from the parent process (systemd's socket activation).
 
 use crate::config::Bind;
 use anyhow::{Context, bail};
@@ -49,8 +49,8 @@ impl Socket {
 
     fn tcp(listener: TcpListener) -> anyhow::Result<Socket> {
         rustix::net::listen(&listener, BACKLOG)?;
-        // Connections inherit this from the listener, so nobody has to set it for each: pieces of a streamed answer must not
-        // wait for the client's delayed acknowledgement.
+        // Connections inherit this from the listener, so it need not be set for each: pieces of a streamed answer must
+        // not wait for the client's delayed acknowledgement.
         rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
         listener.set_nonblocking(true)?;
         Ok(Socket { kind: Kind::Tcp(listener), remove: None })
@@ -175,7 +175,7 @@ fn explain(address: &str, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// Removes a socket that nobody listens at any more; anything else stays.
+/// Removes a socket on which nothing listens any more; anything else stays.
 fn remove_stale(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let kind = fs::symlink_metadata(path).with_context(|| format!("cannot listen at unix:{shown}"))?.file_type();

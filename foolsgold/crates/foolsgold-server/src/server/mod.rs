@@ -1,6 +1,6 @@
 //! The server: sockets, connections, HTTP, limits, and the way to the interpreter threads.
 //!
-//! A [`Server`] is bound and loaded first ([`Server::start`]); from then on its own threads serve, and whoever holds it may
+//! A [`Server`] is bound and loaded first ([`Server::start`]); from then on its own threads serve, and its owner may
 //! reload, read or end it. Nothing here waits for Ruby, and nothing here knows what Ruby is; connections may be run by a thread
 //! that works on requests as well, but only for as long as those are short ([`event_loop`]).
 
@@ -224,7 +224,7 @@ impl Server {
         for (_, thread) in self.threads.drain(..) {
             let _ = thread.join();
         }
-        // Whoever was cut off leaves a worker behind that nobody waits for.
+        // A request that was cut off leaves a worker behind that is not waited for.
         let soon = Instant::now() + Duration::from_millis(100);
         let ended = self.shared.pool.close(if left == 0 { deadline.max(soon) } else { soon });
         if let Some(access) = &self.shared.access {

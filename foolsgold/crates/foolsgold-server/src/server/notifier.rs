@@ -38,7 +38,7 @@ impl Notifier {
 
     /// The loop is about to park; whatever is woken here keeps it from that.
     pub(super) fn before_park(&self) {
-        // Cleared before the look: whoever pushes after it finds the loop not awake, and writes.
+        // Cleared before the look: a push after it finds the loop not awake, and writes.
         self.awake.store(false, Ordering::SeqCst);
         if !self.lock().is_empty() {
             self.awake.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! An answer as whoever gives it makes it: the server itself, a file, an application.
+//! An answer, as its source makes it: the server itself, a file, an application.
 
 use super::file_body::FileBody;
 use bytes::Bytes;

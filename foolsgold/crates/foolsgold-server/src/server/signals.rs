@@ -23,7 +23,7 @@ pub struct Signalled {
 
 impl Server {
     /// From now on SIGTERM and SIGINT end the server, SIGHUP loads the application again and SIGUSR1 opens the access
-    /// log again. Only then is a service manager told that the server is ready: whoever hears of it may send signals
+    /// log again. Only then is a service manager told that the server is ready: from then on it may send signals
     /// at once, and without handlers each of them would kill the process.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Signalled {
             thread::sleep(Duration::from_millis(1));
         };
         if failed {
-            // There is nobody to answer what is left.
+            // No worker is left to answer the rest.
             let _ = server.stop(Duration::ZERO, || true);
             return Ending::Failed;
         }
@@ -100,7 +100,8 @@ impl Signals {
         })
     }
 
-    /// Does as told until told to end. Returns whether nobody told, but nothing can be served any more.
+    /// Does as told until told to end. Returns whether it ended without being told, since nothing can be served any
+    /// more.
     async fn serve(&mut self, server: &Arc<Server>) -> bool {
         loop {
             tokio::select! {

@@ -1,8 +1,9 @@
 //! TCP connections that are watched only once they have to be.
 //!
-//! Whoever connects has mostly sent a request by the time that it is accepted, and a connection for one request ends with its
-//! answer: the event queue would learn of it only to forget it again, which takes two system calls. So bytes are first asked
-//! for and sent without it, and a connection is registered when there are none, or no room, for the first time.
+//! A client has mostly sent a request by the time that its connection is accepted, and a connection for one request
+//! ends with its answer: the event queue would learn of it only to forget it again, which takes two system calls. So
+//! bytes are first asked for and sent without it, and a connection is registered when there are none, or no room, for
+//! the first time.
 
 use super::peer::Peer;
 use rustix::net::{SocketFlags, acceptfrom_with};

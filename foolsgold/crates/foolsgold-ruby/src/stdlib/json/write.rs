@@ -100,7 +100,7 @@ fn shortest(value: f64) -> (String, i32) {
     };
     let text = format!("{value:e}");
     let places = text.split('e').next().unwrap_or("").chars().filter(char::is_ascii_digit).count() - 1;
-    // Exactly rounded to as many digits: another one only where the shortest was the upper of two.
+    // Exactly rounded to as many digits: another one only if the shortest was the upper of two.
     let even = format!("{value:.places$e}");
     parts(if even != text && even.parse() == Ok(value) { even } else { text })
 }

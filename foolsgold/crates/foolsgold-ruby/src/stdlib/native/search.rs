@@ -32,7 +32,7 @@ impl Core {
         Ok((source, Options(u8::try_from(options & 0xFF).unwrap_or(0))))
     }
 
-    /// A text that nobody changes any more, for MatchData and for searches that call blocks.
+    /// A text that does not change any more, for MatchData and for searches that call blocks.
     pub fn frozen<'r>(self, ruby: Ruby<'r>, text: Value<'r>) -> Outcome<'r> {
         if ruby.is_frozen(text) {
             return Ok(text);

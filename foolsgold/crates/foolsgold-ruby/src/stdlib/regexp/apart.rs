@@ -1,4 +1,4 @@
-//! Compiling what may take long on a thread of its own, so that whoever asked can be stopped meanwhile.
+//! Compiling what may take long on a thread of its own, so that the caller can be stopped meanwhile.
 //!
 //! Compiling has no steps at which it could be left, and a pattern of 64 KiB takes a second or two. Whoever is stopped leaves the
 //! thread behind; it ends by itself, since source and result are bounded, and there are [`AT_ONCE`] of them at most.
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Sources of less than this without a count compile in a few milliseconds.
 const SHORT: usize = 200;
 
-/// Threads that compile at the same time, those included that nobody waits for.
+/// Threads that compile at the same time, including those whose result is no longer wanted.
 const AT_ONCE: usize = 4;
 
 /// How often a stop is looked for.
@@ -66,7 +66,7 @@ pub(super) fn compile(
     let begun = builder.spawn(move || {
         let compiled = Pattern::compile(&copy, options);
         drop(place);
-        // Nobody may wait for it any more.
+        // The caller may have stopped waiting.
         let _ = done.send(compiled);
     });
     if begun.is_err() {

@@ -28,7 +28,7 @@ use translate::Translated;
 pub const BACKTRACK_LIMIT: usize = 1_000_000;
 /// Bytes that one compiled pattern may take, so that `(a{1000}){1000}` is refused.
 const SIZE_LIMIT: usize = 8 << 20;
-/// Longest source; nobody writes one by hand.
+/// Longest source; far longer than any written by hand.
 const LONGEST: usize = 64 << 10;
 /// Patterns in each of the two generations of a thread's cache.
 const GENERATION: usize = 256;

@@ -36,7 +36,7 @@ const DEEPEST: usize = 200;
 /// Translates a pattern.
 ///
 /// # Errors
-/// With Onigmo's reason where the pattern is malformed.
+/// With Onigmo's reason if the pattern is malformed.
 pub fn translate(source: &str, options: Options) -> Result<Translated, PatternError> {
     let frame = Frame { extended: options.has(Options::EXTENDED), range: Range::Default, extra: 0, start: 0 };
     // In a pattern of bytes, all that are not ASCII: the same texts have a character that is not.
@@ -323,7 +323,7 @@ impl Translator<'_> {
     fn back_reference(&mut self, first: char) {
         let more = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let digits = format!("{first}{}", &self.rest[..more]);
-        // Beyond nine it is a reference only where that many groups have been opened, else an octal character.
+        // Beyond nine it is a reference only if that many groups have been opened, else an octal character.
         let opened = self.named.max(self.plain);
         if digits.len() > 1
             && digits.parse::<usize>().is_ok_and(|n| n > opened)

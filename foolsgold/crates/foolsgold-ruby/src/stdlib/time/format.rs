@@ -200,7 +200,7 @@ fn zone(time: &Civil, spec: Spec) -> Option<String> {
         _ => return None,
     };
     written.ok()?;
-    // `-` marks UTC as `-0000`: an offset that nobody knows (RFC 3339, 4.3).
+    // `-` marks UTC as `-0000`: an unknown offset (RFC 3339, 4.3).
     let unknown = spec.pad == Some(Pad::None) && time.offset == 0 && time.abbreviation == "UTC";
     let sign = if time.offset < 0 || unknown { '-' } else { '+' };
     let room = spec.width.unwrap_or(0).saturating_sub(tail.len() + 1);

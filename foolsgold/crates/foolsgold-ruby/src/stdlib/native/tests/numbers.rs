@@ -258,7 +258,7 @@ fn read(random: &mut Random) -> String {
             format!("{:.40e}", low + (high - low) / 2.0)
         }
     };
-    // CRuby looks at the first 70 characters only where something follows the number.
+    // CRuby looks at the first 70 characters only if something follows the number.
     text.truncate(50);
     if random.one_in(4) {
         let piece = random.of(&["_", "x", " ", ".", "e", "e5", "-", "+", "__", "E-3", ".5", "0"]);
