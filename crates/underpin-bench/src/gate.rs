@@ -116,7 +116,7 @@ impl GateRule {
 impl GateRule {
     /// Blocks, or figures of each sample, that would decide it, if these do not: those without which nothing can be
     /// told, else by the rule that an interval narrows with the square root of its runs. `None` if the estimate
-    /// stands so close to the limit that no reasonable number would.
+    /// is so close to the limit that no reasonable number would.
     #[must_use]
     pub fn needed(&self, comparison: &Comparison) -> Option<usize> {
         const REASONABLE: f64 = 100_000.0;

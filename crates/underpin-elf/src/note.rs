@@ -277,6 +277,6 @@ pub enum CachedPlace {
     File(BString),
     /// `?<dir>`: a directory that is to be searched at run time.
     Directory(BString),
-    /// Anything else, as it stands.
+    /// Anything else, as it is.
     Unknown(BString),
 }

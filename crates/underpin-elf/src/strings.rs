@@ -1,7 +1,7 @@
 //! NUL-terminated strings of a string table, fetched in as few reads as possible.
 //!
 //! Loaders trust DT_STRTAB and never look at DT_STRSZ (`glibc elf/dl-load.c`, `musl ldso/dynlink.c`): neither does this
-//! reader. They add an offset to the table's address, wherever that leads: a string may stand in another PT_LOAD than the
+//! reader. They add an offset to the table's address, wherever that leads: a string may be in another PT_LOAD than the
 //! table, and ends where that PT_LOAD ends in the file, at the latest.
 //! The sum of all strings is bounded by a small multiple of the file's size, since entries may share bytes.
 
@@ -18,7 +18,7 @@ const SPAN: u64 = 8192;
 /// How much is read behind the start of a string at first; library names and most search paths fit.
 const FIRST: u64 = 256;
 
-/// A string table: an address, and the segments that say what of the file stands there.
+/// A string table: an address, and the segments that say what of the file is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StringTable<'e> {
     elf: &'e Elf,

@@ -148,7 +148,7 @@ impl Tools {
         Ok(object)
     }
 
-    /// Links objects and archives to a shared object that exports what the map says. `libc.so.6` stands in it by name
+    /// Links objects and archives to a shared object that exports what the map says. `libc.so.6` is in it by name
     /// only: an empty library of that name gives the entry without the versions.
     pub fn link(&self, object: &Path, parts: &[PathBuf], map: &str) -> Result<PathBuf, Failure> {
         let stand_in = self.out.join("libc-name-only.so");

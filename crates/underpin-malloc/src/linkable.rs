@@ -129,7 +129,7 @@ pub fn takeover(processor: &str) -> Result<&'static Object, &'static str> {
     beside(processor)?.takeover
 }
 
-/// What a static program of glibc needs beside an allocator: mallinfo, mallopt and others that stand in the same file of
+/// What a static program of glibc needs beside an allocator: mallinfo, mallopt and others that are in the same file of
 /// glibc's libc.a as its malloc. A dynamic program, or one of musl, must not have it.
 ///
 /// # Errors

@@ -57,7 +57,7 @@ pub struct MallocList(pub Vec<Malloc>);
 impl FromStr for MallocList {
     type Err = MallocError;
 
-    /// A comma begins another allocator, unless it stands among settings and what follows it is neither an allocator's
+    /// A comma begins another allocator, unless it is among settings and what follows it is neither an allocator's
     /// name nor a path.
     fn from_str(text: &str) -> Result<MallocList, MallocError> {
         let mut texts: Vec<String> = Vec::new();

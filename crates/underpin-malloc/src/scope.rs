@@ -1,7 +1,7 @@
 //! What a process's loader has loaded, in the order in which it looks for symbols, read from the process itself.
 //!
 //! The loader's own list (`r_debug` behind DT_DEBUG, `glibc elf/link.h`, musl `include/link.h`: the same layout), which
-//! debuggers read too. It is complete once the program stands at its entry point.
+//! debuggers read too. It is complete once the program is at its entry point.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -24,7 +24,7 @@ const MOST_OBJECTS: usize = 65_536;
 const MOST_ENTRIES: usize = 4_096;
 
 impl Scope {
-    /// Reads the list of a process that stands at its entry point. Empty for a program without a loader.
+    /// Reads the list of a process that is at its entry point. Empty for a program without a loader.
     ///
     /// # Errors
     /// If its memory cannot be read.

@@ -34,9 +34,9 @@ pub struct Watch {
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The allocator serves the process. It stands at its entry point, still traced.
+    /// The allocator serves the process. It is at its entry point, still traced.
     Taken,
-    /// It does not. The process stands at its entry point, still traced, except for [`NotTaken::Ended`].
+    /// It does not. The process is at its entry point, still traced, except for [`NotTaken::Ended`].
     NotTaken(NotTaken),
     /// The command never came as far as its own program: it was not executed, or `env` found nothing to execute.
     NoProgram,

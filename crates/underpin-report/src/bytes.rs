@@ -26,7 +26,7 @@ impl Raw {
         file_name(self.bytes())
     }
 
-    /// What stands before the last component, with its slash; empty if there is no slash.
+    /// What comes before the last component, with its slash; empty if there is no slash.
     #[must_use]
     pub fn directory(&self) -> &BStr {
         self.0.rfind_byte(b'/').map_or(b"".as_bstr(), |slash| self.0[..=slash].as_bstr())

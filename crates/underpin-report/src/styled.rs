@@ -78,7 +78,7 @@ impl Span {
 }
 
 /// A text as a span shows it: visible, and nothing in it changes the character before it. A mark that combines, or the
-/// selector of an emoji, at the very beginning would do so, and stands as `\u{NNNN}`.
+/// selector of an emoji, at the very beginning would do so, and is written as `\u{NNNN}`.
 pub(crate) fn shown(bytes: &BStr) -> Cow<'_, str> {
     let text = visible(bytes);
     match text.chars().next() {

@@ -143,7 +143,7 @@ impl<'r> Files<'r> {
         real
     }
 
-    /// realpath(3) of a file, with the real paths of directories remembered: a closure stands in few of them.
+    /// realpath(3) of a file, with the real paths of directories remembered: a closure is in few of them.
     pub fn real_path(&self, path: &BStr) -> Result<BString, PathError> {
         let Some(slash) = path.rfind_byte(b'/').filter(|slash| *slash > 0) else { return self.root.real_path(path) };
         let (directory, name) = (path[..slash].as_bstr(), &path.as_bytes()[slash + 1..]);

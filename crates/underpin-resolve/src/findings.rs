@@ -170,7 +170,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether the file behind a path stands in another directory than the path says.
+    /// Whether the file behind a path is in another directory than the path says.
     fn is_elsewhere(&self, path: &BStr) -> bool {
         let real = self.files.real_path(path).map(|real| directory_of(&real));
         real.is_ok() && real != self.files.root().real_path(directory_of(path).as_ref())

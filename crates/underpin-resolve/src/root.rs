@@ -30,7 +30,7 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// What kind of file stands at a path.
+/// What kind of file is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// A regular file.

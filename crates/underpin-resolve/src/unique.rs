@@ -19,7 +19,7 @@ impl<T> Default for Unique<T> {
 }
 
 impl<T: Eq + Hash> Unique<T> {
-    /// Adds an item that is not there yet; says where it stands.
+    /// Adds an item that is not there yet; says where it is.
     pub(crate) fn insert(&mut self, item: T) -> usize {
         let places = self.places.entry(self.seed.hash_one(&item)).or_default();
         if let Some(&place) = places.iter().find(|&&place| self.list[place] == item) {

@@ -83,7 +83,7 @@ fn objdump_needs(file: &Path) -> BTreeSet<(String, String)> {
         // ADDRESS FLAGS *UND*<tab>SIZE (VERSION) NAME; a version in parentheses is one that is not defined here.
         let words: Vec<_> = line.split_whitespace().collect();
         let version = words.iter().rev().nth(1)?.strip_prefix('(')?.strip_suffix(')')?;
-        // Data copied out of a library stands in a program's own sections under the library's version.
+        // Data copied out of a library is in a program's own sections under the library's version.
         let asked = line.contains("*UND*") || file.starts_with("/usr/bin");
         (asked && numbered(version)).then(|| (version.to_owned(), words[words.len() - 1].to_owned()))
     });

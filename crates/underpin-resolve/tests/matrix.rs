@@ -131,7 +131,7 @@ fn case_03_runpath_annuls_the_rpath_of_the_same_object() {
     need!("patchelf");
     let case = Case::new();
     case.library("a/libdep.so", &[], &[]).program("p", &["a/libdep.so"], &[RUNPATH, "-Wl,-rpath,/nonexistent"]);
-    // Linkers write one or the other; both stand in a file whose DT_DEBUG was turned into DT_RPATH.
+    // Linkers write one or the other; both are in a file whose DT_DEBUG was turned into DT_RPATH.
     let path = case.fixture.join("p");
     let mut bytes = std::fs::read(&path).unwrap();
     let runpath =

@@ -98,7 +98,7 @@ fn read_of_large(fixture: &Fixture, depth: Depth) -> (Vec<Range<u64>>, bool) {
     (reads, closure.findings.iter().any(is_told))
 }
 
-/// Where a section stands in the large library, as readelf has it.
+/// Where a section is in the large library, as readelf has it.
 fn section(fixture: &Fixture, name: &str) -> Range<u64> {
     let output = Command::new("readelf").args(["-SW"]).arg(fixture.join("liblarge.so")).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

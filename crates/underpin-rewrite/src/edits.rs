@@ -1,4 +1,4 @@
-//! What is to be different in one file, in strings; where they will stand in it is the planner's business.
+//! What is to be different in one file, in strings; the planner decides where they go in it.
 
 use bstr::BString;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub enum Strategy {
     DeadStrings,
     /// The padding up to the next page behind a segment that is not writable.
     PagePadding,
-    /// Behind the last writable segment, whose zeros (bss) then stand in the file.
+    /// Behind the last writable segment, whose zeros (bss) then are in the file.
     DataTail,
     /// A new read-only segment at the end of the file, with a program header table of its own.
     NewSegment,

@@ -250,7 +250,7 @@ fn the_order_of_initialisers_is_that_of_the_original() {
     need!("cc", "/usr/bin/git");
     for form in FORMS {
         let dir = Fixture::new();
-        // In one file, what a directory opens later stands in the closure; that is not what is compared here.
+        // In one file, what a directory opens later is in the closure; that is not what is compared here.
         let making =
             Making { exclude: vec!["gconv", "libnss_*"], ..Making::new(Path::new("/usr/bin/git"), form, dir.path()) };
         let entry = making.entry();

@@ -284,7 +284,7 @@ fn plug_ins_of_compiled_in_paths_are_told_and_found_beside_their_library_when_in
     assert_eq!(Output::of(&mut dir.command(with.entry())).stdout, "42\n");
 }
 
-/// What stood in a folder of libraries is found by the libraries from `lib` and by the program along the old way.
+/// What was in a folder of libraries is found by the libraries from `lib` and by the program along the old way.
 #[test]
 fn a_folder_of_libraries_is_found_from_the_program_and_from_the_libraries() {
     need!("cc");

@@ -111,7 +111,7 @@ fn renames(pairs: &[(&str, &str)]) -> Edits {
     Edits { renames: renames.collect(), ..Edits::default() }
 }
 
-/// Where the C library stands in a sysroot; glibc's own path is as good as any other.
+/// Where the C library is in a sysroot; glibc's own path is as good as any other.
 const LIBC: (&str, &str) = ("libc.so.6", "/lib/libc.so.6");
 
 #[test]

@@ -63,7 +63,7 @@ fn original(path: &Path) -> Vec<u8> {
     if record(&bytes).unwrap().is_some() { undo(&bytes).unwrap() } else { bytes }
 }
 
-/// A job that renames what `becomes` says, planned from the original of what stands there.
+/// A job that renames what `becomes` says, planned from the original of what is there.
 fn job(path: &Path, becomes: &BTreeMap<String, PathBuf>) -> Job {
     let original = original(path);
     let renames: Vec<Rename> = becomes

@@ -250,7 +250,7 @@ fn two_at_once_do_not_fight() {
     let error = Target::open(&file, None).unwrap_err();
     assert!(matches!(error, ReplaceError::Busy { .. }), "{error}");
     first.replace(b"new", &Keep::default(), |_| Ok(())).unwrap();
-    // The first still holds the old file, which does not stand there any more.
+    // The first still holds the old file, which is not there any more.
     assert_eq!(Target::open(&file, None).unwrap().read().unwrap(), b"new");
 }
 

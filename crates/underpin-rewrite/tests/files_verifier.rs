@@ -391,7 +391,7 @@ fn symbol_bindings_are_those_of_a_real_start() {
 fn a_symbol_from_elsewhere_is_a_disagreement() {
     need!("cc");
     let dir = libraries();
-    // liby also defines x: whoever stands first wins.
+    // liby also defines x: the first wins.
     dir.write("both.c", "int x(void){return 1;} int y(void){return 1;}");
     dir.cc(["-shared", "-fPIC", "-o", "v1/liby.so", "both.c"]);
     let swapped = bound(&dir, "swapped", &["v1/liby.so", "v1/libx.so"]);

@@ -139,7 +139,7 @@ pub struct Mapping {
 /// mmap(2).
 ///
 /// # Safety
-/// With `MAP_FIXED`, nothing that is still needed stands in the range.
+/// With `MAP_FIXED`, nothing that is still needed is in the range.
 pub unsafe fn map(mapping: &Mapping) -> Result<usize, i32> {
     let (descriptor, offset) = mapping.file.unwrap_or((usize::MAX, 0));
     let args = [mapping.address, mapping.size, mapping.protection, mapping.flags, descriptor, offset];

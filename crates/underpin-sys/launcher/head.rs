@@ -16,7 +16,7 @@ pub struct Head {
     pub form: usize,
     /// Directory: how many components to take off the program's path to come to the top of the bundle.
     pub up: usize,
-    /// Directory: offset of the loader's path below the top. File: where in the file the loader stands.
+    /// Directory: offset of the loader's path below the top. File: where in the file the loader is.
     pub loader: usize,
     /// Directory: 0. File: its size in bytes.
     pub loader_size: usize,
@@ -37,7 +37,7 @@ pub struct Head {
     /// Offset of the room for composed strings, and its size in bytes.
     pub room: usize,
     pub room_size: usize,
-    /// Index in [`Head::objects`] of the C library whose charset modules stand in the bundle, plus one; 0 for none.
+    /// Index in [`Head::objects`] of the C library whose charset modules are in the bundle, plus one; 0 for none.
     pub charsets_of: usize,
     /// Offset of `GCONV_PATH`'s value below the top.
     pub charsets: usize,
@@ -67,7 +67,7 @@ pub struct Object {
     pub slot: usize,
     /// Offset of its path below the top (directory), or of its name (file).
     pub name: usize,
-    /// File: where it stands in the file, how many bytes its segments need, and how many from its start the loader reads
+    /// File: where it is in the file, how many bytes its segments need, and how many from its start the loader reads
     /// before any code of it runs, besides what is writable.
     pub place: usize,
     pub needed_size: usize,

@@ -76,7 +76,7 @@ impl Header {
     }
 }
 
-/// Maps the loader that stands at `place` of a file.
+/// Maps the loader that is at `place` of a file.
 pub fn map(descriptor: Descriptor, place: usize, page: usize) -> Result<Loaded, Failure> {
     let mut start = Start::empty();
     let read = calls::read_at(descriptor, &mut start.0, place)?;

@@ -1,8 +1,8 @@
 //! The launcher of a bundle: the few instructions that a bundled program starts with, before its own loader.
 //!
-//! It stands in a segment of the bundled program itself, which the kernel maps as it maps any program. The kernel finds
+//! It is in a segment of the bundled program itself, which the kernel maps as it maps any program. The kernel finds
 //! no PT_INTERP there, so it starts here; the launcher then does what the kernel would have done with one: it maps the
-//! loader (the bundle's own, found from where the program stands) and hands over with the auxiliary vector that the
+//! loader (the bundle's own, found from where the program is) and hands over with the auxiliary vector that the
 //! kernel would have written. So `/proc/self/exe`, `argv[0]`, the heap and the environment are those of a plain start.
 //!
 //! No libc, no allocation, no relocation: the image works at any address. Only what `build.rs` compiles; not a module

@@ -1,4 +1,4 @@
-//! Makes the program's dynamic section name the bundle's own files, by absolute paths that hold where it stands now.
+//! Makes the program's dynamic section name the bundle's own files, by absolute paths that hold where it is now.
 //!
 //! On disk the section is an ordinary one (sonames, and a DT_RPATH relative to `$ORIGIN`). The absolute names exist in
 //! memory alone, so the bundle may be moved at any time, and no variable of the environment has to tell them.
@@ -23,7 +23,7 @@ pub fn compose(bundle: Bundle, parts: &[&[u8]]) -> Option<*const u8> {
     let start = bundle.at_offset(bundle.head().room + used);
     let mut next = start;
     for part in parts {
-        // SAFETY: inside the room, checked above; the room is writable and no part stands in its unused rest.
+        // SAFETY: inside the room, checked above; the room is writable and no part is in its unused rest.
         unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), next, part.len()) };
         next = next.wrapping_add(part.len());
     }

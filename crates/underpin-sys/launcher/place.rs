@@ -1,4 +1,4 @@
-//! Where the program stands: the path of its own file, according to the kernel or by the way it was called.
+//! Where the program is: the path of its own file, according to the kernel or by the way it was called.
 
 use crate::calls;
 

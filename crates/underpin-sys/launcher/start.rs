@@ -333,7 +333,7 @@ fn fill(file: Descriptor, memory: Descriptor, object: &Object) -> Result<(), i32
     calls::truncate(memory, whole)
 }
 
-/// Copies a part of a library that stands at `place` of the bundle's file, from one offset in it to another. Mapped and
+/// Copies a part of a library that is at `place` of the bundle's file, from one offset in it to another. Mapped and
 /// written: one pass over the bytes, half the time of sendfile(2).
 fn copy(file: Descriptor, memory: Descriptor, place: usize, (from, to): (usize, usize)) -> Result<(), i32> {
     let (size, place, mut at) = (to - from, place + from, from);

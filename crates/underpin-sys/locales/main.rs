@@ -2,11 +2,11 @@
 //!
 //! glibc looks for locales in a directory that is compiled into it, unless LOCPATH names others; with LOCPATH set it no
 //! longer reads the machine's archive of locales (glibc `locale/findlocale.c`), and a variable would reach every program
-//! that the bundled one starts. So these functions stand before those of the C library: they call them first, and only
+//! that the bundled one starts. So these functions come before those of the C library: they call them first, and only
 //! if the machine has no locale of that name they call them once more with LOCPATH set for that one call. On a machine
 //! with locales of its own every answer is the machine's.
 //!
-//! Only what `build.rs` compiles; not a module of the crate. Its file stands in the bundle's `lib`, beside `locale`.
+//! Only what `build.rs` compiles; not a module of the crate. Its file is in the bundle's `lib`, beside `locale`.
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 

@@ -119,7 +119,7 @@ impl Tracee {
     }
 
     /// Makes a stopped task end by `exit_group(2)` with this code when it goes on, without running another instruction
-    /// of its own. The task must stand at code, not in a system call.
+    /// of its own. The task must be at code, not in a system call.
     ///
     /// # Errors
     /// `ESRCH` if the task was killed meanwhile, `EIO` if its code cannot be written.
@@ -210,8 +210,8 @@ impl Tracee {
         Ok(message as RawPid)
     }
 
-    /// The call at whose boundary the task stands, and the call table that it uses (`AUDIT_ARCH_*`, even if it
-    /// stands at no call). Needs Linux 5.3.
+    /// The call at whose boundary the task is, and the call table that it uses (`AUDIT_ARCH_*`, even if it
+    /// is at no call). Needs Linux 5.3.
     ///
     /// # Errors
     /// `ESRCH` if the task is gone, `EIO` on an older kernel.

@@ -140,7 +140,7 @@ impl Tracer {
     }
 
     fn resume(&mut self, tid: RawPid, signal: i32, arrived: Nanos) -> Result<(), SysError> {
-        // The clock stands still while the only task is handled; with others the time that they run through is real.
+        // The clock is stopped while the only task is handled; with others the time that they run through is real.
         let only = self.tasks.len() == 1;
         let Some(task) = self.tasks.get_mut(&tid) else { return Ok(()) };
         let how = if self.stepping || task.in_call.is_some() { Resume::ToCall } else { Resume::Continue };

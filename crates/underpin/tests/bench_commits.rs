@@ -199,7 +199,7 @@ fn what_names_no_commit_is_refused_before_anything_is_built() {
     let outside = Output::of(repository.isolated(&mut outside).current_dir(repository.0.path()));
     assert_eq!(outside.code, Some(2));
     assert!(outside.stderr.contains("not a git repository"), "{}", outside.stderr);
-    // The folder that the user stands in came later.
+    // The folder that the user is in came later.
     repository.commit("two", &[("sub/later", "")]);
     let mut inside = underpin(["bench", "--commits", "HEAD~1", "--build", &build, "true"]);
     let inside = Output::of(repository.isolated(&mut inside).current_dir(repository.0.join("repository/sub")));

@@ -133,7 +133,7 @@ fn a_relatively_bound_tree_verifies_wherever_it_stands_until_a_library_is_exchan
             assert_eq!(verified.code, Some(1), "{list} {place}: {}", verified.stdout);
             assert!(verified.stdout.contains("is another build"), "{}", verified.stdout);
         }
-        // With an absolute list the original finds nothing if it stands now; its bytes come back all the same.
+        // With an absolute list the original finds nothing if it is now; its bytes come back all the same.
         let unbound = says(["unbind", &at(&dir, "moved")]);
         let starts = list != ABSOLUTE;
         assert_eq!(unbound.code, Some(if starts { 0 } else { 2 }), "{}{}", unbound.stdout, unbound.stderr);

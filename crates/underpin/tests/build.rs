@@ -361,7 +361,7 @@ fn toolchains_are_listed_for_every_processor_and_c_library_with_what_brings_the_
     for item in items {
         assert!(item["state"] == "good" || item["mend"].is_string(), "{item}");
     }
-    // The same facts stand in the doctor's list.
+    // The same facts are in the doctor's list.
     let whole = json(["doctor", "--json"]);
     assert!(items.iter().all(|item| whole["items"].as_array().is_some_and(|all| all.contains(item))));
 }

@@ -257,7 +257,7 @@ fn takes_unbound(tool: &[&str], file: &Path, tree: &Tree, copy: &Path) -> bool {
     })
 }
 
-/// Whether the program headers of a file stand somewhere else than in the file it is a copy of.
+/// Whether the program headers of a file are somewhere else than in the file it is a copy of.
 fn has_moved_headers(file: &Path, tree: &Tree) -> bool {
     let at =
         |path: &Path| fs::read(path).ok().and_then(|bytes| Some(Elf::read(bytes.as_slice()).ok()?.segments_offset));

@@ -1,4 +1,4 @@
-//! The workloads of this repository: what they print, and that they know the allocator they really stand on.
+//! The workloads of this repository: what they print, and that they know the allocator they really are on.
 
 mod common;
 

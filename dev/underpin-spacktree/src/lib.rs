@@ -54,9 +54,9 @@ impl Site {
 /// The tree on disk. Paths are those where the files were written.
 #[derive(Debug)]
 pub struct Tree {
-    /// Where the prefixes stand.
+    /// Where the prefixes are.
     pub folder: PathBuf,
-    /// The files asked for, in the order asked for; one that is there twice stands once.
+    /// The files asked for, in the order asked for; one that is there twice is listed once.
     pub programs: Vec<PathBuf>,
     /// What they brought in, without the loaders.
     pub libraries: Vec<PathBuf>,

@@ -136,7 +136,7 @@ fn real(path: &Path) -> anyhow::Result<PathBuf> {
     path.canonicalize().with_context(|| path.display().to_string())
 }
 
-/// Whether it is part of the C library: by its name, and because it stands where that library's loader stands.
+/// Whether it is part of the C library: by its name, and because it is where that library's loader is.
 fn of_c_library(path: &Path, loader: &[u8]) -> bool {
     const NAMES: [&str; 16] = [
         "ld-",

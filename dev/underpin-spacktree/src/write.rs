@@ -12,7 +12,7 @@ use underpin_rewrite::{Edits, Refusal, Rename, RewriteOptions, SearchPathEdit, S
 /// How a file got into the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// Its search path stands where no further segment was needed.
+    /// Its search path is where no further segment was needed.
     InPlace,
     /// It has a PT_LOAD more than its original.
     WithSegment,

@@ -1,8 +1,8 @@
 //! `ab`, and what it tells.
 //!
-//! The original comparison waited a minute after each run for closed connections to vanish (TIME_WAIT). They stand on the server's side
-//! here, each server has a port of its own, and Linux takes a new connection from the port of a lingering one: nothing has to
-//! be waited for.
+//! The original comparison waited a minute after each run for closed connections to vanish (TIME_WAIT). They are on the
+//! server's side here, each server has a port of its own, and Linux takes a new connection from the port of a lingering
+//! one: nothing has to be waited for.
 
 use anyhow::{Context, bail};
 use std::fs;

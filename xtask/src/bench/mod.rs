@@ -101,7 +101,7 @@ impl Name {
     }
 }
 
-/// What stands in a page before a section, and the section; both empty if they are not there.
+/// What comes before a section of a page, and the section; both empty if they are not there.
 fn kept(file: &str, heading: &str) -> (String, String) {
     let page = fs::read_to_string(format!("docs/bench/{file}.md")).unwrap_or_default();
     match page.find(heading) {

@@ -1,7 +1,7 @@
 //! `bind` and `bundle` beside patchelf, shrinkwrap's method and nothing at all: the calls of a start, and its time on a
 //! file system that answers slowly and on one that does not.
 //!
-//! Every form of a program stands at the path that its files name, and is moved aside only while the delay file system
+//! Every form of a program is at the path that its files name, and is moved aside only while the delay file system
 //! is mounted there. Needs strace, patchelf and FUSE, and the programs themselves.
 
 mod calls;
@@ -182,7 +182,7 @@ impl Measured {
         goals
     }
 
-    /// Where a form stands among the contestants.
+    /// Where a form is among the contestants.
     fn place(&self, kind: Kind) -> usize {
         self.calls.iter().position(|(other, _)| *other == kind).unwrap_or(0)
     }

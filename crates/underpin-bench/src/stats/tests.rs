@@ -1,4 +1,4 @@
-//! Golden figures are those of SciPy 1.17.1 (the call stands beside each) and of R's `p.adjust`; intervals were also
+//! Golden figures are those of SciPy 1.17.1 (the call is beside each) and of R's `p.adjust`; intervals were also
 //! enumerated by brute force over all signs and all assignments.
 
 use super::normal::student_quantile;

@@ -141,7 +141,7 @@ fn settle_malloc(list: &mut [Allocator], traces: &Traces) {
         chosen.names = AllocatorNames::Malloc;
         return;
     }
-    // glibc's own name for malloc stands elsewhere: this malloc is the program's.
+    // glibc's own name for malloc is elsewhere: this malloc is the program's.
     let glibc_elsewhere = traces.malloc_aliases.iter().any(|(alias, _)| *alias == MallocAlias::Libc);
     if let Some(of_libc) =
         list.iter_mut().filter(open).find(|allocator| allocator.kind != AllocatorKind::Ptmalloc || !glibc_elsewhere)

@@ -147,7 +147,7 @@ impl<S: Source + ?Sized> Symbols<'_, '_, S> {
     }
 }
 
-/// Where the names stand among the strings, as whole strings or as the tail of others.
+/// Where the names are among the strings, as whole strings or as the tail of others.
 fn places_of<'n>(strings: &[u8], wanted: &[&'n [u8]]) -> Vec<(u64, &'n [u8])> {
     let places = wanted.iter().flat_map(|name| {
         let text = [*name, b"\0"].concat();

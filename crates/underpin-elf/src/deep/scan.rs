@@ -93,7 +93,7 @@ const MUSL_MESSAGES: &str = "llegal byte sequence\0Domain error\0Result not repr
 const GROUPS: [u8; 26] =
     [30, 30, 31, 15, 15, 20, 10, 10, 31, 15, 7, 25, 12, 6, 21, 10, 5, 18, 8, 4, 31, 15, 7, 28, 14, 6];
 
-/// Texts that stand together in an allocator's code, and how many of them must be there to count as a second trace: names
+/// Texts found together in an allocator's code, and how many of them must be there to count as a second trace: names
 /// of options and messages that other texts have no reason to repeat. Each ends with a zero byte, as texts in C do, but
 /// those of PartitionAlloc, which are beginnings.
 fn pool(kind: AllocatorKind) -> Option<(&'static str, usize, &'static [&'static [u8]])> {
@@ -246,7 +246,7 @@ fn pieces<S: Source + ?Sized>(
     Ok(false)
 }
 
-/// Overwrites what belongs to ELF files embedded in the data. `at` is where the buffer stands in the file, `until` the end
+/// Overwrites what belongs to ELF files embedded in the data. `at` is where the buffer is in the file, `until` the end
 /// of the embedded file that reaches furthest.
 fn blank_embedded(buffer: &mut [u8], at: u64, until: &mut u64) {
     let magic = [0x7f, b'E', b'L', b'F'];
@@ -271,7 +271,7 @@ fn blank(buffer: &mut [u8], range: Range<usize>) {
     buffer.get_mut(range).unwrap_or_default().fill(0);
 }
 
-/// How many bytes an ELF file has that begins here, by its section headers, which stand at its end; those of 64 bits in
+/// How many bytes an ELF file has that begins here, by its section headers, which are at its end; those of 64 bits in
 /// little-endian order, which is what is embedded in practice. `None` if it is not such a file.
 fn embedded_size(bytes: &[u8]) -> Option<u64> {
     let number = |at: usize, size: usize| {

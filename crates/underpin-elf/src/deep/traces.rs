@@ -1,7 +1,7 @@
 //! Which symbol names and texts give a C library, an allocator or a language away.
 //!
 //! Symbols are looked at as they are read, so nothing is kept that does not matter. Each finding keeps the first few
-//! pieces of evidence. The tables below are facts about released versions; where one came from stands beside it.
+//! pieces of evidence. The tables below are facts about released versions; where one came from is beside it.
 
 use crate::{AllocatorKind, Evidence, Language, LibcKind, Vaddr};
 use bstr::{BString, ByteSlice};
@@ -90,7 +90,7 @@ pub(crate) struct Traces {
     pub mimalloc_version: Option<Vaddr>,
     /// A text as `git describe` makes it, with a full hash: jemalloc's version, if this is jemalloc.
     pub git_version: Option<BString>,
-    /// A text of three numbers that stands alone: musl's version, if this is musl's loader.
+    /// A text of three numbers on its own: musl's version, if this is musl's loader.
     pub plain_version: Option<BString>,
     /// Size in bytes of jemalloc's table of page size classes: it depends on the page size.
     pub jemalloc_pages: Option<u64>,
@@ -113,7 +113,7 @@ pub(crate) enum MallocAlias {
     Of(AllocatorKind),
 }
 
-/// Names that stand at the address of `malloc` where the file's `malloc` is that allocator's: glibc's `__libc_malloc`
+/// Names that are at the address of `malloc` where the file's `malloc` is that allocator's: glibc's `__libc_malloc`
 /// (`malloc/malloc.c`), musl's `default_malloc` (`src/malloc/lite_malloc.c`), the functions that mimalloc and gperftools
 /// make `malloc` an alias of, jemalloc's where it has a prefix.
 const MALLOC_ALIASES: &[(&str, MallocAlias)] = &[

@@ -179,7 +179,7 @@ pub struct BindProgram {
     pub searched: Vec<SearchedName>,
 }
 
-/// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv) and stands in none of the
+/// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv) and is in none of the
 /// directories: the most expensive of all objects that may ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LateNames {

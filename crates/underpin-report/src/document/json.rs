@@ -30,7 +30,7 @@ pub(super) fn write<T: Serialize>(value: &T, indented: bool) -> Result<String, s
 enum Open {
     Object {
         key: String,
-        /// The value of the second field of `key`, once its first one stands.
+        /// The value of the second field of `key`, once its first one is written.
         bytes: Option<String>,
     },
     List {

@@ -168,7 +168,7 @@ pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
 }
 
 /// The same JSON, with characters that act on a terminal or hide text written as `\u` escapes. JSON itself only wants
-/// that for C0; such characters can stand in strings alone, so the value stays the same.
+/// that for C0; such characters can be only in strings, so the value stays the same.
 fn inert(json: String) -> String {
     let acts = |ch: char| ch != '\n' && is_hostile(ch);
     if !json.contains(acts) {

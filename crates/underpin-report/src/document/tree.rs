@@ -114,7 +114,7 @@ pub struct ObjectRecord {
 /// The directories of a search, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchRecord {
-    /// The directories; the cache stands among them at its place.
+    /// The directories; the cache is among them at its place.
     pub directories: Vec<SearchDirectoryRecord>,
 }
 

@@ -145,7 +145,7 @@ fn cell_class(table: &page::DataTable, index: usize, cell: &Cell) -> Option<&'st
     }
 }
 
-/// What stands before a cell of a card.
+/// What comes before a cell of a card.
 fn cell_label(table: &page::DataTable, index: usize) -> Option<&str> {
     let column = table.columns.get(index).filter(|column| is_cards(table) && !column.name.text().is_empty())?;
     Some(column.name.text())

@@ -1,4 +1,4 @@
-//! Pages stand alone, hold their document, and let no hostile name become markup.
+//! Pages are self-contained, hold their document, and let no hostile name become markup.
 
 use super::*;
 use crate::document::survey::StartUp;

@@ -21,10 +21,10 @@ const LABEL: usize = 34;
 /// Between a label and the next column, where the curves run.
 const GAP: f64 = 46.0;
 const MARGIN: f64 = 10.0;
-/// Rows below its first child at which a parent stands at most, so that the program is in sight at the top.
+/// Rows below its first child at which a parent is at most, so that the program is in sight at the top.
 const NEAR: f64 = 4.0;
 
-/// What stands at a place of the picture.
+/// What is at a place of the picture.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Object(usize),

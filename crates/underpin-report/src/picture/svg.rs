@@ -143,7 +143,7 @@ impl Svg {
     }
 }
 
-/// Where a text stands to its point.
+/// How a text is aligned to its point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Anchor {
     Start,

@@ -20,7 +20,7 @@ pub fn advice(advice: &[AdviceRecord], view: &View) -> Text {
             view.usable(),
         ));
         if let Some(command) = &item.command {
-            // A command stands whole on its line, so that it can be copied.
+            // A command is never wrapped, so that it can be copied.
             text.push(Line::new().plain("    ").with(Role::Dim, "$ ").with(Role::Command, command));
         }
     }

@@ -92,7 +92,7 @@ pub fn reserve(reserves: &[Reserve], view: &View) -> Text {
             needs += &format!(" and {}", count(tags, "dynamic tag", "dynamic tags"));
         }
         row(&mut text, "needs", vec![Span::new(Role::Number, needs)], view);
-        // A command stands whole on its line, so that it can be copied.
+        // A command is never wrapped, so that it can be copied.
         for flag in &reserve.flags {
             text.push(Line::new().plain("  ").with(Role::Command, flag));
         }

@@ -43,7 +43,7 @@ fn entry(text: &mut Text, item: &DoctorItem, names: usize, view: &View) {
         text.append(wrap(below(), &[Span::new(Role::Dim, effect)], view.usable()));
     }
     if let Some(fix) = &item.fix {
-        // A command stands alone on its line, whole, so that it can be copied.
+        // A command has its line to itself, so that it can be copied.
         text.push(Line::new().plain(" ".repeat(indent)).with(Role::Dim, "$ ").with(Role::Command, fix));
     }
 }

@@ -1,4 +1,4 @@
-//! Every screen, as it stands on a terminal of 80 columns, and the laws that hold for all of them.
+//! Every screen, as it looks on a terminal of 80 columns, and the laws that hold for all of them.
 
 use super::*;
 use crate::document::bench::BenchDocument;
@@ -165,7 +165,7 @@ fn doctor_is_a_checklist_with_commands() {
 #[test]
 fn check_screens_fit_and_are_safe() {
     for document in [sample_check(), chosen_check(), hostile_check()] {
-        // Commands stand whole on their line, so that they can be copied.
+        // Commands are never wrapped, so that they can be copied.
         let document = crate::CheckDocument { advice: Vec::new(), ..document };
         for columns in [46, 57, 80, 120] {
             for verbosity in 0..2 {

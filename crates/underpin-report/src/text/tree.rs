@@ -1,6 +1,6 @@
 //! The tree screen and the list of `underpin tree`.
 //!
-//! Each object stands once, under the object that asked for it first, so the tree is the loader's own story and not an
+//! Each object appears once, under the object that asked for it first, so the tree is the loader's own story and not an
 //! expansion of it. The C library's family is folded into one line unless something about it is unusual.
 
 use super::tries::{tries_words, try_lines};

@@ -16,7 +16,7 @@ struct Entry<'a> {
     result: String,
 }
 
-/// What stands above the paths of a search.
+/// What is above the paths of a search.
 pub(super) fn tries_words(document: &TreeDocument, edge: &EdgeRecord, verbosity: u8) -> String {
     let tried = count(edge.tries.len(), "path was tried", "paths were tried");
     let shown = if verbosity == 0 { entries(document, edge, true).len() } else { edge.tries.len() };

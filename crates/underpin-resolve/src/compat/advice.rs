@@ -1,4 +1,4 @@
-//! How to run in more places: the commands that lower a floor, and which symbols stand between a program and a system.
+//! How to run in more places: the commands that lower a floor, and which symbols keep a program from a system.
 //!
 //! Only what follows from the file and the verdicts. A command is a template if it cannot know a name (`SOURCE.c`).
 
@@ -49,7 +49,7 @@ pub enum Method {
     StandardInterpreter,
 }
 
-/// What stands between a program and a system.
+/// What keeps a program from running on a system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReachSystem {
     /// The system's identifier.

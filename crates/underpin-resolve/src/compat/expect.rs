@@ -67,7 +67,7 @@ pub enum ExpectError {
     /// Not a version.
     #[error("invalid version `{version}` in `{text}`: expected a number such as 2.28")]
     Version {
-        /// What stands where the version should.
+        /// What is where the version should.
         version: String,
         /// The whole expectation.
         text: String,

@@ -58,7 +58,7 @@ impl Arch {
         })
     }
 
-    /// The name as it stands in the data file and in output.
+    /// The name as it is in the data file and in output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

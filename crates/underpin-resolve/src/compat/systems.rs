@@ -174,7 +174,7 @@ pub enum TableError {
         system: String,
         /// Which field.
         field: &'static str,
-        /// What stands there.
+        /// What is there.
         value: String,
         /// What should.
         expected: &'static str,

@@ -74,7 +74,7 @@ impl Serialize for Number {
     }
 }
 
-/// One version name as it stands in a version-need entry: `GLIBC_2.34`, `OPENSSL_1_1_0`, `GLIBC_PRIVATE`.
+/// One version name as it is in a version-need entry: `GLIBC_2.34`, `OPENSSL_1_1_0`, `GLIBC_PRIVATE`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VersionName {
     text: String,

@@ -26,7 +26,7 @@ impl Engine<'_> {
             }
             known[current].done = true;
             let map = known[current].map;
-            // Where the current object stands: filters push it back.
+            // Where the current object is: filters push it back.
             let mut own = current;
             let dependencies = self.maps[map].dynamic().map(|dynamic| dynamic.dependencies.clone()).unwrap_or_default();
             for (tag, name) in dependencies {

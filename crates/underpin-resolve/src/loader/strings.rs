@@ -16,7 +16,7 @@ pub(super) fn all_containing<'b>(bytes: &'b [u8], needle: &[u8]) -> impl Iterato
     })
 }
 
-/// Whether `text` stands there as a whole string.
+/// Whether `text` is there as a whole string.
 pub(super) fn holds(bytes: &[u8], text: &[u8]) -> bool {
     bytes.find_iter(text).any(|at| (at == 0 || bytes[at - 1] == 0) && bytes.get(at + text.len()) == Some(&0))
 }

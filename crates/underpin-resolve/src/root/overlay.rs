@@ -106,7 +106,7 @@ impl<'r> OverlayRoot<'r> {
         self.add(place).insert(name.into(), target.into());
     }
 
-    /// The directory as it is known here: the real path of what stands above it, and its name.
+    /// The directory as it is known here: the real path of what is above it, and its name.
     fn place(&self, directory: &BStr) -> BString {
         let directory = directory.trim_end_with(|letter| letter == '/').as_bstr();
         let (above, name) = split(directory);

@@ -6,7 +6,7 @@
 //! the arrival theorem; Reiser and Lavenberg 1980, Bard 1979, Schweitzer 1979), and half of a service in progress where
 //! services are all alike.
 
-/// Rounds after which the fixed point stands, whatever the figures: each round at least halves what is left.
+/// Rounds after which the fixed point is reached, whatever the figures: each round at least halves what is left.
 const ROUNDS: usize = 10_000;
 
 /// Relative change at which the fixed point counts as found.

@@ -8,7 +8,7 @@ use underpin_test_support::{Fixture, Output, skip};
 
 /// The unpacked C library of a Debian release.
 pub struct Release {
-    /// Where the loader and libc.so.6 stand.
+    /// Where the loader and libc.so.6 are.
     pub libraries: PathBuf,
 }
 

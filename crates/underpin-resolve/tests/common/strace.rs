@@ -156,7 +156,7 @@ pub fn predicted_calls(program: &Path, closure: Closure) -> Vec<Seen> {
 /// where address-space randomisation happens to hand out an aligned place: such a run is made again.
 const ATTEMPTS: usize = 4;
 
-/// Fails unless the predicted calls stand at the start of what strace sees, call for call, with path and failure.
+/// Fails unless what strace sees begins with the predicted calls, call for call, with path and failure.
 pub fn agrees(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) {
     let program = program.canonicalize().expect("the program");
     let model = predicted(&program, variables);

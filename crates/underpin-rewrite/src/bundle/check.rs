@@ -31,7 +31,7 @@ pub enum BundleCheck {
     },
 }
 
-/// Asks the loader of a bundle whose program stands at `entry`.
+/// Asks the loader of a bundle whose program is at `entry`.
 ///
 /// # Errors
 /// [`BundleError::Judge`]: it maps something else, or fails.
@@ -112,7 +112,7 @@ fn is_loader(plan: &BundlePlan, entry: &Path, path: &Path) -> bool {
     }
 }
 
-/// The top of the bundle: the program stands in its `bin`.
+/// The top of the bundle: the program is in its `bin`.
 fn top(entry: &Path) -> PathBuf {
     entry.ancestors().nth(2).unwrap_or(Path::new("/")).to_owned()
 }

@@ -131,7 +131,7 @@ fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) ->
     for (by, texts) in texts {
         let mut paths = texts.paths;
         paths.retain(|path| texts::is_certificates(path.as_ref()));
-        // What is there stands first: it can be included.
+        // What exists comes first: it can be included.
         paths.sort_by_key(|path| root.stat(path.as_ref()).is_err());
         if !paths.is_empty() {
             let place = paths.iter().find_map(place_of);

@@ -96,7 +96,7 @@ type Fixups = Vec<(u64, usize)>;
 
 /// Lets libraries name each other by paths that the launcher fills in, where no soname will do: musl knows a library
 /// that was opened by its path by that path alone (musl `ldso/dynlink.c`, `load_library`), and so does glibc one without
-/// a soname. The loader stands first among the parts.
+/// a soname. The loader is first among the parts.
 fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixups>, BundleError> {
     let by_path = |item: &Item| plan.loader == LoaderKind::Musl || !item.is_soname;
     let names: Vec<(BString, bool)> =
@@ -125,7 +125,7 @@ fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixu
     Ok(all)
 }
 
-/// Where everything stands; the loader is first, and the sizes to copy are those of the libraries behind it.
+/// Where everything is; the loader is first, and the sizes to copy are those of the libraries behind it.
 fn places(parts: &[(&Item, Vec<u8>)], eager: Option<&[u64]>, start: u64, machine: Machine) -> Vec<Stored> {
     let mut offset = start;
     let mut places = Vec::new();

@@ -3,7 +3,7 @@
 //!
 //! The loader reads tables of the dynamic section, notes, and everything writable. It runs code before initialisers only
 //! to resolve STT_GNU_IFUNC symbols, to start the C library (`__libc_early_init`) and to allocate by the program's malloc;
-//! a copy relocation reads data that may stand beside code. Libraries with any of that are copied whole, and so is all
+//! a copy relocation reads data that may be beside code. Libraries with any of that are copied whole, and so is all
 //! that they need.
 
 use super::graft::loaded_size;

@@ -42,7 +42,7 @@ pub enum BundleError {
         /// Who asks for it.
         by: BString,
     },
-    /// Two objects would have to stand under one name.
+    /// Two objects would need the same name.
     #[error("{one} and {other} are both loaded and both called {name}; a bundle has one place for that name")]
     SameName {
         /// The name.
@@ -90,7 +90,7 @@ pub enum BundleError {
         /// The object.
         name: BString,
     },
-    /// Something stands where the bundle is to go.
+    /// Something is where the bundle is to go.
     #[error("{} exists; choose another place, or pass --force to replace it", .0.display())]
     Exists(PathBuf),
     /// Something that is not a bundle is where it is to go.

@@ -41,7 +41,7 @@ pub(super) struct Named {
     pub name: BString,
     /// Its path below the top (directory form), or its name (file form).
     pub place: BString,
-    /// File form: where it stands, how many bytes its segments need, how many it has.
+    /// File form: where it is, how many bytes its segments need, how many it has.
     pub stored: Stored,
     /// Whether the name is its soname.
     pub is_soname: bool,
@@ -49,7 +49,7 @@ pub(super) struct Named {
     pub fixups: Vec<(u64, usize)>,
 }
 
-/// Where a library stands in the file.
+/// Where a library is in the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stored {
     /// From the start of the file.
@@ -91,7 +91,7 @@ pub(super) enum Source {
     File {
         /// The name that the loader has, for PT_INTERP.
         loader: BString,
-        /// Where it stands.
+        /// Where it is.
         stored: Stored,
     },
 }
@@ -147,7 +147,7 @@ struct DataSegment {
     memory_size: u64,
 }
 
-/// Where the two segments stand.
+/// Where the two segments are.
 struct Places {
     code: (u64, u64),
     data: (u64, u64),

@@ -7,7 +7,7 @@ use underpin_elf::{Elf, Machine, SegmentKind};
 /// The text before the distance from the entry code to the head; its last letter is the version of this layout.
 const PARAMS: &[u8; 16] = b"underpin-bundle2";
 
-/// A launcher's image, as it will stand in memory.
+/// A launcher's image, as it will be in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Lays an ELF image out as it will stand in memory.
+    /// Lays an ELF image out as it will be in memory.
     ///
     /// # Errors
     /// [`BundleError::Launcher`] if it is not a launcher of this layout.

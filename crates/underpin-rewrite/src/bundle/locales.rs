@@ -1,6 +1,6 @@
 //! The locales that setlocale(3) finds in a bundle: `C.UTF-8`, which programs fall back to, and those that the user names.
 //!
-//! They stand in `lib/locale`, beside a library of underpin's that leads glibc there if the machine has no locale of the
+//! They are in `lib/locale`, beside a library of underpin's that leads glibc there if the machine has no locale of the
 //! name asked for (`underpin-sys`, `locales/main.rs`).
 
 use super::model::{Form, IncludedBecause, Item, Wish, read_error};
@@ -104,7 +104,7 @@ pub(super) fn take(
     Ok((!has_default).then_some(Notice::NoLocales { reason: NoLocale::NotHere { directory } }))
 }
 
-/// Where the C library has its locales, by the text that stands in it.
+/// Where the C library has its locales, by the text that is in it.
 fn directory(libc: &[u8]) -> BString {
     const ARCHIVE: &[u8] = b"/locale-archive\0";
     let end = libc.find(ARCHIVE);
@@ -165,7 +165,7 @@ fn add(taken: &mut Taken, item: Item) {
     }
 }
 
-/// Adds underpin's library in front of the closure: its functions stand before those of the C library.
+/// Adds underpin's library in front of the closure: its functions come before those of the C library.
 fn insert(taken: &mut Taken, library: &'static [u8]) {
     let place = BString::from(format!("lib/{LIBRARY}"));
     let item = Item::file(BString::default(), place, IncludedBecause::LocaleLibrary, library.len() as u64);

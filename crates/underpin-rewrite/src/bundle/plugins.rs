@@ -160,7 +160,7 @@ fn declared(
 const CHARSETS: &str = "gconv";
 
 /// Takes the modules by which iconv(3) converts, where an object of the closure uses it (glibc `iconv/gconv_conf.c`:
-/// they stand in `gconv` beside the C library, `gconv-modules` and `gconv-modules.d/*.conf` list them).
+/// they are in `gconv` beside the C library, `gconv-modules` and `gconv-modules.d/*.conf` list them).
 fn charsets(taken: &mut Taken, root: &dyn Root, closure: &Closure, wish: &Wish<'_>) {
     // A locale of another charset converts by them too.
     let other_charset = wish.locales.iter().any(|name| !locales::is_utf8(name));

@@ -12,7 +12,7 @@ pub(super) fn imports(root: &dyn Root, path: &BStr, wanted: &[&[u8]]) -> Vec<BSt
     facts.map(|facts| facts.imports).unwrap_or_default()
 }
 
-/// Whether a text stands in the parts of a program that are mapped.
+/// Whether a text is in the parts of a program that are mapped.
 pub(super) fn mentions(source: &(dyn Source + Send + Sync), elf: &Elf, text: &[u8]) -> bool {
     elf.loads().any(|load| {
         let size = load.file_size.min(source.len().saturating_sub(load.offset.0));

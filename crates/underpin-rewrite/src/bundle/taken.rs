@@ -14,7 +14,7 @@ pub(super) struct Taken {
     pub links: Vec<(BString, BString)>,
     /// Directories that the libraries of the closure come from.
     pub homes: Vec<BString>,
-    /// Sources by the name under which they stand in `lib/`.
+    /// Sources by their names in `lib/`.
     by_name: HashMap<BString, BString>,
 }
 

@@ -200,7 +200,7 @@ pub(super) fn compiled(
     kept
 }
 
-/// Whether a variable is of the object or the path: its first word stands in one of their names, as in GS_LIB of libgs.
+/// Whether a variable is of the object or the path: its first word is in one of their names, as in GS_LIB of libgs.
 fn concerns(variable: &BString, path: &BString, by: &BString) -> bool {
     let word = variable.split_str("_").next().unwrap_or_default().to_ascii_lowercase();
     let object = by.split_str(".so").next().unwrap_or_default().to_ascii_lowercase();

@@ -61,7 +61,7 @@ fn homes(root: &dyn Root, closure: &Closure) -> Vec<BString> {
 }
 
 impl Taken {
-    /// What stood below the directory of a library stands below `lib`, so that the library finds it from its own place;
+    /// What was below the directory of a library is below `lib`, so that the library finds it from its own place;
     /// a link keeps the way from the program. Elsewhere a place stays as it is.
     fn in_lib(&mut self, path: BString, program: &BStr) -> BString {
         for home in &self.homes {

@@ -8,7 +8,7 @@ use underpin_resolve::root::FileKind;
 
 /// A larger script does more than start a program.
 const LIMIT: u64 = 1 << 20;
-/// Where scripts stand that users start.
+/// Where the scripts are that users start.
 const PATH: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/games"];
 
 /// A script, and the variables that it exports with directories that are there.
@@ -65,7 +65,7 @@ fn exported(text: &[u8], is_there: &dyn Fn(&BStr) -> bool) -> Vec<(BString, BStr
     paths.map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-/// A value in which other variables stand at its beginning: `${HOME_DIR}/lib`.
+/// A value in which other variables are at its beginning: `${HOME_DIR}/lib`.
 fn substituted(value: &[u8], values: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     let Some(rest) = value.strip_prefix(b"$") else { return value.to_vec() };
     let (name, rest) = match rest.strip_prefix(b"{").and_then(|rest| rest.split_once_str("}")) {

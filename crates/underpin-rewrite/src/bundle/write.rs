@@ -26,7 +26,7 @@ pub struct Written {
 /// Writes a bundle to `target`, which must not exist, unless `replace` is set and it is a bundle.
 ///
 /// # Errors
-/// [`BundleError`]; nothing is left behind, and what stood at the target still stands there.
+/// [`BundleError`]; nothing is left behind, and what was at the target is still there.
 pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -> Result<Written, BundleError> {
     if fs::symlink_metadata(target).is_ok() {
         if !replace {

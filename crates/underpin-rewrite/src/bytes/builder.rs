@@ -18,7 +18,7 @@ use std::ops::Range;
 use underpin_elf::raw::{RawEntry, RawSection, RawSegment};
 use underpin_elf::{Fault, FileOffset};
 
-/// Addresses whose content stands somewhere else now.
+/// Addresses whose content is somewhere else now.
 pub(super) struct Moved {
     pub from: Range<u64>,
     /// Where `from.start` is.
@@ -39,7 +39,7 @@ pub(super) struct PatchBuilder<'i, 'a> {
     pub segments: Vec<RawSegment>,
     /// `None` if the file has no section table, or none is wished for.
     pub sections: Option<Sections<'a>>,
-    /// Where the program headers stand.
+    /// Where the program headers are.
     pub phoff: u64,
     /// DT_STRTAB.
     pub strtab: u64,
@@ -49,7 +49,7 @@ pub(super) struct PatchBuilder<'i, 'a> {
     pub dynamic: (u64, usize),
     /// String offsets by string.
     pub offsets: BTreeMap<BString, u64>,
-    /// The loader's name, which stands behind the table: patchelf overwrites an old table from its start to its end.
+    /// The loader's name, which is behind the table: patchelf overwrites an old table from its start to its end.
     pub interpreter: Option<BString>,
     pub placed: Vec<PlacedString>,
     pub tail: Vec<u8>,
@@ -64,7 +64,7 @@ pub(super) struct PatchBuilder<'i, 'a> {
     /// How many bytes are kept free for it there.
     pub reserve: u64,
     cut: Cut,
-    /// What of the original stands somewhere else.
+    /// What is now elsewhere of the original.
     spans: Vec<Span>,
     writes: Vec<(u64, Vec<u8>)>,
 }
@@ -112,7 +112,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         self.tail.resize(self.tail.len().saturating_add(missing), 0);
     }
 
-    /// Says that bytes of the original which stood at `offset` stand at `to` now.
+    /// Says that bytes of the original which were at `offset` are at `to` now.
     pub fn slid(&mut self, offset: u64, to: u64, len: u64) {
         self.spans.push(Span { from: to, to: offset, len });
     }
@@ -252,7 +252,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     }
 
     /// PT_INTERP is read from the file by the kernel and from memory by glibc (`elf/rtld.c`, `rtld_setup_main_map`), so
-    /// its string stands among the others, which are mapped.
+    /// its string is among the others, which are mapped.
     fn write_interpreter(&mut self, wanted: &Wanted) -> Result<(), Refusal> {
         let Some(text) = &wanted.interpreter else { return Ok(()) };
         let vaddr = self.strtab.wrapping_add(self.text_offset(text)?);
@@ -353,7 +353,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         let (offset, note) = (self.end(), note::encode(&record, layout, None)?);
         let size = note.len() as u64;
         if let Some(at) = header_at {
-            // `sh_offset` and `sh_size` stand behind two words of 32 bits and two addresses.
+            // `sh_offset` and `sh_size` are behind two words of 32 bits and two addresses.
             let place = at.checked_add(table_size(2, layout.word_size()))?.checked_add(8)?;
             self.write(place, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
         }

@@ -118,7 +118,7 @@ fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
 /// A call more costs as much as so many bytes more.
 const PAGE: i64 = 4096;
 
-/// More bytes of record than were seen at first: it has to say where it stands itself.
+/// More bytes of record than were seen at first: it has to say where it is itself.
 const SLACK: [u64; 2] = [8, 64];
 
 /// What is rewritten, and how.

@@ -1,4 +1,4 @@
-//! Where a file is cut: what stands behind that place is written anew, behind what is added.
+//! Where a file is cut: what is behind that place is written anew, behind what is added.
 //!
 //! The section table with its names is usually the last thing in a file. Written again at the new end, it costs what is
 //! new in it; a copy would cost all of it. The same goes for sections that no segment holds (`.comment`, symbols, debug
@@ -12,7 +12,7 @@ use underpin_elf::raw::RawSection;
 /// Most bytes of sections that make way: beyond, whatever needs them to has another place.
 const LIMIT: u64 = 4 << 20;
 
-/// A section that stands behind the cut.
+/// A section that is behind the cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     /// Index of the section.
@@ -48,7 +48,7 @@ pub(super) fn before_sections(image: &Image<'_>) -> Cut {
     places.into_iter().find_map(|kept| at(image, kept)).unwrap_or_else(|| Cut::none(image))
 }
 
-/// At an offset; `None` if something stands behind it that cannot be moved.
+/// At an offset; `None` if something is behind it that cannot be moved.
 pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
     let (table, layout) = (image.sections.as_ref()?, image.layout);
     let end = |offset: u64, size: u64| offset.saturating_add(size);
@@ -72,7 +72,7 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
         }
         behind.push((section.offset, section.size));
         if index != table.names || table.shares_names() {
-            // Where it stood tells more than what is asked for, which may be anything.
+            // Where it was tells more than what is asked for, which may be anything.
             let align = section.align.clamp(1, 4096);
             let align = if align.is_power_of_two() { align } else { 1 };
             pieces.push(Piece { index, offset: section.offset, size: section.size, align });

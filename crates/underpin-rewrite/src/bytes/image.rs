@@ -90,7 +90,7 @@ impl<'a> StringTable<'a> {
         rest.get(..rest.iter().position(|byte| *byte == 0)?)
     }
 
-    /// Whether exactly this string stands at an offset.
+    /// Whether exactly this string is at an offset.
     pub fn is(&self, offset: u64, text: &[u8]) -> bool {
         let rest = usize::try_from(offset).ok().and_then(|start| self.reach.get(start..));
         rest.and_then(|rest| rest.strip_prefix(text)).and_then(<[u8]>::first) == Some(&0)

@@ -1,4 +1,4 @@
-//! Where the record stands in a file, and how it is found there.
+//! Where the record is in a file, and how it is found there.
 //!
 //! It is an ELF note (`elf(5)`) in the section `.underpin.binding`, in a segment if the file has room there: so GNU
 //! strip, eu-strip, llvm-strip and both objcopy keep it. If there is no room, it is the last thing in the file, still as
@@ -32,7 +32,7 @@ const HEAD: usize = 12 + OWNER.len();
 /// Most bytes of section headers and of section names that are read to look for a record.
 const TABLE_MAX: u64 = 1 << 22;
 
-/// The record as it stands in the file: a note of `size` bytes, or of as many as it needs. `None` if it needs more.
+/// The record as it is in the file: a note of `size` bytes, or of as many as it needs. `None` if it needs more.
 pub(super) fn encode(record: &UndoRecord, layout: Layout, size: Option<u64>) -> Option<Vec<u8>> {
     let payload = wire::encode(record);
     let needed = payload.len().checked_add(HEAD + TRAILER)?;
@@ -83,7 +83,7 @@ pub fn undo(bytes: &[u8]) -> Result<Vec<u8>, UndoError> {
     if hex(&Sha256::digest(&original)) == record.original_sha256 { Ok(original) } else { Err(UndoError::Changed) }
 }
 
-/// What stands before the trailer, and in which form.
+/// What comes before the trailer, and in which form.
 enum Blob {
     Json(Vec<u8>),
     Wire(Vec<u8>),

@@ -23,12 +23,12 @@ pub struct Inverse {
     pub fill: u8,
 }
 
-/// Bytes of the original that stand somewhere else in the rewritten file.
+/// Bytes of the original that are somewhere else in the rewritten file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Where they stand in the rewritten file.
+    /// Where they are in the rewritten file.
     pub from: u64,
-    /// Where they stood.
+    /// Where they were.
     pub to: u64,
     /// How many they are.
     pub len: u64,
@@ -97,14 +97,14 @@ pub enum UndoError {
 }
 
 impl Inverse {
-    /// The bytes that stood at an offset.
+    /// The bytes that were at an offset.
     pub(super) fn new(offset: u64, bytes: &[u8]) -> Inverse {
         let fill = bytes.last().copied().unwrap_or(0);
         let used = bytes.iter().rposition(|byte| *byte != fill).map_or(0, |last| last.saturating_add(1));
         Inverse { offset, bytes: hex(bytes.get(..used).unwrap_or_default()), len: bytes.len() as u64, fill }
     }
 
-    /// What turns `new` back into `old`, which stood at an offset; both are equally long.
+    /// What turns `new` back into `old`, which was at an offset; both are equally long.
     pub(super) fn between(offset: u64, old: &[u8], new: &[u8]) -> Vec<Inverse> {
         let differs = |at: usize| old.get(at) != new.get(at);
         let mut runs: Vec<(usize, usize)> = Vec::new();

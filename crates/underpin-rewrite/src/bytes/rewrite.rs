@@ -1,4 +1,4 @@
-//! A rewrite as data: patches inside the file, bytes behind its end, where each string stands, what it costs at load.
+//! A rewrite as data: patches inside the file, bytes behind its end, where each string is, what it costs at load.
 
 use crate::edits::Strategy;
 use bstr::BString;
@@ -19,7 +19,7 @@ pub struct Patch {
 pub struct PlacedString {
     /// The string, without its NUL.
     pub text: BString,
-    /// Where it stands in the rewritten file.
+    /// Where it is in the rewritten file.
     pub offset: FileOffset,
     /// In which kind of place.
     pub strategy: Strategy,

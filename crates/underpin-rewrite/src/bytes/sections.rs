@@ -5,7 +5,7 @@ use super::sizes::table_size;
 use super::{note, tags};
 use underpin_elf::raw::{Layout, RawHeader, RawSection};
 
-/// Counts from here on stand in the first section (`elf(5)`, SHN_LORESERVE).
+/// Counts from here on are in the first section (`elf(5)`, SHN_LORESERVE).
 const LORESERVE: usize = 0xff00;
 
 /// The headers as they will be written, and the names that are new.
@@ -23,7 +23,7 @@ pub(super) struct Sections<'a> {
 /// A table ready to be appended.
 pub(super) struct Encoded {
     pub bytes: Vec<u8>,
-    /// File offset at which `bytes` is to stand.
+    /// File offset at which `bytes` go.
     pub offset: u64,
     /// File offset of the header of the record's section.
     pub record_at: Option<u64>,

@@ -25,7 +25,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) ->
     let count = image.segments.len().saturating_add(usize::from(unused.is_none()));
     let new_table = table_size(count, image.layout.segment_size());
     if let Room::Displacing(range) = &room {
-        // Not twice what stands right behind a table that grows.
+        // Not twice what comes right behind a table that grows.
         if builder.moved.iter().map(|moved| &moved.from).chain(&block.displaced).any(|other| overlap(other, range)) {
             return None;
         }

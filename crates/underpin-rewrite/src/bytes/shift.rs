@@ -1,4 +1,4 @@
-//! A string table that grows where it stands: what follows it makes way.
+//! A string table that grows where it is: what follows it makes way.
 //!
 //! Linkers and readers see one `.dynstr` that holds every string at its old offset and the names behind, as if the file
 //! had been linked so. What follows the table are tables too, of versions and relocations, which loaders find by tags and
@@ -41,12 +41,12 @@ pub(super) struct Way {
     pub beyond: u64,
 }
 
-/// What stands behind the string table and can be moved.
+/// What is behind the string table and can be moved.
 struct Behind<'i> {
     /// The end of the table.
     start: u64,
     sections: Vec<&'i RawSection>,
-    /// Where the first thing stands that cannot be moved; `None` if nothing follows in the segment.
+    /// Where the first thing is that cannot be moved; `None` if nothing follows in the segment.
     stop: Option<u64>,
 }
 
@@ -116,8 +116,8 @@ fn missing(texts: &[BString], room: &Range<u64>) -> Option<u64> {
     size_of(texts).saturating_sub(length(room)).checked_next_multiple_of(STEP)
 }
 
-/// As few bytes as suffice go somewhere else, none if possible; what stands in front of them slides by as many as are
-/// missing, and what stands behind by as many as the padding has.
+/// As few bytes as suffice go somewhere else, none if possible; what is in front of them slides by as many as are
+/// missing, and what is behind by as many as the padding has.
 pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     let behind = Behind::read(image)?;
     let end = behind.end();

@@ -1,4 +1,4 @@
-//! Sizes of what stands in a file, in bytes. What does not fit into 64 bits is beyond every file.
+//! Sizes of what is in a file, in bytes. What does not fit into 64 bits is beyond every file.
 
 use std::ops::Range;
 

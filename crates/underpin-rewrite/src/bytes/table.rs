@@ -2,7 +2,7 @@
 //!
 //! The table stays where it is, right behind the file header: strip, eu-strip, llvm-strip, objcopy and patchelf all
 //! write it there again whatever the file says, and each of them was seen to break a program whose table had moved.
-//! So what stands behind it makes way: the interpreter's name, notes, the symbol table or a hash table, which all are
+//! So what is behind it makes way: the interpreter's name, notes, the symbol table or a hash table, which all are
 //! found by their program header or tag. If that is not possible, the new entry takes the place of one that says what
 //! another says too. A file that has room in none of these ways gets no segment.
 
@@ -75,7 +75,7 @@ fn is_property(image: &Image<'_>, segment: &RawSegment) -> bool {
         && size == Some(segment.file_size)
 }
 
-/// The addresses of the sections that stand in the way, whole.
+/// The addresses of the sections that are in the way, whole.
 fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     let table = image.sections.as_ref()?;
     let behind = start.checked_add(size)?;

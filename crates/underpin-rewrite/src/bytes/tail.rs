@@ -1,4 +1,4 @@
-//! Names behind the last writable segment, whose zeros (bss) then stand in the file.
+//! Names behind the last writable segment, whose zeros (bss) then are in the file.
 //!
 //! No segment is added, and where the zeros had a mapping of their own, one is saved. What the file holds right behind
 //! the segment makes way if it may (sections that no segment holds); else the content of the segment is copied to the

@@ -1,4 +1,4 @@
-//! How tools see names that stand behind the string table's section.
+//! How tools see names that are behind the string table's section.
 //!
 //! Loaders go by DT_STRTAB, tools by sections: with the section `.dynstr` as it was, GNU ld, gold and lld refuse to
 //! link against a library whose DT_NEEDED lies behind it ("invalid string offset", "DT_NEEDED value out of range",

@@ -82,7 +82,7 @@ impl Wanted {
     }
 }
 
-/// The new list stands where the first DT_NEEDED stood, or at the start: loaders take the order of the entries.
+/// The new list is where the first DT_NEEDED was, or at the start: loaders take the order of the entries.
 fn set_needed(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, needed: &[BString]) {
     let at = entries.iter().position(|(tag, _)| *tag == tags::DT_NEEDED).unwrap_or(0);
     let had = || image.dynamic.entries.iter().filter(|entry| entry.tag == tags::DT_NEEDED);

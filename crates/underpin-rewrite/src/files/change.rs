@@ -21,7 +21,7 @@ pub(super) struct Done {
 /// What was written, and the way back.
 pub(super) struct Written {
     pub replaced: Replaced,
-    /// From the original to the bytes that stood there before.
+    /// From the original to the bytes that were there before.
     previous: Way,
 }
 
@@ -183,7 +183,7 @@ impl Way {
     }
 }
 
-/// Puts back what stood there before a job.
+/// Puts back what was there before a job.
 pub(super) fn take_back(job: &Job, written: &Written, keep: &Keep) -> Result<(), ReplaceError> {
     let target = Target::open(&job.path, Some(&written.replaced.now))?;
     let bytes = target.read()?;

@@ -4,7 +4,7 @@ use super::NotAsked;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file was left as it was. The old file stands there, and no temporary is left.
+/// Why a file was left as it was. The old file is there, and no temporary is left.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
@@ -129,7 +129,7 @@ pub enum ReplaceError {
         /// Why.
         reason: String,
     },
-    /// The new bytes did not stand before the loader.
+    /// The loader did not accept the new bytes.
     #[error("{}: not written: {disagreement}", path.display())]
     Rejected {
         /// The path.

@@ -31,11 +31,11 @@ pub enum FarmMade {
     Already,
 }
 
-/// Why a farm was not made or removed. What stood there stands there still.
+/// Why a farm was not made or removed. What was there is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FarmError {
-    /// Something stands there that was not made here, or that somebody else put something into.
+    /// Something is there that was not made here, or that somebody else put something into.
     #[error("{}: exists, and was not made by underpin or holds other files too; move it away or choose another place", directory.display())]
     InTheWay {
         /// The directory.
@@ -106,7 +106,7 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
     }
 }
 
-/// Removes a farm that was made here; `false` if nothing stands there.
+/// Removes a farm that was made here; `false` if nothing is there.
 ///
 /// # Errors
 /// [`FarmError::InTheWay`] if it was not made here or holds more than its links.
@@ -125,7 +125,7 @@ pub fn remove_farm(directory: &Path) -> Result<bool, FarmError> {
     }
 }
 
-/// The farm that stands at a directory; `None` if there is none that was made here.
+/// The farm at a directory; `None` if there is none that was made here.
 #[must_use]
 pub fn farm_at(directory: &Path) -> Option<Farm> {
     if !fs::symlink_metadata(directory).ok()?.is_dir() {

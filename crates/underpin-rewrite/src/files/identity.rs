@@ -1,4 +1,4 @@
-//! Which file stood at a path, and in which state: what is compared so that nothing is written over a file that
+//! Which file was at a path, and in which state: what is compared so that nothing is written over a file that
 //! changed since it was planned.
 
 use std::fs::Metadata;

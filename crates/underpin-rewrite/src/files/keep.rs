@@ -36,7 +36,7 @@ pub enum HardLinks {
     Break,
 }
 
-/// What stands there now.
+/// What is there now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replaced {
     /// The file, symbolic links resolved.

@@ -1,8 +1,8 @@
-//! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file stands there.
+//! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file is there.
 //!
 //! [`replace`] is the one way to a disk: a temporary file beside the target, everything kept that the target had, the
 //! real loader asked about it ([`Verifier`], [`verify_rewritten`]) and only then a rename. [`run_all`] does that for a
-//! whole tree, each object once, and [`status_all`] says what stands there.
+//! whole tree, each object once, and [`status_all`] says what is there.
 //! Any failure leaves the old file and no temporary. Nothing here decides what is bound: that is the plan's business.
 
 mod attributes;

@@ -81,11 +81,11 @@ impl Target {
         Ok(bytes)
     }
 
-    /// Puts `new` in its place. `verify` is called with the path of the finished copy, which stands in the same
+    /// Puts `new` in its place. `verify` is called with the path of the finished copy, which is in the same
     /// directory and bears every attribute; what it rejects is never renamed into place.
     ///
     /// # Errors
-    /// [`ReplaceError`]; the old file stands there then, and no temporary is left.
+    /// [`ReplaceError`]; the old file is there then, and no temporary is left.
     pub fn replace(
         &self,
         new: &[u8],
@@ -106,7 +106,7 @@ impl Target {
         self.place(copy, others)
     }
 
-    /// Lets `look` at other bytes of this file: a copy that stands in the same directory, bears every attribute and is
+    /// Lets `look` at other bytes of this file: a copy that is in the same directory, bears every attribute and is
     /// gone afterwards.
     ///
     /// # Errors

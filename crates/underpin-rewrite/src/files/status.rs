@@ -1,4 +1,4 @@
-//! What stands at a path: bound, not bound, or bound to something that is not there any more.
+//! What is at a path: bound, not bound, or bound to something that is not there any more.
 
 use super::farm::{farm_at, holds_just, search_path};
 use crate::bytes::{BoundObject, UndoRecord, record_of, undo};
@@ -34,7 +34,7 @@ pub enum Status {
 /// Why a binding is stale.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StaleReason {
-    /// Nothing stands at a bound path.
+    /// There is nothing at a bound path.
     #[error("{} (bound for {name}) is gone", path.display())]
     Gone {
         /// The name as the file had it.
@@ -42,7 +42,7 @@ pub enum StaleReason {
         /// The path.
         path: PathBuf,
     },
-    /// Another build stands there.
+    /// Another build is there.
     #[error("{} (bound for {name}) is another build: build-id {now}, was {then}", path.display())]
     OtherBuild {
         /// The name as the file had it.
@@ -104,7 +104,7 @@ pub fn place_of(bound: &BoundObject, file: &Path) -> PathBuf {
     }
 }
 
-/// Whether what stands at a path is another build than the one that was bound.
+/// Whether what is at a path is another build than the one that was bound.
 #[must_use]
 pub fn stale_at(bound: &BoundObject, path: &Path) -> Option<StaleReason> {
     Builds::default().stale(bound, path)
@@ -119,7 +119,7 @@ pub fn undoable(path: &Path) -> Result<(), String> {
     undo(&bytes).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Whether a bound file stands elsewhere than where it was bound, so that its original can no longer be resolved: its
+/// Whether a bound file is elsewhere than where it was bound, so that its original can no longer be resolved: its
 /// folder of links was made in another place, or its links have become files (`cp -rL`).
 #[must_use]
 pub fn has_moved(path: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! Temporary files beside their targets: a name that is recognised, a lock that says whether somebody still works.
 //!
-//! `.NAME.underpin-PID-N` stands in the target's directory, so that `$ORIGIN` is the same and the rename stays on one
+//! `.NAME.underpin-PID-N` is in the target's directory, so that `$ORIGIN` is the same and the rename stays on one
 //! file system. Its maker holds a shared flock(2) on it, which ends with the process however that ends; what nobody
 //! holds is a leftover and may go.
 
@@ -64,7 +64,7 @@ impl Temporary {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary file"))
     }
 
-    /// A further name of a file that stands elsewhere, beside `target`: to put an old file back.
+    /// A further name of a file that is elsewhere, beside `target`: to put an old file back.
     pub(super) fn of_existing(file: &Path, target: &Path) -> io::Result<Temporary> {
         let path = name_beside(target);
         fs::hard_link(file, &path)?;
@@ -72,7 +72,7 @@ impl Temporary {
         Ok(Temporary { path, lock, placed: false })
     }
 
-    /// Where it stands.
+    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -131,7 +131,7 @@ impl TemporaryDirectory {
         Ok(TemporaryDirectory { path, lock, placed: false })
     }
 
-    /// Where it stands.
+    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -141,14 +141,14 @@ impl TemporaryDirectory {
         self.lock.sync_all()
     }
 
-    /// Puts it where nothing stands.
+    /// Puts it at a path where nothing is.
     pub(super) fn place(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.placed = true;
         Ok(())
     }
 
-    /// Puts it where another stands, in one step, and becomes the other.
+    /// Puts it where another is, in one step, and becomes the other.
     pub(super) fn exchange(&mut self, target: &Path) -> io::Result<()> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         Ok(renameat_with(CWD, &self.path, CWD, target, RenameFlags::EXCHANGE)?)

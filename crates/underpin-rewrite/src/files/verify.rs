@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use underpin_resolve::LoaderKind;
 
-/// A name as it stands in the rewritten file, and the object to which it must lead.
+/// A name as it is in the rewritten file, and the object to which it must lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundName {
     /// What the loader is asked for now.
@@ -64,7 +64,7 @@ impl Baseline {
     }
 }
 
-/// Holds a rewritten file against what is expected of it. `copy` is where it stands now, `target` where it will.
+/// Holds a rewritten file against what is expected of it. `copy` is where it is now, `target` where it will be.
 ///
 /// # Errors
 /// The first difference.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_test_support::{Output, skip};
 
-/// Where libc.so.6 of the release stands. `None`, with the reason printed, if it cannot be fetched here.
+/// Where libc.so.6 of the release is. `None`, with the reason printed, if it cannot be fetched here.
 pub fn release(suite: &str) -> Option<PathBuf> {
     if !cfg!(target_arch = "x86_64") {
         skip("packages of another release are taken for x86-64 only");

@@ -1,6 +1,6 @@
 //! Mistakes of mruby 3.2.0 put right in copies of its files, and one door opened.
 //!
-//! Each change is a text that must stand in the file exactly once, so another version of mruby cannot be changed by
+//! Each change is a text that must be in the file exactly once, so another version of mruby cannot be changed by
 //! mistake: the build stops and says which one did not fit.
 
 use crate::{Failure, Place};

@@ -1,4 +1,4 @@
-//! The declarations of native/*.c. Nothing here is safe by itself; the rules stand in native/fg.h.
+//! The declarations of native/*.c. Nothing here is safe by itself; the rules are in native/fg.h.
 
 use std::ffi::{c_char, c_int, c_void};
 

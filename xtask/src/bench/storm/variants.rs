@@ -79,7 +79,7 @@ impl Kind {
 pub struct Variant {
     /// Which.
     pub kind: Kind,
-    /// All of it stands below this folder.
+    /// All of it is below this folder.
     pub folder: PathBuf,
     /// The program.
     pub program: PathBuf,

@@ -66,7 +66,7 @@ impl Place {
         Ok(Place { tree, source: folder.join("source"), counts: folder.join("counts.json"), program })
     }
 
-    /// Binds every object of the tree, where it stands.
+    /// Binds every object of the tree, where it is.
     ///
     /// # Errors
     /// If underpin refuses or fails.

@@ -103,7 +103,7 @@ proptest! {
             let named = message.contains(&format!("{} ({})", case.name, time(case.seconds)));
             prop_assert!(named || !(close || case.seconds < best.seconds), "{}: {message}", case.name);
         }
-        // Every figure of the advice stands beside it, on the screen and on the page.
+        // Every figure of the advice is beside it, on the screen and on the page.
         for shown in [text::storm(&document, &crate::layout::View::columns(100)).to_string(), markdown::storm(&document)] {
             let table = shown.split(message.get(..20).unwrap_or_default()).next().unwrap_or_default();
             prop_assert!(table.contains(&time(best.seconds)) && table.contains(&time(as_it_is.seconds)), "{shown}");

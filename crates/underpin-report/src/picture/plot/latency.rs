@@ -62,7 +62,7 @@ fn depth(share: f64) -> f64 {
     -(1.0 - share).max(1.0 / RAREST).log10()
 }
 
-/// The median answer time over a variant's runs for each share; the longest of all is one request and stands in the
+/// The median answer time over a variant's runs for each share; the longest of all is one request and is in the
 /// tables.
 fn curve(variant: &VariantSummary) -> Vec<(f64, f64)> {
     let runs: Vec<_> = variant.runs.iter().filter_map(|run| run.load.as_ref()).collect();

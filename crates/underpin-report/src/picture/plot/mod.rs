@@ -1,7 +1,7 @@
 //! Pictures of a comparison: each run, distributions, order, memory over time, changes, the Pareto front.
 //!
 //! All share one width, so that a page sets them side by side if it has room, and else one below the
-//! other. A variant has the same colour in all of them. Every figure shown stands in a table too.
+//! other. A variant has the same colour in all of them. Every figure shown is in a table too.
 
 mod axis;
 mod forest;

@@ -113,7 +113,7 @@ fn description(points: &[Point<'_>]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// The stairs below which no variant stands.
+/// The stairs below which there is no variant.
 fn draw_front(svg: &mut Svg, points: &[Point<'_>], left: f64) {
     let mut front: Vec<(f64, f64)> =
         points.iter().filter(|point| point.on_front).map(|point| (point.x, point.y)).collect();

@@ -19,7 +19,7 @@ pub struct Bindings {
 
 impl Bindings {
     /// Reads the lines of `LD_DEBUG=bindings`, as in ``binding file A [0] to B [0]: normal symbol `s' [V]``, and those
-    /// of `LD_WARN`. The file itself stands there as `file`, whatever it was called by.
+    /// of `LD_WARN`. The file itself is there as `file`, whatever it was called by.
     pub(super) fn read(file: &Path, stdout: &[u8], stderr: &[u8]) -> Bindings {
         let mut bindings = Bindings::default();
         let mut known: HashMap<Vec<u8>, PathBuf> = HashMap::new();

@@ -153,7 +153,7 @@ impl<'r> Catalogue<'r> {
         libc
     }
 
-    /// Device and inode of what stands at a path, remembered.
+    /// Device and inode of what is at a path, remembered.
     pub fn identity(&self, path: &BStr) -> Option<FileId> {
         if let Some(known) = self.identities.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
             return *known;
@@ -190,7 +190,7 @@ pub(in crate::plan) fn file_name(path: &BStr) -> &BStr {
     path.rfind_byte(b'/').map_or(path, |slash| path[slash + 1..].as_bstr())
 }
 
-/// Whether a path stands below a directory, as text.
+/// Whether a path is below a directory, as text.
 pub(in crate::plan) fn is_below(path: &BStr, directory: &BStr) -> bool {
     let directory = directory.trim_end_with(|letter| letter == '/');
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))

@@ -18,7 +18,7 @@ const CAPABILITY_DEPTH: usize = 4;
 pub(in crate::plan) enum Held {
     /// An ELF file of this kind: a loader of another kind passes it over (glibc) or stops (musl).
     Elf(Machine, Class, Endian),
-    /// A file that is not ELF: the loader stops there, wherever it stands.
+    /// A file that is not ELF: the loader stops there, wherever it is.
     NotElf,
     /// What becomes of it only the loader can tell.
     Odd,

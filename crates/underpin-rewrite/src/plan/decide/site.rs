@@ -14,7 +14,7 @@ use bstr::{BStr, BString, ByteSlice};
 use underpin_resolve::Root;
 use underpin_resolve::root::lexical;
 
-/// Where one program's farm stands.
+/// Where one program's farm is.
 pub(in crate::plan) struct Site {
     pub directory: String,
     /// The program's real path.
@@ -24,7 +24,7 @@ pub(in crate::plan) struct Site {
 }
 
 impl Site {
-    /// Whether something else than links stands at the place.
+    /// Whether something else than links is at the place.
     pub fn is_in_the_way(&self, root: &dyn Root) -> bool {
         let path = |name: &BStr| -> BString { [self.directory.as_bytes(), b"/", name.as_bytes()].concat().into() };
         match root.list(self.directory.as_str().into()) {

@@ -30,7 +30,7 @@ pub(in crate::plan) struct Whole {
 /// One object of the closure and what the program will say of it.
 struct Entry<'a> {
     member: &'a Member,
-    /// What stands in DT_NEEDED.
+    /// What is in DT_NEEDED.
     text: BString,
     /// The object to bind to; `None` if the name is left alone.
     bindable: Option<&'a Bindable>,
@@ -215,7 +215,7 @@ impl Entry<'_> {
     }
 }
 
-/// Where a farm for this program would stand.
+/// Where a farm for this program would be.
 pub(in crate::plan) fn site(maker: &Maker, view: &View, target: &Target) -> Result<Option<Site>, RefusedBecause> {
     let relative = match maker.policy.shape {
         Shape::PerObject | Shape::Flatten => return Ok(None),

@@ -154,7 +154,7 @@ pub enum LeftAlone {
     Shape,
 }
 
-/// Where the name of an edge stands in the file.
+/// Where the name of an edge is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

@@ -30,9 +30,9 @@ pub enum Difference {
     LoadOrder {
         /// Position in the list.
         position: usize,
-        /// What stood there.
+        /// What was there.
         before: BString,
-        /// What stands there.
+        /// What is there.
         after: BString,
     },
     /// Constructors run in another order from this place on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The folder at the top of a tree in which the farms of its files stand.
+/// The folder at the top of a tree in which the farms of its files are.
 pub const FARMS: &str = ".underpin";
 
 /// A directory of links.
@@ -29,7 +29,7 @@ pub struct FarmLink {
 }
 
 impl Farm {
-    /// Whether this farm, as it stands, is all that another one wants to be.
+    /// Whether this farm already is what another one would be.
     pub(crate) fn serves(&self, other: &Farm) -> bool {
         (&self.directory, &self.links, self.relative) == (&other.directory, &other.links, other.relative)
             && other.users.iter().all(|user| self.users.contains(user))

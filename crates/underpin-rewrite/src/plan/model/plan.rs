@@ -58,7 +58,7 @@ pub struct ObjectPlan {
 pub struct EdgePlan {
     /// The name as the original has it.
     pub name: BString,
-    /// Where it stands.
+    /// Where it is.
     pub origin: Origin,
     /// Whether `vn_file` of needed versions holds it too, and follows.
     pub has_versions: bool,
@@ -152,12 +152,12 @@ pub enum RefusedBecause {
         /// The library.
         library: BString,
     },
-    /// Relative: an object stands outside the tree that may be moved.
+    /// Relative: an object is outside the tree that may be moved.
     OutsideTree {
         /// The object.
         object: BString,
     },
-    /// Relative: the loader stands in the tree, and the kernel takes PT_INTERP as it is written.
+    /// Relative: the loader is in the tree, and the kernel takes PT_INTERP as it is written.
     LoaderInTree {
         /// The loader.
         loader: BString,

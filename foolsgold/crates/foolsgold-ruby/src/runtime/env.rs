@@ -1,6 +1,6 @@
 //! Rack's environment of a request (Rack 3 SPEC, "The Environment"), with what Rack 2 applications look for.
 //!
-//! Most of it is the same for every request and stands in one Hash that is copied; keys are frozen Strings made once.
+//! Most of it is the same for every request and is in one Hash that is copied; keys are frozen Strings made once.
 //! Header values are bytes as they came. Several fields of one name are joined as RFC 9110 5.2 says, cookies with `; `.
 
 use super::input::Incoming;

@@ -184,7 +184,7 @@ fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     ruby.array(&[ruby.symbol(kind)?, number(size)?, number(changed)?])
 }
 
-/// A tag of a file whose hash is known, as it stands in ETag, or nil: then the file's date is its validator.
+/// A tag of a file whose hash is known, as it is in ETag, or nil: then the file's date is its validator.
 fn file_tag<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     match State::of(ruby)?.files.hash(&place(ruby, args)?) {
         Some(hash) => ruby.str(entity_tag(&hash)),

@@ -84,7 +84,7 @@ pub(super) struct Wrong {
     pub(super) provoke: &'static [u8],
 }
 
-/// Wrong wherever it stands: in a request line, a field or between them.
+/// Wrong wherever it is: in a request line, a field or between them.
 const BAD_LINE: &[u8] = b"\x01\r\n\r\n";
 
 impl Strict {

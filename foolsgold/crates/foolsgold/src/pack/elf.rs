@@ -1,9 +1,9 @@
-//! Where an executable ends by its own headers: what stands behind it was appended.
+//! Where an executable ends by its own headers: what is behind it was appended.
 
 /// Bytes of the file header that are read.
 pub const HEADER: usize = 64;
 
-/// The length of a 64-bit little-endian ELF file whose section headers stand last, as every linker here writes it. None
+/// The length of a 64-bit little-endian ELF file whose section headers are last, as every linker here writes it. None
 /// if it is something else.
 pub fn end(header: &[u8; HEADER]) -> Option<u64> {
     let number = |at: usize, length: usize| {

@@ -6,9 +6,9 @@
 //!
 //! Numbers are little-endian. The trailer, [`TRAILER`] bytes: start of the data (u64), its length (u64), length of the
 //! index (u64), SHA-256 of the index, version (u32), 16 bytes of magic. The index: a count (u32), and for each file,
-//! sorted by name: length of the name (u16), the name, kind (u8), two lengths (u64 each), SHA-256 of its data. Data stands in
-//! the order of the index without gaps, so there is one way only to write a set of files, and every byte is covered by
-//! a sum. A link has no data: its first length is the place of its target in the index.
+//! sorted by name: length of the name (u16), the name, kind (u8), two lengths (u64 each), SHA-256 of its data. Data is
+//! in the order of the index without gaps, so there is one way only to write a set of files, and every byte is covered
+//! by a sum. A link has no data: its first length is the place of its target in the index.
 
 use sha2::{Digest, Sha256};
 
@@ -54,7 +54,7 @@ pub enum FormatError {
     FileSum(String),
 }
 
-/// Where the parts of a pack stand; offsets from the executable's first byte.
+/// Where the parts of a pack are; offsets from the executable's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer {
     /// First byte of the data, and length of the executable.
@@ -234,7 +234,7 @@ pub enum Data {
     Link(String),
 }
 
-/// Everything that stands behind an executable of `start` bytes: data, index, trailer. Names must be fit for an index
+/// Everything that is behind an executable of `start` bytes: data, index, trailer. Names must be fit for an index
 /// ([`fit`]) and each link must name a file of the set; else it could not be read again.
 #[must_use]
 pub fn write(start: u64, files: &std::collections::BTreeMap<String, Data>) -> Vec<u8> {
@@ -270,7 +270,7 @@ pub fn write(start: u64, files: &std::collections::BTreeMap<String, Data>) -> Ve
     data
 }
 
-/// Whether a name may stand in an index: relative, without `.`, `..`, empty parts and NUL, not too long.
+/// Whether a name may be in an index: relative, without `.`, `..`, empty parts and NUL, not too long.
 #[must_use]
 pub fn fit(name: &str) -> bool {
     name.len() <= MAX_NAME && !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))

@@ -135,7 +135,7 @@ fn name(path: &VPath) -> Option<&str> {
     path.as_str().strip_prefix(PACKED)?.strip_prefix('/')
 }
 
-/// The trailer of an executable; none if nothing stands behind its own end.
+/// The trailer of an executable; none if nothing is behind its own end.
 pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackError> {
     let failed = || PackError::system("read", path);
     let size = file.metadata().map_err(failed())?.len();

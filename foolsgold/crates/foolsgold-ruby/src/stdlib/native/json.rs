@@ -266,7 +266,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    /// Anything else answers itself, with a state that knows how deep it stands.
+    /// Anything else answers itself, with a state that knows how deep it is.
     fn object(&mut self, value: Value<'r>) -> Outcome<'r, ()> {
         if self.state.is_nil() {
             let class = self.ruby.class("JSON::State")?;

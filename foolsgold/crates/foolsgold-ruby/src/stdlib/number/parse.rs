@@ -30,7 +30,7 @@ pub fn leading_float(text: &[u8]) -> f64 {
     digits.parse().unwrap_or(0.0)
 }
 
-/// The float that a whole text is. Blanks may stand around it.
+/// The float that a whole text is. It may have blanks around it.
 ///
 /// # Errors
 /// If it is none.
