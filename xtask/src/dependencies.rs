@@ -139,7 +139,7 @@ fn no_dependency_of_tests_repeats_one_of_the_product() {
         for test in package.dependencies.iter().filter(|found| found.kind.as_deref() == Some("dev")) {
             let product = package.dependencies.iter().find(|found| found.name == test.name && found.kind.is_none());
             let adds = |product: &Dependency| test.features.iter().any(|feature| !product.features.contains(feature));
-            assert!(product.is_none_or(adds), "{}: {} stands twice", package.name, test.name);
+            assert!(product.is_none_or(adds), "{}: {} is listed twice", package.name, test.name);
         }
     }
 }

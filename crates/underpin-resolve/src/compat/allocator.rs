@@ -187,7 +187,7 @@ fn library(kind: Option<AllocatorKind>, soname: &BString, needed_by: &BString) -
         kind,
         origin,
         serves: Served::Malloc,
-        evidence: vec![format!("{soname} stands before the C library")],
+        evidence: vec![format!("{soname} comes before the C library")],
     }
 }
 

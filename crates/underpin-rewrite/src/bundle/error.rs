@@ -56,7 +56,7 @@ pub enum BundleError {
     #[error("the program cannot carry a launcher: {0}")]
     Program(String),
     /// A library's strings cannot be changed.
-    #[error("{path}: its search path or a name in it has to be changed for a bundle: {refusal}")]
+    #[error("{path}: its search path and library names cannot be changed for a bundle: {refusal}")]
     Library {
         /// The library.
         path: BString,
@@ -97,7 +97,7 @@ pub enum BundleError {
     #[error("{} exists and was not made by `underpin bundle`; choose another place", .0.display())]
     NoBundle(PathBuf),
     /// A file cannot be read.
-    #[error("{path}: {error}")]
+    #[error("cannot read {path}: {error}")]
     Read {
         /// The file.
         path: BString,
@@ -113,7 +113,7 @@ pub enum BundleError {
         error: io::Error,
     },
     /// The loader maps something else than was bundled.
-    #[error("the bundle was not kept, its loader does not agree: {0}")]
+    #[error("the bundle's own loader rejects it, so it was removed: {0}")]
     Judge(String),
 }
 

@@ -15,13 +15,16 @@ pub enum ReplaceError {
         path: PathBuf,
     },
     /// Nothing may be created in its directory.
-    #[error("{}: its directory is not writable for this user; a file is replaced by a new one beside it", path.display())]
+    #[error(
+        "{}: its directory is not writable for this user, and the new file is made there; run this as its owner",
+        path.display()
+    )]
     ReadOnlyDirectory {
         /// The path.
         path: PathBuf,
     },
     /// The file system is mounted read-only.
-    #[error("{}: on a file system that is mounted read-only", path.display())]
+    #[error("{}: its file system is mounted read-only; change a copy elsewhere", path.display())]
     ReadOnlyFileSystem {
         /// The path.
         path: PathBuf,
@@ -37,7 +40,10 @@ pub enum ReplaceError {
         letter: char,
     },
     /// Signed: IMA, EVM or fs-verity vouch for its bytes.
-    #[error("{}: signed ({by}); other bytes would not be trusted any more", path.display())]
+    #[error(
+        "{}: signed ({by}), and a change would make the signature invalid; bind it before it is signed",
+        path.display()
+    )]
     Signed {
         /// The path.
         path: PathBuf,
@@ -45,7 +51,10 @@ pub enum ReplaceError {
         by: &'static str,
     },
     /// The owner cannot be kept.
-    #[error("{}: belongs to user {user}, group {group}, which only root (or that user) can keep", path.display())]
+    #[error(
+        "{}: belongs to user {user}, group {group}, and the new file would not; run this as root or as that user",
+        path.display()
+    )]
     OwnerNotKept {
         /// The path.
         path: PathBuf,
@@ -92,13 +101,13 @@ pub enum ReplaceError {
         what: String,
     },
     /// Another underpin has it.
-    #[error("{}: another process holds its lock and is changing it right now", path.display())]
+    #[error("{}: another process is changing it; run the command again when that is done", path.display())]
     Busy {
         /// The path.
         path: PathBuf,
     },
     /// The disk or the quota is full.
-    #[error("{}: no space for a new copy of {size} bytes beside it", path.display())]
+    #[error("{}: no space for a new copy of {size} bytes beside it; make room on its file system", path.display())]
     NoSpace {
         /// The path.
         path: PathBuf,
@@ -138,7 +147,7 @@ pub enum ReplaceError {
         disagreement: Disagreement,
     },
     /// A system call failed.
-    #[error("{}: {step}: {source}", path.display())]
+    #[error("{}: {step} failed: {source}", path.display())]
     Io {
         /// The path.
         path: PathBuf,

@@ -50,7 +50,7 @@ pub enum FarmError {
         name: String,
     },
     /// A system call failed.
-    #[error("{}: {step}: {source}", directory.display())]
+    #[error("{}: {step} failed: {source}", directory.display())]
     Io {
         /// The directory.
         directory: PathBuf,

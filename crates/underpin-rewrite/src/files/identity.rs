@@ -54,7 +54,7 @@ impl FileIdentity {
     #[must_use]
     pub fn difference(&self, now: &FileIdentity) -> Option<&'static str> {
         if !self.same_file(now) {
-            Some("another file stands there")
+            Some("another file is there now")
         } else if self.size != now.size {
             Some("its size is another")
         } else if self.modified != now.modified {

@@ -69,7 +69,7 @@ pub struct Policy {
 #[non_exhaustive]
 pub enum PolicyError {
     /// Not TOML, an unknown key, or a value of the wrong kind.
-    #[error("not a policy: {0}")]
+    #[error("invalid policy: {0}")]
     Toml(String),
 }
 

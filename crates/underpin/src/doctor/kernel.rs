@@ -98,7 +98,7 @@ fn sandbox(host: &Host) -> DoctorItem {
             Topic::Tracing,
             "seccomp filter",
             "over this process",
-            "a container's filter may refuse ptrace; where it does, `trace` says so",
+            "a container's filter may refuse ptrace; if it does, `trace` says so",
             Some("docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined IMAGE".to_owned()),
         ),
         _ => good(Topic::Tracing, "seccomp filter", "none over this process"),

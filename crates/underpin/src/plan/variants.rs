@@ -188,7 +188,7 @@ fn from_text(text: &str, plain: &Variant) -> anyhow::Result<Variant> {
     };
     let mut variant = Variant { name: name.trim().to_owned(), ..plain.clone() };
     if rest.trim().is_empty() {
-        bail!("--variant {text} changes nothing; the commands as they are stand in the comparison anyway");
+        bail!("--variant {text} changes nothing, and the unchanged command is compared in any case");
     }
     let words = Command::parse(rest, &Shell::None)?;
     let mut words = words.words().iter().peekable();

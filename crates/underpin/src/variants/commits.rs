@@ -89,7 +89,7 @@ impl Commits {
         self.repository.check_out(&commit.found.hash, &commit.worktree).context(commit.to_string())?;
         if !commit.directory.is_dir() {
             let prefix = self.repository.prefix.display();
-            return Err(commit.error(format!("this commit has no folder {prefix}, where you stand")).into());
+            return Err(commit.error(format!("this commit has no folder {prefix}, where underpin was started")).into());
         }
         Ok(())
     }

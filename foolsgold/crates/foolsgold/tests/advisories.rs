@@ -24,7 +24,7 @@ fn every_advisory_has_a_test_in_the_corpus() {
     let rows = rows();
     assert!(rows.len() > 40, "{} rows: the table was not read", rows.len());
     let names: BTreeSet<&str> = rows.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names.len(), rows.len(), "an advisory stands twice");
+    assert_eq!(names.len(), rows.len(), "an advisory is listed twice");
     for (name, test) in rows {
         let text = std::fs::read_to_string(corpus.join(format!("{test}.ru"))).unwrap_or_default();
         assert!(text.contains("#> "), "{name}: there is no case {test}");

@@ -339,7 +339,7 @@ pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
 /// Where a copy of that file is found by who includes it.
 pub fn folder_of(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
     let copy = repaired(place, source)?;
-    copy.parent().map(Path::to_owned).ok_or_else(|| Failure(format!("{} lies nowhere", copy.display())))
+    copy.parent().map(Path::to_owned).ok_or_else(|| Failure(format!("{} has no folder", copy.display())))
 }
 
 fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
@@ -353,7 +353,7 @@ fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
         let found = text.matches(repair.old).count();
         if found != 1 {
             return Err(Failure(format!(
-                "{} is not the one of mruby 3.2.0: {:?} stands in it {found} times",
+                "{} is not the one of mruby 3.2.0: it contains {:?} {found} times",
                 source.display(),
                 repair.old
             )));

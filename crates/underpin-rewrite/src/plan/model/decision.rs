@@ -229,7 +229,7 @@ impl fmt::Display for LeftAlone {
             LeftAlone::PluginMissing => {
                 f.write_str("no program here loads this file, and by itself it does not find that name")
             }
-            LeftAlone::Filter => f.write_str("a filter, which stands for what another file offers"),
+            LeftAlone::Filter => f.write_str("a filter: its symbols come from another file"),
             LeftAlone::OtherName { soname: Some(soname), asker } => {
                 write!(f, "its soname is {soname}, so the request of {asker}, which is not bound, would load it again")
             }

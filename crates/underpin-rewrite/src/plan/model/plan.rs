@@ -369,7 +369,7 @@ impl fmt::Display for RefusedBecause {
 impl fmt::Display for ProgramNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProgramNote::OutsideTree { object } => write!(f, "{object} is of the system and stays where it is"),
+            ProgramNote::OutsideTree { object } => write!(f, "{object} belongs to the system and stays where it is"),
             ProgramNote::FixedSearchPath { library } => write!(
                 f,
                 "{library} may open more at run time and searches it by the tree's present place: after a move that is \

@@ -287,7 +287,7 @@ fn write_chunk<'r>(ruby: Ruby<'r>, chunk: &[u8]) -> Outcome<'r> {
     let state = State::of(ruby)?;
     match state.sink.borrow_mut().as_mut() {
         Some(sink) => sink.write(&|waits| state.wait(waits), chunk)?,
-        None => return Err(Raise::new("IOError", "there is no answer to write to")),
+        None => return Err(Raise::new("IOError", "there is no response to write to")),
     }
     Ok(Value::NIL)
 }

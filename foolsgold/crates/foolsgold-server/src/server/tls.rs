@@ -14,7 +14,7 @@ pub(super) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
     let chain = CertificateDer::pem_file_iter(&files.cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("{cert}: the certificate cannot be read"))?;
-    anyhow::ensure!(!chain.is_empty(), "{cert}: there is no certificate in it");
+    anyhow::ensure!(!chain.is_empty(), "{cert} contains no certificate");
     let private =
         PrivateKeyDer::from_pem_file(&files.key).with_context(|| format!("{key}: the private key cannot be read"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
