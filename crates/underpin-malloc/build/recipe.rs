@@ -173,7 +173,7 @@ struct Tuning {
     mimalloc: &'static [MimallocOption],
 }
 
-/// An option's default as it is in `options.c`, and what it becomes; the variable of that name still sets it.
+/// An option's default as it stands in `options.c`, and what it becomes; the variable of that name still sets it.
 type MimallocOption = (&'static str, &'static str);
 
 /// Two full pages of each size are kept at hand as released; see [`MIMALLOC_SLICE_SHIFT`].

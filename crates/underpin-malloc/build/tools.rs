@@ -148,7 +148,7 @@ impl Tools {
         Ok(object)
     }
 
-    /// Links objects and archives to a shared object that exports what the map says. `libc.so.6` is in it by name
+    /// Links objects and archives to a shared object that exports what the map says. `libc.so.6` stands in it by name
     /// only: an empty library of that name gives the entry without the versions.
     pub fn link(&self, object: &Path, parts: &[PathBuf], map: &str) -> Result<PathBuf, Failure> {
         let stand_in = self.out.join("libc-name-only.so");
@@ -198,7 +198,7 @@ fn chosen(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|name| !name.is_empty())
 }
 
-/// Runs a tool; its last words are the reason if it fails.
+/// Runs a tool; its last words are the reason where it fails.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     const LAST_LINES: usize = 12;
     let name = command.get_program().to_string_lossy().into_owned();

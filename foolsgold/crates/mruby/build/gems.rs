@@ -51,7 +51,7 @@ pub struct Gem {
     pub c: Vec<PathBuf>,
     /// Its Ruby files.
     pub ruby: Vec<PathBuf>,
-    /// Its headers, if it has some.
+    /// Its headers, where it has some.
     pub include: Option<PathBuf>,
 }
 

@@ -105,7 +105,7 @@ pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a tool and gives its output; its last words are the reason if it fails.
+/// Runs a tool and gives its output; its last words are the reason where it fails.
 pub fn run(command: &mut Command) -> Result<Vec<u8>, Failure> {
     const LAST_LINES: usize = 12;
     let name = command.get_program().to_string_lossy().into_owned();

@@ -62,7 +62,7 @@ pub const REPAIRS: &[Repair] = &[
               #else\n#define FG_DEEP(mrb)\n#endif\n",
     },
     // Recursion in C with nothing to bound it: a text or an array of a few hundred thousand levels ended the process. What
-    // is on the left of an `and` was looked at when that was made, and again for each further one on the right.
+    // stands on the left of an `and` was looked at when that was made, and again for each further one on the right.
     Repair {
         file: "mrbgems/mruby-compiler/core/y.tab.c",
         old: "      void_expr_error(p, n->cdr->car);\n      void_expr_error(p, n->cdr->cdr);\n",

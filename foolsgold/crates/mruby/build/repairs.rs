@@ -1,6 +1,6 @@
 //! Mistakes of mruby 3.2.0 put right in copies of its files, and one door opened.
 //!
-//! Each change is a text that must be in the file exactly once, so another version of mruby cannot be changed by
+//! Each change is a text that must stand in the file exactly once, so another version of mruby cannot be changed by
 //! mistake: the build stops and says which one did not fit.
 
 use crate::{Failure, Place};
@@ -43,7 +43,7 @@ const REPAIRS: &[Repair] = &[
         old: "      case MRB_TT_STRING:\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
         new: "      case MRB_TT_STRING:\n        if (mrb_obj_ptr(va)->c != mrb->string_class) goto getidx_fallback;\n        switch (mrb_type(vb)) {\n        case MRB_TT_INTEGER:\n",
     },
-    // `Module::Name` found a constant of the top level if the module has none, so its `const_missing` was not asked.
+    // `Module::Name` found a constant of the top level where the module has none, so its `const_missing` was not asked.
     Repair {
         file: "src/vm.c",
         old: "      mrb_value v = mrb_const_get(mrb, regs[a], syms[b]);\n",
@@ -339,7 +339,7 @@ pub fn folders(place: &Place) -> impl Iterator<Item = PathBuf> {
 /// Where a copy of that file is found by who includes it.
 pub fn folder_of(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
     let copy = repaired(place, source)?;
-    copy.parent().map(Path::to_owned).ok_or_else(|| Failure(format!("{} has no folder", copy.display())))
+    copy.parent().map(Path::to_owned).ok_or_else(|| Failure(format!("{} lies nowhere", copy.display())))
 }
 
 fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
@@ -353,7 +353,7 @@ fn repaired(place: &Place, source: &Path) -> Result<PathBuf, Failure> {
         let found = text.matches(repair.old).count();
         if found != 1 {
             return Err(Failure(format!(
-                "{} is not the one of mruby 3.2.0: it contains {:?} {found} times",
+                "{} is not the one of mruby 3.2.0: {:?} stands in it {found} times",
                 source.display(),
                 repair.old
             )));

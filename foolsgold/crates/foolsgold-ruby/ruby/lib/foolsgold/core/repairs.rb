@@ -1,6 +1,6 @@
 # Mistakes of mruby 3.2.0 put right.
 
-# An object that occurs twice in an Array or a Hash was shown as "[...]" the second time, as if it held itself.
+# An object that stands twice in an Array or a Hash was shown as "[...]" the second time, as if it held itself.
 [Array, Hash, Struct, Set].each do |owner|
   owner.class_eval do
     alias_method :inspect_once, :_inspect
