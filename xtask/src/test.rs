@@ -6,17 +6,25 @@ use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// What the fixtures and copies of the tests take, in MB; without it hardly a test says anything about the program.
 const ROOM: u64 = 4096;
 /// What a test says that had no room.
 const FULL: [&str; 2] = ["No space left on device", "os error 28"];
 
+/// Test programs named in the tally: those that took longest.
+const SLOWEST: usize = 8;
+
 /// Tests run and their results.
 #[derive(Default)]
 struct Tally {
     passed: u64,
     failed: u64,
+    /// The test program that runs now.
+    program: String,
+    /// Seconds that each took.
+    times: Vec<(f64, String)>,
 }
 
 /// Runs all tests. Where everything that they need was installed, a skip is a failure, but for what rustup could not fetch.
@@ -26,8 +34,12 @@ struct Tally {
 pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
     [std::env::temp_dir(), run::target()].iter().try_for_each(|folder| has_room(folder))?;
     let cargo = run::cargo();
+    let begun = Instant::now();
+    // Cargo names the test programs on standard error, so one pipe takes both: that keeps them in order.
+    let (output, input) = std::io::pipe()?;
     let mut command = Command::new(cargo);
-    command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(["test", "--workspace", "--no-fail-fast"]).stdin(Stdio::null());
+    command.stdout(input.try_clone()?).stderr(input);
     if let Some(installed) = installed {
         if installed.packages {
             command.env("UNDERPIN_REQUIRE_ALL", "1");
@@ -37,21 +49,22 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
         }
     }
     let mut child = command.spawn().context("cannot start cargo")?;
+    // It holds the writing ends, without which reading comes to an end.
+    drop(command);
     let (mut tally, mut failures) = (Tally::default(), Failures::default());
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).split(b'\n') {
-            let line = String::from_utf8_lossy(&line?).into_owned();
-            tally.add(&line);
-            for line in failures.pass(line) {
-                println!("{line}");
-            }
+    for line in BufReader::new(output).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        tally.add(&line);
+        for line in failures.pass(line) {
+            println!("{line}");
         }
     }
     let status = child.wait()?;
     let closing = format!("{} passed, {} failed", tally.passed, tally.failed);
+    let report = format!("{}{closing}\n", tally.slowest(begun.elapsed().as_secs_f64()));
     std::fs::create_dir_all("target")?;
-    std::fs::write("target/test-tally", format!("{closing}\n"))?;
-    println!("{closing}");
+    std::fs::write("target/test-tally", &report)?;
+    print!("{report}");
     if failures.full {
         bail!(
             "the disk was full while the tests ran: make room below {} and run them again",
@@ -106,8 +119,11 @@ fn has_room(folder: &Path) -> anyhow::Result<()> {
 }
 
 impl Tally {
-    /// Reads cargo's `test result: ok. 5 passed; 0 failed; ...`.
+    /// Reads cargo's `Running tests/a.rs (target/debug/deps/a-0123)` and `test result: ok. 5 passed; 0 failed; ...`.
     fn add(&mut self, line: &str) {
+        if let Some(program) = running(line) {
+            self.program = program;
+        }
         let Some(result) = line.strip_prefix("test result: ") else { return };
         let words: Vec<&str> = result.split([' ', ';']).collect();
         let before = |word: &str| {
@@ -116,7 +132,31 @@ impl Tally {
         };
         self.passed += before("passed").unwrap_or(0);
         self.failed += before("failed").unwrap_or(0);
+        let time = result.rsplit_once("finished in ").and_then(|(_, time)| time.trim_end_matches('s').parse().ok());
+        self.times.extend(time.map(|time| (time, self.program.clone())));
     }
+
+    /// How long building and running took, and the test programs that took longest; a line each.
+    fn slowest(&self, seconds: f64) -> String {
+        let running: f64 = self.times.iter().map(|(time, _)| time).sum();
+        let mut times = self.times.clone();
+        times.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let slowest: String =
+            times.iter().take(SLOWEST).map(|(time, program)| format!("{time:6.0} s  {program}\n")).collect();
+        format!("{:6.0} s  building\n{running:6.0} s  running, of which\n{slowest}", (seconds - running).max(0.0))
+    }
+}
+
+/// The test program that cargo says it runs now: its name without the hash, or the crate whose documentation is tested.
+fn running(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    if let Some(krate) = line.strip_prefix("Doc-tests ") {
+        return Some(format!("{krate} (documentation)"));
+    }
+    let (source, program) = line.strip_prefix("Running ")?.rsplit_once(" (")?;
+    let name = program.trim_end_matches(')').rsplit('/').next()?;
+    let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+    Some(if source.starts_with("unittests") { format!("{name} (unit tests)") } else { name.to_owned() })
 }
 
 #[cfg(test)]
@@ -153,5 +193,25 @@ mod tests {
         tally.add("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.31s");
         tally.add("test some::passed; ... ok");
         assert_eq!((tally.passed, tally.failed), (14, 3));
+    }
+
+    #[test]
+    fn the_slowest_test_programs_are_named() {
+        let mut tally = Tally::default();
+        for line in [
+            "     Running unittests src/lib.rs (target/debug/deps/underpin_elf-1c30b300f78e81e7)",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1.40s",
+            "     Running tests/files_kill.rs (target/debug/deps/files_kill-b02f848a706c7718)",
+            "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 30.60s",
+            "   Doc-tests underpin_elf",
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 3.00s",
+        ] {
+            tally.add(line);
+        }
+        assert_eq!(
+            tally.slowest(100.0),
+            "    65 s  building\n    35 s  running, of which\n    31 s  files_kill\n     3 s  underpin_elf (documentation)\n     \
+             1 s  underpin_elf (unit tests)\n"
+        );
     }
 }

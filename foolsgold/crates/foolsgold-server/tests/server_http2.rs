@@ -81,7 +81,7 @@ fn http_2_connections_are_idle_or_stalled_only_so_long() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     let server = start(|config| {
         config.limits.head_time = Duration::from_millis(100);
-        config.limits.idle = Duration::from_millis(600);
+        config.limits.idle = Duration::from_secs(2);
         config.limits.write_time = Duration::from_millis(300);
     });
     let mut idle = server.connect();
