@@ -153,13 +153,13 @@ pub fn complain(error: &anyhow::Error) {
     note(&in_one_line(error));
 }
 
-/// An error with its causes, each said once: many errors say what their cause says as the end of their own words.
+/// An error with its causes, each said once: many errors say in their own words what their cause says.
 fn in_one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if line.is_empty() {
             line = cause;
-        } else if !line.ends_with(&cause) {
+        } else if !line.contains(&cause) {
             line = format!("{line}: {cause}");
         }
     }

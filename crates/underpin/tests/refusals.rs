@@ -177,6 +177,7 @@ fn what_this_user_may_not_read_or_execute_names_the_cause_and_the_next_step() {
         for verb in verbs {
             let output = as_nobody(&dir, &[verb, &[path][..]].concat());
             assert!(output.code.is_some_and(|code| code != 0), "{verb:?} {path}: {}", output.stdout);
+            assert!(output.stderr.matches("os error").count() <= 1, "each cause once: {}", output.stderr);
             for word in [path].iter().chain(&words) {
                 assert!(output.stderr.contains(word), "{verb:?} {path}, {word}: {}", output.stderr);
             }
