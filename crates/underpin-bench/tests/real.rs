@@ -159,7 +159,8 @@ fn growth_is_that_of_the_whole_tree_and_of_the_time_before_the_end() {
     for candidate in [candidate(&alone), shell(&format!("{alone}; :"))] {
         let run = watched(&candidate);
         let growth = run.figure(Metric::RssGrowth).unwrap() / f64::from(1 << 20);
-        assert!((54.0..66.0).contains(&growth), "{growth}: {run:?}");
+        // The first look may come before Python's own 8 MiB are there, or after.
+        assert!((54.0..74.0).contains(&growth), "{growth}: {run:?}");
     }
 }
 
