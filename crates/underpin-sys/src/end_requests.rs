@@ -74,6 +74,54 @@ extern "C" fn note(signal: i32) {
     let _ = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
+/// While it lives, a signal that asks for an end does end this process, as long as nothing has begun that must be finished.
+#[derive(Debug)]
+pub struct EndAtOnce(());
+
+impl EndAtOnce {
+    /// From now on; a process that does not count such signals ([`crate::supervise`]) is left as it is.
+    #[must_use]
+    pub fn new() -> EndAtOnce {
+        if counts() {
+            set_unless_ignored(libc::SIG_DFL);
+        }
+        EndAtOnce(())
+    }
+}
+
+impl Default for EndAtOnce {
+    fn default() -> Self {
+        EndAtOnce::new()
+    }
+}
+
+impl Drop for EndAtOnce {
+    fn drop(&mut self) {
+        if counts() {
+            // It succeeded for the same signals before.
+            let _ = handle_end_signals(note);
+        }
+    }
+}
+
+fn counts() -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    OWNER.load(Ordering::Relaxed) == unsafe { libc::getpid() }
+}
+
+fn set_unless_ignored(disposition: libc::sighandler_t) {
+    for signal in END_SIGNALS {
+        // SAFETY: zeroes are valid for the structure, which lives through the call; then a constant disposition is set.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction != libc::SIG_IGN {
+                libc::signal(signal, disposition);
+            }
+        }
+    }
+}
+
 /// How often this process was asked to end; 0 if nothing counts ([`crate::supervise`]).
 #[must_use]
 pub fn end_requests() -> u32 {

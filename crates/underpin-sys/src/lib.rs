@@ -29,7 +29,7 @@ mod wait;
 mod watchdog;
 
 pub use background::Background;
-pub use end_requests::{end_requests, end_signal};
+pub use end_requests::{EndAtOnce, end_requests, end_signal};
 pub use error::{Denied, LaunchError, SysError};
 pub use exec_refusal::ExecRefusal;
 pub use launch::{Launch, Suspended, find_program};
@@ -50,7 +50,7 @@ pub use replace::{Replace, Watched};
 pub use seccomp::{CallFilter, NATIVE_AUDIT_ARCH};
 pub use signals::IgnoreInterrupts;
 pub use spawn::{Run, RunEnd, Spawn, Started, Streams, Usage};
-pub use supervise::{Supervised, supervise};
+pub use supervise::{Supervised, supervise, supervise_twice};
 pub use units::Nanos;
 pub use wait::{Reported, Stop, wait_any, wait_for};
 pub use watchdog::Watchdog;

@@ -5,7 +5,7 @@
 //! all that is left. If the parent itself is killed, the worker gets a signal (`PR_SET_PDEATHSIG`) and kills what it runs.
 
 use crate::RawPid;
-use crate::end_requests::{END_SIGNALS, count_end_requests, handle_end_signals};
+use crate::end_requests::{END_SIGNALS, count_end_requests, end_requests, handle_end_signals};
 use crate::error::{SysError, check};
 use crate::procfs::process_tree;
 use crate::spawn::{RunEnd, end_of};
@@ -79,6 +79,27 @@ pub fn supervise() -> Result<Supervised, SysError> {
     let end = follow(worker)?;
     end_descendants();
     Ok(Supervised::Over(end))
+}
+
+/// [`supervise`] with a second supervisor below the first, and the worker in its process group: `kill -9` of the group that
+/// the user sees leaves one of the two, and it ends all that the work has started.
+///
+/// # Errors
+/// As for [`supervise`].
+pub fn supervise_twice() -> Result<Supervised, SysError> {
+    match supervise()? {
+        Supervised::Worker if end_requests() == 0 && is_followed() => {
+            // SAFETY: takes integers only. A child that has just been forked leads no session, so it cannot fail.
+            unsafe { libc::setpgid(0, 0) };
+            supervise()
+        }
+        one => Ok(one),
+    }
+}
+
+/// Whether this worker was forked by [`supervise`], which forks nothing if there are threads.
+fn is_followed() -> bool {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count) == 1
 }
 
 fn become_worker(supervisor: RawPid) -> Result<(), SysError> {
