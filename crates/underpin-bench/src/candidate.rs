@@ -2,6 +2,7 @@
 
 use crate::error::BenchError;
 use crate::load::{Load, Server};
+use crate::shell_word::shell_word;
 use crate::streams::OutputTo;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -42,7 +43,7 @@ impl Command {
         if words.is_empty() {
             return Err(BenchError::Nothing);
         }
-        let shown = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let shown = words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
         Ok(Command { words, shown, directory: None, output: None })
     }
 
@@ -142,16 +143,6 @@ fn double_quoted(bytes: &mut std::str::Bytes<'_>, word: &mut Vec<u8>) -> Option<
             },
             other => word.push(other),
         }
-    }
-}
-
-fn quoted(word: &OsStr) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%^".contains(byte);
-    let text = word.to_string_lossy();
-    if !word.is_empty() && word.as_bytes().iter().all(plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

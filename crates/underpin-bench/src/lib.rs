@@ -28,6 +28,7 @@ mod rules;
 mod schedule;
 mod series;
 mod serve;
+mod shell_word;
 pub mod stats;
 mod store;
 mod streams;
@@ -62,6 +63,7 @@ pub use record::{
 };
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};
+pub use shell_word::shell_word;
 pub use stats::Interval;
 pub use store::{RunFile, Store, StoreError};
 pub use streams::{OutputTo, StreamsPlan};

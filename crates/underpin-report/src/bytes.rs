@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
+use underpin_bench::shell_word;
 
 /// A name or path as bytes. In the JSON of a document a string in which bytes that are not UTF-8 are U+FFFD, and then a
 /// second field with the bytes in hexadecimal; serialised as a string, or as bytes if they are not UTF-8.
@@ -133,11 +134,7 @@ pub fn quoted(word: &Raw) -> Option<String> {
     if visible(word.bytes()) != text {
         return None;
     }
-    let safe = |ch: char| ch.is_alphanumeric() || "/._-+=:,@%".contains(ch);
-    if !text.is_empty() && text.chars().all(safe) {
-        return Some(text.to_owned());
-    }
-    Some(format!("'{}'", text.replace('\'', r"'\''")))
+    Some(shell_word(text))
 }
 
 #[cfg(test)]
