@@ -9,6 +9,7 @@ use crate::document::SchemaTag;
 use crate::document::bench::BenchDocument;
 use crate::document::bind::{BindDocument, BindFile, BindName, BindOutcome, BindProgram, BindTotals, UnbindDocument};
 use crate::document::bind::{CallsTotal, CostRecord, LateNames, SearchedName, Shape};
+use crate::document::build::{BuildClaim, BuildDocument, BuildFact, BuildProgram, BuildStep};
 use crate::document::bundle::{BundleDocument, BundleFile, BundleForm, BundleNotice, BundleNoticeKind, BundleRole};
 use crate::document::check::CheckDocument;
 use crate::document::storm::StormDocument;
@@ -363,6 +364,38 @@ fn bundle_of(words: &mut Words) -> BundleDocument {
     }
 }
 
+fn build_of(words: &mut Words, dry_run: bool) -> BuildDocument {
+    let keys = ["allocator", "libc", "toolchain"];
+    let fact = |words: &mut Words, met| BuildFact {
+        what: words.new_text(),
+        asked: words.new_text(),
+        found: words.new_text(),
+        met,
+    };
+    let program = |words: &mut Words, confirmed| BuildProgram {
+        name: words.new_text(),
+        path: words.new_raw(),
+        bytes: 12_345,
+        confirmed,
+        facts: vec![fact(words, true), fact(words, confirmed)],
+    };
+    let step = BuildStep { what: words.new_text(), command: words.new_text(), environment: vec![words.new_text()] };
+    BuildDocument {
+        schema: SchemaTag::new(),
+        project: words.new_raw(),
+        kind: words.new_text(),
+        build: words.new_text(),
+        processor: words.new_text(),
+        toolchain: words.new_text(),
+        dry_run,
+        claims: keys.map(|key| BuildClaim { key: key.to_owned(), value: words.new_text() }).to_vec(),
+        tools: words.new_raw(),
+        steps: vec![step],
+        remarks: vec![words.new_text()],
+        programs: if dry_run { Vec::new() } else { vec![program(words, true), program(words, false)] },
+    }
+}
+
 fn verify_of(words: &mut Words) -> VerifyDocument {
     let file = VerifyFile {
         path: words.new_raw(),
@@ -447,6 +480,10 @@ proptest! {
         assert_screen("reserve", columns, |view| reserve(&reserves, view));
         let document = bundle_of(&mut words);
         assert_screen("bundle", columns, |view| bundle(&document, view));
+        for dry_run in [false, true] {
+            let document = build_of(&mut words, dry_run);
+            assert_screen("build", columns, |view| build(&document, view));
+        }
         let document = verify_of(&mut words);
         assert_screen("verify", columns, |view| verify(&document, view));
     }

@@ -47,7 +47,7 @@ fn built(text: &mut Text, program: &BuildProgram, what: &str, view: &View) {
         let facts: Vec<&str> =
             program.facts.iter().filter(|fact| fact.what != "note").map(|fact| fact.found.as_str()).collect();
         text.push(Line::new().with(Role::Good, format!("Built {} as {what}", program.name)));
-        row(text, "file", Role::Path, &format!("{}, {}", program.path, size(program.bytes)), view);
+        whole(text, "file", &program.path.to_string(), &format!(", {}", size(program.bytes)));
         row(text, "confirmed", Role::Plain, &facts.join(", "), view);
         return;
     }
@@ -56,9 +56,15 @@ fn built(text: &mut Text, program: &BuildProgram, what: &str, view: &View) {
         let words = format!("asked for {}, found: {}", fact.asked, fact.found);
         row(text, &fact.what, Role::Bad, &words, view);
     }
-    row(text, "left in", Role::Path, &program.path.to_string(), view);
+    whole(text, "left in", &program.path.to_string(), "");
 }
 
 fn row(text: &mut Text, name: &str, role: Role, words: &str, view: &View) {
     text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<10} ")), &[Span::new(role, words)], view.usable()));
+}
+
+/// A path that a person will copy: on one line, however long.
+fn whole(text: &mut Text, name: &str, path: &str, behind: &str) {
+    let line = Line::new().with(Role::Dim, format!("  {name:<10} ")).with(Role::Command, path);
+    text.push(line.with(Role::Plain, behind));
 }
