@@ -1,5 +1,6 @@
 //! From what the commands left to the files that the user gets.
 
+use crate::has_note;
 use crate::project::Program;
 use std::fs;
 use std::io;
@@ -56,6 +57,9 @@ pub enum PlaceError {
     /// A file that underpin did not build.
     #[error("{} is there and underpin did not build it: --force replaces it", .0.display())]
     Foreign(PathBuf),
+    /// Not a file.
+    #[error("{} is a device, a pipe or a socket, and a program is a file", .0.display())]
+    Special(PathBuf),
     /// A folder where a file is to go.
     #[error("{} is a folder; name the file in it, or end the name with `/`", .0.display())]
     Folder(PathBuf),
@@ -105,10 +109,11 @@ impl Artifact {
     ///
     /// # Errors
     /// [`PlaceError`].
-    pub fn may_replace(&self, force: bool, is_ours: impl Fn(&Path) -> bool) -> Result<(), PlaceError> {
+    pub fn may_replace(&self, force: bool) -> Result<(), PlaceError> {
         match fs::symlink_metadata(&self.place) {
             Ok(data) if data.is_dir() => Err(PlaceError::Folder(self.place.clone())),
-            Ok(_) if !force && !is_ours(&self.place) => Err(PlaceError::Foreign(self.place.clone())),
+            Ok(data) if !data.is_file() && !data.is_symlink() => Err(PlaceError::Special(self.place.clone())),
+            Ok(_) if !force && !has_note(&self.place) => Err(PlaceError::Foreign(self.place.clone())),
             _ => Ok(()),
         }
     }
@@ -121,13 +126,43 @@ impl Artifact {
         let failed = |source| PlaceError::Write { path: self.place.clone(), source };
         let folder = self.place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(failed)?;
-        let new = folder.join(format!(".{}.new-{}", self.program.name, std::process::id()));
-        let copied = fs::copy(&self.program.path, &new)
-            .and_then(|_| fs::File::open(&new)?.sync_all())
-            .and_then(|()| fs::rename(&new, &self.place));
-        copied.map_err(|error| {
+        let prefix = format!(".{}.underpin-", self.program.name);
+        remove_leftovers(folder, &prefix);
+        let new = folder.join(format!("{prefix}{}", std::process::id()));
+        let copied = || copy_locked(&self.program.path, &new).and_then(|_file| fs::rename(&new, &self.place));
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        // Another run may have taken it for a leftover before it was locked; twice is no accident.
+        let done = copied().or_else(|error| if gone(&error) { copied() } else { Err(error) });
+        done.map_err(|error| {
             let _ = fs::remove_file(&new);
             failed(error)
         })
+    }
+}
+
+/// Copies a program to a name that is locked as long as the file returned is open: so a run that was killed is told from one
+/// that is still at it.
+fn copy_locked(from: &Path, to: &Path) -> io::Result<fs::File> {
+    let mut source = fs::File::open(from)?;
+    let mut file = fs::File::create(to)?;
+    // Where there are no locks, nobody removes it either.
+    let _ = file.try_lock();
+    io::copy(&mut source, &mut file)?;
+    file.set_permissions(source.metadata()?.permissions())?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+/// Removes what killed runs left beside a place: names like ours that nobody has locked.
+fn remove_leftovers(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let is_ours =
+            number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_left = || fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if is_ours && is_left() {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }

@@ -75,7 +75,7 @@ pub enum BuildError {
     },
     /// A cache that make cannot work in.
     #[error(
-        "{kind} cannot build in {}, whose name has a space or a character that a shell takes for its own: \
+        "{kind} cannot build in {}, whose name is not UTF-8, or has a space or a character that a shell takes for its own: \
          set XDG_CACHE_HOME to another folder", folder.display()
     )]
     CachePlace {

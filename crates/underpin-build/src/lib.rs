@@ -21,12 +21,14 @@ mod request;
 mod spec;
 pub mod tool;
 pub mod toolchain;
+mod work;
 
 pub use built::{Artifact, Outputs, PlaceError, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
 pub use evidence::has_code;
-pub use note::{NoteObjectError, note_object};
+pub use note::{NoteObjectError, has_note, note_object};
 pub use plan::{Plan, Step};
 pub use request::{Claim, LinkObject, Places, Request};
 pub use spec::{Allocator, CLibrary, GlibcVersion, Goal, Linkage, Processor, Spec, SpecError, SpecText};
+pub use work::{Holder, WorkLock};

@@ -4,7 +4,27 @@
 //! sections of this type when they drop what nobody refers to (`--gc-sections`).
 
 use crate::Processor;
-use underpin_elf::{BUILD_NOTE_OWNER, BUILD_NOTE_SECTION, BUILD_NOTE_TYPE};
+use std::fs::File;
+use std::path::Path;
+use underpin_elf::{BUILD_NOTE_OWNER, BUILD_NOTE_SECTION, BUILD_NOTE_TYPE, Elf, FileSource, Notes};
+
+/// Whether a file has the note: underpin built it.
+#[must_use]
+pub fn has_note(path: &Path) -> bool {
+    read_note(path).is_some_and(|(_, noted)| noted)
+}
+
+/// An ELF file's headers, and whether it has the note; `None` for any other file.
+pub(crate) fn read_note(path: &Path) -> Option<(Elf, bool)> {
+    // Opening a pipe would wait for whoever writes to it.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let source = FileSource::new(File::open(path).ok()?).ok()?;
+    let elf = Elf::read(&source).ok()?;
+    let noted = Notes::read(&source, &elf).ok()?.build.is_some();
+    Some((elf, noted))
+}
 
 /// Why there is no note of this content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,9 +4,11 @@ use crate::cargo_config::CargoConfig;
 use crate::project::{Context, Planned, Project};
 use crate::tool::{Compiler, Dialect, FOLDER_VARIABLE, PLAN_FILE, RustLinker, RustPlan, Tool, ToolPlan};
 use crate::toolchain::{SUPPORT_ARCHIVE, SUPPORT_SOURCE, Toolchain, Toolchains};
+use crate::work::{self, Holder, WorkLock, link, write};
 use crate::{BuildError, CLibrary, Claim, LinkObject, Request, Spec, note_object};
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A command.
@@ -101,8 +103,15 @@ impl Plan {
     pub fn new(request: &Request, project: Project, toolchains: &Toolchains) -> Result<Plan, BuildError> {
         let spec = request.spec;
         let work = request.places.cache.join("build").join(key(request, &project));
+        if work.to_str().is_none() {
+            return Err(BuildError::CachePlace { folder: work, kind: "underpin" });
+        }
         let folder = work.join("tools");
-        let toolchain = toolchains.choose(&spec, request.compiler, project.needs(), &folder)?;
+        let choose = |project: &Project| toolchains.choose(&spec, request.compiler, project.needs(), &folder);
+        let (project, toolchain) = match (choose(&project), project.without_cxx()) {
+            (Err(_), Some(other)) => choose(&other).map(|toolchain| (other, toolchain))?,
+            (chosen, _) => (project, chosen?),
+        };
         let claims = claims(request, &toolchain);
         let pairs: Vec<(String, String)> =
             claims.iter().map(|claim| (claim.key.clone(), claim.value.clone())).collect();
@@ -150,6 +159,7 @@ impl Plan {
     /// # Errors
     /// If a file cannot be written.
     pub fn prepare(&self) -> Result<(), BuildError> {
+        work::begin(&self.work)?;
         fs::create_dir_all(&self.folder).map_err(BuildError::io(&self.folder))?;
         for (object, path) in self.objects.iter().zip(&self.tools.objects) {
             write(path, &object.bytes)?;
@@ -165,11 +175,7 @@ impl Plan {
             write(&self.work.join("find_object.c"), SUPPORT_SOURCE.as_bytes())?;
         }
         for tool in Tool::ALL {
-            let path = self.folder.join(tool.name());
-            if fs::read_link(&path).ok().as_ref() != Some(&self.executable) {
-                let _ = fs::remove_file(&path);
-                std::os::unix::fs::symlink(&self.executable, &path).map_err(BuildError::io(&path))?;
-            }
+            link(&self.executable, &self.folder.join(tool.name()))?;
         }
         let text = serde_json::to_vec(&self.tools).unwrap_or_default();
         write(&self.folder.join(PLAN_FILE), &text)?;
@@ -179,23 +185,29 @@ impl Plan {
         for (path, text) in &self.planned.files {
             write(path, text.as_bytes())?;
         }
-        self.planned.copy.as_ref().map_or(Ok(()), crate::project::copy)
+        self.planned.copy.as_ref().map_or(Ok(()), crate::project::copy)?;
+        for (name, to) in &self.planned.links {
+            if let Some(folder) = name.parent() {
+                fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
+            }
+            link(to, name)?;
+        }
+        Ok(())
     }
 
-    /// Waits until no other build of the same project and [`Spec`] runs: both would write to one folder. It ends with the
-    /// value, or with the process.
+    /// Takes the right to work in this build's folder, or says who has it: two builds of the same project and [`Spec`] would
+    /// write to one folder. Hold it until the results are in their places.
     ///
     /// # Errors
     /// If the folder cannot be written to.
-    pub fn lock(&self, waits: impl FnOnce()) -> Result<fs::File, BuildError> {
-        fs::create_dir_all(&self.work).map_err(BuildError::io(&self.work))?;
-        let path = self.work.join("lock");
-        let file = fs::File::create(&path).map_err(BuildError::io(&path))?;
-        if file.try_lock().is_err() {
-            waits();
-            file.lock().map_err(BuildError::io(&path))?;
-        }
-        Ok(file)
+    pub fn lock(&self) -> Result<Result<WorkLock, Holder>, BuildError> {
+        work::lock(&self.work)
+    }
+
+    /// Says that every command has ended by itself, if only by failing: what they left may be built upon. Of a run that does not
+    /// say so the next one removes what may be half-written.
+    pub fn finished(&self) {
+        work::finish(&self.work);
     }
 
     /// Variables for a build that the user starts, sorted by name.
@@ -206,22 +218,13 @@ impl Plan {
     }
 }
 
-/// Writes a file in one step: a build that runs beside this one never reads half of it.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-    if fs::read(path).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let new = path.with_extension(format!("new-{}", std::process::id()));
-    fs::write(&new, bytes).map_err(BuildError::io(&new))?;
-    fs::rename(&new, path).map_err(BuildError::io(path))
-}
-
 /// A name for the folder of a build: the project's, and a hash of all that makes its results differ.
 fn key(request: &Request, project: &Project) -> String {
     let mut hash = Sha256::new();
     let compiler = request.compiler.map_or("", |family| family.name());
     let words = [request.spec.to_string(), request.spec.processor.to_string(), request.spec.goal.name().to_owned()];
-    for text in words.iter().map(String::as_str).chain([compiler, &project.folder().to_string_lossy()]) {
+    let folder = project.folder().as_os_str().as_bytes();
+    for text in words.iter().map(String::as_bytes).chain([compiler.as_bytes(), folder]) {
         hash.update(text);
         hash.update([0]);
     }

@@ -4,7 +4,7 @@
 //! the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's own. Where cargo would
 //! write `Cargo.lock` into the sources, a copy of them is built instead.
 
-use super::{Context, Copy, Planned, Program};
+use super::{Context, Copy, Planned, Program, outside};
 use crate::tool::Tool;
 use crate::toolchain::RustChoice;
 use crate::{BuildError, Outputs, Processor, Step};
@@ -73,7 +73,9 @@ impl Cargo {
         let mut folder = self.folder.clone();
         let mut arguments: Vec<String> = Vec::new();
         if !locked {
-            let copy = context.work.join("source");
+            let mirror = context.work.join("mirror");
+            let copy = outside::mirrored(&mirror, &metadata.workspace_root);
+            planned.links = outside::links(&metadata.workspace_root, &mirror);
             folder = copy.join(self.folder.strip_prefix(&metadata.workspace_root).unwrap_or(Path::new("")));
             planned.remarks.push(
                 "Cargo.lock is missing or out of date: a copy of the sources is built, so that cargo writes it there"

@@ -100,11 +100,12 @@ endif()
 /// The commands.
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     let cmake = shared::program(&["cmake"], "cmake")?;
-    let results = shared::folder(context, "cmake");
+    let (folder, copy) = shared::copied(folder, context);
+    let results = shared::folder(context, if copy.is_some() { "cmake-copy" } else { "cmake" });
     let file = context.work.join("toolchain.cmake");
     let text = |path: &Path| path.display().to_string();
     let says = |name: &str| context.words.iter().any(|word| word.contains(name));
-    let mut arguments = vec!["-S".to_owned(), text(folder), "-B".to_owned(), text(&results)];
+    let mut arguments = vec!["-S".to_owned(), text(&folder), "-B".to_owned(), text(&results)];
     arguments.push(format!("-DCMAKE_TOOLCHAIN_FILE={}", text(&file)));
     if !says("CMAKE_BUILD_TYPE") {
         arguments.push("-DCMAKE_BUILD_TYPE=Release".to_owned());
@@ -112,7 +113,8 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     if context.spec.linkage.is_static() && !says("BUILD_SHARED_LIBS") {
         arguments.push("-DBUILD_SHARED_LIBS=OFF".to_owned());
     }
-    let mut files = vec![(file, toolchain_file(folder, context))];
+    let (words, users) = without_toolchain_file(context.words);
+    let mut files = vec![(file, toolchain_file(&folder, context, users.as_deref()))];
     if context.spec.linkage.is_static() && !says("CMAKE_PROJECT_INCLUDE") {
         let file = context.work.join("static.cmake");
         arguments.push(format!("-DCMAKE_PROJECT_INCLUDE={}", text(&file)));
@@ -122,19 +124,46 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
         shared::program(&["ninja"], "ninja-build")?;
         arguments.extend(["-G".to_owned(), "Ninja".to_owned()]);
     }
-    arguments.extend(context.words.iter().cloned());
+    arguments.extend(words);
     let variables = shared::around(context);
     let configure = Step::new("configure", cmake.clone(), arguments, context.work).with(variables.clone());
     let build = vec!["--build".to_owned(), text(&results), "--parallel".to_owned(), shared::jobs()];
     let build = Step::new("build", cmake, build, context.work).with(variables).makes(results);
-    Ok(Planned { steps: vec![configure, build], files, ..Planned::default() })
+    Ok(Planned { steps: vec![configure, build], copy, files, ..Planned::default() })
+}
+
+/// The user's words but for a toolchain file of the user's, which ours includes: CMake reads one only.
+fn without_toolchain_file(words: &[String]) -> (Vec<String>, Option<String>) {
+    const NAME: &str = "-DCMAKE_TOOLCHAIN_FILE";
+    let of_variable = |word: &str| {
+        let rest = word.strip_prefix(NAME).filter(|rest| rest.starts_with(['=', ':']))?;
+        Some(rest.split_once('=')?.1.to_owned())
+    };
+    let mut file = std::env::var("CMAKE_TOOLCHAIN_FILE").ok().filter(|file| !file.is_empty());
+    let (mut kept, mut words) = (Vec::new(), words.iter());
+    while let Some(word) = words.next() {
+        if word == "--toolchain" {
+            file = words.next().cloned();
+        } else if let Some(found) = word.strip_prefix("--toolchain=").map(str::to_owned).or_else(|| of_variable(word)) {
+            file = Some(found);
+        } else {
+            kept.push(word.clone());
+        }
+    }
+    (kept, file)
 }
 
 /// What CMake is told of the compilers. Not told by variables of the environment: a build for another processor is told by
 /// the file alone, and `try_compile` reads it too.
-fn toolchain_file(folder: &Path, context: &Context<'_>) -> String {
+fn toolchain_file(folder: &Path, context: &Context<'_>, users: Option<&str>) -> String {
     let quoted = |text: &str| format!("[==[{text}]==]");
     let mut text = String::from("# Written by underpin.\n");
+    if let Some(users) = users {
+        // What follows wins: the compilers are ours, all else is the user's.
+        let here = context.places.current.join(users);
+        let file = if here.is_file() { here } else { folder.join(users) };
+        let _ = writeln!(text, "include({})", quoted(&file.display().to_string()));
+    }
     let mut set = |name: &str, value: &str| {
         let _ = writeln!(text, "set({name} {})", quoted(value));
     };
@@ -180,4 +209,27 @@ fn toolchain_file(folder: &Path, context: &Context<'_>) -> String {
         text.push_str("set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_toolchain_file;
+
+    #[test]
+    fn a_toolchain_file_of_the_users_is_found_in_each_of_cmakes_spellings() {
+        let of = |text: &str| {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            let (kept, file) = without_toolchain_file(&words);
+            (kept.join(" "), file)
+        };
+        for text in [
+            "-DA=1 -DCMAKE_TOOLCHAIN_FILE=/t.cmake",
+            "-DCMAKE_TOOLCHAIN_FILE:FILEPATH=/t.cmake -DA=1",
+            "--toolchain /t.cmake -DA=1",
+            "-DA=1 --toolchain=/t.cmake",
+        ] {
+            assert_eq!(of(text), ("-DA=1".to_owned(), Some("/t.cmake".to_owned())), "{text}");
+        }
+        assert_eq!(of("-DCMAKE_TOOLCHAIN_FILES=x").0, "-DCMAKE_TOOLCHAIN_FILES=x");
+    }
 }

@@ -1,15 +1,19 @@
 //! A copy of a project's sources, for tools that would write into them.
 
 use crate::BuildError;
+use crate::work::beside;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
-/// Folders of results and of history: big, and no source. In a git worktree `.git` is a file.
-const LEFT_OUT: [&str; 3] = ["target", ".git", "node_modules"];
+/// Folders of history and of other tools: big, and no source. In a git worktree `.git` is a file.
+const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
+/// The mark of a folder of results that can be made again (bford.info/cachedir): cargo's `target` and others.
+const OF_CACHE: &str = "CACHEDIR.TAG";
 /// What an earlier build in the sources left, for another target than ours: `make` would take it for done.
 const RESULTS: [&str; 5] = ["o", "lo", "la", "a", "gch"];
 /// What an earlier `configure` left.
@@ -33,14 +37,24 @@ pub struct Copy {
 /// # Errors
 /// If something cannot be read or written.
 pub fn copy(copy: &Copy) -> Result<(), BuildError> {
-    let (from, to) = (&copy.from, &copy.to);
+    let to = &copy.to;
     let list = to.with_extension("list");
     let before = fs::read(&list).unwrap_or_default();
     let mut copied = BTreeSet::new();
-    folder(copy, from, to, Path::new(""), &mut copied)?;
+    // One open folder at a time: a tree may be deeper than a process may have files open.
+    let mut folders = vec![PathBuf::new()];
+    while let Some(below) = folders.pop() {
+        folder(copy, &below, &mut folders, &mut copied)?;
+    }
     for name in before.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = Path::new(std::ffi::OsStr::from_bytes(name));
-        if !copied.contains(name) {
+        // Not by way of a link that has taken a folder's place: it may lead to files of the user's.
+        let is_ours = || {
+            to.join(name).parent().and_then(|folder| folder.canonicalize().ok()).is_some_and(|folder| {
+                to.canonicalize().is_ok_and(|to| folder == to.join(name.parent().unwrap_or(Path::new(""))))
+            })
+        };
+        if !copied.contains(name) && is_ours() {
             let _ = fs::remove_file(to.join(name));
         }
     }
@@ -52,19 +66,31 @@ pub fn copy(copy: &Copy) -> Result<(), BuildError> {
     fs::write(&list, text).map_err(BuildError::io(&list))
 }
 
-fn folder(copy: &Copy, from: &Path, to: &Path, below: &Path, copied: &mut BTreeSet<PathBuf>) -> Result<(), BuildError> {
-    fs::create_dir_all(to).map_err(BuildError::io(to))?;
-    for entry in fs::read_dir(from).map_err(BuildError::io(from))? {
-        let entry = entry.map_err(BuildError::io(from))?;
+fn folder(
+    copy: &Copy,
+    below: &Path,
+    folders: &mut Vec<PathBuf>,
+    copied: &mut BTreeSet<PathBuf>,
+) -> Result<(), BuildError> {
+    let (from, to) = (copy.from.join(below), copy.to.join(below));
+    // What was a file or a link may have become a folder: through a link the sources would be written to.
+    if !fs::symlink_metadata(&to).is_ok_and(|data| data.is_dir()) {
+        make_way(&to)?;
+        fs::create_dir_all(&to).map_err(BuildError::io(&to))?;
+    }
+    for entry in fs::read_dir(&from).map_err(BuildError::io(&from))? {
+        let entry = entry.map_err(BuildError::io(&from))?;
         let (source, target, name) = (entry.path(), to.join(entry.file_name()), below.join(entry.file_name()));
         if LEFT_OUT.iter().any(|left_out| entry.file_name() == *left_out) {
             continue;
         }
         let kind = entry.file_type().map_err(BuildError::io(&source))?;
         if kind.is_dir() {
-            folder(copy, &source, &target, &name, copied)?;
+            if !source.join(OF_CACHE).is_file() {
+                folders.push(name);
+            }
         } else if kind.is_symlink() {
-            link(&source, &target)?;
+            link(copy, &name, &source, &target)?;
             copied.insert(name);
         } else if kind.is_file() && (copy.with_results || !is_result(&source)) {
             file(&source, &target)?;
@@ -74,38 +100,97 @@ fn folder(copy: &Copy, from: &Path, to: &Path, below: &Path, copied: &mut BTreeS
     Ok(())
 }
 
-fn link(source: &Path, target: &Path) -> Result<(), BuildError> {
+/// A link within the sources leads to the same file of the copy; of a file elsewhere there is a copy, and a folder elsewhere is
+/// where it was.
+fn link(copy: &Copy, name: &Path, source: &Path, target: &Path) -> Result<(), BuildError> {
     let to = fs::read_link(source).map_err(BuildError::io(source))?;
+    let meant = normal(&source.parent().unwrap_or(Path::new("/")).join(&to));
+    let to = if to.is_relative() && stays_within(name, &to) {
+        to
+    } else if let Ok(inside) = meant.strip_prefix(&copy.from) {
+        copy.to.join(inside)
+    } else {
+        match fs::metadata(source) {
+            Ok(data) if data.is_file() => return file(source, target),
+            Ok(_) => source.canonicalize().map_err(BuildError::io(source))?,
+            Err(_) => to,
+        }
+    };
     if fs::read_link(target).is_ok_and(|there| there == to) {
         return Ok(());
     }
-    let _ = fs::remove_file(target);
+    make_way(target)?;
     std::os::unix::fs::symlink(to, target).map_err(BuildError::io(target))
+}
+
+/// Whether a relative link, on its way from the folder of its name, never leaves the tree.
+fn stays_within(name: &Path, to: &Path) -> bool {
+    let mut depth = name.components().count().saturating_sub(1);
+    for component in to.components() {
+        match component {
+            Component::ParentDir if depth == 0 => return false,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// A path without `.` and `..`, by its words alone.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// Removes what stands in the place of something of another kind.
+fn make_way(target: &Path) -> Result<(), BuildError> {
+    let removed = match fs::symlink_metadata(target) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(target),
+        Ok(_) => fs::remove_file(target),
+        Err(_) => Ok(()),
+    };
+    removed.map_err(BuildError::io(target))
 }
 
 /// The whole file under another name first: a copy that was cut short is not taken for one.
 fn file(source: &Path, target: &Path) -> Result<(), BuildError> {
-    if is_same(source, target) {
-        return Ok(());
-    }
-    let mut new = target.as_os_str().to_owned();
-    new.push(".underpin-new");
-    let new = PathBuf::from(new);
-    let _ = fs::remove_file(&new);
-    fs::copy(source, &new).map_err(BuildError::io(&new))?;
     let data = fs::metadata(source).map_err(BuildError::io(source))?;
+    let times = data.modified().map_err(BuildError::io(source))?;
+    let now = SystemTime::now();
+    match fs::symlink_metadata(target) {
+        Ok(there) if there.is_file() && there.len() == data.len() => {
+            let same_time = there.modified().is_ok_and(|there| there == times);
+            if same_time || (times > now && has_same_bytes(source, target)) {
+                return Ok(());
+            }
+        }
+        Ok(there) if !there.is_file() => make_way(target)?,
+        _ => {}
+    }
+    let new = beside(target);
+    let _ = fs::remove_file(&new);
+    fs::copy(source, &new).map_err(BuildError::io(source))?;
     // Sources may be read-only; what builds here writes to some of them, and make compares times.
     let mode = data.permissions().mode() | 0o200;
     fs::set_permissions(&new, fs::Permissions::from_mode(mode)).map_err(BuildError::io(&new))?;
-    let times = data.modified().map_err(BuildError::io(source))?;
     let opened = fs::File::options().write(true).open(&new).map_err(BuildError::io(&new))?;
-    opened.set_modified(times).map_err(BuildError::io(&new))?;
+    // A time to come would be newer than every result: make would never be done, and ninja gives up.
+    opened.set_modified(times.min(now)).map_err(BuildError::io(&new))?;
     fs::rename(&new, target).map_err(BuildError::io(target))
 }
 
-fn is_same(source: &Path, target: &Path) -> bool {
-    let facts = |path: &Path| fs::symlink_metadata(path).and_then(|data| Ok((data.len(), data.modified()?))).ok();
-    facts(target).is_some_and(|there| Some(there) == facts(source))
+fn has_same_bytes(one: &Path, other: &Path) -> bool {
+    matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Whether a file was made by an earlier build: by its name, or a program of this machine by its first bytes.
@@ -119,3 +204,6 @@ fn is_elf(path: &Path) -> bool {
     let mut magic = [0; 4];
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
+
+#[cfg(test)]
+mod tests;

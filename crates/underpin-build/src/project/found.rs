@@ -5,9 +5,9 @@
 
 use super::Program;
 use crate::BuildError;
-use std::fs::{self, File};
+use crate::note::read_note;
+use std::fs;
 use std::path::Path;
-use underpin_elf::{Elf, FileSource, Notes};
 
 /// Folders in which build systems try compilers.
 const OF_TESTS: [&str; 6] = ["CMakeFiles", "CMakeTmp", "meson-private", "meson-logs", ".git", "confdir3"];
@@ -45,38 +45,40 @@ pub fn programs(folder: &Path, tool: &'static str) -> Result<Vec<Program>, Build
     Err(BuildError::NoProgram { tool, hint })
 }
 
+/// One open folder at a time: a tree may be deeper than a process may have files open.
 fn look(folder: &Path, found: &mut Found) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && !OF_TESTS.contains(&name.as_str()) {
-            look(&path, found);
-        } else if kind.is_file() && !name.starts_with("conftest") && !name.starts_with("sanitycheck") {
-            match has_note(&path) {
-                Some(true) => {
-                    let name = name.strip_prefix("lt-").map_or(name.clone(), str::to_owned);
-                    found.programs.push(Program { name, path });
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !OF_TESTS.contains(&name.as_str()) {
+                folders.push(path);
+            } else if kind.is_file() && !name.starts_with("conftest") && !name.starts_with("sanitycheck") {
+                match is_noted(&path) {
+                    Some(true) => {
+                        let name = name.strip_prefix("lt-").map_or(name.clone(), str::to_owned);
+                        found.programs.push(Program { name, path });
+                    }
+                    Some(false) => found.without_note = Some(name),
+                    None => {}
                 }
-                Some(false) => found.without_note = Some(name),
-                None => {}
             }
         }
     }
 }
 
 /// Whether a program has our note; `None` for a file that cannot be started.
-fn has_note(path: &Path) -> Option<bool> {
+fn is_noted(path: &Path) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
     let data = fs::metadata(path).ok()?;
     if data.permissions().mode() & 0o111 == 0 {
         return None;
     }
-    let source = FileSource::new(File::open(path).ok()?).ok()?;
-    let elf = Elf::read(&source).ok()?;
-    let note = Notes::read(&source, &elf).ok()?.build.is_some();
+    let (elf, noted) = read_note(path)?;
     // A shared library can have the bit too.
     let starts = elf.interpreter.is_some() || elf.ident.file_type == underpin_elf::FileType::Executable;
-    (note || starts).then_some(note)
+    (noted || starts).then_some(noted)
 }
 
 /// What is meant of several: what the user names, else all if they go to a folder, else the one called like the project.

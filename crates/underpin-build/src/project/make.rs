@@ -4,6 +4,7 @@
 //! Words behind `--` go to make: targets and variables.
 
 use super::{Context, Copy, Planned, autoconf, shared};
+use crate::tool::Tool;
 use crate::{BuildError, Step};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,10 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let copy = shared::folder(context, "source");
     let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
     let mut variables = shared::variables(context);
+    if context.toolchain.cxx.is_none() {
+        // It refuses with the reason; this machine's own would link what is for another C library.
+        variables.push(("CXX".to_owned(), context.tool(Tool::Cxx)));
+    }
     let mut arguments: Vec<String> = Vec::new();
     let said = |name: &str| context.words.iter().any(|word| word.starts_with(&format!("{name}=")));
     for (name, path) in

@@ -32,12 +32,13 @@ pub fn name(folder: &Path) -> Option<String> {
 pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError> {
     let meson = shared::program(&["meson"], "meson")?;
     shared::program(&["ninja", "ninja-build", "samu"], "ninja-build")?;
-    let results = shared::folder(context, "meson");
+    let (folder, copy) = shared::copied(folder, context);
+    let results = shared::folder(context, if copy.is_some() { "meson-copy" } else { "meson" });
     let file = context.work.join("meson.ini");
     let text = |path: &Path| path.display().to_string();
     let says = |names: &[&str]| context.words.iter().any(|word| names.iter().any(|name| word.contains(name)));
     let own = shared::uses_machines_libraries(context);
-    let mut arguments = vec!["setup".to_owned(), text(&results), text(folder)];
+    let mut arguments = vec!["setup".to_owned(), text(&results), text(&folder)];
     arguments.extend([if own { "--native-file" } else { "--cross-file" }.to_owned(), text(&file)]);
     let is_static = context.spec.linkage.is_static();
     let usual: [(&[&str], &str, bool); 4] = [
@@ -61,7 +62,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let build = vec!["compile".to_owned(), "-C".to_owned(), text(&results), "-j".to_owned(), shared::jobs()];
     let build = Step::new("build", meson, build, context.work).with(variables).makes(results);
     let files = vec![(file, machine_file(context, own))];
-    Ok(Planned { steps: vec![setup, build], files, ..Planned::default() })
+    Ok(Planned { steps: vec![setup, build], copy, files, ..Planned::default() })
 }
 
 /// Since meson 0.63.

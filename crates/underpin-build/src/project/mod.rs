@@ -12,6 +12,7 @@ mod found;
 mod make;
 mod meson;
 mod native;
+mod outside;
 mod published;
 mod shared;
 mod single;
@@ -73,6 +74,8 @@ pub struct Planned {
     pub steps: Vec<Step>,
     /// Copied before the first step, so that nothing is written to the sources.
     pub copy: Option<Copy>,
+    /// Symbolic links that the steps expect: name and what it leads to.
+    pub links: Vec<(PathBuf, PathBuf)>,
     /// Files that the steps read, written before them.
     pub files: Vec<(PathBuf, String)>,
     /// Folders that the steps expect.
@@ -179,6 +182,15 @@ impl Project {
             Project::Native(native) => native.needs(),
             Project::Single(single) => single.needs(),
             Project::Elsewhere(elsewhere) => elsewhere.needs(),
+        }
+    }
+
+    /// The same project for a machine without a compiler of C++, if it may do without.
+    #[must_use]
+    pub fn without_cxx(&self) -> Option<Project> {
+        match self {
+            Project::Native(native) => native.without_cxx().map(Project::Native),
+            _ => None,
         }
     }
 

@@ -84,7 +84,7 @@ impl Native {
             BuildSystem::Autoconf | BuildSystem::Configure => autoconf::needs_cxx(folder),
             BuildSystem::Cmake => cmake::needs_cxx(folder),
             BuildSystem::Meson => meson::needs_cxx(folder),
-            BuildSystem::Make => make::needs_cxx(folder),
+            BuildSystem::Make => make::needs_cxx(folder) && shared::has_cxx(folder),
         };
         let own_name = match system {
             BuildSystem::Autoconf => autoconf::name(folder),
@@ -106,6 +106,12 @@ impl Native {
 
     pub(super) const fn needs(&self) -> Needs {
         self.needs
+    }
+
+    /// The same project without a compiler of C++: a makefile may name one for a test or an example only.
+    pub(super) fn without_cxx(&self) -> Option<Native> {
+        let is_optional = self.system == BuildSystem::Make && self.needs.cxx;
+        is_optional.then(|| Native { needs: Needs { cxx: false, ..self.needs }, ..self.clone() })
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -188,6 +194,8 @@ mod tests {
         assert!(cxx("meson.build", "project('x', ['c', 'cpp'])"));
         assert!(!cxx("meson.build", "project('x', 'c')"));
         assert!(cxx("Makefile", "a: a.o\n\t$(CXX) -o a a.o\n"));
+        let (folder, _) = project(&[("Makefile", "test: ; $(CXX) -v\n"), ("a.c", "")]);
+        assert!(!Native::find(folder.path(), None).unwrap().unwrap().needs().cxx, "no file is C++");
         assert!(!cxx("Makefile", "a: a.o\n\t$(CC) -o a a.o\n"));
     }
 }

@@ -1,12 +1,13 @@
 //! What the kinds of project that are built by another build system have in common.
 
-use super::Context;
+use super::{Context, Copy};
 use crate::tool::{Dialect, Tool};
 use crate::toolchain::Toolchain;
 use crate::{BuildError, CLibrary, Linkage, Processor, Spec};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A program of the build system, or the command that installs it.
 ///
@@ -169,6 +170,13 @@ pub fn is_plain(context: &Context<'_>, kind: &'static str) -> Result<(), BuildEr
 
 /// Whether files of C++ are below a folder.
 pub fn has_cxx(folder: &Path) -> bool {
+    let is_cxx =
+        |path: &Path| path.extension().is_some_and(|ending| super::single::CXX.iter().any(|cxx| ending == *cxx));
+    any_file(folder, is_cxx)
+}
+
+/// Whether a file below a folder is of a kind.
+fn any_file(folder: &Path, is_it: impl Fn(&Path) -> bool) -> bool {
     /// A project larger than this is not looked through to its end.
     const MOST: usize = 20_000;
     let mut seen = 0_usize;
@@ -184,12 +192,27 @@ pub fn has_cxx(folder: &Path) -> bool {
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             if is_folder && !hidden {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| super::single::CXX.iter().any(|cxx| ending == *cxx)) {
+            } else if is_it(&path) {
                 return true;
             }
         }
     }
     false
+}
+
+/// The copy that a build beside the sources needs all the same: of a folder whose name its tool cannot be told, or with times
+/// to come, before which ninja and meson are never done. Also the folder to build.
+pub fn copied(folder: &Path, context: &Context<'_>) -> (PathBuf, Option<Copy>) {
+    if folder.to_str().is_some() && !has_time_to_come(folder) {
+        return (folder.to_owned(), None);
+    }
+    let to = context.work.join("source");
+    (to.clone(), Some(Copy { from: folder.to_owned(), to, with_results: true }))
+}
+
+fn has_time_to_come(folder: &Path) -> bool {
+    let now = SystemTime::now();
+    any_file(folder, |path| fs::metadata(path).and_then(|data| data.modified()).is_ok_and(|time| time > now))
 }
 
 /// The text of a file; what is no UTF-8 in it does not matter for the few words sought.

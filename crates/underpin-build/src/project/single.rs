@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Endings of C++; `.C` is one of them by gcc's rules.
 pub(super) const CXX: [&str; 5] = ["cc", "cpp", "cxx", "c++", "C"];
 
+/// The link to the folder of a file whose path is not UTF-8.
+const LINKED: &str = "linked";
+
 /// One source file.
 #[derive(Clone, Debug)]
 pub struct Single {
@@ -45,15 +48,31 @@ impl Single {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// The file as a compiler can be told of it; by way of links if its path is not UTF-8.
+    fn source(&self, context: &Context<'_>) -> (String, Vec<(PathBuf, PathBuf)>) {
+        if let Some(text) = self.path.to_str() {
+            return (text.to_owned(), Vec::new());
+        }
+        let file = context.work.join(if self.cxx { "linked.cc" } else { "linked.c" });
+        let beside = self.path.parent().unwrap_or(Path::new("/")).to_owned();
+        let links = vec![(file.clone(), self.path.clone()), (context.work.join(LINKED), beside)];
+        (file.display().to_string(), links)
+    }
+
     pub(super) fn plan(&self, context: &Context<'_>) -> Planned {
         let result = context.work.join(self.name());
         let tool = if self.cxx { Tool::Cxx } else { Tool::Cc };
-        let mut arguments = vec!["-O2".to_owned(), self.path.display().to_string()];
+        let (source, links) = self.source(context);
+        let mut arguments = vec!["-O2".to_owned()];
+        if !links.is_empty() {
+            arguments.extend(["-iquote".to_owned(), context.work.join(LINKED).display().to_string()]);
+        }
+        arguments.push(source);
         // Behind the source, so that libraries among them are searched for what it leaves open.
         arguments.extend(context.words.iter().cloned());
         arguments.extend(["-o".to_owned(), result.display().to_string()]);
         let step = Step::new("compile", context.tools.join(tool.name()), arguments, &context.places.current);
-        Planned { steps: vec![step.makes(result)], inside: PathBuf::from("."), ..Planned::default() }
+        Planned { steps: vec![step.makes(result)], links, inside: PathBuf::from("."), ..Planned::default() }
     }
 
     pub(super) fn programs(&self, outputs: &Outputs) -> Result<Vec<Program>, BuildError> {

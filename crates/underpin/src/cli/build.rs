@@ -7,6 +7,9 @@ use underpin_build::project::BuildSystem;
 use underpin_build::toolchain::CompilerFamily;
 use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
 
+/// How long another build of the same project is waited for, in seconds.
+const USUAL_WAIT: u64 = 1800;
+
 /// Build a project with a C library, linkage and allocator of your choice, and confirm the result.
 ///
 /// Without options: a static PIE on musl for this processor, which starts on any Linux. The project's own build tool does
@@ -16,9 +19,15 @@ use underpin_build::{Allocator, CLibrary, Goal, Linkage, Processor, SpecText};
 /// Built are, by the first of these files: Cargo.toml; a configure made by Autoconf; CMakeLists.txt; meson.build; any other
 /// configure; a makefile. Words behind `--` go to cargo, to configure, to cmake and meson where they configure, or to make.
 ///
-/// The sources are not written to: CMake and meson build beside them, configure and make in a copy. The result goes to the current folder; if that lies within a Cargo project, to
-/// `target/underpin`. Before the command ends the file is read as `underpin check` reads it: anything other than what was asked
-/// for is an error that shows both. A note in the file (`underpin check` shows it) says how it was built.
+/// The sources are not written to: CMake and meson build beside them, configure and make in a copy. The result goes to the
+/// current folder, or where -o says. If the current folder is part of the project it goes to `target/underpin` of a Cargo
+/// project, of any other to a folder of the cache; the last lines name it.
+///
+/// Before the command ends the file is read as `underpin check` reads it: anything other than what was asked for is an error
+/// that shows both. A note in the file (`underpin check` shows it) says how it was built.
+///
+/// A build that is stopped or killed at any moment leaves the earlier result as it was, and no process. Two builds of the same
+/// project wait for each other.
 ///
 /// A build is also written in one word: `musl`, `musl+jemalloc`, `musl:static`, `musl:dynamic`, `glibc`, `glibc:2.28`,
 /// `musl+mimalloc-overlay` (without the overlay).
@@ -106,6 +115,10 @@ pub struct BuildArgs {
     #[arg(long)]
     pub force: bool,
 
+    /// How long to wait for another build of the same project, in seconds (0: not at all)
+    #[arg(long, value_name = "SECONDS", default_value_t = USUAL_WAIT)]
+    pub wait: u64,
+
     /// Show what would be run and build nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -139,6 +152,7 @@ impl BuildArgs {
             print_link_args: false,
             toolchains: false,
             force: false,
+            wait: USUAL_WAIT,
             dry_run: false,
             display: DisplayArgs::default(),
             words: Vec::new(),

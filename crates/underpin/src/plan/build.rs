@@ -4,6 +4,7 @@ use crate::cli::{BuildArgs, Switch};
 use crate::linked;
 use anyhow::Context;
 use std::path::PathBuf;
+use std::time::Duration;
 use underpin_build::project::Project;
 use underpin_build::toolchain::{Finder, Toolchains};
 use underpin_build::{CLibrary, Places, Plan, Processor, Request, SpecText};
@@ -30,6 +31,8 @@ pub struct BuildPlan {
     pub dry_run: bool,
     /// JSON instead of a screen.
     pub json: bool,
+    /// How long another run of the same build is waited for.
+    pub wait: Duration,
     /// In how much detail.
     pub verbosity: u8,
 }
@@ -79,7 +82,8 @@ impl BuildPlan {
         let mut plan = plan;
         plan.planned.remarks.extend(linked::absent(&plan.spec));
         let (json, verbosity) = (args.display.json, args.display.verbose);
-        Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, verbosity })
+        let wait = Duration::from_secs(args.wait);
+        Ok(BuildPlan { plan, request, printed, dry_run: args.dry_run, json, wait, verbosity })
     }
 }
 

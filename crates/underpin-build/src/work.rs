@@ -1,0 +1,182 @@
+//! The folder of a build: one run at a time works in it, and what a killed run left is not trusted.
+
+use crate::BuildError;
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+/// Locked by the run that works in the folder; its text says who that is.
+const LOCK: &str = "lock";
+/// There while commands run. Found by the next run, it says that they were cut short.
+const UNFINISHED: &str = "unfinished";
+/// Folders in which a tool cannot tell a file that is whole from one that it was writing when it was killed: make goes by
+/// times alone, and a copy may lack files. cargo can (`target`).
+const NOT_TRUSTED: [&str; 6] = ["source", "mirror", "cmake", "meson", "installed", "root"];
+
+/// The right to work in a folder; it ends with this value, or with the process, however that ends.
+#[derive(Debug)]
+pub struct WorkLock {
+    _file: File,
+}
+
+/// Who works in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The process, as its own namespace numbers it.
+    pub process: Option<u32>,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.process {
+            Some(process) => write!(f, "process {process}"),
+            None => f.write_str("another process"),
+        }
+    }
+}
+
+/// Takes the right to work in a folder, or says who has it.
+///
+/// # Errors
+/// If the folder cannot be written to.
+pub(crate) fn lock(folder: &Path) -> Result<Result<WorkLock, Holder>, BuildError> {
+    fs::create_dir_all(folder).map_err(BuildError::io(folder))?;
+    let path = folder.join(LOCK);
+    // Not truncated: the text is the holder's.
+    let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = opened.map_err(BuildError::io(&path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            let _ = file.read_to_string(&mut text);
+            Ok(Err(Holder { process: text.trim().parse().ok() }))
+        }
+        // A file system without locks does not stop a build: nobody else is likely to build there at the same time.
+        Ok(()) | Err(TryLockError::Error(_)) => {
+            let written =
+                file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+            written.map_err(BuildError::io(&path))?;
+            Ok(Ok(WorkLock { _file: file }))
+        }
+    }
+}
+
+/// Says that commands begin to write into the folder, after the results of a run that was killed are removed.
+///
+/// # Errors
+/// If a file cannot be written or removed.
+pub(crate) fn begin(folder: &Path) -> Result<(), BuildError> {
+    let mark = folder.join(UNFINISHED);
+    if mark.exists() {
+        for entry in fs::read_dir(folder).map_err(BuildError::io(folder))? {
+            let entry = entry.map_err(BuildError::io(folder))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = name.split(['-', '.']).next().unwrap_or_default();
+            if NOT_TRUSTED.contains(&kind) {
+                remove(&entry.path())?;
+            }
+        }
+    }
+    fs::write(&mark, "").map_err(BuildError::io(&mark))
+}
+
+/// Says that the commands have ended by themselves: what they left is whole.
+pub(crate) fn finish(folder: &Path) {
+    // If it stays, the next run builds more than it had to.
+    let _ = fs::remove_file(folder.join(UNFINISHED));
+}
+
+fn remove(path: &Path) -> Result<(), BuildError> {
+    let data = fs::symlink_metadata(path).map_err(BuildError::io(path))?;
+    let removed = if data.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_err(BuildError::io(path))
+}
+
+/// Writes a file in one step: a build by variables (`--print-env`) reads it without a lock. Under the lock nobody else uses
+/// the other name, and what a killed run left of it is written over.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+    let new = beside(path);
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        let _ = fs::remove_file(&new);
+        return Ok(());
+    }
+    fs::write(&new, bytes).map_err(BuildError::io(&new))?;
+    fs::rename(&new, path).map_err(BuildError::io(path))
+}
+
+/// Makes a symbolic link in one step.
+///
+/// # Errors
+/// If it cannot be made.
+pub(crate) fn link(to: &Path, path: &Path) -> Result<(), BuildError> {
+    let new = beside(path);
+    let _ = fs::remove_file(&new);
+    if fs::read_link(path).is_ok_and(|there| there == to) {
+        return Ok(());
+    }
+    std::os::unix::fs::symlink(to, &new).map_err(BuildError::io(&new))?;
+    fs::rename(&new, path).map_err(BuildError::io(path))
+}
+
+/// The name under which a file is written before it gets its own.
+pub(crate) fn beside(path: &Path) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".underpin-new");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_run_is_told_who_holds_the_folder_and_gets_it_when_that_one_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = lock(folder.path()).unwrap().unwrap();
+        let holder = lock(folder.path()).unwrap().unwrap_err();
+        assert_eq!(holder.process, Some(std::process::id()));
+        drop(first);
+        assert!(lock(folder.path()).unwrap().is_ok());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_of_makes_results_is_removed_and_cargos_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["source-12", "cmake-12", "target", "tools"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("half.o"), "half").unwrap();
+        }
+        fs::write(at("source-12.list"), "").unwrap();
+        begin(folder.path()).unwrap();
+        finish(folder.path());
+        begin(folder.path()).unwrap();
+        assert!(at("source-12/half.o").exists(), "the run before had finished");
+        begin(folder.path()).unwrap();
+        assert!(!at("source-12").exists() && !at("cmake-12").exists() && !at("source-12.list").exists());
+        assert!(at("target/half.o").exists() && at("tools/half.o").exists());
+    }
+
+    #[test]
+    fn a_leftover_of_a_killed_write_is_gone_after_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note.o");
+        for _ in 0..2 {
+            fs::write(beside(&path), "half").unwrap();
+            write(&path, b"whole").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"whole");
+            assert!(!beside(&path).exists());
+        }
+        let link_path = folder.path().join("cc");
+        for to in ["/a", "/b", "/b"] {
+            std::os::unix::fs::symlink("/half", beside(&link_path)).unwrap();
+            link(Path::new(to), &link_path).unwrap();
+            assert_eq!(fs::read_link(&link_path).unwrap(), Path::new(to));
+            assert!(fs::symlink_metadata(beside(&link_path)).is_err());
+        }
+    }
+}

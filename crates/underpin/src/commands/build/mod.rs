@@ -1,0 +1,214 @@
+//! `underpin build`: runs the plan, confirms what came of it, and puts it in its place.
+
+mod steps;
+
+use crate::cli::BuildArgs;
+use crate::doctor::Host;
+use crate::exit::Exit;
+use crate::plan::{BuildPlan, Printed};
+use crate::screen::Screen;
+use anyhow::Context;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use steps::{execute, lock, shell};
+use underpin_bench::shell_word;
+use underpin_build::project::{Program, choose};
+use underpin_build::{Artifact, Confirmation, Outputs, Step, confirm, has_note, place};
+use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
+use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
+use underpin_sys::{EndAtOnce, RunEnd, Supervised, end_signal, supervise_twice};
+
+/// The build in a process of its own: a supervisor above it ends whatever it leaves running.
+///
+/// # Errors
+/// As for [`run`], and if no process can be made.
+pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if args.toolchains {
+        return toolchains(&args, screen);
+    }
+    match supervise_twice()? {
+        Supervised::Worker => {
+            let plan = {
+                // Nothing has been written yet, and what cargo is asked may take as long as the network does.
+                let _ends = EndAtOnce::new();
+                BuildPlan::new(args)?
+            };
+            run(&plan, screen)
+        }
+        Supervised::Over(RunEnd::Exited(code)) => Ok(Exit::Command(u8::try_from(code).unwrap_or(u8::MAX))),
+        Supervised::Over(RunEnd::Signalled(signal)) => Ok(Exit::by_signal(signal)),
+        Supervised::Over(_) => Ok(Exit::Error),
+    }
+}
+
+/// What would be used for each target, as `doctor` shows it.
+fn toolchains(args: &BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let document = Host::this().toolchains();
+    if args.display.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::doctor(&document, &screen.view(args.display.verbose)));
+    }
+    Ok(Exit::Fine)
+}
+
+/// Builds, confirms, delivers and shows.
+///
+/// # Errors
+/// If a command fails, or a result cannot be read or written.
+pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if let Some(printed) = build.printed {
+        return print(build, printed, screen);
+    }
+    let Some(document) = make(build)? else {
+        return Ok(Exit::by_signal(end_signal().unwrap_or_default()));
+    };
+    if build.json {
+        screen.json(&document)?;
+    } else {
+        screen.show(&text::build(&document, &screen.view(build.verbosity)));
+    }
+    Ok(if document.programs.iter().all(|program| program.confirmed) { Exit::Fine } else { Exit::Finding })
+}
+
+/// Builds, confirms and delivers; `None` if the user asked for an end.
+///
+/// # Errors
+/// As for [`run`].
+pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
+    let mut document = document(build);
+    if !build.dry_run {
+        refuse_early(build)?;
+        // Until the results are in their places: another run would write over what is being copied.
+        let Some(_lock) = lock(build)? else { return Ok(None) };
+        let Some(outputs) = execute(&build.plan)? else { return Ok(None) };
+        deliver(build, &outputs, &mut document)?;
+    }
+    Ok(Some(document))
+}
+
+/// Confirms the programs that are meant and puts them in their places.
+fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<()> {
+    let request = &build.request;
+    let programs = chosen(build, outputs, document)?;
+    let (folder, inside) = (build.plan.project.folder(), &build.plan.planned.inside);
+    let artifacts = place(programs, request.output.as_deref(), folder, inside, &request.places.current)?;
+    for artifact in &artifacts {
+        artifact.may_replace(request.force)?;
+    }
+    for artifact in &artifacts {
+        let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
+        if confirmation.holds() {
+            artifact.deliver()?;
+        }
+        document.programs.push(program(artifact, &confirmation));
+    }
+    if artifacts.iter().any(|artifact| artifact.place.starts_with(&build.plan.work)) {
+        let remark =
+            "the sources are not written to, so the result is not among them; -o FILE or -o FOLDER/ says where it goes";
+        document.remarks.push(remark.to_owned());
+    }
+    Ok(())
+}
+
+/// Before minutes of compiling: a file that is named and that underpin did not build, or a folder that cannot be written to.
+fn refuse_early(build: &BuildPlan) -> anyhow::Result<()> {
+    let Some(output) = &build.request.output else { return Ok(()) };
+    let place = build.request.places.current.join(output);
+    if place.is_file() && !build.request.force && !has_note(&place) {
+        return Err(underpin_build::PlaceError::Foreign(place).into());
+    }
+    let is_special = |data: &fs::Metadata| !data.is_file() && !data.is_dir() && !data.is_symlink();
+    if fs::symlink_metadata(&place).is_ok_and(|data| is_special(&data)) {
+        return Err(underpin_build::PlaceError::Special(place).into());
+    }
+    let is_folder = place.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
+    let folder = if is_folder { place.as_path() } else { place.parent().unwrap_or(&place) };
+    // The nearest that is there: those below it are made.
+    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    tempfile::tempfile_in(there).with_context(|| format!("the result cannot be written to {}", there.display()))?;
+    Ok(())
+}
+
+/// The programs that are meant; of the others a remark says how to get them.
+fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<Vec<Program>> {
+    let (request, project) = (&build.request, &build.plan.project);
+    let to_folder = |output: &Path| output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
+    let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
+    let (programs, others) = choose(project.programs(outputs)?, &request.bins, all, &project.names())?;
+    if !others.is_empty() && request.bins.is_empty() {
+        let remark = format!("also built: {} (choose with --bin NAME; -o FOLDER/ takes all)", others.join(", "));
+        document.remarks.push(remark);
+    }
+    Ok(programs)
+}
+
+/// Makes what a build by the user's own hand needs, and prints how to use it.
+fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let plan = &build.plan;
+    let interrupted = || Exit::by_signal(end_signal().unwrap_or_default());
+    let Some(_lock) = lock(build)? else { return Ok(interrupted()) };
+    if execute(plan)?.is_none() {
+        return Ok(interrupted());
+    }
+    let mut lines = Text::new();
+    let mut push = |line: String| lines.push(Line::new().with(Role::Plain, line));
+    match printed {
+        Printed::Environment => {
+            plan.exported().into_iter().for_each(|(name, value)| push(format!("export {name}={}", shell_word(value))));
+        }
+        Printed::Objects => {
+            let objects = plan.tools.objects.iter().map(|path| shell_word(&path.display().to_string()));
+            push(objects.collect::<Vec<_>>().join(" "));
+        }
+    }
+    screen.show(&lines);
+    Ok(Exit::Fine)
+}
+
+fn raw(path: &Path) -> Raw {
+    Raw(path.as_os_str().as_bytes().into())
+}
+
+/// What is known before anything is run.
+fn document(build: &BuildPlan) -> BuildDocument {
+    let plan = &build.plan;
+    let step = |step: &Step| BuildStep {
+        what: step.words.clone(),
+        command: shell(step),
+        environment: step.environment.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+    };
+    let claim = |claim: &underpin_build::Claim| BuildClaim { key: claim.key.clone(), value: claim.value.clone() };
+    BuildDocument {
+        schema: underpin_report::document::SchemaTag::new(),
+        project: raw(plan.project.folder()),
+        kind: plan.project.kind().to_owned(),
+        build: plan.spec.to_string(),
+        processor: plan.spec.processor.name().to_owned(),
+        toolchain: plan.toolchain.words.clone(),
+        dry_run: build.dry_run,
+        claims: plan.claims.iter().map(claim).collect(),
+        tools: raw(&plan.folder),
+        steps: plan.steps().map(step).collect(),
+        remarks: plan.planned.remarks.clone(),
+        programs: Vec::new(),
+    }
+}
+
+fn program(artifact: &Artifact, confirmation: &Confirmation) -> BuildProgram {
+    let fact = |fact: &underpin_build::Fact| BuildFact {
+        what: fact.what.to_owned(),
+        asked: fact.asked.clone(),
+        found: fact.found.clone(),
+        met: fact.met,
+    };
+    let confirmed = confirmation.holds();
+    BuildProgram {
+        name: artifact.program.name.clone(),
+        path: raw(if confirmed { &artifact.place } else { &artifact.program.path }),
+        bytes: confirmation.bytes,
+        confirmed,
+        facts: confirmation.facts.iter().map(fact).collect(),
+    }
+}

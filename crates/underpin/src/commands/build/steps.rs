@@ -1,0 +1,142 @@
+//! The commands of a build: one after the other, each with its own log, until one fails or the user asks for an end.
+
+use crate::plan::BuildPlan;
+use crate::progress::Progress;
+use crate::screen::note;
+use anyhow::{Context, bail};
+use bstr::ByteSlice;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use underpin_bench::shell_word;
+use underpin_build::{Outputs, Plan, Step, WorkLock};
+use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
+
+/// So many lines of a tool's output are shown if it fails.
+const LAST_LINES: usize = 40;
+/// Between two looks whether another run has ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Takes the right to build, if need be after another run has ended; none if the user asked for an end.
+///
+/// # Errors
+/// If the other run goes on for longer than the user waits.
+pub fn lock(build: &BuildPlan) -> anyhow::Result<Option<WorkLock>> {
+    let (plan, since) = (&build.plan, Instant::now());
+    let mut told = false;
+    loop {
+        if end_requests() > 0 {
+            return Ok(None);
+        }
+        let holder = match plan.lock()? {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(holder) => holder,
+        };
+        let what = format!("{holder}, which builds {} as {}", plan.project.folder().display(), plan.spec);
+        if since.elapsed() >= build.wait {
+            bail!(
+                "waited {} s for {what}, too: end it, wait longer (--wait SECONDS), or build with another cache \
+                 (XDG_CACHE_HOME)",
+                build.wait.as_secs()
+            );
+        }
+        if !std::mem::replace(&mut told, true) {
+            note(&format!("waiting for {what}, too"));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Runs every command; none if the user asked for an end.
+///
+/// # Errors
+/// If one fails.
+pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
+    if end_requests() > 0 {
+        return Ok(None);
+    }
+    plan.prepare()?;
+    let mut outputs = Outputs::default();
+    for step in plan.steps() {
+        let (output, log) = (plan.work.join("output"), plan.work.join("log"));
+        match start(plan, step, &output, &log)? {
+            RunEnd::Exited(0) => {}
+            RunEnd::Interrupted => return Ok(None),
+            end => {
+                if matches!(end, RunEnd::Exited(_)) {
+                    plan.finished();
+                }
+                bail!(failure(plan, step, end, &log));
+            }
+        }
+        let text = if step.captured { fs::read(&output)?.to_str_lossy().into_owned() } else { String::new() };
+        outputs.add(&text, step.makes.as_deref());
+    }
+    plan.finished();
+    Ok(if end_requests() > 0 { None } else { Some(outputs) })
+}
+
+/// Runs a command. What it says goes to the terminal, or into a log of which the end is shown if it fails.
+fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<RunEnd> {
+    let on_terminal = io::stderr().is_terminal();
+    let created = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+    let log = created(log)?;
+    let error = if on_terminal { None } else { Some(OwnedFd::from(log.try_clone()?)) };
+    // Standard output is ours alone: what a tool prints belongs beside its messages.
+    let output = match (step.captured, on_terminal) {
+        (true, _) => OwnedFd::from(created(output)?),
+        (false, true) => rustix_stderr()?,
+        (false, false) => OwnedFd::from(log),
+    };
+    let input = Some(OwnedFd::from(File::open("/dev/null")?));
+    let streams = Streams { input, output: Some(output), error };
+    let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    for (name, value) in plan.environment.iter().chain(&step.environment) {
+        environment.insert(name.into(), value.into());
+    }
+    let environment: Vec<(OsString, OsString)> = environment.into_iter().collect();
+    let words: Vec<OsString> = std::iter::once(step.program.clone().into_os_string())
+        .chain(step.arguments.iter().map(OsString::from))
+        .collect();
+    let program = underpin_sys::find_program(step.program.as_os_str(), std::env::var_os("PATH").as_deref())?;
+    let progress = if step.slow { Progress::words() } else { Progress::hidden() };
+    progress.say(format!("{} ...", step.words));
+    let spawn = Spawn::new(program, &words, &environment, streams)?.in_directory(Some(&step.directory))?;
+    let run = spawn.run(&[], Limits { timeout: None, requests: 1 })?;
+    Ok(run.end)
+}
+
+/// A copy of standard error, for another program's output.
+fn rustix_stderr() -> io::Result<OwnedFd> {
+    use std::os::fd::AsFd;
+    io::stderr().as_fd().try_clone_to_owned()
+}
+
+/// What failed, the tool's own last lines, and the command to repeat it.
+fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
+    let how = match end {
+        RunEnd::Exited(code) => format!("exit status {code}"),
+        RunEnd::Signalled(signal) => format!("signal {signal}"),
+        _ => "no end".to_owned(),
+    };
+    let said = fs::read(log).unwrap_or_default();
+    let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+    let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
+    // What is refused is refused again: then the other way is what helps.
+    let next = plan.project.advice(&said.to_str_lossy()).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
+    format!("{} failed ({how}){told}\n{next}", step.words)
+}
+
+/// A command as a shell takes it.
+pub fn shell(step: &Step) -> String {
+    let mut words = vec!["cd".to_owned(), shell_word(&step.directory.display().to_string()), "&&".to_owned()];
+    words.extend(step.environment.iter().map(|(name, value)| format!("{name}={}", shell_word(value))));
+    words.push(shell_word(&step.program.display().to_string()));
+    words.extend(step.arguments.iter().map(|argument| shell_word(argument)));
+    words.join(" ")
+}
