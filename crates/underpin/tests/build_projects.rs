@@ -129,3 +129,19 @@ fn variables_for_another_build_stay_valid_after_the_command() {
     assert_eq!(built.code, Some(0), "{}", built.stderr);
     assert_eq!(ran(&fixture.join("a")), "ran\n");
 }
+
+#[test]
+fn a_makefile_that_names_a_compiler_of_cxx_for_a_test_alone_needs_none() {
+    need!("make", "musl-gcc", "readelf");
+    let fixture = Fixture::new();
+    put(&fixture, "p/Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\ntest: test.cpp\n\t$(CXX) -o test test.cpp\n");
+    put(&fixture, "p/prog.c", PROGRAM);
+    put(&fixture, "p/test.cpp", "int main() {}\n");
+    // Of this kind musl's wrapper has no C++.
+    let output = builds(&fixture, "p", &["--cc", "gcc"]);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!(ran(&fixture.join("out/prog")), "ran\n");
+    let refused = builds(&fixture, "p", &["--cc", "gcc", "--", "test"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("no C++ compiler"), "{}", refused.stderr);
+}

@@ -1,0 +1,311 @@
+//! `underpin build` on trees as they are found: not to be written to, with odd names and times, with parts elsewhere, built by
+//! libtool, for another processor, or with a user's own compilers in the environment. readelf, the files themselves and the
+//! programs are the judges.
+
+#![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
+
+mod common;
+
+use common::underpin;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+use underpin_test_support::{Fixture, Output, need};
+
+const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"ran\"); return 0; }\n";
+
+fn build(dir: &Fixture, project: &Path, more: &[&str]) -> Command {
+    let mut command = underpin(["build", "--as", "musl+system-overlay"]);
+    command.arg(project).args(more).env("XDG_CACHE_HOME", dir.join("cache")).current_dir(dir.path());
+    for name in ["RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn must(command: &mut Command) -> Output {
+    let output = Output::of(command);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    output
+}
+
+fn says(program: &Path) -> String {
+    let headers = Output::of(Command::new("readelf").arg("-lW").arg(program)).stdout;
+    assert!(!headers.contains("INTERP"), "it asks for a loader: {headers}");
+    Output::of(&mut Command::new(program)).stdout
+}
+
+/// Every name below a folder, with the bytes of files and the targets of links.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let (path, kind) = entry.map(|entry| (entry.path(), entry.file_type().unwrap())).unwrap();
+        if kind.is_dir() {
+            all.extend(contents(&path));
+            all.push((path, Vec::new()));
+        } else if kind.is_file() {
+            all.push((path.clone(), fs::read(&path).unwrap()));
+        } else {
+            all.push((path.clone(), fs::read_link(&path).unwrap().into_os_string().into_vec()));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn set_time(path: &Path, time: SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+fn has_musl_target() -> bool {
+    let arguments = ["--print", "target-libdir", "--target", "x86_64-unknown-linux-musl"];
+    let there = Path::new(Output::of(Command::new("rustc").args(arguments)).stdout.trim()).is_dir();
+    if !there {
+        underpin_test_support::skip_without_target("x86_64-unknown-linux-musl");
+    }
+    there
+}
+
+#[test]
+fn a_workspace_without_a_lock_file_still_finds_what_lies_around_it() {
+    need!("cargo", "readelf");
+    if !has_musl_target() {
+        return;
+    }
+    let dir = Fixture::new();
+    let package = |name: &str, more: &str| {
+        dir.write(
+            format!("{name}/Cargo.toml"),
+            format!(
+                "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}",
+                name.rsplit('/').next().unwrap()
+            ),
+        )
+    };
+    package("repo/ws/app", "[dependencies]\nnear = { path = \"../../near\" }\nlog = \"0.4\"\n");
+    dir.write(
+        "repo/ws/Cargo.toml",
+        "[workspace]\nmembers = [\"app\"]\nresolver = \"2\"\n[patch.crates-io]\nlog = { path = \"../../log\" }\n",
+    );
+    let main =
+        "fn main() { println!(\"{} {} {}\", near::word(), log::word(), include_str!(\"../../../WORD\").trim()) }\n";
+    dir.write("repo/ws/app/src/main.rs", main);
+    package("repo/near", "[dependencies]\nfar = { path = \"../far\" }\n");
+    dir.write("repo/near/src/lib.rs", "pub fn word() -> &'static str { far::word() }\n");
+    package("repo/far", "");
+    dir.write("repo/far/src/lib.rs", "pub fn word() -> &'static str { \"far\" }\n");
+    package("log", "");
+    dir.write("log/Cargo.toml", "[package]\nname = \"log\"\nversion = \"0.4.99\"\nedition = \"2021\"\n");
+    dir.write("log/src/lib.rs", "pub fn word() -> &'static str { \"patched\" }\n");
+    // No manifest names it; it is in the same repository.
+    dir.write("repo/WORD", "included\n");
+    dir.write("repo/.git", "gitdir: /elsewhere/.git/modules/repo\n");
+    let before = [contents(&dir.join("repo")), contents(&dir.join("log"))];
+    must(&mut build(&dir, &dir.join("repo/ws"), &["-o", "out/", "--", "--offline"]));
+    assert_eq!(says(&dir.join("out/app")), "far patched included\n");
+    assert_eq!([contents(&dir.join("repo")), contents(&dir.join("log"))], before);
+}
+
+#[test]
+fn sources_that_the_user_cannot_write_to_are_built_by_every_build_system() {
+    need!("make", "cmake", "meson", "ninja", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("p/prog.c", PROGRAM);
+    dir.write("p/Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\n");
+    dir.write(
+        "p/CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_executable(prog prog.c)\n",
+    );
+    dir.write("p/meson.build", "project('prog', 'c')\nexecutable('prog', 'prog.c')\n");
+    for name in ["p/prog.c", "p/Makefile", "p/CMakeLists.txt", "p/meson.build"] {
+        dir.chmod(name, 0o444);
+    }
+    dir.mkdir("cache");
+    dir.mkdir("out");
+    let (mut open, mut closed) = (vec!["cache", "out"], vec!["p"]);
+    open.drain(..).for_each(|name| dir.chmod(name, 0o777));
+    closed.drain(..).for_each(|name| dir.chmod(name, 0o555));
+    dir.chmod("", 0o755);
+    let is_root = Output::of(Command::new("id").arg("-u")).stdout.trim() == "0";
+    for system in ["make", "cmake", "meson"] {
+        let to = dir.join(format!("out/{system}"));
+        let mut command = build(&dir, &dir.join("p"), &["--build-system", system, "-o", to.to_str().unwrap()]);
+        if is_root {
+            // Root may write to everything.
+            command.uid(65534).gid(65534).env("HOME", dir.join("cache"));
+        }
+        must(&mut command);
+        assert_eq!(says(&to), "ran\n", "{system}");
+    }
+    dir.chmod("p", 0o755);
+}
+
+#[test]
+fn folders_and_files_whose_names_are_not_utf8_are_built() {
+    need!("make", "cmake", "meson", "ninja", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    let odd = dir.join(OsString::from_vec(b"caf\xe9 x".to_vec()));
+    fs::create_dir(&odd).unwrap();
+    let put = |name: &str, text: &str| fs::write(odd.join(name), text).unwrap();
+    put("prog.c", &format!("#include \"word.h\"\n{PROGRAM}"));
+    put("word.h", "");
+    put("Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\n");
+    put("CMakeLists.txt", "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_executable(prog prog.c)\n");
+    put("meson.build", "project('prog', 'c')\nexecutable('prog', 'prog.c')\n");
+    let before = contents(&odd);
+    for system in ["make", "cmake", "meson"] {
+        must(&mut build(&dir, &odd, &["--build-system", system, "--bin", "prog", "-o", system]));
+        assert_eq!(says(&dir.join(system)), "ran\n", "{system}");
+    }
+    assert_eq!(contents(&odd), before);
+    let file = odd.join(OsString::from_vec(b"pr\xf6g.c".to_vec()));
+    fs::rename(odd.join("prog.c"), &file).unwrap();
+    must(&mut build(&dir, &file, &["-o", "alone"]));
+    assert_eq!(says(&dir.join("alone")), "ran\n");
+}
+
+#[test]
+fn times_to_come_do_not_keep_ninja_or_make_busy() {
+    need!("make", "meson", "ninja", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    let files = [
+        dir.write("p/prog.c", PROGRAM),
+        dir.write("p/Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\n"),
+        dir.write("p/meson.build", "project('prog', 'c')\nexecutable('prog', 'prog.c')\n"),
+    ];
+    for file in &files {
+        set_time(file, SystemTime::now() + Duration::from_secs(1_000_000));
+    }
+    for system in ["make", "meson"] {
+        for _ in 0..2 {
+            let output = must(&mut build(&dir, &dir.join("p"), &["--build-system", system, "-o", system]));
+            assert!(!output.stderr.to_lowercase().contains("clock skew"), "{}", output.stderr);
+            assert_eq!(says(&dir.join(system)), "ran\n");
+        }
+    }
+}
+
+#[test]
+fn a_toolchain_file_of_the_users_counts_and_the_compilers_are_still_ours() {
+    need!("cmake", "make", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    let lists = "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nset(THREADS_PREFER_PTHREAD_FLAG ON)\n\
+                 find_package(Threads REQUIRED)\nadd_executable(prog prog.c)\ntarget_link_libraries(prog Threads::Threads)\n";
+    dir.write("p/CMakeLists.txt", lists);
+    let source = "#include <pthread.h>\n#include <stdio.h>\nstatic void *run(void *text) { puts(text); return 0; }\n\
+                  int main(void) { pthread_t one; pthread_create(&one, 0, run, TEXT); return pthread_join(one, 0); }\n";
+    dir.write("p/prog.c", source);
+    dir.write(
+        "mine.cmake",
+        "set(CMAKE_C_COMPILER /nowhere/cc)\nset(CMAKE_C_FLAGS_INIT \"-DTEXT=\\\\\\\"mine\\\\\\\"\")\n",
+    );
+    must(&mut build(&dir, &dir.join("p"), &["-o", "prog", "--", "-DCMAKE_TOOLCHAIN_FILE=mine.cmake"]));
+    assert_eq!(says(&dir.join("prog")), "mine\n");
+}
+
+#[test]
+fn compilers_of_several_words_in_environment_and_makefile_do_no_harm() {
+    need!("make", "cmake", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("p/prog.c", PROGRAM);
+    let makefile = "CC = ccache gcc -m64 -DX=1\nLDFLAGS = -Wl,-O1 -L/usr/lib\nLD = $(CC)\nprog: prog.o\n\t$(LD) $(LDFLAGS) -o $@ $<\n";
+    dir.write("p/Makefile", makefile);
+    dir.write(
+        "p/CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.10)\nproject(prog C)\nadd_executable(prog prog.c)\n",
+    );
+    for system in ["make", "cmake"] {
+        let mut command = build(&dir, &dir.join("p"), &["--build-system", system, "-o", system]);
+        must(
+            command.env("CC", "ccache gcc").env("CXX", "g++ -m64").env("CFLAGS", "-O1 -m64").env("LDFLAGS", "-Wl,-O1"),
+        );
+        assert_eq!(says(&dir.join(system)), "ran\n", "{system}");
+    }
+}
+
+/// A library of libtool's and a program of it, with `configure` made.
+fn of_libtool(dir: &Fixture) {
+    let ac = "AC_INIT([prog], [1.0])\nAC_CONFIG_AUX_DIR([aux])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAM_PROG_AR\n\
+              LT_INIT\nAC_CHECK_FUNCS([getline])\nAC_CHECK_SIZEOF([long])\nAC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n";
+    let am = "lib_LTLIBRARIES = libword.la\nlibword_la_SOURCES = word.c\nbin_PROGRAMS = prog\nprog_SOURCES = prog.c\n\
+              prog_LDADD = libword.la\n";
+    dir.write("prog-1.0/configure.ac", ac);
+    dir.write("prog-1.0/Makefile.am", am);
+    dir.write("prog-1.0/word.c", "const char *word(void) { return \"ran\"; }\n");
+    let main = "#include <stdio.h>\nconst char *word(void);\nint main(void) { puts(word()); return 0; }\n";
+    dir.write("prog-1.0/prog.c", main);
+    must(Command::new("autoreconf").arg("-fi").current_dir(dir.join("prog-1.0")));
+}
+
+#[test]
+fn a_program_with_a_library_of_libtools_stands_alone() {
+    need!("make", "musl-gcc", "readelf", "autoreconf", "libtoolize", "automake");
+    let dir = Fixture::new();
+    of_libtool(&dir);
+    let before = contents(&dir.join("prog-1.0"));
+    must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "out/"]));
+    assert_eq!(says(&dir.join("out/prog")), "ran\n");
+    assert_eq!(contents(&dir.join("prog-1.0")), before);
+    // The wrapper script of libtool is not the program, nor is a shared one if that is what the user wants built.
+    must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "shared/", "--", "--enable-static", "--disable-shared"]));
+    assert_eq!(says(&dir.join("shared/prog")), "ran\n");
+}
+
+#[test]
+fn configure_for_another_processor_starts_nothing_that_it_compiles() {
+    need!("make", "readelf", "autoreconf", "libtoolize", "automake", "aarch64-linux-gnu-gcc", "qemu-aarch64");
+    let dir = Fixture::new();
+    of_libtool(&dir);
+    let mut command = underpin(["build", "--as", "glibc:static+system", "--target", "aarch64", "--cc", "gcc"]);
+    command.arg(dir.join("prog-1.0")).args(["-o", "prog"]).current_dir(dir.path());
+    must(command.env("XDG_CACHE_HOME", dir.join("cache")));
+    let header = dir.must("readelf", ["-hW", "prog"]);
+    assert!(header.contains("AArch64"), "{header}");
+    assert_eq!(dir.must("qemu-aarch64", ["prog"]), "ran\n");
+}
+
+#[test]
+fn built_from_within_its_folder_the_result_is_named_and_the_sources_stay_as_they_are() {
+    need!("make", "musl-gcc", "readelf");
+    let dir = Fixture::new();
+    dir.write("prog/prog.c", PROGRAM);
+    dir.write("prog/Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\n");
+    let before = contents(&dir.join("prog"));
+    let mut command = build(&dir, Path::new("."), &["--json"]);
+    let output = must(command.current_dir(dir.join("prog")));
+    let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let place = document["programs"][0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(says(Path::new(&place)), "ran\n");
+    assert!(document["remarks"][0].as_str().unwrap().contains("-o"), "{document}");
+    assert_eq!(contents(&dir.join("prog")), before);
+    let mut command = build(&dir, Path::new("."), &[]);
+    let screen = must(command.current_dir(dir.join("prog"))).stdout;
+    // In one piece, to be copied.
+    assert!(screen.contains(&place) && screen.contains("-o"), "{screen}");
+    // From anywhere else it goes to the current folder.
+    must(build(&dir, Path::new("../prog"), &[]).current_dir(dir.mkdir("elsewhere")));
+    assert_eq!(says(&dir.join("elsewhere/prog")), "ran\n");
+}
+
+#[test]
+fn a_place_that_cannot_take_the_result_is_refused_before_anything_is_compiled() {
+    need!("make", "mkfifo");
+    let dir = Fixture::new();
+    // A compiler would fail with other words.
+    dir.write("p/Makefile", "prog:\n\techo compiled >&2; exit 7\n");
+    dir.must("mkfifo", ["pipe"]);
+    dir.write("file", "");
+    for place in ["pipe", "file/prog", "/proc/prog"] {
+        let output = Output::of(&mut build(&dir, &dir.join("p"), &["--force", "-o", place]));
+        assert_eq!(output.code, Some(2), "{place}: {}", output.stdout);
+        assert!(
+            !output.stderr.contains("compiled") && output.stderr.contains(place.rsplit('/').next_back().unwrap()),
+            "{}",
+            output.stderr
+        );
+    }
+}
