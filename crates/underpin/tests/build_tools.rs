@@ -283,3 +283,72 @@ fn words_in_a_response_file_are_those_of_the_command_line() {
     assert!(dir.must("readelf", ["-hW", "out"]).contains("EXEC ("), "another kind of program");
     assert_eq!(says(&mut Command::new(dir.join("out"))), "two words\n");
 }
+
+/// A crate for each allocator that programs bring; the program says whether its memory is mimalloc's.
+const BRINGS: &str = r#"
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+#[cfg(feature = "snmalloc")]
+#[global_allocator]
+static ALLOCATOR: snmalloc_rs::SnMalloc = snmalloc_rs::SnMalloc;
+
+unsafe extern "C" {
+    #[link_name = "mi_is_in_heap_region"]
+    fn is_mimallocs(block: *const u8) -> bool;
+    fn malloc(bytes: usize) -> *mut u8;
+    fn strdup(text: *const std::ffi::c_char) -> *mut u8;
+}
+
+fn main() {
+    let (boxed, list) = (Box::new([7_u8; 100]), vec![1_u8; 50]);
+    let blocks = unsafe { [boxed.as_ptr(), list.as_ptr(), malloc(100), strdup(c"text".as_ptr())] };
+    println!("{:?}", blocks.map(|block| unsafe { is_mimallocs(block) }));
+}
+"#;
+
+const BRINGS_MANIFEST: &str = r#"
+[package]
+name = "brings"
+version = "0.1.0"
+edition = "2024"
+[workspace]
+[features]
+jemalloc = ["dep:tikv-jemallocator"]
+mimalloc = ["dep:mimalloc"]
+snmalloc = ["dep:snmalloc-rs"]
+[dependencies]
+tikv-jemallocator = { version = "0.7", optional = true }
+mimalloc = { version = "0.1.52", optional = true, default-features = false, features = ["extended"] }
+snmalloc-rs = { version = "0.7", optional = true, default-features = false, features = ["build_cc"] }
+"#;
+
+#[test]
+fn a_crate_that_brings_an_allocator_is_served_by_the_one_asked_for() {
+    need!("cargo", "cc", "ar", "musl-gcc");
+    if !has_target(MUSL) {
+        return;
+    }
+    for brought in ["jemalloc", "mimalloc", "snmalloc"] {
+        let dir = Fixture::new();
+        dir.write("brings/Cargo.toml", BRINGS_MANIFEST);
+        dir.write("brings/src/main.rs", BRINGS);
+        // The crates' own allocators are compiled to nothing: a name that is not taken over could not be linked.
+        let script = "#!/bin/bash\nfor word; do [ \"$word\" = -c ] && empty=1; [ \"$last\" = -o ] && out=$word; last=$word; done\n\
+                      [ \"$empty\" ] && [ \"$out\" ] && exec cc -c -x c /dev/null -o \"$out\"\nexec cc \"$@\"\n";
+        let compiler = dir.write("compiler", script);
+        dir.chmod("compiler", 0o755);
+        dir.must("ar", ["rc", "libjemalloc.a"]);
+        let words = ["brings", "--malloc", "mimalloc", "-o", "out", "--", "--features", brought];
+        let mut command = build(&dir, None, &words);
+        command.env("JEMALLOC_OVERRIDE", dir.join("libjemalloc.a"));
+        for name in ["CC", "CXX"] {
+            command.env(format!("{name}_{}", MUSL.replace('-', "_")), &compiler);
+        }
+        must(command);
+        assert_eq!(says(&mut Command::new(dir.join("out"))), "[true, true, true, true]\n", "{brought}");
+    }
+}

@@ -26,6 +26,11 @@ pub fn invoke(
     if is_program && !told_otherwise {
         as_asked(plan.spec.linkage, &linker, &mut arguments);
     }
+    if is_program && plan.spec.linkage.is_static() && !told_otherwise {
+        // Crates of C++ (snmalloc-sys) ask for it by name. It is a shared library, which a static program cannot have; the
+        // unwinder that rustc links in has its functions.
+        arguments.retain(|word| word != "-lgcc_s");
+    }
     let objects = plan.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned());
     match &linker {
         RustLinker::Ld(program, leading) => {

@@ -89,3 +89,48 @@ fn musls_wrapper_as_the_users_linker_is_told_what_a_static_pie_is() {
         "/usr/bin/musl-gcc /t/allocator.o rcrt1.o a.o -static -Wl,-pie,--no-dynamic-linker,-z,text"
     );
 }
+
+#[test]
+fn a_static_program_is_not_linked_with_gccs_shared_library() {
+    assert_eq!(
+        line(cc("cc"), None, Tool::Linker, "-static-pie a.o -lgcc_s -lc"),
+        "cc /t/allocator.o -static-pie a.o -lc"
+    );
+    let lld = RustLinker::Ld("ld.lld".into(), Vec::new());
+    assert_eq!(line(lld, None, Tool::Ld, "-pie a.o -lgcc_s"), "ld.lld /t/allocator.o -pie a.o");
+    // A shared library may have it.
+    assert_eq!(line(cc("cc"), None, Tool::Linker, "-shared a.o -lgcc_s"), "cc -shared a.o -lgcc_s");
+}
+
+#[test]
+fn zig_is_told_the_linkage_and_not_what_rustc_thinks_of_it() {
+    let zig = || {
+        RustLinker::Compiler(Compiler {
+            program: "zig".into(),
+            leading: vec!["cc".into(), "-target".into(), "aarch64-linux-musl".into()],
+            dialect: Dialect::Zig,
+            start: Vec::new(),
+            end: Vec::new(),
+        })
+    };
+    assert_eq!(
+        line(zig(), None, Tool::Linker, "a.o -static -no-pie -lgcc_s"),
+        "zig cc -target aarch64-linux-musl -static -pie /t/allocator.o a.o -lunwind"
+    );
+}
+
+#[test]
+fn a_compiler_of_another_c_library_gets_start_files_libraries_and_an_unwinder() {
+    let foreign = RustLinker::Compiler(Compiler {
+        program: "musl-gcc".into(),
+        leading: Vec::new(),
+        dialect: Dialect::Foreign,
+        start: vec!["/m/rcrt1.o".into()],
+        end: vec!["-lgcc_eh".into(), "/m/crtn.o".into()],
+    });
+    assert_eq!(
+        line(foreign, None, Tool::Linker, "a.o -static-pie -lunwind -lc"),
+        "musl-gcc -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /t/allocator.o a.o \
+         -lc -lgcc_eh /m/crtn.o"
+    );
+}
