@@ -113,8 +113,11 @@ fn with(page: &str, row: &Row) -> String {
     if measured.is_empty() { text } else { text + "\n" + measured }
 }
 
+/// A row of the trials: the list of the projects before them has fewer columns.
 fn is_row(line: &str) -> bool {
-    PROJECTS.iter().any(|project| line.starts_with(&format!("| {} ", project.name)))
+    let columns = COLUMNS.lines().next().map_or(0, |head| head.matches('|').count());
+    line.matches('|').count() == columns
+        && PROJECTS.iter().any(|project| line.starts_with(&format!("| {} ", project.name)))
 }
 
 /// By project, then by choice.
@@ -191,6 +194,7 @@ mod tests {
         assert!(rows[1].starts_with("| fd-find 10.2.0 | x86_64 | musl+mimalloc |"), "{page}");
         assert!(rows[2].contains("glibc:2.17") && rows[2].ends_with("| - | same 7 bytes |"), "{page}");
         assert!(page.ends_with(&format!("\n\n{HEADING}\nfigures\n")), "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with("| fd-find |")).count(), 1, "{page}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub const RIPGREP: Project = Project {
 pub const FD: Project = Project {
     name: "fd-find",
     version: "10.2.0",
-    kind: "Rust, brings jemalloc on glibc",
+    kind: "Rust, brings jemalloc",
     source: Source::Crate,
     program: "fd",
     work: &["--type", "f", "--size", "+2k", "--extension", "rs", "--extension", "md", ".", "tree"],
