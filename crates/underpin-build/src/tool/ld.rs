@@ -72,7 +72,8 @@ fn program(
     let is_unwinder = |word: &str| word == "-lgcc_s" || word == "-lunwind";
     line.rest(compiler, arguments, |word| {
         // libgcc_s is glibc's; the unwinder of a foreign compiler is among what a link ends with.
-        !(decided && says_linkage(word)) && !(dialect == Dialect::Foreign && is_unwinder(word))
+        let is_replaced = decided && says_linkage(word) || dialect == Dialect::Foreign && is_unwinder(word);
+        !is_replaced
     });
     if dialect == Dialect::Foreign {
         line.words(compiler.end.iter().map(String::as_str));

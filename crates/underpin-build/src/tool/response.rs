@@ -129,7 +129,7 @@ mod tests {
                 output.stdout
             };
             let file = OsString::from(format!("@{}", path.display()));
-            assert_eq!(ask(&[file.clone()]), ask(&given), "{value}");
+            assert_eq!(ask(std::slice::from_ref(&file)), ask(&given), "{value}");
             let read = |_: &OsStr| std::fs::read(&path).ok();
             assert_eq!(expand(&[file], &read).as_ref(), given.as_slice(), "{value}");
         }
