@@ -16,7 +16,7 @@ const OBJECTS: [(&str, &str); 3] =
 /// The kernel's names of the processors that there are sources for.
 const PROCESSORS: [&str; 2] = ["x86_64", "aarch64"];
 
-/// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it stands in.
+/// No C library, nothing that would have to be set up before, and no loop that becomes a call of the function it is in.
 const FLAGS: [&str; 12] = [
     "-std=c11",
     "-O2",

@@ -99,7 +99,7 @@ fn library(spec: &Spec, subject: &Subject, compat: &Compat) -> Fact {
     }
 }
 
-/// The allocator. A program that never asks for memory has none, and that is no reason to refuse it where none was named.
+/// The allocator. A program that never asks for memory has none, and that is no reason to refuse it if none was named.
 fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
     let of_libc = match spec.libc {
         CLibrary::Musl => "musl",

@@ -16,7 +16,7 @@ pub enum BuildError {
         /// Names of files.
         looked_for: String,
     },
-    /// A file that is no source.
+    /// A file that is not a source.
     #[error("{}: not a source file that is built alone: expected a name that ends with {expected}, or a folder", path.display())]
     NotSource {
         /// The file.

@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 
 /// Shorter stretches occur in other code too.
 const SHORTEST: usize = 48;
-/// So many stretches are looked for; `--gc-sections` may have dropped the functions that nobody calls.
+/// So many stretches are looked for; `--gc-sections` may have dropped functions that are never called.
 const STRETCHES: usize = 64;
 /// Bytes beside a relocation that a relaxation may change: the instruction before and after it.
 const BESIDE: usize = 16;

@@ -1,7 +1,7 @@
 //! The note that every built file has: an object file made by hand, so that it takes no compiler.
 //!
 //! The section is allocated, so it lies in a segment and survives strip(1), eu-strip(1) and `objcopy --strip-all`; linkers keep
-//! sections of this type when they drop what nobody refers to (`--gc-sections`).
+//! sections of this type when they drop what is never referred to (`--gc-sections`).
 
 use crate::Processor;
 use std::fs::File;

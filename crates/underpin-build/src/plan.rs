@@ -322,7 +322,7 @@ fn first_use(
     Some(Step { slow: true, ..Step::new(&words, folder.join(tool.name()), arguments, work) })
 }
 
-/// The commands that build what libgcc wants and musl lacks: an archive, so that only who needs it has it.
+/// The commands that build what libgcc wants and musl lacks: an archive, so that only programs that need it get it.
 fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<Step> {
     let (true, Some(cc), Some(ar)) = (toolchain.support, &toolchain.cc, toolchain.ar.first()) else {
         return Vec::new();

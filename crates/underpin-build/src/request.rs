@@ -35,7 +35,7 @@ pub struct Places {
     pub cache: PathBuf,
     /// The running executable: what the names of tools lead to.
     pub executable: PathBuf,
-    /// Where the caller stands.
+    /// The caller's working directory.
     pub current: PathBuf,
 }
 

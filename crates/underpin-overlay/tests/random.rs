@@ -113,7 +113,7 @@ fn without_the_kernels_function_it_is_the_system_call() {
     let dir = Fixture::new();
     let object = object(&dir, "aarch64");
     dir.write("random.c", PROGRAM);
-    // glibc's own getrandom stands behind; the names that the object wants it has too.
+    // glibc's own getrandom comes later; the names that the object wants it has too.
     dir.must("aarch64-linux-gnu-gcc", ["-static", "-O1", "-w", &object, "random.c", "-o", "random", "-pthread"]);
     let output = Output::of(dir.command("qemu-aarch64").arg(dir.join("random")));
     assert_eq!((output.code, output.stdout.trim()), (Some(0), "all different"), "{}", output.stderr);

@@ -5,11 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use underpin_build::tool::{
-    FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke, response_file,
+    Compiler, FOLDER_VARIABLE, Invocation, LINKER_VARIABLE, PLAN_FILE, Surroundings, Tool, ToolPlan, invoke,
+    response_file,
 };
 
 /// Not found, as a shell says it.
@@ -41,7 +43,8 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
         Err(error) => return refused(&format!("{}: {error}", folder.join(PLAN_FILE).display())),
     };
     let linker = env::var_os(LINKER_VARIABLE);
-    let around = Surroundings { folder, linker: linker.as_deref(), response: &response };
+    let cxx_library = |compiler: &Compiler| cxx_library(compiler, folder);
+    let around = Surroundings { folder, linker: linker.as_deref(), response: &response, cxx_library: &cxx_library };
     let invocation = match invoke(&plan, tool, arguments, around) {
         Ok(invocation) => invocation,
         Err(error) => return refused(&error),
@@ -77,6 +80,23 @@ fn in_file(invocation: &Invocation, folder: &Path) -> io::Result<Option<OsString
     let mut word = OsString::from("@");
     word.push(path);
     Ok(Some(word))
+}
+
+/// The archives that zig links a program of C++ with, by what it says of such a link. It has compiled them by then, in its
+/// cache; for the first such program of a target that takes minutes.
+fn cxx_library(compiler: &Compiler, folder: &Path) -> Vec<OsString> {
+    let source = folder.with_file_name("empty.c");
+    let made = folder.join(format!("empty-{}", std::process::id()));
+    let mut command = Command::new(&compiler.program);
+    command.args(&compiler.leading).args(["-static", "-v", "-x", "c++"]).arg(source).arg("-o").arg(&made);
+    let output = command.stdin(Stdio::null()).output();
+    // A link that failed says so itself when the archives are missing.
+    let _ = fs::remove_file(&made);
+    let said = output.map(|output| output.stderr).unwrap_or_default();
+    let words = said.split(|byte| byte.is_ascii_whitespace()).map(|word| OsStr::from_bytes(word).to_owned());
+    let words: Vec<OsString> = words.collect();
+    let archive = |name: &str| words.iter().find(|word| Path::new(word).file_name() == Some(OsStr::new(name))).cloned();
+    ["libc++.a", "libc++abi.a"].into_iter().filter_map(archive).collect()
 }
 
 /// The text of a response file; none if it is none, or larger than any that a linker gets.

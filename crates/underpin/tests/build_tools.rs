@@ -223,6 +223,67 @@ fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
     }
 }
 
+/// C++ that throws, catches and writes, called from Rust that panics and catches.
+const CXX: &str = r#"
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+extern "C" int count(int number) {
+    std::vector<std::string> all;
+    for (int at = 0; at < number; at++) all.push_back("number " + std::to_string(at));
+    try { all.at(number + 1); } catch (const std::out_of_range &) { std::cout << "caught " << all.back() << std::endl; }
+    return (int)all.size();
+}
+"#;
+
+/// What the crate `cc` does, in few words.
+const CXX_SCRIPT: &str = r#"
+use std::process::Command;
+fn main() {
+    let tool = |name: &str| std::env::var(format!("{name}_x86_64_unknown_linux_musl")).unwrap();
+    let out = std::env::var("OUT_DIR").unwrap();
+    let run = |command: &mut Command| assert!(command.status().unwrap().success(), "{command:?}");
+    run(Command::new(tool("CXX")).args(["-O1", "-c", "a.cpp", "-o", &format!("{out}/a.o")]));
+    run(Command::new(tool("AR")).args(["rcs", &format!("{out}/liba.a"), &format!("{out}/a.o")]));
+    println!("cargo:rustc-link-search={out}\ncargo:rustc-link-lib=static=a\ncargo:rustc-link-lib=stdc++");
+}
+"#;
+
+fn cxx_project(dir: &Fixture) {
+    let main = "extern \"C\" { fn count(number: i32) -> i32; }\nfn main() {\n    \
+                let caught = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1)));\n    \
+                println!(\"{} {}\", unsafe { count(7) }, caught.is_err());\n}\n";
+    project(dir, main);
+    dir.write("tried/a.cpp", CXX);
+    dir.write("tried/build.rs", CXX_SCRIPT);
+}
+
+#[test]
+fn c_plus_plus_in_a_crate_is_linked_with_the_library_of_its_compiler() {
+    need!("cargo", "readelf");
+    let Some(zig) = every_zig().into_iter().next().filter(|_| has_target(MUSL)) else { return };
+    let dir = Fixture::new();
+    cxx_project(&dir);
+    must(build(&dir, Some(&zig), &["tried", "-o", "made"]));
+    assert!(!dir.must("readelf", ["-lWd", "made"]).contains("(NEEDED)"));
+    assert_eq!(says(&mut Command::new(dir.join("made"))), "caught number 6\n7 true\n");
+}
+
+#[test]
+fn a_crate_with_c_plus_plus_says_that_no_compiler_for_it_is_there() {
+    need!("cargo", "musl-gcc");
+    if !has_target(MUSL) {
+        return;
+    }
+    let dir = Fixture::new();
+    cxx_project(&dir);
+    let output = Output::of(&mut build(&dir, None, &["tried", "-o", "made", "--cc", "gcc"]));
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
+    assert!(output.stderr.contains("this build has no C++ compiler for musl"), "{}", output.stderr);
+    assert!(output.stderr.contains("underpin build --toolchains"), "{}", output.stderr);
+}
+
 /// A program that writes its words into a file and becomes the command behind them.
 fn logs(dir: &Fixture, name: &str, command: &str) -> String {
     let log = dir.join(format!("{name}.log"));

@@ -213,7 +213,8 @@ pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(St
     let mut variables = vec![("RUSTC_WRAPPER".to_owned(), context.tool(Tool::Rustc))];
     let compilers = [
         ("CC", Tool::Cc, context.toolchain.cc.is_some()),
-        ("CXX", Tool::Cxx, context.toolchain.cxx.is_some()),
+        // Without one the tool says so, and how to get one; build scripts would look for a name that is nowhere.
+        ("CXX", Tool::Cxx, true),
         ("AR", Tool::Ar, !context.toolchain.ar.is_empty()),
         ("RANLIB", Tool::Ranlib, !context.toolchain.ranlib.is_empty()),
     ];

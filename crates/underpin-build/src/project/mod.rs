@@ -84,7 +84,7 @@ pub struct Planned {
     pub exported: Vec<(String, String)>,
     /// What a person should know.
     pub remarks: Vec<String>,
-    /// Where results go if the caller stands within the project.
+    /// Where results go if the caller is inside the project.
     pub inside: PathBuf,
 }
 

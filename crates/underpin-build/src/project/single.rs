@@ -31,7 +31,7 @@ impl Single {
         Ok(Single { path: path.to_owned(), cxx })
     }
 
-    /// The file itself: a folder of sources is nobody's project.
+    /// The file itself: a folder of sources has no build system.
     pub(super) fn folder(&self) -> &Path {
         &self.path
     }

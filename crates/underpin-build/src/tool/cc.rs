@@ -23,7 +23,7 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     line.finish(compiler)
 }
 
-/// The link of a program: the objects stand before whatever else defines what they define.
+/// The link of a program: the objects come before anything else that defines their symbols.
 fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString]) {
     let linkage = plan.spec.linkage;
     match compiler.dialect {
@@ -34,7 +34,7 @@ fn program(line: &mut Line, plan: &ToolPlan, compiler: &Compiler, arguments: &[O
     line.0.extend(plan.objects.iter().map(|object| object.as_os_str().to_owned()));
     line.rest(compiler, arguments, |word| !says_linkage(word));
     if compiler.dialect == Dialect::Foreign {
-        // What follows is no source, whatever `-x` came before.
+        // What follows is not a source, whatever `-x` came before.
         line.words(["-x", "none"]);
         line.words(compiler.end.iter().map(String::as_str));
     }
@@ -79,7 +79,7 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
     if spec.processor == Processor::Aarch64 && compiler.dialect != Dialect::Zig {
         options.push("-mno-outline-atomics");
     }
-    // zig turns the sanitizer on wherever nothing is optimised; a trap in a released program is nobody's wish.
+    // zig turns the sanitizer on wherever nothing is optimised; a released program should not trap.
     if compiler.dialect == Dialect::Zig && !says("-fsanitize") {
         options.push("-fno-sanitize=undefined");
     }

@@ -31,6 +31,9 @@ pub fn invoke(
         // unwinder that rustc links in has its functions.
         arguments.retain(|word| word != "-lgcc_s");
     }
+    if is_program {
+        cxx_library(plan, &linker, &mut arguments, around);
+    }
     let objects = plan.objects.iter().filter(|_| is_program).map(|object| object.as_os_str().to_owned());
     match &linker {
         RustLinker::Ld(program, leading) => {
@@ -50,6 +53,26 @@ pub fn invoke(
             line.finish(compiler)
         }
     }
+}
+
+/// A crate's C++ is compiled by zig where gcc has no C++ for the C library. It is linked by another, which would take gcc's
+/// library for C++ or none: zig's archives are named instead.
+fn cxx_library(plan: &ToolPlan, linker: &RustLinker, arguments: &mut Vec<OsString>, around: Surroundings<'_>) {
+    let by_zig = |compiler: &Compiler| compiler.dialect == Dialect::Zig;
+    let Some(compiler) = plan.cxx.as_ref().filter(|compiler| by_zig(compiler)) else { return };
+    let is_wanted = |word: &OsString| word == "-lc++" || word == "-lstdc++";
+    if matches!(linker, RustLinker::Compiler(linker) if by_zig(linker)) || !arguments.iter().any(is_wanted) {
+        return;
+    }
+    let archives = (around.cxx_library)(compiler);
+    if archives.is_empty() {
+        return;
+    }
+    arguments.retain(|word| word != "-lc++abi");
+    // In the place of the last: what refers to it comes before.
+    let Some(at) = arguments.iter().rposition(is_wanted) else { return };
+    arguments.splice(at..=at, archives);
+    arguments.retain(|word| !is_wanted(word));
 }
 
 /// The link of a program by a compiler.

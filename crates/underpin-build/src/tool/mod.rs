@@ -1,6 +1,6 @@
 //! A compiler's or linker's name, acted by the caller's own executable: arguments in, another command out.
 //!
-//! A build calls these hundreds of times, so nothing is looked for here: everything that depends on the machine stands in
+//! A build calls these hundreds of times, so nothing is looked for here: everything that depends on the machine is in
 //! the [`ToolPlan`], a file beside the names. [`invoke`] is pure.
 
 mod cc;
@@ -39,7 +39,7 @@ pub enum Tool {
     Linker,
     /// What rustc links with, if that is a linker itself.
     Ld,
-    /// A linker for whoever calls one by itself (`LD`).
+    /// A linker for build systems that call one directly (`LD`).
     RawLd,
     /// What cargo calls instead of rustc (`RUSTC_WRAPPER`): the first argument is the real one.
     Rustc,
@@ -175,6 +175,8 @@ pub struct Surroundings<'a> {
     pub linker: Option<&'a OsStr>,
     /// The text of a response file (`@FILE`).
     pub response: &'a dyn Fn(&OsStr) -> Option<Vec<u8>>,
+    /// The archives of a compiler's library for C++, in the order of a link line; none if it does not tell.
+    pub cxx_library: &'a dyn Fn(&Compiler) -> Vec<OsString>,
 }
 
 /// Why a tool cannot act.

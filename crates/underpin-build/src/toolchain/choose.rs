@@ -160,7 +160,7 @@ impl Toolchains {
     }
 }
 
-/// What rustc is told of the linkage, where it is not the target's own.
+/// What rustc is told of the linkage, if it is not the target's own.
 fn linkage_flags(spec: &Spec) -> Vec<String> {
     let flags: &[&str] = match (spec.libc, spec.linkage) {
         (CLibrary::Musl, Linkage::Static) => &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"],

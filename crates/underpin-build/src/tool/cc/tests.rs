@@ -30,7 +30,8 @@ fn line(spec: Spec, dialect: Dialect, arguments: &str) -> String {
         rust: None,
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
-    let around = Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None };
+    let around =
+        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
     let invocation = invoke(&plan, Tool::Cc, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     format!("{} {}", invocation.program.display(), words.join(" "))
@@ -115,7 +116,8 @@ fn the_archiver_keeps_its_first_words() {
         objects: Vec::new(),
         rust: None,
     };
-    let around = Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None };
+    let around =
+        Surroundings { folder: Path::new("/t"), linker: None, response: &|_| None, cxx_library: &|_| Vec::new() };
     let invocation = invoke(&plan, Tool::Ar, &["rcs".into(), "a.a".into()], around).unwrap();
     assert_eq!(invocation.arguments, ["ar", "rcs", "a.a"]);
     let refused = invoke(&plan, Tool::Cc, &[], around).unwrap_err().to_string();

@@ -14,6 +14,10 @@ fn cc(program: &str) -> RustLinker {
 }
 
 fn line(linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) -> String {
+    line_with(None, linker, users, tool, arguments)
+}
+
+fn line_with(cxx: Option<Compiler>, linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) -> String {
     let spec = Spec {
         processor: Processor::Aarch64,
         libc: CLibrary::Musl,
@@ -26,7 +30,7 @@ fn line(linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) ->
     let plan = ToolPlan {
         spec,
         cc: None,
-        cxx: None,
+        cxx,
         ar: Vec::new(),
         ranlib: Vec::new(),
         ld: Vec::new(),
@@ -35,7 +39,9 @@ fn line(linker: RustLinker, users: Option<&str>, tool: Tool, arguments: &str) ->
     };
     let words: Vec<OsString> = arguments.split_whitespace().map(OsString::from).collect();
     let response = |file: &OsStr| (file == "/tmp/args").then(|| b"\"-shared\"\n\"a.o\"".to_vec());
-    let around = Surroundings { folder: Path::new("/t"), linker: users.map(OsStr::new), response: &response };
+    let archives = |_: &Compiler| ["/z/libc++.a", "/z/libc++abi.a"].map(OsString::from).to_vec();
+    let linker = users.map(OsStr::new);
+    let around = Surroundings { folder: Path::new("/t"), linker, response: &response, cxx_library: &archives };
     let invocation = invoke(&plan, tool, &words, around).unwrap();
     let words: Vec<String> = invocation.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     format!("{} {}", invocation.program.display(), words.join(" "))
@@ -133,4 +139,22 @@ fn a_compiler_of_another_c_library_gets_start_files_libraries_and_an_unwinder() 
         "musl-gcc -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /t/allocator.o a.o \
          -lc -lgcc_eh /m/crtn.o"
     );
+}
+
+#[test]
+fn the_library_of_what_compiled_c_plus_plus_is_linked() {
+    let RustLinker::Compiler(zig) = cc("zig") else { unreachable!() };
+    let zig = Compiler { dialect: Dialect::Zig, ..zig };
+    let of = |linker, line: &str| line_with(Some(zig.clone()), linker, None, Tool::Linker, line);
+    assert_eq!(
+        of(cc("cc"), "-static-pie -lstdc++ a.o liba.a -lc++ -lc"),
+        "cc /t/allocator.o -static-pie a.o liba.a /z/libc++.a /z/libc++abi.a -lc"
+    );
+    assert_eq!(of(cc("cc"), "-static-pie a.o -lc"), "cc /t/allocator.o -static-pie a.o -lc");
+    assert_eq!(of(cc("cc"), "-shared a.o -lc++"), "cc -shared a.o -lc++", "a procedural macro's");
+    // zig finds its own.
+    let line = of(RustLinker::Compiler(zig.clone()), "-static-pie a.o -lc++");
+    assert!(line.contains("-lc++") && !line.contains("/z/"), "{line}");
+    // gcc's C++ is linked with gcc's library.
+    assert_eq!(line_with(None, cc("cc"), None, Tool::Linker, "a.o -lstdc++"), "cc /t/allocator.o a.o -lstdc++");
 }
