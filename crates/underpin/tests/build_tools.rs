@@ -224,7 +224,7 @@ fn a_build_for_riscv_runs_and_says_that_musls_own_malloc_serves_it() {
 }
 
 /// C++ that throws, catches and writes, called from Rust that panics and catches.
-const CXX: &str = r#"
+const CXX_CALLED: &str = r#"
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -255,7 +255,7 @@ fn cxx_project(dir: &Fixture) {
                 let caught = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1)));\n    \
                 println!(\"{} {}\", unsafe { count(7) }, caught.is_err());\n}\n";
     project(dir, main);
-    dir.write("tried/a.cpp", CXX);
+    dir.write("tried/a.cpp", CXX_CALLED);
     dir.write("tried/build.rs", CXX_SCRIPT);
 }
 
