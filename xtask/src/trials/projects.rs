@@ -65,7 +65,8 @@ pub const PROJECTS: [Project; 8] = [
         kind: "Rust",
         source: Source::Crate,
         program: "hyperfine",
-        work: &["-N", "--runs", "3", "--style", "none", "--output", "inherit", "./word"],
+        // Its usual input is /dev/null, which an empty root has not.
+        work: &["-N", "--runs", "3", "--style", "none", "--input", "text.md", "--output", "inherit", "./word"],
         words: "three runs of a program, whose output is passed through",
         any_order: false,
     },
