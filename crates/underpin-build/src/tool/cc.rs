@@ -8,6 +8,10 @@ use std::ffi::{OsStr, OsString};
 /// The command of a call of the compiler.
 pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], around: Surroundings<'_>) -> Invocation {
     let purpose = purpose(arguments);
+    if compiler.dialect == Dialect::Zig && purpose == Purpose::Question && arguments.iter().any(is_linkers_version) {
+        // `zig cc` answers "zig ld 0.15.2", by which meson before 1.6 detects no linker and gives up.
+        return Invocation::new(&compiler.program, ["ld.lld", "--version"].map(OsString::from).to_vec());
+    }
     let mut line = Line::of(compiler);
     if purpose != Purpose::Question {
         line.words(code_options(&plan.spec, compiler, arguments));
@@ -21,6 +25,10 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)
+}
+
+fn is_linkers_version(word: &OsString) -> bool {
+    word == "-Wl,--version"
 }
 
 /// The link of a program: the objects come before anything else that defines their symbols.
@@ -134,7 +142,8 @@ impl Line {
 fn zig_word(word: &str) -> Option<String> {
     // Its linker is its own, and so are its libgcc and its search path.
     const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
-    const LINKER_UNKNOWN: [&str; 7] = [
+    const LINKER_UNKNOWN: [&str; 8] = [
+        "-rpath-link",
         "-Map",
         "--no-undefined-version",
         "-znostart-stop-gc",
@@ -157,7 +166,7 @@ fn zig_word(word: &str) -> Option<String> {
     while let Some(part) = parts.next() {
         if LINKER_UNKNOWN.iter().any(|unknown| part == *unknown || part.starts_with(&format!("{unknown}="))) {
             // `-Map FILE` as two words.
-            if part == "-Map" {
+            if part == "-Map" || part == "-rpath-link" {
                 parts.next();
             }
             continue;

@@ -123,3 +123,12 @@ fn the_archiver_keeps_its_first_words() {
     let refused = invoke(&plan, Tool::Cc, &[], around).unwrap_err().to_string();
     assert!(refused.contains("no C compiler for musl+mimalloc"), "{refused}");
 }
+
+#[test]
+fn zig_names_the_linker_that_it_links_with_as_others_know_it() {
+    let of = |dialect, arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), dialect, arguments);
+    assert_eq!(of(Dialect::Zig, "-Wl,--version"), "zig ld.lld --version");
+    assert!(of(Dialect::Own, "-Wl,--version").ends_with("-Wl,--version"));
+    // meson's words for libraries beside one another.
+    assert!(!of(Dialect::Zig, "a.o -Wl,-rpath-link,/x -lb").contains("/x"));
+}
