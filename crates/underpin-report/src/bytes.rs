@@ -1,6 +1,7 @@
-//! Text of the outside world: file names and sonames are bytes, and may hold anything.
+//! Text from outside: file names and sonames are bytes, and may contain anything.
 //!
-//! [`Raw`] keeps the bytes, passes them to the JSON of documents, and shows them to people through [`visible`], which lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
+//! [`Raw`] keeps the bytes, passes them to the JSON of documents, and shows them to people through [`visible`], which
+//! lets no control character, no bidirectional override and no broken UTF-8 reach a terminal.
 
 use bstr::{BStr, BString, ByteSlice};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -127,7 +128,7 @@ pub(crate) fn is_hostile(ch: char) -> bool {
         || matches!(ch, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// A word for a POSIX shell; `None` if it holds what cannot be typed.
+/// A word for a POSIX shell; `None` if it has characters that cannot be typed.
 #[must_use]
 pub fn quoted(word: &Raw) -> Option<String> {
     let text = word.bytes().to_str().ok()?;

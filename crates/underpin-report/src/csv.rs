@@ -61,7 +61,7 @@ const fn verdict(verdict: Difference) -> &'static str {
     }
 }
 
-/// A field, quoted if it has to be.
+/// A field, quoted if necessary.
 fn field(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -1,12 +1,12 @@
-//! The tables that hyperfine writes, for those who put them into a document: AsciiDoc and org-mode, with its columns.
+//! The tables that hyperfine writes, for users who put them into a document: AsciiDoc and org-mode, with its columns.
 //!
-//! They hold means of times, as hyperfine's do; the figures that claims rest on are in the other exports.
+//! They contain means of times, as hyperfine's do; the figures behind claims are in the other exports.
 
 use crate::document::bench::BenchDocument;
 pub use crate::units::TimeUnit;
 use underpin_bench::VariantSummary;
 
-/// As hyperfine takes it: that of the first mean.
+/// The unit that hyperfine would take for the first mean.
 fn usual(seconds: f64) -> TimeUnit {
     if seconds < 1.0 { TimeUnit::Millisecond } else { TimeUnit::Second }
 }
@@ -32,7 +32,7 @@ pub fn asciidoc(document: &BenchDocument, unit: Option<TimeUnit>) -> String {
     out + "|===\n"
 }
 
-/// A table of org-mode.
+/// A table in org-mode.
 #[must_use]
 pub fn orgmode(document: &BenchDocument, unit: Option<TimeUnit>) -> String {
     let (head, rows) = cells(document, unit);
@@ -80,7 +80,7 @@ fn cells(document: &BenchDocument, unit: Option<TimeUnit>) -> ([String; 5], Vec<
     (head, rows.collect())
 }
 
-/// How many times the fastest, with the deviation of a ratio of two means.
+/// The ratio to the fastest, with the standard deviation of a ratio of two means.
 fn relative(times: &Times, fastest: &Times) -> String {
     if std::ptr::eq(times, fastest) || fastest.mean <= 0.0 {
         return "1.00".to_owned();

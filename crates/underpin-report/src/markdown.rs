@@ -1,4 +1,4 @@
-//! The documents as GitHub Markdown: headings, tables, lists. Pictures are left to HTML.
+//! The documents as GitHub Markdown: headings, tables, lists. Only HTML has pictures.
 
 use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
@@ -140,7 +140,7 @@ fn span(span: &Span, in_table: bool) -> String {
     }
 }
 
-/// A code span. Backticks inside need a longer fence; a bar ends a cell of a table even inside code.
+/// A code span. Backticks inside need a longer fence; a `|` would end a table cell even inside code.
 fn code(text: &str, in_table: bool) -> String {
     let longest = text.split(|ch| ch != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -149,7 +149,7 @@ fn code(text: &str, in_table: bool) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// Text without a meaning to Markdown or HTML.
+/// Text escaped for both Markdown and HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for ch in text.chars() {
@@ -216,7 +216,7 @@ mod tests {
         ];
         for text in all {
             assert!(!text.chars().any(|ch| ch != '\n' && ch.is_control()));
-            // Outside code spans no `<` is left.
+            // Outside code spans there is no `<`.
             let outside: String = text.split('`').step_by(2).collect();
             assert!(!outside.contains('<'), "{outside}");
         }

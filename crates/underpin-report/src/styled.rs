@@ -1,10 +1,10 @@
 //! Text with roles instead of colours: the binary maps a role to ANSI, or drops it.
 //!
-//! A [`Span`] never holds a control character or a line break: its constructors pass everything through
-//! [`visible`](crate::bytes::visible), so a hostile file name cannot write to the terminal.
+//! A [`Span`] never contains a control character or a line break: its constructors pass everything through
+//! [`visible`](crate::bytes::visible), so a hostile file name cannot control the terminal.
 //!
-//! Columns are counted in one way everywhere: by [`width`], for text as a span shows it. Text is cut only between the
-//! characters that a reader sees ([`characters`]), so the width of a whole is the sum of the widths of its parts.
+//! Columns are counted in one way everywhere: by [`width`], for text as a span shows it. Text is cut only between
+//! grapheme clusters ([`characters`]), so the width of a whole is the sum of the widths of its parts.
 
 use crate::bytes::visible;
 use bstr::{BStr, ByteSlice};
@@ -46,7 +46,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Text of our own or of the outside; control characters are made visible.
+    /// Text from this program or from outside; control characters are made visible.
     #[must_use]
     pub fn new(role: Role, text: impl AsRef<[u8]>) -> Span {
         Span { role, text: Cow::Owned(shown(text.as_ref().as_bstr()).into_owned()) }
@@ -77,8 +77,8 @@ impl Span {
     }
 }
 
-/// A text as a span shows it: visible, and nothing in it changes the character before it. A mark that combines, or the
-/// selector of an emoji, at the very beginning would do so, and is written as `\u{NNNN}`.
+/// A text as a span shows it: visible, and nothing in it changes the character before it. A combining mark or the
+/// selector of an emoji at the very beginning would do so, and is written as `\u{NNNN}`.
 pub(crate) fn shown(bytes: &BStr) -> Cow<'_, str> {
     let text = visible(bytes);
     match text.chars().next() {
@@ -89,20 +89,20 @@ pub(crate) fn shown(bytes: &BStr) -> Cow<'_, str> {
     }
 }
 
-/// The characters that a reader sees (grapheme clusters), each with its columns, in order; of text that is [`shown`].
+/// The characters that a reader sees (grapheme clusters), each with its columns, in order; for text that is [`shown`].
 pub(crate) fn characters(text: &str) -> impl DoubleEndedIterator<Item = (&str, usize)> {
     text.as_bytes().graphemes().map(|cluster| (cluster, cluster_width(cluster)))
 }
 
-/// Columns of one cluster. Terminals differ: some add up its parts, some know emoji that are made of several. The wider
-/// one counts, so that a line never gets wider than asked for.
+/// Columns of one cluster. Terminals differ: some add up its parts, some know emoji that consist of several. The wider
+/// one counts, so that a line never gets wider than requested.
 fn cluster_width(cluster: &str) -> usize {
     let parts = cluster.chars().filter_map(UnicodeWidthChar::width).fold(0usize, usize::saturating_add);
     cluster.width().max(parts)
 }
 
-/// A character that stands for itself, in one column: ASCII, and what trees and cut names are drawn with. Most text holds no
-/// other, and then the tables of Unicode need not be asked, nor read in from the disk.
+/// A character that is a cluster by itself, in one column: ASCII, and the characters that draw trees and mark cuts.
+/// Most text has no others, and then the tables of Unicode are neither searched nor read from the disk.
 fn is_simple(character: char) -> bool {
     matches!(character, ' '..='~' | '\u{2500}'..='\u{257f}' | '…')
 }
@@ -228,7 +228,7 @@ impl fmt::Display for Text {
 }
 
 impl Text {
-    /// The bytes of a path or name as one line each, for `BStr` lists that a person reads.
+    /// Adds a path or name as a line of its own.
     pub fn push_path(&mut self, path: &BStr) {
         self.push(Line::new().with(Role::Path, path));
     }

@@ -1,4 +1,4 @@
-//! Figures for people: times, sizes and counts with units. JSON never goes through here.
+//! Figures for people: times, sizes and counts with units. JSON never uses these functions.
 
 use std::cell::Cell;
 
@@ -40,7 +40,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Its sign, and how many of it a second has.
+    /// Its symbol, and how many of it are in a second.
     #[must_use]
     pub const fn sign(self) -> (&'static str, f64) {
         match self {
@@ -52,7 +52,7 @@ impl TimeUnit {
 }
 
 thread_local! {
-    /// Set by [`with_time_unit`] for one rendering: every rendering of a document words its times through [`time`].
+    /// Set by [`with_time_unit`] for one rendering: every rendering formats its times through [`time`].
     static WANTED: Cell<Option<TimeUnit>> = const { Cell::new(None) };
 }
 
@@ -68,7 +68,7 @@ pub fn with_time_unit<T>(unit: Option<TimeUnit>, render: impl FnOnce() -> T) -> 
     render()
 }
 
-/// A time in three significant digits: `417 ns`, `1.25 ms`, `31.0 s`; in the unit of [`with_time_unit`], if there is one.
+/// A time with three significant digits: `417 ns`, `1.25 ms`, `31.0 s`; in the unit of [`with_time_unit`], if any.
 #[must_use]
 pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds.abs() {
@@ -81,7 +81,7 @@ pub fn time(seconds: f64) -> String {
     };
     let decimals = match value.abs() {
         0.0 => 0,
-        // Only in a unit that was asked for.
+        // Reached only in a unit that the user chose.
         v if v < 0.9995 => (2 - v.log10().floor() as i32).clamp(0, 9) as usize,
         v if v < 9.995 => 2,
         v if v < 99.95 => 1,
@@ -104,7 +104,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A moment in words, by the clock of Greenwich: `2026-11-21 20:04 UTC`.
+/// A moment as text, in UTC: `2026-11-21 20:04 UTC`.
 #[must_use]
 pub fn date(unix_seconds: u64) -> String {
     let (days, seconds) = (unix_seconds / 86_400, unix_seconds % 86_400);
@@ -121,7 +121,7 @@ pub fn date(unix_seconds: u64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
 }
 
-/// A share as a whole percentage; what is not zero is not called zero.
+/// A share as a whole percentage; a share above zero is never shown as zero.
 #[must_use]
 pub fn percent(part: f64, whole: f64) -> String {
     if whole <= 0.0 || part <= 0.0 {

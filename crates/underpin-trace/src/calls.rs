@@ -15,7 +15,7 @@ pub enum CallGroup {
     File,
     /// Calls that change the address space.
     Mapping,
-    /// Making, replacing, ending and setting up processes and threads.
+    /// Calls that create, replace, end and set up processes and threads.
     Process,
     /// Calls on descriptors that loading a file takes: reading, positioning, duplicating, closing.
     Descriptor,
@@ -38,7 +38,7 @@ impl CallGroup {
     /// Every group.
     pub const ALL: [CallGroup; 4] = [CallGroup::File, CallGroup::Mapping, CallGroup::Process, CallGroup::Descriptor];
 
-    /// The name by which a command line asks for it.
+    /// The group's name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl CallGroup {
         }
     }
 
-    /// Its calls on this architecture.
+    /// The group's calls on this architecture.
     pub fn calls(self) -> impl Iterator<Item = Syscall> {
         let names = match self {
             CallGroup::File => FILE,
@@ -69,7 +69,7 @@ pub enum CallSet {
     Default,
     /// Every call.
     All,
-    /// These.
+    /// Exactly these calls.
     Custom(BTreeSet<Syscall>),
 }
 
@@ -115,9 +115,9 @@ impl CallSet {
         }
     }
 
-    /// The set as strace's `-e trace=` takes it, to compare the two on the same calls.
+    /// The set in strace's `-e trace=` notation, to compare the two on the same calls.
     ///
-    /// Calls younger than strace 6.1 carry the `?` that keeps an older strace from refusing them.
+    /// Calls newer than strace 6.1 carry the `?` that keeps an older strace from rejecting them.
     #[must_use]
     pub fn strace_expression(&self, until: Until) -> String {
         match self.calls(until) {

@@ -7,7 +7,7 @@ use underpin_sys::{LaunchError, SysError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The command could not be started, or not under a tracer.
+    /// The command could not be started, or could not be traced.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A call of the tracer failed.
@@ -18,13 +18,13 @@ pub enum TraceError {
         /// The call and its error.
         source: SysError,
     },
-    /// The thread of the tracer could not be made, or ended without a result.
+    /// The tracer's thread could not be created, or ended without a result.
     #[error("the tracer's thread ended early; please report it, with the command")]
     Thread,
 }
 
 impl TraceError {
-    /// The exit status that `env(1)` would give: 127 not found, 126 not executable, 125 our own fault.
+    /// The exit status that `env(1)` would give: 127 not found, 126 not executable, 125 an error of ours.
     #[must_use]
     pub fn exit_status(&self) -> i32 {
         match self {
@@ -34,7 +34,7 @@ impl TraceError {
     }
 }
 
-/// What to do, if the kernel shows nothing of the process: its program is not readable, or raises privileges.
+/// What to do if the kernel denies access to the process: its program is unreadable, or gains privileges.
 fn remedy(error: &SysError) -> &'static str {
     const EPERM: i32 = 1;
     const EACCES: i32 = 13;

@@ -1,4 +1,4 @@
-//! One system call as it was seen: who, when, with what, and what came of it.
+//! One system call as observed: which task, when, with which arguments, and its result.
 
 use crate::{Errno, Nanos, PathText, PhaseKind, Pid, Syscall};
 use serde::Serialize;
@@ -17,17 +17,17 @@ pub struct Event {
     /// The six argument registers, as passed.
     #[serde(skip)]
     pub args: [u64; 6],
-    /// The path argument, or the path behind the descriptor argument where its opening was seen.
+    /// The path argument, or the path behind the descriptor argument if its opening was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathText>,
-    /// Whether `path` was found through a descriptor (`read`, `mmap`, `close`, `fstat`) and not passed as text.
+    /// Whether `path` was found through a descriptor (`read`, `mmap`, `close`, `fstat`) rather than passed as text.
     pub by_descriptor: bool,
-    /// What came of it.
+    /// The result.
     pub outcome: CallOutcome,
     /// When it began, since the start of the trace.
     #[serde(rename = "start_ns")]
     pub start: Nanos,
-    /// From letting the call go on to seeing it return. Contains the cost of one stop: see `TracingCost`.
+    /// From resuming the call to seeing it return. Includes the cost of one stop: see `TracingCost`.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
 }
@@ -40,8 +40,8 @@ pub enum CallOutcome {
     Returned(i64),
     /// Failed.
     Failed(Errno),
-    /// Did not return while it was watched: `exit`, `exit_group`, a call cut short by the end of its process.
-    /// `strace -c` does not count these, and neither do the totals.
+    /// Was not seen to return: `exit`, `exit_group`, a call cut short by the end of its process. `strace -c` does not
+    /// count these, and neither do the totals.
     NotSeen,
 }
 
@@ -58,9 +58,9 @@ impl std::fmt::Display for CallOutcome {
 /// The arguments of an `mmap`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Where it was mapped; the address asked for if the call failed.
+    /// Where it was mapped; the requested address if the call failed.
     pub address: u64,
-    /// Length in bytes, as asked for.
+    /// Requested length in bytes.
     pub length: u64,
     /// `PROT_*`.
     pub protection: u32,

@@ -1,5 +1,5 @@
-//! Which path is behind which descriptor, as far as the traced calls show it.
-//! Threads share a table, a forked process has a copy, exec drops what is close-on-exec.
+//! The path behind each descriptor, as far as the traced calls show it. Threads share a table, a forked process has a
+//! copy, and exec drops what is close-on-exec.
 
 use crate::PathText;
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ struct Open {
 }
 
 impl Files {
-    /// A table of its own with the same content (`fork`).
+    /// An independent copy of the table (`fork`).
     pub(crate) fn copied(&self) -> Files {
         Files(Rc::new(RefCell::new(self.0.borrow().clone())))
     }
@@ -30,7 +30,7 @@ impl Files {
         self.0.borrow_mut().remove(&descriptor);
     }
 
-    /// `copy` now stands for what `original` stands for; if that is not known, neither is the copy.
+    /// `copy` now refers to what `original` refers to; unknown if that is unknown.
     pub(crate) fn duplicated(&self, original: i32, copy: i32) {
         let mut table = self.0.borrow_mut();
         match table.get(&original).map(|open| open.path.clone()) {

@@ -1,5 +1,5 @@
-//! Where a freshly executed program lies in memory: its ranges, its entry point, its loader and the function that the
-//! loader calls when it has changed the list of objects (`_dl_debug_state`, the debuggers' hook: `gdb`'s and ours).
+//! The memory layout of a freshly executed program: its ranges, its entry point, its loader, and the function that the
+//! loader calls after changing the list of objects (`_dl_debug_state`, the hook that `gdb` uses too).
 //!
 //! Read from the process right after its exec, before it has run an instruction.
 
@@ -17,7 +17,7 @@ const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
 const PT_PHDR: u32 = 6;
 const HEADER: usize = 56;
-/// More program headers than any real program has; a hostile count is cut here.
+/// More program headers than any real program has: a limit against hostile counts.
 const MAX_HEADERS: usize = 128;
 
 /// A program image and its loader.
@@ -37,7 +37,7 @@ pub(crate) struct Image {
 pub(crate) struct LoaderHook {
     /// `_dl_debug_state`, or the static probe `rtld:init_complete` of a loader that does not export it.
     pub(crate) function: u64,
-    /// `r_state` of `_r_debug`; `None` if the hook is passed only once the loader is ready (musl, the probe).
+    /// `r_state` of `_r_debug`; `None` if the hook is called only once the loader is ready (musl, the probe).
     pub(crate) state: Option<u64>,
 }
 
@@ -123,8 +123,8 @@ fn program_headers(pid: RawPid, aux: &AuxVector) -> Result<Vec<Header>, SysError
     Ok(bytes[..read].chunks_exact(HEADER).map(parse).collect())
 }
 
-/// What the kernel added to the file's addresses. PT_PHDR says it; without one (static programs) the headers are
-/// taken to follow the ELF header, as every linker writes them.
+/// The load bias: what the kernel added to the file's addresses. PT_PHDR gives it; without one (static programs) the
+/// headers are assumed to follow the ELF header, as every linker writes them.
 fn bias(headers: &[Header], aux: &AuxVector) -> u64 {
     const ELF_HEADER: u64 = 64;
     let stated = headers.iter().find(|header| header.kind == PT_PHDR).map(|header| header.vaddr);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use underpin_test_support::{Fixture, need};
 
-    /// Stands for a loader: one probe, and the hook where `HOOK` is defined.
+    /// A stand-in for a loader: one probe, and the hook if `HOOK` is defined.
     const LOADER: &str = r#"
 #ifdef HOOK
 void _dl_debug_state(void) {}

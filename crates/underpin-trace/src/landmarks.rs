@@ -1,6 +1,6 @@
 //! The points of a program's start: breakpoints on the loader's hook, the entry point and `main`.
 //!
-//! Each breakpoint is taken out at its (last) hit, so that the program runs on unmarked. `main` is found without
+//! Each breakpoint is removed at its (last) hit, so that the program continues unmodified. `main` is found without
 //! symbols: `_start` of every C library passes it to `__libc_start_main` as the first argument, so the program is
 //! stepped from its entry point until control is transferred with an address of its own code in that register.
 
@@ -23,7 +23,7 @@ pub(crate) enum Mark {
     Main,
 }
 
-/// How far the loader is, by its hook.
+/// The loader's progress, as its hook shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoaderHookState {
     state: Option<u64>,
@@ -75,12 +75,12 @@ impl Landmarks {
         !self.0.is_empty()
     }
 
-    /// The memory is another program's now: nothing is armed any more.
+    /// After an exec the memory is another program's: no breakpoint is armed any more.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// Takes all breakpoints out of a process: the watched one, or a forked child's copy of its memory.
+    /// Removes all breakpoints from a process: the watched one, or a forked child's copy of its memory.
     pub(crate) fn disarm_in(&self, task: Tracee) -> Result<(), SysError> {
         self.0.iter().try_for_each(|point| write_byte_patch(task, point.address, &point.before).map(drop))
     }
@@ -98,7 +98,7 @@ impl Landmarks {
             Mark::Main => Reached::Main,
             Mark::LoaderHook(ref hook) => {
                 let now = hook.state.map_or(Ok(CONSISTENT), |at| loader_state(task.0, at))?;
-                // glibc announces that it adds objects, then that it is done; modules for auditing come before.
+                // glibc announces that it adds objects, then that it is done; before that come audit modules.
                 if now == CONSISTENT && (hook.adding || hook.state.is_none()) {
                     Reached::LoaderReady
                 } else {
@@ -122,7 +122,7 @@ fn loader_state(pid: RawPid, at: u64) -> Result<u32, SysError> {
     Ok(u32::from_ne_bytes(word))
 }
 
-/// Executes the instruction under a breakpoint that was taken out for it. Signals that come first are sent again.
+/// Executes the instruction under a breakpoint that has been removed. Signals that arrive first are sent again.
 fn step_once(task: Tracee) -> Result<(), SysError> {
     let mut held = Vec::new();
     loop {
@@ -130,7 +130,7 @@ fn step_once(task: Tracee) -> Result<(), SysError> {
         match wait_for(task.0)?.map(|report| report.stop) {
             Some(Stop::Signal(SIGTRAP)) => return held.into_iter().try_for_each(|signal| task.send(signal)),
             Some(Stop::Signal(signal)) => held.push(signal),
-            // Ended or killed meanwhile: its end is reported here alone, and it has no further steps.
+            // Ended or killed meanwhile: its end is reported only here, and it cannot be stepped any further.
             _ => return Err(SysError::gone("stepping over a breakpoint")),
         }
     }
@@ -171,7 +171,7 @@ pub(crate) fn find_main(task: Tracee, image: &Image) -> Result<(MainSearch, u64)
 }
 
 const SIGTRAP: i32 = 5;
-/// The longest x86-64 instruction; a transfer of control goes further, or backwards.
+/// The longest x86-64 instruction; a jump or call goes further, or backwards.
 const MAX_INSTRUCTION: u64 = 15;
 
 fn passes_main(registers: &Registers, before: u64, image: &Image) -> Option<u64> {

@@ -1,10 +1,10 @@
-//! What start-up really did: the system calls of a command, when each phase of its start was reached, what each
-//! library cost to find, map and relocate, and how much the watching distorted all that.
+//! What a command's start-up really did: its system calls, when each phase was reached, what each library cost to find,
+//! map and relocate, and how much the tracing distorted these figures.
 //!
 //! [`Session::run`] starts a command under ptrace and returns a [`Trace`], which is pure data. The tracer follows
-//! forks, threads and execs, leaves signals and the terminal to the command, and lets go of it after the phase asked
-//! for. Invariants: the counts of the traced calls are those of `strace -c -f` over the same set of calls, and
-//! nothing runs but the command given. It does not predict (that is `underpin-resolve`) and does not render.
+//! forks, threads and execs, leaves signals and the terminal to the command, and detaches after the requested phase.
+//! Invariants: the counts of the traced calls are those of `strace -c -f` over the same set of calls, and nothing runs
+//! but the given command. It does not predict (that is `underpin-resolve`) and does not render.
 #![forbid(unsafe_code)]
 
 mod calls;

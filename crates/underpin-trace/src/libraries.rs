@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 use std::ops::Range;
 use underpin_sys::RawPid;
 
-/// What the events say of libraries.
+/// What the events show about libraries.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) libraries: Vec<LibraryLoad>,
@@ -29,7 +29,7 @@ struct Finder<'a> {
     unclaimed: Vec<&'a Event>,
     program: &'a Range<u64>,
     program_relocate: Option<Nanos>,
-    /// Where the share of the next RELRO `mprotect` begins, and whether there was one before.
+    /// When the share of the next RELRO `mprotect` begins, and whether there was one before.
     mark: Nanos,
     relocating: bool,
 }
@@ -90,7 +90,7 @@ impl<'a> Finder<'a> {
         self.candidates.push(Candidate { load, range: 0..0, executable: false });
     }
 
-    /// The candidate of a path: the last one opened, most often.
+    /// The candidate with this path: usually the last one opened.
     fn current(&mut self, path: Option<&PathText>) -> Option<&mut Candidate> {
         let path = path?;
         self.candidates.iter_mut().rev().find(|candidate| candidate.load.path == *path)
@@ -124,8 +124,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The failed lookups that led to a library: those of its name, and those of directories that they were in (the
-    /// loader asks once whether a directory exists at all).
+    /// The failed lookups that led to a library: those for its name, and those for the directories tried (the loader
+    /// checks once whether a directory exists).
     fn claim(&mut self, name: &PathText, before: Nanos) -> Vec<FailedTry> {
         let of_name = |event: &&Event| path_of(event).file_name() == name.bytes() && event.start <= before;
         let named: Vec<&Event> = self.unclaimed.iter().copied().filter(of_name).collect();
@@ -174,8 +174,8 @@ fn as_try(event: &Event) -> FailedTry {
     FailedTry { path: path_of(event).clone(), call: event.call, errno, duration: event.duration }
 }
 
-/// Names of libraries that were tried by opening and that nothing was found for. The question whether a directory exists
-/// at all, which follows the failed try in it, belongs to that name too.
+/// Names of libraries that the program tried to open and never found. The check whether a directory exists, which
+/// follows the failed try in it, counts for that name too.
 fn missing(unclaimed: &[&Event], found: &[Candidate]) -> Vec<MissingLibrary> {
     let mut out: Vec<MissingLibrary> = Vec::new();
     for event in unclaimed {

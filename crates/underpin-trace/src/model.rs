@@ -49,7 +49,7 @@ pub struct Trace {
 
 impl Trace {
     /// The calls of the loader, from the end of `execve` to the point where everything is mapped and relocated, in
-    /// order. Where that point is not known (a static program has none) nothing is returned.
+    /// order. Empty if that point is not known (a static program has none).
     pub fn loader_events(&self) -> impl Iterator<Item = &Event> {
         let ready = self.instants.loader_ready.or(self.instants.entry);
         let first = self.tasks.first().map(|task| task.tid);
@@ -65,8 +65,8 @@ impl Trace {
     }
 }
 
-/// When each point of the start was reached. `None`: the program has no such point, it was not reached, or it could
-/// not be told; a [`TraceNote`] says which if it is not obvious.
+/// When each point of the start was reached. `None`: the program has no such point, it was not reached, or it could not
+/// be determined; a [`TraceNote`] says which if it is not obvious.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Instants {
     /// `execve` returned in the new program.
@@ -85,7 +85,7 @@ pub struct Instants {
     /// moment when inotify reported it, some ten microseconds late. What goes to `/dev/null` does not count as output.
     #[serde(rename = "first_output_ns")]
     pub first_output: Option<Nanos>,
-    /// The last thing that was watched: the point of `Until`, or the end of the last process.
+    /// The end of the trace: the point of `Until`, or the end of the last process.
     #[serde(rename = "end_ns")]
     pub end: Nanos,
 }
@@ -109,7 +109,7 @@ pub enum PhaseKind {
 /// One phase: when, how long, and its calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
-    /// Which.
+    /// Which phase.
     pub kind: PhaseKind,
     /// When it began.
     #[serde(rename = "start_ns")]
@@ -117,7 +117,7 @@ pub struct Phase {
     /// How long it took.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
-    /// Times that a task was stopped by the tracer in it.
+    /// How often the tracer stopped a task in it.
     pub stops: u64,
     /// Estimate of what those stops added to `duration`: `stops` times [`TracingCost::per_call`].
     #[serde(rename = "tracing_ns")]
@@ -126,7 +126,7 @@ pub struct Phase {
     pub calls: u64,
     /// Those that failed.
     pub errors: u64,
-    /// Time inside them; with several processes more than the duration is possible.
+    /// Time inside them; with several processes it may exceed the duration.
     #[serde(rename = "in_calls_ns")]
     pub in_calls: Nanos,
     /// By call, most time first.
@@ -173,7 +173,7 @@ pub struct LibraryLoad {
     pub map: Nanos,
     /// Its `mmap` calls.
     pub mappings: u32,
-    /// Its share of the relocation, `None` if no share can be told (no RELRO segment, not in the loader's phase).
+    /// Its share of the relocation, `None` if it cannot be determined (no RELRO segment, not in the loader's phase).
     ///
     /// An attribution: the loader relocates one object after the other and ends each with the `mprotect` of its RELRO
     /// segment, so the time between two of them is the share of the second, and of objects without RELRO before it.
@@ -241,11 +241,11 @@ pub struct Task {
     pub ended: Option<End>,
 }
 
-/// How a task came to be.
+/// What kind of task it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// A process with memory of its own (`fork`, `vfork` until it executes).
+    /// A process (`fork`, `vfork`).
     Process,
     /// A thread.
     Thread,
@@ -292,12 +292,12 @@ impl End {
 pub enum TraceNote {
     /// The program has no loader: its phases begin with its own entry point.
     Static,
-    /// The moment when the loader was ready could not be told.
+    /// The moment when the loader was ready could not be determined.
     LoaderReadyUnknown {
         /// Why.
         reason: String,
     },
-    /// `main` could not be told; its phase begins at the entry point.
+    /// `main` could not be found; its phase begins at the entry point.
     MainUnknown {
         /// Why.
         reason: String,
@@ -346,20 +346,20 @@ impl std::fmt::Display for TraceNote {
 /// How much the tracer's stops distort a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TracingCost {
-    /// Times that a task was stopped.
+    /// How often a task was stopped.
     pub stops: u64,
-    /// Time that the tracer spent handling stops, while the stopped task waited: measured. While only one task lives
-    /// it is left out of all times of the trace; with several the clock runs on, since the others do.
+    /// Measured time that the tracer spent handling stops while the stopped task waited. It is left out of all times of
+    /// the trace while a single task lives; with several the clock runs on, since the others do.
     #[serde(rename = "handling_ns")]
     pub handling: Nanos,
-    /// The shortest way from letting a call go on to seeing it return (fifth percentile over the calls of this run).
-    /// Cheap calls take a fraction of a microsecond, so this is about what every call's time contains of the tracer.
+    /// The shortest time from resuming a call to seeing it return (fifth percentile over the calls of this run). Cheap
+    /// calls take a fraction of a microsecond, so this is about the tracer's share in the time of every call.
     #[serde(rename = "per_call_ns")]
     pub per_call: Nanos,
     /// Estimate of one stop's cost to the stopped task: mean handling plus `per_call` for the switches.
     #[serde(rename = "per_stop_ns")]
     pub per_stop: Nanos,
-    /// Estimate of all: `stops` times `per_stop`.
+    /// Estimate for all stops: `stops` times `per_stop`.
     #[serde(rename = "total_ns")]
     pub total: Nanos,
 }

@@ -11,7 +11,7 @@ use std::fs::File;
 pub enum Until {
     /// To the entry point: exec and the loader's work.
     Entry,
-    /// To `main`: initialisers too. Where no `main` can be told (Go, a stripped program without a C library), to the
+    /// To `main`: initialisers too. If no `main` can be found (Go, a stripped program without a C library), to the
     /// entry point.
     #[default]
     Main,
@@ -26,7 +26,7 @@ pub enum Then {
     /// The tracer lets go; the command runs to its end at its own speed, and its exit status is reported.
     #[default]
     Detach,
-    /// The command is killed: only its start was asked for. Its `main` never runs with `Until::Entry` or `Main`
+    /// The command is killed: only its start was wanted. Its `main` never runs with `Until::Entry` or `Main`
     /// (initialisers may have).
     Kill,
 }
@@ -34,7 +34,7 @@ pub enum Then {
 /// Where the command's standard output and error go.
 #[derive(Debug, Default)]
 pub enum Output {
-    /// Where the tracer's go.
+    /// The same as the tracer's.
     #[default]
     Inherit,
     /// Discarded (`/dev/null`).
@@ -52,7 +52,7 @@ pub struct TraceOptions {
     pub env: Vec<(OsString, Option<OsString>)>,
     /// How far to watch.
     pub until: Until,
-    /// What then.
+    /// What happens to the command after that.
     pub then: Then,
     /// Which calls to record.
     pub calls: CallSet,

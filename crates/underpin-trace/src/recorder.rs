@@ -3,7 +3,7 @@
 use crate::{CallOutcome, CallTotal, Errno, Event, Nanos, PhaseKind, Syscall};
 use std::time::Instant;
 
-/// The time of the trace: real time, less the time that the only live task spent stopped in the tracer's hands.
+/// The time of the trace: real time, minus the time during which the only live task was stopped by the tracer.
 #[derive(Debug)]
 pub(crate) struct Clock {
     origin: Instant,
@@ -19,7 +19,7 @@ impl Clock {
         self.at(Instant::now())
     }
 
-    /// The time of the trace at an instant of a moment ago.
+    /// The trace time of a recent instant.
     pub(crate) fn at(&self, instant: Instant) -> Nanos {
         let elapsed = instant.saturating_duration_since(self.origin);
         Nanos((elapsed.as_nanos() as u64).saturating_sub(self.left_out))
@@ -90,7 +90,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps the event of a call that begins; its index, or `None` beyond the limit.
+    /// Records the event of a call that begins; returns its index, or `None` beyond the limit.
     pub(crate) fn begin(&mut self, event: Event) -> Option<usize> {
         if self.events.len() >= self.limit {
             self.dropped += 1;
@@ -145,7 +145,7 @@ impl Recorder {
     }
 }
 
-/// The result of a call from what the kernel says at its return.
+/// The result of a call from what the kernel reports at its return.
 pub(crate) fn outcome(value: i64, is_error: bool) -> CallOutcome {
     if is_error { CallOutcome::Failed(Errno((-value) as i32)) } else { CallOutcome::Returned(value) }
 }

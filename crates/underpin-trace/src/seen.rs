@@ -1,4 +1,4 @@
-//! What is taken from one call at its entry and at its return.
+//! What is recorded of a call at its entry and at its return.
 
 use crate::recorder::outcome;
 use crate::shapes::{Effect, Shape};
@@ -49,7 +49,7 @@ impl Tracer {
             Some(InCall { call, args, path, recorded, event, phase, start: first.then_some(start), done: None });
     }
 
-    /// With a filter, calls outside it stop only while the first output is looked for, and not for ever.
+    /// With a filter, calls outside it stop only during the search for the first output, and that search is bounded.
     fn look_for_output(&mut self) {
         if self.filtered && self.stepping {
             self.output_search = self.output_search.saturating_sub(1);
@@ -115,7 +115,7 @@ impl Tracer {
             Shape::Path(at) => (self.string(tid, args[usize::from(at)]), false),
             Shape::PathAt(at, path) => self.path_at(tid, args[usize::from(at)] as i32, args[usize::from(path)]),
             Shape::Descriptor(at) => {
-                // Only mmap has its descriptor elsewhere than in front.
+                // Only mmap has its descriptor in another position than the first.
                 let path = self.descriptor(tid, args[usize::from(at)] as i32, at != 0);
                 let found = path.is_some();
                 (path, found)
@@ -144,8 +144,8 @@ impl Tracer {
         }
     }
 
-    /// The path behind a descriptor. Where closing is not watched, only a fresh mapping and the loader's strict
-    /// sequence of open, read, map and close can be trusted.
+    /// The path behind a descriptor. If `close` is not traced, only a fresh mapping and the loader's strict sequence of
+    /// open, read, map and close can be trusted.
     fn descriptor(&self, tid: RawPid, descriptor: i32, mapping: bool) -> Option<PathText> {
         let trusted = self.closes_seen || mapping || self.recorder.phase() <= PhaseKind::Loader;
         self.tasks.get(&tid).filter(|_| trusted)?.files.path(descriptor)

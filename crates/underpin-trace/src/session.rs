@@ -1,4 +1,4 @@
-//! From options to a trace: launch, watch, let go, sum up.
+//! From options to a trace: launch, watch, detach, summarise.
 
 use crate::options::Output;
 use crate::summary;
@@ -21,20 +21,20 @@ use underpin_sys::{
 pub struct Session(TraceOptions);
 
 impl Session {
-    /// Prepares; nothing runs yet.
+    /// Prepares a session; nothing runs yet.
     #[must_use]
     pub fn new(options: TraceOptions) -> Session {
         Session(options)
     }
 
-    /// Runs the command and watches it as far as asked. Returns when the command has ended, or, with
-    /// [`Then::Kill`], when the phase was reached.
+    /// Runs the command and watches it as far as requested. Returns when the command has ended, or, with
+    /// [`Then::Kill`], when the phase has been reached.
     ///
     /// # Errors
     /// [`TraceError::Launch`] if the command cannot be started or tracing is not permitted. A command that fails
     /// by itself is not an error: its end is in [`Trace::end`].
     pub fn run(self) -> Result<Trace, TraceError> {
-        // ptrace binds a task to one thread, and waiting is for the children of one thread: so it gets its own.
+        // ptrace and waiting are bound to the thread that started the command: the tracer has its own.
         let thread = std::thread::Builder::new().name("tracer".to_owned()).spawn(move || watch(self.0));
         thread.map_err(|_| TraceError::Thread)?.join().map_err(|_| TraceError::Thread)?
     }
@@ -91,7 +91,7 @@ fn first_resume(filtered: bool) -> underpin_sys::Resume {
     if filtered { underpin_sys::Resume::Continue } else { underpin_sys::Resume::ToCall }
 }
 
-/// Lets the command go, or ends it, and says how it ended.
+/// Detaches from the command or kills it, and returns how it ended.
 fn finish(tracer: &mut Tracer, reached: Option<Tracee>, then: Then) -> Result<End, SysError> {
     let leader = tracer.leader;
     let Some(task) = reached else {
@@ -122,7 +122,7 @@ fn kill_all(tracer: &Tracer) -> Result<(), SysError> {
     Ok(())
 }
 
-/// Stops every other task and lets all of them go; tasks that appear meanwhile too.
+/// Stops every other task and detaches from all of them, including those that appear meanwhile.
 fn detach_all(tracer: &Tracer, stopped: Tracee) -> Result<(), SysError> {
     let mut others: VecDeque<RawPid> =
         tracer.tasks.keys().chain(&tracer.early).copied().filter(|&tid| tid != stopped.0).collect();
@@ -176,7 +176,7 @@ fn open_output(output: Output) -> Result<Option<OwnedFd>, SysError> {
     }
 }
 
-/// The files to which the command's output goes, and how the first write to them is found out.
+/// The files to which the command's output goes, and how the first write to them is detected.
 struct Outputs {
     /// Device and inode.
     identities: Vec<(u64, u64)>,
@@ -186,7 +186,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    /// Where every call stops (no filter), the write itself is seen and nothing else is needed.
+    /// If every call stops (no filter), the write itself is seen and nothing else is needed.
     fn find(output: Option<&OwnedFd>, filtered: bool) -> Outputs {
         let descriptors = output.map_or(vec![1, 2], |file| vec![file.as_raw_fd()]);
         let identities = descriptors.iter().filter_map(|&descriptor| identity(descriptor)).collect();

@@ -1,4 +1,4 @@
-//! Where a call keeps its path or descriptor among its arguments, per call name (`syscalls(2)` and the man pages).
+//! Which arguments of a call hold its path or descriptor, by call name (`syscalls(2)` and the man pages).
 //! Looked up once per call number, not per call.
 
 use crate::Syscall;
@@ -6,7 +6,7 @@ use crate::Syscall;
 /// What the arguments of a call refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nothing that a trace names.
+    /// Neither a path nor a descriptor.
     #[default]
     Plain,
     /// A path in this argument.
@@ -29,13 +29,13 @@ pub(crate) enum Effect {
     Close,
     /// The result is a copy of the first argument.
     Duplicate,
-    /// The same, where the second argument is `F_DUPFD` or `F_DUPFD_CLOEXEC`.
+    /// The same, if the second argument is `F_DUPFD` or `F_DUPFD_CLOEXEC`.
     Control,
     /// Writes output to the descriptor in this argument.
     Output(u8),
 }
 
-/// Both, by call number.
+/// Shape and effect, by call number.
 #[derive(Debug)]
 pub(crate) struct Shapes(Vec<(Shape, Effect)>);
 

@@ -7,7 +7,7 @@ use crate::{Nanos, PhaseKind, TraceNote, Until};
 use underpin_sys::{NATIVE_AUDIT_ARCH, OutputWatch, RawPid, SysError, Tracee, bytes_written};
 
 impl Tracer {
-    /// The first exec of the command sets the marks; a later one only takes the memory away in which they were.
+    /// The command's first exec sets the breakpoints; a later one only discards the memory that held them.
     pub(crate) fn leader_executed(&mut self, tid: RawPid, arrived: Nanos) -> Result<(), SysError> {
         let task = Tracee(tid);
         if self.instants.exec_done.is_some() {
@@ -82,7 +82,7 @@ impl Tracer {
         }
     }
 
-    /// A loader whose hook was set and did not fire before the entry point.
+    /// Adds a note if the loader's hook was set and did not fire before the entry point.
     fn loader_was_ready(&mut self) {
         let dynamic = self.image.as_ref().is_some_and(|image| image.interpreter.is_some());
         let told = self.notes.iter().any(|note| matches!(note, TraceNote::LoaderReadyUnknown { .. }));
@@ -104,7 +104,7 @@ impl Tracer {
         Action::Resume(0)
     }
 
-    /// Output before `main` is the loader's complaint or an initialiser's greeting: no phase of its own.
+    /// Output before `main` is an error message of the loader or comes from an initialiser: it begins no phase.
     pub(crate) fn first_output(&mut self, at: Nanos) {
         self.instants.first_output = Some(at);
         if self.recorder.phase() == PhaseKind::Main {
@@ -115,8 +115,8 @@ impl Tracer {
         }
     }
 
-    /// What the watch from outside has noticed up to now. A write of somebody else's to the same terminal or file is
-    /// told by the tasks having written nothing at all yet.
+    /// Evaluates what the inotify watch has reported. A write by another process to the same terminal or file is
+    /// recognised by the tasks having written nothing yet.
     pub(crate) fn output_noticed(&mut self, now: Nanos) {
         if self.instants.first_output.is_some() {
             return;
@@ -138,7 +138,7 @@ impl Tracer {
         an_end || self.tasks.values().any(|task| bytes_written(task.pid) != Some(0))
     }
 
-    /// The end of the watch from outside.
+    /// Ends the inotify watch.
     pub(crate) fn end_output_watch(&mut self) {
         if let Some(seen) = self.output_watch.take().and_then(OutputWatch::finish)
             && self.instants.first_output.is_none()

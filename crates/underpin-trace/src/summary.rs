@@ -1,4 +1,4 @@
-//! From the recorded events to a [`Trace`]: phases, directories, tasks, doubt. Libraries are in `libraries`.
+//! From the recorded events to a [`Trace`]: phases, directories, tasks, tracing cost. Libraries are in `libraries`.
 
 use crate::libraries;
 use crate::recorder::Recorder;

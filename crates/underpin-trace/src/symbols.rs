@@ -1,6 +1,6 @@
 //! One exported symbol of a loader, found through its DT_GNU_HASH in a few small reads: musl's loader has 1,700
-//! symbols, and every trace would read them all. Files with the old hash table alone are read whole.
-//! Native class and byte order only: it is used on the loader of a process that runs here.
+//! symbols, and every trace would read them all. Files with only the old hash table are read whole. Native class and
+//! byte order only: it is used on the loader of a process that runs here.
 
 use bstr::ByteSlice;
 use underpin_elf::{Details, Elf, Source, Vaddr};

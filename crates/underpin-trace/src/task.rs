@@ -1,4 +1,4 @@
-//! What is known of a live task, and of the call that it is in.
+//! What is known about a live task, and about the call that it is in.
 
 use crate::files::Files;
 use crate::{Nanos, PathText, PhaseKind, Syscall};
@@ -23,19 +23,19 @@ pub(crate) struct InCall {
     pub(crate) recorded: bool,
     pub(crate) event: Option<usize>,
     pub(crate) phase: PhaseKind,
-    /// When it was let go on.
+    /// When it was resumed.
     pub(crate) start: Option<Nanos>,
-    /// When it was done, if that is known better than by its return (exec).
+    /// When it finished, if that is known more precisely than from its return (exec).
     pub(crate) done: Option<Nanos>,
 }
 
 impl InCall {
-    /// The task goes on into the call. Only the first time counts: events in the middle stop it again.
+    /// Notes when the task is resumed into the call. Only the first time counts: events during the call stop it again.
     pub(crate) fn let_go(&mut self, at: Nanos) {
         self.start.get_or_insert(at);
     }
 
-    /// The exec inside it succeeded; the path that it was given.
+    /// Notes that its exec succeeded, and returns the path that it was given.
     pub(crate) fn executed(&mut self, at: Nanos) -> Option<PathText> {
         self.done = Some(at);
         self.path.clone()

@@ -1,4 +1,4 @@
-//! The loop: every stop of every task, what it means, and how the task goes on.
+//! The loop: every stop of every task, what it means, and how the task is resumed.
 //!
 //! With a filter only the chosen calls stop (at the filter, then at their return); without one every call stops at
 //! both ends. Stops are handled in the order in which the kernel reports them; a task that is killed while it is
@@ -23,13 +23,13 @@ pub(crate) const OUTPUT_SEARCH: u64 = 200;
 /// What follows from a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// The task goes on, with this signal.
+    /// Resume the task, with this signal.
     Resume(i32),
     /// It stays in its group stop.
     Listen,
-    /// It is gone, or stays stopped until its parent reports it.
+    /// It is gone, or stays stopped until its parent's event reports it.
     Leave,
-    /// It was stopped anew while it was handled.
+    /// It stopped again while it was being handled.
     Again(Stop),
     /// The phase asked for has been reached.
     Finish,
@@ -60,11 +60,11 @@ pub(crate) struct Tracer {
     pub(crate) notes: Vec<TraceNote>,
     /// Identity of the files to which the command's output goes.
     pub(crate) outputs: Vec<(u64, u64)>,
-    /// Notices the first output from outside, where only chosen calls stop.
+    /// Detects the first output through inotify, if only chosen calls stop.
     pub(crate) output_watch: Option<OutputWatch>,
-    /// It has noticed a write which no task seems to have made.
+    /// The watch has reported a write that no task seems to have made.
     pub(crate) doubted: bool,
-    /// If that is not possible: calls still to be looked at for it, once `main` has begun.
+    /// If it cannot be watched: calls still to be inspected for output, once `main` has begun.
     pub(crate) output_search: u64,
     pub(crate) foreign: HashSet<RawPid>,
     pub(crate) scratch: Vec<u8>,
@@ -120,8 +120,8 @@ impl Tracer {
             let arrived = self.clock.now();
             self.recorder.stopped(1);
             self.output_noticed(arrived);
-            // A task may be killed at any instant, also while it is handled: then every request fails with ESRCH, its
-            // end is reported next, and nothing else may be concluded from the failure.
+            // A task may be killed at any instant, even while it is being handled: then every request fails with ESRCH,
+            // its end is reported next, and nothing else may be concluded from the failure.
             let mut action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
             while let Action::Again(stop) = action {
                 action = gone_is_fine(self.handle(tid, stop, arrived), Action::Leave)?;
@@ -140,7 +140,7 @@ impl Tracer {
     }
 
     fn resume(&mut self, tid: RawPid, signal: i32, arrived: Nanos) -> Result<(), SysError> {
-        // The clock is stopped while the only task is handled; with others the time that they run through is real.
+        // The clock stops while the only task is handled; with several the others run on, so that time is real.
         let only = self.tasks.len() == 1;
         let Some(task) = self.tasks.get_mut(&tid) else { return Ok(()) };
         let how = if self.stepping || task.in_call.is_some() { Resume::ToCall } else { Resume::Continue };
@@ -228,7 +228,7 @@ impl Tracer {
             }
             gone_is_fine(self.landmarks.disarm_in(Tracee(child)), ())?;
         }
-        // It stopped before this report, and nothing has let it go on since.
+        // It stopped before this report, and nothing has resumed it since.
         if self.early.remove(&child) {
             self.resume(child, 0, arrived)?;
         }

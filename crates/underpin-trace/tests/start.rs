@@ -1,4 +1,4 @@
-//! The points of a program's start, judged by the program itself, `nm` and the loader's own statements.
+//! The points of a program's start, checked against the program itself, `nm` and the loader's own output.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use std::fs::File;
@@ -35,7 +35,7 @@ fn built(dir: &Fixture, compiler: &str, flags: &[&str]) -> String {
     dir.join(name).to_str().unwrap().to_owned()
 }
 
-/// The phase in which the program's own marks were seen.
+/// The phase in which the program's own markers were seen.
 fn marks(trace: &Trace) -> Vec<(String, PhaseKind)> {
     let marked =
         |event: &&underpin_trace::Event| event.path.as_ref().is_some_and(|path| path.bytes().starts_with(b"/mark/"));
@@ -106,7 +106,7 @@ fn musl_programs_of_every_linkage() {
 fn main_is_where_the_symbol_table_says() {
     need!("cc", "nm");
     let dir = Fixture::new();
-    // The program tells the address at which it found itself; nm tells that of its symbol.
+    // The program prints the address of its `main`; nm prints that of the symbol.
     dir.write("p.c", "#include <stdio.h>\nint main(void) { printf(\"%p\\n\", (void *)main); return 0; }");
     dir.cc(["-no-pie", "-o", "p", "p.c"]);
     let trace = run(options(Until::Exit, dir.join("p").to_str().unwrap()));
@@ -150,7 +150,7 @@ fn a_go_program_runs_to_its_end() {
 fn after_main_the_command_runs_on_untraced() {
     need!("cc");
     let dir = Fixture::new();
-    // A seccomp filter without its tracer would make this open fail; a tracer still attached shows in /proc.
+    // A seccomp filter without its tracer would make this open fail; an attached tracer shows in /proc.
     dir.write(
         "p.c",
         "#include <stdio.h>\n#include <string.h>\nint main(void) { char line[256]; FILE *f = fopen(\"/proc/self/status\", \"r\");\n\
@@ -327,7 +327,7 @@ fn the_first_output_is_noticed_where_only_chosen_calls_stop() {
     assert_eq!(silent.instants.first_output, None, "what goes to the null device is nobody's output");
 }
 
-/// inotify knows nothing of sockets, so there a bounded number of calls is looked at instead.
+/// inotify does not cover sockets, so a bounded number of calls is inspected instead.
 #[test]
 fn the_first_output_to_a_socket_is_looked_for_and_given_up() {
     need!("cc");

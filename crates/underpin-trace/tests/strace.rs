@@ -8,7 +8,7 @@ use underpin_trace::{CallSet, Output, Session, Trace, TraceOptions, Until};
 
 type Counts = BTreeMap<String, (u64, u64)>;
 
-/// Variables that make two runs of one command do the same calls: no locale of the user, one malloc arena for all
+/// Variables that make two runs of one command make the same calls: no locale of the user, one malloc arena for all
 /// threads, a fixed hash seed.
 const ENVIRONMENT: [(&str, &str); 3] = [("LC_ALL", "C"), ("MALLOC_ARENA_MAX", "1"), ("PYTHONHASHSEED", "0")];
 
@@ -34,7 +34,7 @@ fn straces(dir: &Fixture, command: &[&str], calls: &CallSet) -> Counts {
     strace.args(["-c", "-f", "-U", "calls,errors,name", "-o"]).arg(&list);
     strace.arg("-e").arg(format!("trace={}", calls.strace_expression(Until::Exit))).args(command).envs(ENVIRONMENT);
     strace.env("PWD", dir.path()).current_dir(std::env::current_dir().unwrap());
-    // As with the tracer: programs ask what their output is, and do other calls on a pipe.
+    // As with the tracer: programs check what their output is, and make other calls on a pipe.
     strace.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     strace.status().unwrap();
     let text = std::fs::read_to_string(list).unwrap();
@@ -48,7 +48,7 @@ fn straces(dir: &Fixture, command: &[&str], calls: &CallSet) -> Counts {
     .collect()
 }
 
-/// Several processes at once: whether a `clone` is interrupted by the end of another child and begun again
+/// With several processes at once, whether a `clone` is interrupted by the end of another child and restarted
 /// (`ERESTARTNOINTR`) differs from run to run, so of these calls only the successful ones are compared.
 fn settled(mut counts: Counts) -> Counts {
     for (name, (calls, errors)) in &mut counts {
@@ -132,7 +132,7 @@ fn python_with_threads_and_a_child() {
     let script = "import threading, subprocess\n\
         for i in range(3):\n    t = threading.Thread(target=lambda: open('/etc/passwd').close()); t.start(); t.join()\n\
         subprocess.run(['true'])";
-    // A first run, so that neither of the compared ones writes the cache of compiled modules.
+    // A first run, so that neither of the compared runs writes the cache of compiled modules.
     let _ = Ran::of(dir.command("python3").args(["-c", script]).envs(ENVIRONMENT));
     same_as(&dir, &["python3", "-c", script], "file,process".parse().unwrap(), settled);
 }
@@ -174,7 +174,7 @@ int main(void) {
     return 0;
 }"#;
 
-/// The thread waits for the return of the `clone` that made it: the exec kills the first thread wherever it is.
+/// The thread waits until the `clone` that made it has returned: the exec kills the first thread wherever it is.
 const EXEC_IN_THREAD: &str = r#"
 #include <pthread.h>
 #include <unistd.h>

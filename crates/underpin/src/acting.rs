@@ -1,4 +1,4 @@
-//! underpin under the name of a compiler or linker, in a folder that `build` made: it becomes the real one.
+//! underpin started under the name of a compiler or linker, from a folder that `build` made: it becomes the real tool.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -14,10 +14,10 @@ use underpin_build::tool::{
     response_file,
 };
 
-/// Not found, as a shell says it.
+/// The exit status for a command that is not found, as shells have it.
 const NOT_STARTED: u8 = 127;
 
-/// The exit code if this process was started as a tool and could not become it; none if it was not.
+/// The exit code if this process was started as a tool and could not become it; `None` if it was not started as one.
 pub fn instead(line: &[OsString]) -> Option<ExitCode> {
     let name = Path::new(line.first()?);
     let tool = Tool::of_name(name.file_name()?)?;
@@ -26,7 +26,7 @@ pub fn instead(line: &[OsString]) -> Option<ExitCode> {
     Some(become_tool(tool, &folder, &plan, line.get(1..).unwrap_or_default()))
 }
 
-/// The folder with the plan: beside the name that this was started by, or where the build says.
+/// The folder with the plan: beside the name that this process was started by, or where the build says.
 fn folder(name: &Path) -> Option<PathBuf> {
     let beside = name.parent().filter(|folder| !folder.as_os_str().is_empty());
     let by_name = beside.filter(|folder| folder.join(PLAN_FILE).is_file()).map(Path::to_owned);
@@ -59,8 +59,8 @@ fn become_tool(tool: Tool, folder: &Path, plan: &[u8], arguments: &[OsString]) -
     refused(&format!("cannot start {}: {}", invocation.program.display(), command.exec()))
 }
 
-/// A response file (`@FILE`) with the arguments, if they came from one and are too many for a command line. It is named by
-/// what is in it and stays with the plan: the same link writes it once.
+/// A response file (`@FILE`) with the arguments, if they came from one and are too many for a command line. It is named
+/// by a hash of its content and stays with the plan: the same link writes it once.
 fn in_file(invocation: &Invocation, folder: &Path) -> io::Result<Option<OsString>> {
     // The kernel takes at least this much; more depends on the stack's limit and on the variables (execve(2)).
     const MOST: usize = 128 << 10;
@@ -82,15 +82,15 @@ fn in_file(invocation: &Invocation, folder: &Path) -> io::Result<Option<OsString
     Ok(Some(word))
 }
 
-/// The archives that zig links a program of C++ with, by what it says of such a link. It has compiled them by then, in its
-/// cache; for the first such program of a target that takes minutes.
+/// The archives with which zig links a C++ program, read from the verbose output of such a link. By then zig has
+/// compiled them into its cache; for the first such program of a target that takes minutes.
 fn cxx_library(compiler: &Compiler, folder: &Path) -> Vec<OsString> {
     let source = folder.with_file_name("empty.c");
     let made = folder.join(format!("empty-{}", std::process::id()));
     let mut command = Command::new(&compiler.program);
     command.args(&compiler.leading).args(["-static", "-v", "-x", "c++"]).arg(source).arg("-o").arg(&made);
     let output = command.stdin(Stdio::null()).output();
-    // A link that failed says so itself when the archives are missing.
+    // If this link failed, the real one reports it when the archives are missing.
     let _ = fs::remove_file(&made);
     let said = output.map(|output| output.stderr).unwrap_or_default();
     let words = said.split(|byte| byte.is_ascii_whitespace()).map(|word| OsStr::from_bytes(word).to_owned());
@@ -99,7 +99,7 @@ fn cxx_library(compiler: &Compiler, folder: &Path) -> Vec<OsString> {
     ["libc++.a", "libc++abi.a"].into_iter().filter_map(archive).collect()
 }
 
-/// The text of a response file; none if it is none, or larger than any that a linker gets.
+/// The text of a response file; `None` if there is no such file, or it is larger than any that a linker gets.
 fn response(file: &OsStr) -> Option<Vec<u8>> {
     const LARGEST: u64 = 64 << 20;
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);

@@ -1,7 +1,7 @@
-//! Library paths that `cargo run` exports to what it starts: its own build folders and the compiler's libraries.
+//! Library paths that `cargo run` exports to the program it starts: its own build folders and the compiler's libraries.
 //!
-//! Someone who tries underpin that way asks about a program as the shell would start it, not as cargo does: with these paths every
-//! program seems to search in vain.
+//! A user who tries underpin that way asks about a program as the shell would start it, not as cargo does: with these
+//! paths every program seems to search in vain.
 
 use crate::screen;
 use std::env;
@@ -21,8 +21,8 @@ pub fn subcommand(mut line: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-/// Starts this program once more without those paths, if there are any. Returns only if there are none, or why it could not
-/// be started.
+/// Starts this program once more without those paths, if there are any. Returns only if there are none, or with the
+/// reason why it could not be started.
 pub fn leave() -> Option<anyhow::Error> {
     env::var_os("CARGO")?;
     let paths = env::var_os(VARIABLE)?;
@@ -30,17 +30,17 @@ pub fn leave() -> Option<anyhow::Error> {
     let others = without(&paths, &program)?;
     screen::note(&"cargo's own library paths in LD_LIBRARY_PATH are left out");
     let mut command = Command::new(&program);
-    // Under its own name the word for cargo would be a verb that there is none of.
+    // Under its own name the program would take cargo's extra word for an unknown verb.
     command.args(subcommand(env::args_os().collect()).into_iter().skip(1));
     match env::join_paths(&others) {
         Ok(joined) if !others.is_empty() => command.env(VARIABLE, joined),
         _ => command.env_remove(VARIABLE),
     };
-    // The process becomes the other one: pid, signals and standard streams stay.
+    // exec replaces this process: pid, signals and standard streams stay.
     Some(command.exec()).map(|error| anyhow::Error::new(error).context(program.display().to_string()))
 }
 
-/// The paths that are not cargo's; none if there is nothing to leave out.
+/// The paths that are not cargo's; `None` if there is nothing to leave out.
 fn without(paths: &OsStr, program: &Path) -> Option<Vec<PathBuf>> {
     let build = program.parent()?;
     let all: Vec<PathBuf> = env::split_paths(paths).collect();
@@ -48,8 +48,8 @@ fn without(paths: &OsStr, program: &Path) -> Option<Vec<PathBuf>> {
     (others.len() < all.len()).then_some(others)
 }
 
-/// A folder of the build that this program lies in (cargo-run(1): `target/PROFILE`, its `deps` and the output folders of build
-/// scripts), or the compiler's libraries.
+/// Whether a path is a folder of the build that this program is in (cargo-run(1): `target/PROFILE`, its `deps` and the
+/// output folders of build scripts), or the compiler's libraries.
 fn is_cargos(path: &Path, build: &Path) -> bool {
     let of_compiler = path.ends_with("lib") && path.join("rustlib").is_dir();
     let below_compiler = path.components().any(|part| part.as_os_str() == "rustlib");

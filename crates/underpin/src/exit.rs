@@ -17,30 +17,30 @@ pub enum Exit {
     Finding,
     /// Wrong use, or an error of ours.
     Error,
-    /// A gate that the runs do not decide: what `git bisect run` takes as "cannot be tested".
+    /// A gate that the runs do not decide: `git bisect run` takes it as "cannot be tested".
     NotDecided,
-    /// The launched command's own code, or 125 to 127 if it could not be launched, as env(1) has them.
+    /// The launched command's own code, or 125 to 127 if it could not be launched, as with env(1).
     Command(u8),
 }
 
-/// Status of a command that was ended by a signal, as shells have it: this and the signal's number (bash(1)).
+/// Exit status of a command that a signal ended, as in shells: this plus the signal's number (bash(1)).
 const BY_SIGNAL: i32 = 128;
 /// See git-bisect(1), "bisect run".
 const NOT_DECIDED: u8 = 125;
 
 impl Exit {
-    /// A finding that keeps the program from starting decides; warnings and notes do not.
+    /// A finding that keeps the program from starting makes the difference; warnings and notes do not.
     pub fn of(closure: &Closure) -> Exit {
         let broken = closure.findings.iter().any(|finding| finding.severity == Severity::Error);
         if broken { Exit::Finding } else { Exit::Fine }
     }
 
-    /// Of what a signal ended.
+    /// Of a command that a signal ended.
     pub fn by_signal(signal: i32) -> Exit {
         Exit::Command(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
     }
 
-    /// The worse of two results: an error of ours, then a finding, then fine.
+    /// The worse of two results: first an error of ours, then a finding, then fine.
     pub fn or(self, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {
             Exit::Fine => 0,
@@ -77,9 +77,9 @@ pub fn code(result: anyhow::Result<Exit>) -> ExitCode {
     }
 }
 
-/// Prints what clap has to say: help and version are answers, everything else is wrong use.
+/// Prints a message of clap: help and version are answers, everything else is wrong use.
 pub fn refuse(refusal: &clap::Error, line: &[OsString]) -> ExitCode {
-    // If standard error is closed, nobody reads it.
+    // If standard error is closed, there is no reader.
     let _ = refusal.print();
     if refusal.kind() == ErrorKind::InvalidSubcommand
         && let Some(program) = line.iter().skip(1).find(|word| input::locate(Path::new(word)).is_ok())
@@ -89,7 +89,7 @@ pub fn refuse(refusal: &clap::Error, line: &[OsString]) -> ExitCode {
     if refusal.use_stderr() { Exit::Error.into() } else { Exit::Fine.into() }
 }
 
-/// The reader of our output went away: it has what it wanted, as in `underpin tree git | head -1`.
+/// The reader of our output closed it: it has what it wanted, as in `underpin tree git | head -1`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

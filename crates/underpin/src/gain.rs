@@ -1,5 +1,5 @@
-//! What binding would save one program: predicted from a plan that is never carried out, and, if the user asked for
-//! it, measured with a bound copy.
+//! What binding would save one program: predicted from a plan that is never carried out, and, on request, measured with
+//! a bound copy.
 
 use crate::screen;
 use crate::variants::{Binding, bound_copy};
@@ -17,10 +17,10 @@ use underpin_rewrite::plan::{BindPlan, CallSum, ProgramPlan};
 
 /// Runs of each, if they are short.
 const RUNS: u32 = 20;
-/// If [`RUNS`] would take longer than this, there are [`FEWEST`]: six blocks, below which there is no interval of 95 %.
+/// If [`RUNS`] would take longer than this, there are only [`FEWEST`]: six blocks, the least for an interval of 95 %.
 const BUDGET: Duration = Duration::from_secs(20);
 const FEWEST: u32 = 12;
-/// A run that takes longer is killed: it may be a server, or wait for somebody.
+/// A run that takes longer is killed: it may be a server, or wait for input.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// A program and what binding would do to it.
@@ -31,11 +31,11 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// What a plan says; `None` if it would bind nothing, or the loader's calls are not modelled.
+    /// The prediction of a plan; `None` if it would bind nothing, or the loader's calls are not modelled.
     pub fn predict(program: &Path, environment: &Environment) -> Option<Gain> {
         let plan = Binding::of(program, environment).plan;
         let program = plan.programs.first()?;
-        // What is bound is compared as it is, not as its original was.
+        // A bound program is compared in its bound state, not as its original was.
         let bound = plan.objects.iter().any(|object| object.bound_before);
         let before = if bound { calls(program, environment)? } else { program.before };
         let after = program.after?;
@@ -49,7 +49,7 @@ impl Gain {
         (holds && plan.changes().next().is_some()).then_some(Gain { plan, predicted })
     }
 
-    /// Measured if there are arguments to run it with; if that fails, it is reported and the prediction stays.
+    /// Measured if there are arguments to run it with; if that fails, the failure is reported and the prediction stays.
     pub fn measured_or_told(&self, program: &Path, arguments: Option<&[OsString]>) -> BindingGain {
         let measured = arguments.map(|arguments| self.measured(program, arguments));
         measured
@@ -75,7 +75,7 @@ impl Gain {
         let first = executor.run(&plain, Some(LONGEST))?;
         let is_short = 2 * first.wall * RUNS <= BUDGET;
         let rules = Rules {
-            // One of each untimed: the first to run fills the caches for both.
+            // One untimed run of each: the first one fills the caches for both.
             warmup: 1,
             runs: Some(if is_short { RUNS } else { FEWEST }),
             memory_runs: 0,
@@ -104,7 +104,7 @@ impl Gain {
     }
 }
 
-/// The loader's calls of a program as it stands.
+/// The loader's calls of a program in its present state.
 fn calls(program: &ProgramPlan, environment: &Environment) -> Option<CallSum> {
     let root = HostRoot::new();
     let closure = Resolver::new(&root, environment.clone()).resolve(program.path.as_ref(), Depth::Load).ok()?;

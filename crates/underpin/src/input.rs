@@ -1,5 +1,5 @@
-//! Files named on the command line: what they are, before any reader touches them, and a clear refusal if they are
-//! not something that can be looked at.
+//! Files named on the command line: what kind each is, determined before any reader opens it, and a clear refusal if it
+//! is not something that can be examined.
 //!
 //! Never blocks: a FIFO or a device is refused by its type, unopened.
 
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be looked at: one sentence with the path and what to do.
+/// Why a file cannot be examined: one sentence with the path and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// No such file, neither here nor in PATH.
@@ -21,16 +21,16 @@ pub enum InputError {
     /// Not readable by this user.
     #[error("{0}: not readable by this user; try with `sudo`, or have its mode changed")]
     Denied(PathBuf),
-    /// A directory above it that this user may not search.
+    /// A directory above it is not searchable for this user.
     #[error("{0}: a directory above it is closed to this user; `namei -l {0}` shows which")]
     Closed(PathBuf),
-    /// A directory if one file is wanted.
+    /// A directory, where a single file is needed.
     #[error("{0} is a directory; name a program in it{1}")]
     Directory(PathBuf, &'static str),
     /// A FIFO, socket or device.
     #[error("{0} is {1}, not a program; name a regular file")]
     Special(PathBuf, &'static str),
-    /// Nothing in it.
+    /// An empty file.
     #[error("{0} is empty (0 bytes); it may be the rest of an interrupted copy: fetch or build it again")]
     Empty(PathBuf),
     /// A script: its interpreter is what loads libraries.
@@ -43,10 +43,10 @@ pub enum InputError {
         /// The verb to repeat.
         verb: &'static str,
     },
-    /// What a program left behind when it was killed.
+    /// A core dump.
     #[error("{0} is a core dump; name the program that left it, which `file {0}` shows")]
     Core(PathBuf),
-    /// What a compiler made for the linker.
+    /// An object file, for the linker.
     #[error("{0} is an object file for the linker; link it, and name the program or shared library that comes of it")]
     Object(PathBuf),
     /// Some other file.
@@ -57,7 +57,7 @@ pub enum InputError {
     Io(PathBuf, io::Error),
 }
 
-/// Finds the file behind a name: as a path, and, if it has no slash and no such file is here, in PATH as a shell would.
+/// Finds the file behind a name: as a path, or, if it has no slash and no such file is here, in PATH as a shell would.
 ///
 /// # Errors
 /// [`InputError::NotFound`].
@@ -76,10 +76,10 @@ pub fn locate(name: &Path) -> Result<PathBuf, InputError> {
     })
 }
 
-/// Makes sure that a path leads to a readable ELF file. `verb` is the one that a refusal suggests to repeat.
+/// Ensures that a path leads to a readable ELF file. `verb` is the one that a refusal suggests to repeat.
 ///
 /// # Errors
-/// [`InputError`], by what is there instead.
+/// [`InputError`], depending on what is there instead.
 pub fn require_elf(path: &Path, verb: &'static str) -> Result<(), InputError> {
     let metadata = fs::metadata(path).map_err(|error| io_error(path, error))?;
     let kind = metadata.file_type();
@@ -96,7 +96,7 @@ pub fn require_elf(path: &Path, verb: &'static str) -> Result<(), InputError> {
     classify(path, &head, verb)
 }
 
-/// Bytes that tell what a file is: a `#!` line is cut at 256 bytes by the kernel (`BINPRM_BUF_SIZE`).
+/// Bytes that identify a file: the kernel cuts a `#!` line at 256 bytes (`BINPRM_BUF_SIZE`).
 const HEAD: usize = 256;
 
 fn special(kind: fs::FileType) -> Option<&'static str> {
@@ -115,7 +115,7 @@ fn classify(path: &Path, head: &[u8], verb: &'static str) -> Result<(), InputErr
         return match elf_type(head) {
             Some(ET_CORE) => Err(InputError::Core(path.to_owned())),
             Some(ET_REL) => Err(InputError::Object(path.to_owned())),
-            // The reader reports anything else that is wrong with it, with the offset.
+            // Anything else wrong with it is reported by the reader, with the offset.
             _ => Ok(()),
         };
     }
@@ -140,7 +140,7 @@ fn elf_type(head: &[u8]) -> Option<u16> {
     Some(if head.get(EI_DATA) == Some(&BIG_ENDIAN) { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
 }
 
-/// The program that the kernel would start for a `#!` line; behind `env NAME`, the name.
+/// The program that the kernel would start for a `#!` line; after `env NAME`, the name.
 fn shebang(head: &[u8]) -> Option<BString> {
     let line = head.strip_prefix(b"#!")?.lines().next()?;
     let mut words = line.fields_with(|letter| letter == ' ' || letter == '\t');
@@ -152,7 +152,7 @@ fn shebang(head: &[u8]) -> Option<BString> {
     Some(named.unwrap_or(interpreter).into())
 }
 
-/// The first bytes in words: text as text, anything else in hexadecimal.
+/// A description of the first bytes: text as text, anything else in hexadecimal.
 fn describe(head: &[u8]) -> String {
     let start = &head[..head.len().min(8)];
     if start.iter().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {

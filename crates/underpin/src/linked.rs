@@ -4,7 +4,7 @@ use anyhow::{Context, anyhow};
 use underpin_build::{Allocator, CLibrary, Claim, Goal, LinkObject, Processor, Spec};
 use underpin_malloc::{AllocatorKind, Object};
 
-/// The allocator of a static musl build if none is named: the goal's, if it is on board for the processor.
+/// The allocator of a static musl build if none is named: the one for the goal, if it is built in for the processor.
 pub fn usual_allocator(goal: Goal, processor: Processor) -> Allocator {
     let on_board = |kind: &AllocatorKind| underpin_malloc::linkable(*kind, named(goal), processor.name()).is_ok();
     match named(goal).allocator().filter(on_board) {
@@ -23,13 +23,13 @@ fn named(goal: Goal) -> underpin_malloc::Goal {
     }
 }
 
-/// The same build without the overlay, if that is not on board for the processor and was not asked for (`asked`).
+/// The same build without the overlay, if that is not built in for the processor and was not requested (`asked`).
 pub fn without_absent(spec: Spec, asked: Option<bool>) -> Spec {
     let on_board = underpin_overlay::object(spec.processor.name()).is_ok();
     Spec { overlay: spec.overlay && (on_board || asked == Some(true)), ..spec }
 }
 
-/// What a static musl build does without because it is not on board for its processor.
+/// What a static musl build goes without because it is not built in for its processor.
 pub fn absent(spec: &Spec) -> Option<String> {
     let replaceable = spec.libc == CLibrary::Musl && spec.linkage.is_static();
     let processor = spec.processor.name();
@@ -41,10 +41,10 @@ pub fn absent(spec: &Spec) -> Option<String> {
     (replaceable && none).then_some(what)
 }
 
-/// The objects of a build, in the order of the link line. `rust`: the program may bring an allocator as Rust's crates do.
+/// The objects of a build, in the order of the link line. `rust`: the program may bring an allocator as Rust crates do.
 ///
 /// # Errors
-/// If one is not on board, with the reason.
+/// If one is not built in, with the reason.
 pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let mut objects = allocator(spec, rust)?;
     if spec.overlay {
@@ -56,7 +56,7 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
             bytes: overlay.bytes.to_vec(),
             claim: Some(Claim::new("overlay", format!("{} (strings, getrandom, thread stacks)", overlay.version))),
         });
-        // Of the same version, so under the same claim.
+        // Of the same version, so they share its claim.
         for (name, object) in [
             ("random", underpin_overlay::random(spec.processor.name())),
             ("stacks", underpin_overlay::stacks(spec.processor.name())),
@@ -68,7 +68,7 @@ pub fn objects(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     Ok(objects)
 }
 
-/// What serves memory, and what comes with it.
+/// The allocator, and what comes with it.
 fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let kind = match spec.allocator {
         Allocator::System => return Ok(Vec::new()),
@@ -82,8 +82,8 @@ fn allocator(spec: &Spec, rust: bool) -> anyhow::Result<Vec<LinkObject>> {
     let words = format!("{name} {} ({})", linkable.version, linkable.settings);
     let mut objects = Vec::new();
     if rust {
-        // First: what a program brings is led to the allocator behind it. C programs bring none by these names, and their
-        // linkers would keep the entries all the same.
+        // First: calls to an allocator that the program brings are redirected to the one behind it. C programs bring
+        // none by these names, and their linkers would keep the entries all the same.
         let takeover = underpin_malloc::takeover(processor).map_err(|reason| anyhow!(reason)).with_context(missing)?;
         objects.push(object("takeover", takeover));
     }

@@ -1,7 +1,7 @@
 //! The binary: arguments become a plan, the plan calls the libraries, the result is rendered.
 //!
-//! The only crate that prints, colours, reads its arguments or exits. How a file is read and a library is found is the
-//! libraries' business; `object` puts their parts together for one file.
+//! The only crate that prints, colours, reads its arguments or exits. How a file is read and a library is found is left
+//! to the libraries; `object` combines their parts for one file.
 
 mod acting;
 mod cargo;
@@ -27,13 +27,13 @@ use cli::{Cli, Color, Verb};
 use exit::Exit;
 use screen::Screen;
 use std::process::ExitCode;
-// In a static program built by cargo alone, memory is copied by these functions instead of musl's; releases come from
-// `underpin build`, which links them and an allocator in.
+// In a static program built by cargo alone, these functions copy memory instead of musl's; releases are built by
+// `underpin build`, which links in both them and an allocator.
 use underpin_overlay as _;
 
 fn main() -> ExitCode {
     let line = cargo::subcommand(std::env::args_os().collect());
-    // Before anything else: a build starts this hundreds of times.
+    // Before anything else: a build starts this binary hundreds of times.
     if let Some(code) = acting::instead(&line) {
         return code;
     }
@@ -78,7 +78,7 @@ fn run(verb: Verb, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
 }
 
-/// Whether the command line holds a `--`: clap does not distinguish an empty list after it from no list.
+/// Whether the command line has a `--`: clap does not distinguish an empty list after it from no list.
 fn asked_to_run() -> bool {
     std::env::args_os().any(|argument| argument == "--")
 }

@@ -1,4 +1,4 @@
-//! Who defines `malloc` among the objects that a program's loader would load here, in its order.
+//! Which of the objects that a program's loader would load here defines `malloc`, in load order.
 
 use bstr::ByteSlice;
 use std::fs::File;
@@ -8,9 +8,9 @@ use underpin_elf::{Details, Elf, FileSource, LinkFacts};
 use underpin_resolve::compat::MallocProvider;
 use underpin_resolve::{Closure, Depth, Environment, HostRoot, Object, Resolver};
 
-/// The first object beside the program that defines `malloc`, where a loader here would find it: calls bind to that one.
-/// `None` if the program has no loader, or no object found defines it. `environment` is what the question is about: empty
-/// for the program alone, this shell's if it is about a start from here.
+/// The first object besides the program that defines `malloc`, where a loader here would find it: calls bind to that
+/// one. `None` if the program has no loader, or no object found defines it. `environment`: empty for the program by
+/// itself, this shell's for a start from here.
 pub fn provider(path: &Path, environment: Environment) -> Option<MallocProvider> {
     let root = HostRoot::new();
     let resolver = Resolver::new(&root, environment);

@@ -1,4 +1,4 @@
-//! Reading one ELF file in full: what `check` wants to know of a program and of what travels with it.
+//! Reading one ELF file in full: what `check` needs to know about a program and the objects shipped with it.
 
 use crate::input::{self, InputError};
 use anyhow::Context;
@@ -23,7 +23,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Reads a file; `name` is how it will be called in output.
+    /// Reads a file; `name` is its name in the output.
     ///
     /// # Errors
     /// If it cannot be read, is not an ELF file, or is damaged: with its path, and the offset if there is one.
@@ -39,24 +39,24 @@ impl Object {
     }
 }
 
-/// Whether a file belongs to the distribution: links resolved, it is below `/usr` and not below `/usr/local`, which is the
-/// administrator's (Filesystem Hierarchy Standard 3.0, 4.1 and 4.9).
+/// Whether a file belongs to the distribution: links resolved, it is below `/usr` and not below `/usr/local`, which is
+/// the administrator's (Filesystem Hierarchy Standard 3.0, 4.1 and 4.9).
 #[must_use]
 pub fn is_of_distribution(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     real.starts_with("/usr") && !real.starts_with("/usr/local") && !real.starts_with("/usr/src")
 }
 
-/// The shared libraries in and below a folder, by path: what travels with a program. Other files are passed over.
+/// The shared libraries in and below a folder, by path: they are shipped with a program. Other files are skipped.
 ///
 /// # Errors
-/// If the folder cannot be listed, or a file in it may not be read. A damaged library is passed over: the verdict then says that
-/// nothing is known of it.
+/// If the folder cannot be listed, or a file in it may not be read. A damaged library is skipped: the verdict then says
+/// that nothing is known about it.
 pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
     let mut found = Vec::new();
     for path in elf_files_below(folder)? {
         let name = path.file_name().unwrap_or_default().as_bytes().as_bstr();
-        // An object file or a core dump beside the libraries is no reason to refuse them.
+        // An object file or a core dump beside the libraries is not a reason to refuse them.
         if let Ok(object) = Object::read(&path, name) {
             found.push(object.facts);
         }
@@ -64,10 +64,10 @@ pub fn companions(folder: &Path) -> anyhow::Result<Vec<ObjectFacts>> {
     Ok(found)
 }
 
-/// The ELF files in and below a folder, by path; other files are passed over.
+/// The ELF files in and below a folder, by path; other files are skipped.
 ///
 /// # Errors
-/// If the folder cannot be listed, or a file in it may not be read: then nobody knows what it is.
+/// If the folder cannot be listed, or a file in it may not be read, since it could be one.
 pub fn elf_files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in files_below(folder)? {
@@ -80,8 +80,8 @@ pub fn elf_files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Every regular file in and below a folder, by name. Symbolic links in it are not followed: what they lead to is either
-/// there itself or was not asked for.
+/// Every regular file in and below a folder, by name. Symbolic links in it are not followed: their targets are either
+/// in the folder themselves or were not named.
 ///
 /// # Errors
 /// If a folder cannot be read.

@@ -1,5 +1,5 @@
-//! A folder or a wheel as a set of objects: which names each needs from outside. Nothing of it is run, and a wheel is
-//! unpacked into a private folder that goes away with the answer.
+//! A folder or a wheel as a set of objects: which names each needs from outside. Nothing in it is run, and a wheel is
+//! unpacked into a private folder that is removed afterwards.
 
 use crate::object::{self, Object};
 use anyhow::{Context, bail};
@@ -26,7 +26,7 @@ pub struct Set {
     pub claims: Vec<String>,
 }
 
-/// Whether a path is to be looked at as a set: a folder, or a file with the name of a wheel.
+/// Whether a path is to be treated as a set: a folder, or a file with the name of a wheel.
 #[must_use]
 pub fn is_set(path: &Path) -> bool {
     path.is_dir() || path.extension() == Some(OsStr::new("whl"))
@@ -36,7 +36,7 @@ impl Set {
     /// Reads a folder or a wheel.
     ///
     /// # Errors
-    /// If it cannot be read, is not a wheel inside, or holds libraries where a wheel must not.
+    /// If it cannot be read, is not a wheel inside, or has libraries where a wheel must not have any.
     pub fn read(path: &Path) -> anyhow::Result<Set> {
         if path.is_dir() {
             let folder = path.canonicalize().with_context(|| path.display().to_string())?;
@@ -44,7 +44,7 @@ impl Set {
         }
         let claims = claims(path)?;
         let unpacked = unpack(path)?;
-        // The temporary folder may itself be behind a link; paths are compared by their beginnings.
+        // The temporary folder may itself be behind a link; paths are compared by prefix.
         let folder = unpacked.path().canonicalize().with_context(|| unpacked.path().display().to_string())?;
         let objects = objects(&folder).with_context(|| path.display().to_string())?;
         if let Some(pure) = objects.iter().find(|object| in_purelib(&object.facts.name)) {
@@ -88,7 +88,7 @@ fn unpack(path: &Path) -> anyhow::Result<TempDir> {
         let mut entry = archive
             .by_index(index)
             .map_err(|error| anyhow::anyhow!("{}: entry {index}: {error}; fetch or build it again", path.display()))?;
-        // Wheels hold regular files; a name that leads out of the folder is not one of theirs.
+        // Wheels contain regular files; a name that leads out of the folder is not one of theirs.
         let Some(name) = entry.enclosed_name() else {
             bail!("{}: the entry {:?} leads out of the wheel; it is not unpacked", path.display(), entry.name());
         };
@@ -100,12 +100,12 @@ fn unpack(path: &Path) -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-/// Python sources are most of many wheels and never objects.
+/// Most files of many wheels are Python sources, which are never objects.
 fn wanted(name: &Path) -> bool {
     !matches!(name.extension().and_then(OsStr::to_str), Some("py" | "pyi" | "pyc"))
 }
 
-/// Writes one entry if it is an ELF file, and returns how many bytes may still come.
+/// Writes one entry if it is an ELF file, and returns how many more bytes are allowed.
 fn write_entry(entry: &mut impl Read, to: &Path, left: u64) -> anyhow::Result<u64> {
     let mut magic = [0; 4];
     if entry.read_exact(&mut magic).is_err() || &magic != b"\x7fELF" {
@@ -136,8 +136,8 @@ fn objects(folder: &Path) -> anyhow::Result<Vec<Packaged>> {
     Ok(found.into_iter().map(packaged).collect())
 }
 
-/// For each object, the names that the set itself does not serve in any closure. A library is loaded by whatever needs it and
-/// found by that one's search path, so that the closures start from what nothing in the set needs by name.
+/// For each object, the names that the set does not provide in any closure. A library is found by the search path of
+/// the object that needs it, so the closures start from what nothing in the set needs by name.
 fn outside(folder: &Path, objects: &[(PathBuf, ObjectFacts)]) -> BTreeMap<PathBuf, BTreeSet<BString>> {
     let needed: BTreeSet<&[u8]> =
         objects.iter().flat_map(|(_, facts)| &facts.needed).map(|name| name.as_slice()).collect();
@@ -148,14 +148,14 @@ fn outside(folder: &Path, objects: &[(PathBuf, ObjectFacts)]) -> BTreeMap<PathBu
         let resolver = Resolver::new(&root, Environment::empty());
         match resolver.resolve(path.as_os_str().as_bytes().as_bstr(), Depth::Load) {
             Ok(closure) => leaving(&closure, folder, &mut found),
-            // Without a loader to ask, nothing is known to be served from inside.
+            // Without a loader, nothing is known to be provided by the set.
             Err(_) => found.entry(path.clone()).or_default().extend(facts.needed.iter().cloned()),
         }
     }
     found
 }
 
-/// Requests of objects in the folder that nothing in it serves.
+/// Requests of objects in the folder that nothing in it satisfies.
 fn leaving(closure: &Closure, folder: &Path, found: &mut BTreeMap<PathBuf, BTreeSet<BString>>) {
     let inside = |index: usize| {
         let object = closure.objects.get(index)?;

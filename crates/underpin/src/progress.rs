@@ -1,4 +1,4 @@
-//! How far things are: one line on standard error, and nothing if that is not a terminal.
+//! Progress: one line on standard error, and nothing if that is not a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use underpin_bench::{End, Header, MemoryRun, Observer, ObserverError, Sample};
 use underpin_rewrite::files;
 
-/// Drawing is work beside what is measured, so it happens only this many times per second.
+/// Drawing disturbs what is measured, so it happens only this many times per second.
 const DRAWN: u8 = 5;
 const BETWEEN: Duration = Duration::from_millis(1000 / DRAWN as u64);
 
-/// A line of progress, gone when it is dropped.
+/// A line of progress, removed when it is dropped.
 #[derive(Debug)]
 pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
-    /// Words that change.
+    /// A text that changes.
     pub fn words() -> Progress {
         Progress::styled("{spinner} {msg}")
     }
@@ -26,7 +26,7 @@ impl Progress {
         Progress(None)
     }
 
-    /// Steps that are counted; each part of the work says later how many there are.
+    /// Counted steps; each part of the work announces later how many it has.
     pub fn parts() -> Progress {
         Progress::styled("{msg:>12} [{bar:30}] {pos}/{len} {elapsed}")
     }
@@ -54,7 +54,7 @@ impl Progress {
         Some(bar)
     }
 
-    /// Shows these words.
+    /// Shows this text.
     pub fn say(&self, words: String) {
         if let Some(bar) = self.show() {
             bar.set_message(words);
@@ -62,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// A part of this many steps begins.
+    /// Begins a part of this many steps.
     fn begin_part(&self, name: &'static str, steps: usize) {
         if let Some(bar) = self.show() {
             bar.set_length(steps as u64);
@@ -71,7 +71,7 @@ impl Progress {
         }
     }
 
-    /// This many steps are done.
+    /// Counts this many steps as done.
     pub fn advance(&self, steps: usize) {
         if let Some(bar) = &self.0 {
             bar.inc(steps as u64);
@@ -111,7 +111,7 @@ impl files::Progress for Progress {
 /// The runs of an experiment as they end.
 #[derive(Debug)]
 pub struct RunProgress {
-    /// What the experiment is for; empty if it is all that is done.
+    /// The purpose of the experiment; empty if there is nothing else to do.
     what: &'static str,
     line: Progress,
     drawn: Instant,
@@ -126,7 +126,7 @@ impl RunProgress {
         RunProgress::on(what, Progress::words())
     }
 
-    /// The same without a word.
+    /// The same, hidden.
     pub fn hidden() -> RunProgress {
         RunProgress::on("", Progress::hidden())
     }
@@ -135,7 +135,7 @@ impl RunProgress {
         RunProgress { what, line, drawn: Instant::now(), names: Vec::new(), runs: 0 }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&self) {
         self.line.clear();
     }

@@ -1,4 +1,4 @@
-//! Standard output: gathered in memory and written at once, with or without colour; complaints go to standard error.
+//! Standard output: gathered in memory and written at once, with or without colour; errors go to standard error.
 
 use crate::cli::Color;
 use anstream::ColorChoice;
@@ -13,7 +13,7 @@ pub struct Screen {
     buffer: Vec<u8>,
     colored: bool,
     terminal: bool,
-    /// The reader went away: nothing more is written.
+    /// The reader closed the pipe: nothing more is written.
     closed: bool,
 }
 
@@ -21,8 +21,8 @@ pub struct Screen {
 const DEFAULT_WIDTH: usize = 80;
 
 impl Screen {
-    /// A screen on standard output; `color` as the user chose, `NO_COLOR` and `CLICOLOR_FORCE` as the environment has
-    /// them.
+    /// A screen on standard output; colour as the user chose, and as `NO_COLOR` and `CLICOLOR_FORCE` in the environment
+    /// say.
     pub fn new(color: Color) -> Screen {
         match color {
             Color::Auto => {}
@@ -44,12 +44,12 @@ impl Screen {
         View::columns(self.width()).verbose(verbosity)
     }
 
-    /// Whether a person reads this on a terminal.
+    /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Columns that the user names (environ(7)), else those of the terminal, else a readable width.
+    /// Columns set by the user (environ(7)), else those of the terminal, else a readable width.
     fn width(&self) -> usize {
         let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         named.or_else(|| terminal_columns().filter(|_| self.terminal)).unwrap_or(DEFAULT_WIDTH)
@@ -66,7 +66,7 @@ impl Screen {
         self.buffer.push(b'\n');
     }
 
-    /// Adds a screen, its roles as colours if colours are wanted.
+    /// Adds a screen; its roles become colours if these are enabled.
     pub fn show(&mut self, text: &Text) {
         text.lines().iter().for_each(|line| self.show_line(line));
     }
@@ -93,10 +93,10 @@ impl Screen {
         Ok(())
     }
 
-    /// Writes what was gathered; for output that is long or slow to come.
+    /// Writes what was gathered; for long or slow output.
     ///
     /// # Errors
-    /// If standard output fails; a reader that went away is not an error.
+    /// If standard output fails; a closed pipe is not an error.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         if self.closed {
             self.buffer.clear();
@@ -114,7 +114,7 @@ impl Screen {
         }
     }
 
-    /// Whether the reader of standard output went away.
+    /// Whether the reader of standard output closed it.
     pub fn closed(&self) -> bool {
         self.closed
     }
@@ -128,7 +128,7 @@ impl Screen {
     }
 }
 
-/// How a role looks. Only the sixteen colours that a terminal's own theme sets, so that dark and light both work.
+/// The style of a role. Only the sixteen colours that a terminal's own theme sets, so that dark and light both work.
 fn style(role: Role) -> Style {
     match role {
         Role::Heading => Style::new().bold(),
@@ -153,7 +153,7 @@ pub fn complain(error: &anyhow::Error) {
     note(&in_one_line(error));
 }
 
-/// An error with its causes, each said once: many errors say in their own words what their cause says.
+/// An error with its causes, without repetitions: many errors contain the text of their cause.
 fn in_one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -168,7 +168,7 @@ fn in_one_line(error: &anyhow::Error) -> String {
 
 /// Prints one line to standard error.
 pub fn note(line: &dyn Display) {
-    // If standard error is closed, nobody reads it.
+    // If standard error is closed, there is no reader.
     let _ = writeln!(anstream::stderr().lock(), "underpin: {line}");
 }
 

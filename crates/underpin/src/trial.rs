@@ -1,7 +1,7 @@
-//! The allocator trial of `survey`: the command as it is and on allocators on board, in turn, for a short time.
+//! The allocator trial of `survey`: the command unchanged and on built-in allocators, in turn, for a short time.
 //!
-//! It runs only if the user asked for a run, that run ended by itself and well, and the trial fits into
-//! its time; otherwise the survey says why not.
+//! It runs only if the user asked for a run, that run ended by itself and successfully, and the trial fits into its
+//! time; otherwise the survey gives the reason.
 
 use crate::variants::on_allocator;
 use std::ffi::OsString;
@@ -14,15 +14,15 @@ use underpin_bench::{
 use underpin_report::document::trace::{EndRecord, TraceDocument, UntilRecord};
 use underpin_report::document::trial::AllocatorTrial;
 
-/// What is tried: the two that most people try.
+/// The allocators tried: the two that are most widely used.
 const TRIED: [&str; 2] = ["jemalloc", "mimalloc"];
 /// Timed runs of each variant go on for this long, if they are short.
 const TIME: Duration = Duration::from_secs(1);
 
-/// Tries the allocators beneath a command.
+/// Tries the allocators with a command.
 ///
 /// # Errors
-/// Why they were not tried, a clause.
+/// Why they were not tried, as a clause.
 pub fn allocators(
     program: &Path,
     arguments: &[OsString],
@@ -60,7 +60,7 @@ pub fn allocators(
     AllocatorTrial::of(&analyse(&record)).ok_or_else(|| "it has no times".to_owned())
 }
 
-/// Whether the command ends by itself, well, and soon enough.
+/// Whether the command ends by itself, successfully, and soon enough.
 fn fits(trace: &TraceDocument, limit: Duration) -> Result<(), String> {
     if limit.is_zero() {
         return Err("--trial 0 asked for none".to_owned());

@@ -1,4 +1,4 @@
-//! What is shown to those who type `underpin` alone: the questions that it answers, and the command for each.
+//! The screen for `underpin` without arguments: the questions that it answers, and the command for each.
 
 use underpin_report::{Line, Role, Text};
 

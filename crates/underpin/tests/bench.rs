@@ -6,7 +6,7 @@ use common::underpin;
 use serde_json::Value;
 use underpin_test_support::{Fixture, Output, need};
 
-/// What it says to these arguments, in a folder of its own.
+/// Runs underpin with these arguments, in a folder of its own.
 fn bench(dir: &Fixture, args: &[&str]) -> Output {
     Output::of(underpin([&["bench"], args].concat()).current_dir(dir.path()))
 }
@@ -110,7 +110,7 @@ fn a_range_of_values_is_run_from_end_to_end() {
 #[test]
 fn output_through_a_pipe_is_read_to_its_end() {
     let dir = Fixture::new();
-    // Far more than a pipe holds, and the command sees that it is one.
+    // Far more than a pipe holds; the command checks that its output is one.
     let script = "test -p /dev/stdout && head -c 3000000 /dev/zero && head -c 300000 /dev/zero >&2";
     let output = bench(
         &dir,
@@ -143,7 +143,7 @@ fn a_gate_beside_a_kept_run_decides_the_exit_code() {
     let later = report(&dir, &["new", "--baseline", "main", "--gate", "wall<+3%"]);
     assert_eq!(later.code, Some(1));
     assert_eq!(report(&dir, &["new", "--baseline", "main", "--gate", "wall<+30%"]).code, Some(0));
-    // Noise that reaches over the limit decides nothing.
+    // An interval that reaches over the limit decides nothing.
     let noisy = run(&["--baseline", "main", "--gate", "wall<+2%", "sleep 0.05 memory=100 noise=0.05"]);
     assert_eq!(noisy.code, Some(125), "{}", noisy.stdout);
     assert!(noisy.stdout.contains("Gate not decided") && noisy.stdout.contains("would decide it"), "{}", noisy.stdout);
@@ -219,7 +219,7 @@ fn a_baseline_from_another_machine_judges_only_on_request() {
 fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
     need!("script");
     let dir = Fixture::new();
-    // A terminal of 80 columns; what is drawn while it runs goes to the other descriptor.
+    // On a terminal of 80 columns; the progress goes to the other descriptor.
     let words = format!("{} bench -r 3 true 'sleep 0' 2>/dev/null", common::program());
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &words, "/dev/null"]).env("COLUMNS", "80").env("NO_COLOR", "1");
@@ -232,7 +232,7 @@ fn two_trivial_commands_take_fourteen_lines_and_keep_their_doubts() {
     assert!(!words.contains("Not measured") && words.contains("-v: every figure"), "{shown}");
     let all = report(&dir, &["-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(all.contains("Not measured: rss-growth") && all.contains("How far to trust this"), "{all}");
-    // The load of the machine is a doubt on both screens, or on neither.
+    // Both screens warn of the machine's load, or neither does.
     assert_eq!(words.contains("load average"), all.contains("load average"), "{shown}{all}");
 }
 
@@ -254,7 +254,7 @@ fn too_few_runs_have_no_interval_and_a_title_says_the_confidence_that_there_is()
 #[test]
 fn a_likely_change_that_is_not_proven_is_told_in_a_plain_sentence() {
     let dir = Fixture::new();
-    // Six blocks have an interval and no p-value below 2/64.
+    // Six blocks give an interval, but no p-value below 2/64.
     let shown = bench(&dir, &["--debug-mode", "-r", "12", "sleep 0.01", "sleep 0.05"]).stdout;
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("likely 5.0x the time") && words.contains("not proven at the level of 1 %"), "{shown}");
@@ -312,7 +312,7 @@ fn wrong_use_says_what_to_do() {
     assert!(report(&dir, &["no-such-run"]).stderr.contains("no-such-run"));
 }
 
-/// underpin, with strace answering every ptrace call as a container's filter would.
+/// underpin, with strace refusing every ptrace call as a container's filter would.
 fn denied(dir: &Fixture) -> std::process::Command {
     let mut command = dir.command("strace");
     command.args([
@@ -334,7 +334,7 @@ fn denied(dir: &Fixture) -> std::process::Command {
 fn where_ptrace_is_denied_memory_is_sampled_from_outside_and_that_is_said() {
     need!("strace", "cc");
     let dir = Fixture::new();
-    // Holds 40 MiB for a while and 10 MiB for another.
+    // Keeps 40 MiB for a while, then 10 MiB.
     dir.write(
         "main.c",
         "#include <string.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(void){char *m=mmap(0,40<<20,3,34,-1,0);\
@@ -355,7 +355,7 @@ fn where_ptrace_is_denied_memory_is_sampled_from_outside_and_that_is_said() {
     assert!((10.0..20.0).contains(&figure("rss-end")), "{}", figure("rss-end"));
     assert!((-31.0..-29.0).contains(&figure("rss-growth")), "{}", figure("rss-growth"));
     let mut command = denied(&dir);
-    // An allocator is proven by the process's maps; one that is not in them is an error there too.
+    // An allocator is verified in the process's maps; one that is missing there is an error too.
     command.args(["bench", "-r", "1", "--memory-runs", "1", "--malloc", "mimalloc", "--", "sleep", "0.3"]);
     assert_eq!(Output::of(&mut command).code, Some(0));
 }
@@ -382,7 +382,7 @@ fn runs_before_one_that_hangs_are_kept() {
     assert!(report(&dir, &[]).stdout.contains("3 runs"));
 }
 
-/// A limit on the size of files, whose signal is ignored, fails writes in the middle as a full disk does.
+/// A limit on the size of files, with its signal ignored, makes writes fail halfway as a full disk does.
 #[test]
 fn a_disk_that_fills_up_keeps_what_was_written_and_the_figures_are_shown() {
     let dir = Fixture::new();
@@ -398,7 +398,7 @@ fn a_disk_that_fills_up_keeps_what_was_written_and_the_figures_are_shown() {
     let runs = document["variants"][0]["runs"].as_array().unwrap().len();
     assert!((5..300).contains(&runs), "{runs}");
     assert_eq!(document["method"]["stopped"], "interrupted");
-    // A file that was asked for, on a full disk: the run itself is kept.
+    // A requested file on a full disk: the run itself is kept.
     let full = bench(&dir, &["--debug-mode", "--save", "kept", "--export-csv", "/dev/full", "sleep 0.1"]);
     assert_eq!(full.code, Some(2));
     assert!(full.stderr.contains("cannot write /dev/full: No space left"), "{}", full.stderr);
@@ -415,7 +415,7 @@ fn figures_that_cannot_be_kept_are_shown_and_the_failure_is_told() {
     assert!(output.stderr.contains("could not be kept"), "{}", output.stderr);
 }
 
-/// Counts, not times: what the kernel accounts to one and the same program is the same whoever asks.
+/// Counts, not times: what the kernel accounts to a program is the same under both tools.
 #[test]
 fn a_run_is_what_hyperfine_runs() {
     need!("hyperfine", "strace");
@@ -450,7 +450,7 @@ fn a_variable_before_a_command_is_pointed_to_its_option() {
     assert!(output.stderr.contains("--env") && output.stderr.contains("-S"), "{}", output.stderr);
 }
 
-/// The same columns and, but for the figures, the same characters as hyperfine itself.
+/// The same columns and, apart from the figures, the same characters as hyperfine itself.
 #[test]
 fn tables_are_those_of_hyperfine() {
     need!("hyperfine");
@@ -459,7 +459,7 @@ fn tables_are_those_of_hyperfine() {
     let ours = bench(&dir, &[&["-r", "2", "-u", "millisecond"][..], &exports, &["true", "sleep 0.01"]].concat());
     assert_eq!(ours.code, Some(0), "{}", ours.stderr);
     let form = |text: String| -> Vec<String> {
-        // A figure is a figure, the deviation of the fastest too; which one is fastest does not matter here.
+        // Figures are left out, the deviation of the fastest too; which one is fastest does not matter here.
         let blank =
             |line: &str| line.replace(|digit: char| digit.is_ascii_digit(), "").replace("±", "").replace('.', "");
         text.lines().map(|line| blank(line).split_whitespace().collect::<Vec<_>>().join(" ")).collect()

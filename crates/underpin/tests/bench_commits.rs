@@ -43,7 +43,7 @@ impl Repository {
         output.stdout
     }
 
-    /// Commits these files, and gives the hash.
+    /// Commits these files, and returns the hash.
     fn commit(&self, subject: &str, files: &[(&str, &str)]) -> String {
         for (name, text) in files {
             self.0.write(Path::new("repository").join(name), text);
@@ -81,7 +81,7 @@ impl Repository {
         ])
     }
 
-    /// Nothing is left of the worktrees.
+    /// Checks that nothing is left of the worktrees.
     fn is_clean(&self) -> bool {
         let is_empty = fs::read_dir(self.0.join("tmp")).expect("tmp").next().is_none();
         is_empty && !self.0.join("repository/.git/worktrees").join("repository").exists()
@@ -95,7 +95,7 @@ fn each_commit_is_built_and_run_in_a_worktree_of_its_own_and_nothing_else_change
     let old =
         repository.commit("the old one", &[("value", "old"), ("sub/here", ""), ("script", "echo $(cat built) $PWD")]);
     let new = repository.commit("the new one", &[("value", "new")]);
-    // What a user may have lying about: a stash, a staged change, an unstaged one, a file that git does not know.
+    // What a user's tree may contain: a stash, a staged change, an unstaged one, an untracked file.
     repository.0.write("repository/value", "stashed");
     repository.git(&["stash", "-q"]);
     repository.0.write("repository/value", "staged");
@@ -147,7 +147,7 @@ fn git_bisect_finds_the_commit_that_made_a_program_slow() {
     let mut bisect = Command::new("git");
     bisect.args(["bisect", "run", common::program(), "bench", "--commits", "good,HEAD"]);
     bisect.args(["--build", "test ! -e source.broken && install source app", "--runs", "20", "--memory-runs", "0"]);
-    // A start of a shell and of `sleep` takes milliseconds: between it and the limit there is a factor of ten.
+    // Starting a shell and `sleep` takes milliseconds: the limit is ten times as high.
     bisect.args(["--counters", "none", "--gate", "wall<+900%", "./app"]);
     let output = Output::of(repository.isolated(&mut bisect));
     let found = format!("{culprit} is the first bad commit");
@@ -170,7 +170,7 @@ fn a_build_that_fails_is_told_with_its_commit_and_its_last_lines() {
     let kept = fs::read_to_string(repository.0.join("repository").join(log)).expect("the log");
     assert_eq!(kept.lines().count(), 101);
     assert!(repository.is_clean());
-    // Of a gate it decides nothing, which `git bisect run` takes for "skip".
+    // A gate decides nothing then, which `git bisect run` takes for "skip".
     let gate = ["--commits", "main,HEAD", "--gate", "wall<+3%"];
     assert_eq!(repository.bench(&[&gate[..], &["--build", "false", "true"]].concat()).code, Some(125));
     assert_eq!(repository.bench(&[&gate[..], &["./missing"]].concat()).code, Some(125));
@@ -199,7 +199,7 @@ fn what_names_no_commit_is_refused_before_anything_is_built() {
     let outside = Output::of(repository.isolated(&mut outside).current_dir(repository.0.path()));
     assert_eq!(outside.code, Some(2));
     assert!(outside.stderr.contains("not a git repository"), "{}", outside.stderr);
-    // The folder that the user is in came later.
+    // The user's current folder was added later.
     repository.commit("two", &[("sub/later", "")]);
     let mut inside = underpin(["bench", "--commits", "HEAD~1", "--build", &build, "true"]);
     let inside = Output::of(repository.isolated(&mut inside).current_dir(repository.0.join("repository/sub")));
@@ -217,7 +217,7 @@ fn ctrl_c_during_a_build_leaves_no_worktree() {
     let begun = repository.0.join("begun");
     let build = format!("touch {}; sleep 1000", begun.display());
     let mut command = underpin(["bench", "--commits", "main", "--build", &build, "true"]);
-    // A group of its own, so that the signal can go to all of it, as from a terminal.
+    // A process group of its own, so that the signal can go to all of it, as from a terminal.
     let command = repository.isolated(&mut command).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("underpin starts");
     let limit = Instant::now() + Duration::from_secs(120);

@@ -1,5 +1,5 @@
-//! `underpin bench` ends: with every allocator on board beneath every kind of server, when it is asked to, and when it is
-//! killed; and nothing that it started outlives it.
+//! How `underpin bench` ends: with every built-in allocator beneath every kind of server, when it is asked to, and when
+//! it is killed. Nothing that it started may outlive it.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -13,10 +13,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use underpin_test_support::{Fixture, Output, need};
 
-/// Far beyond what anything here takes on a busy machine; only there so that a hang is a failure.
+/// Far longer than anything here takes on a busy machine; it only turns a hang into a failure.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A child that is killed, with its group, where the test ends before it does.
+/// A child that is killed, with its group, if the test ends before it does.
 struct Guarded(Child);
 
 impl Drop for Guarded {
@@ -27,8 +27,8 @@ impl Drop for Guarded {
 }
 
 impl Guarded {
-    /// The tests may have been started with signals ignored (nohup, a shell's background), and children inherit that:
-    /// `env` puts the defaults back, then becomes the command.
+    /// The tests may have been started with signals ignored (nohup, a shell's background job), and children inherit
+    /// that: `env` restores the defaults, then becomes the command.
     fn start(command: &mut Command) -> Guarded {
         let mut plain = Command::new("env");
         plain.arg("--default-signal").arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
@@ -48,7 +48,7 @@ impl Guarded {
         self.0.id()
     }
 
-    /// Its end within the deadline, with what it wrote.
+    /// Waits for its end within the deadline, and returns what it wrote.
     fn end(&mut self, what: &str) -> (ExitStatus, String, String) {
         let status = until(what, || self.0.try_wait().expect("it can be waited for"));
         let (mut stdout, mut stderr) = (String::new(), String::new());
@@ -58,7 +58,7 @@ impl Guarded {
     }
 }
 
-/// Looks until there is something.
+/// Polls until there is a result.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -75,7 +75,7 @@ fn kill(signal: &str, pid: u32) {
     assert!(status.success());
 }
 
-/// Processes that have a text among their arguments, other than underpin's own.
+/// Processes other than underpin's own that have a text among their arguments.
 fn running(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -105,7 +105,7 @@ const LOAD: [&str; 12] = [
 ];
 const GET: &str = "GET http://127.0.0.1:{PORT}/";
 
-/// One kind of server beneath every allocator on board, each in its default settings.
+/// One kind of server beneath every built-in allocator, each in its default settings.
 fn ends_on_every_allocator(dir: &Fixture, serve: &str) {
     let mut command = underpin(LOAD);
     command.args([GET, "--malloc", "system,jemalloc,mimalloc,snmalloc", "--serve", serve]);
@@ -141,7 +141,7 @@ fn nginx_is_measured_on_every_allocator() {
     need!("/usr/sbin/nginx");
     let dir = Fixture::new();
     let folder = dir.path().display().to_string();
-    // Its file of settings knows no variables: each start writes one.
+    // Its configuration file cannot use variables: each start writes one.
     dir.write(
         "start",
         format!(
@@ -164,7 +164,7 @@ fn python_is_measured_on_every_allocator() {
     ends_on_every_allocator(&dir, &serve);
 }
 
-/// A thread for each connection, each with memory of its own; one that lives as long as the process.
+/// A thread for each connection, each with memory of its own, and one that lives as long as the process.
 const THREADED: &str = r#"
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -201,17 +201,17 @@ fn a_threaded_server_in_c_is_measured_on_every_allocator() {
     ends_on_every_allocator(&dir, &format!("{} {{PORT}}", dir.join("server").display()));
 }
 
-/// A command that leaves a child of a child, and one that has no parent any more.
+/// A command that leaves a grandchild, and an orphan.
 fn family(dir: &Fixture) -> String {
     let folder = dir.path().display().to_string();
-    // `sleep` with a name that says whose it is.
+    // `sleep` under a name that identifies this test.
     std::os::unix::fs::symlink(fs::canonicalize("/bin/sleep").unwrap(), dir.join("sleeper")).unwrap();
     dir.write("family", format!("#!/bin/sh\n({folder}/sleeper 1001 &)\nsh -c '{folder}/sleeper 1002; :'\n:\n"));
     dir.chmod("family", 0o755);
     format!("{folder}/family")
 }
 
-/// Starts a bench of it and waits until all of the family is there.
+/// Starts a bench of it and waits until the whole family runs.
 fn started(dir: &Fixture, more: &[&str]) -> Guarded {
     let family = family(dir);
     let mut command = underpin([&["bench", "-r", "4", "--memory-runs", "0"], more, &["--", &family]].concat());
@@ -230,7 +230,7 @@ fn all_gone(dir: &Fixture) {
 fn killing_bench_leaves_no_process_behind() {
     let dir = Fixture::new();
     let mut guarded = started(&dir, &[]);
-    // Without its parent only init would adopt the orphan: the sleeper with a living parent is what is promised.
+    // Without its parent only init would adopt the orphan: the guarantee is for the sleeper with a living parent.
     let worker = until("the worker", || {
         let children = format!("/proc/{0}/task/{0}/children", guarded.pid());
         fs::read_to_string(children).ok()?.split_whitespace().find_map(|pid| {
@@ -253,7 +253,7 @@ fn killing_the_supervisor_ends_the_runs_too() {
     let sleeper = format!("{}/sleeper 1002", dir.path().display());
     until("the end of the run", || running(&sleeper).is_empty().then_some(()));
     until("the cleanup", || dir.join("cleaned").exists().then_some(()));
-    // The orphan went to init, so the supervisor cannot kill it.
+    // The orphan was adopted by init, so the supervisor cannot kill it.
     let orphans = Command::new("sh").args(["-c", "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null | grep -q \"$0\" && echo ${p#/proc/}; done; :"]).arg(format!("^{}/sleeper 1001", dir.path().display())).output().unwrap();
     for pid in String::from_utf8_lossy(&orphans.stdout).split_whitespace() {
         kill("-KILL", pid.parse().unwrap());
@@ -274,7 +274,7 @@ fn asked_twice_to_end_it_stops_at_once_and_cleans_up() {
     all_gone(&dir);
 }
 
-/// One run after the other, until it is asked to end.
+/// One run after the other, until it is interrupted.
 fn interrupted(signal: &str, code: i32) {
     let dir = Fixture::new();
     let args = ["bench", "-r", "100000", "-c", "touch cleaned", "sleep 0.01", "sleep 0.011"];
@@ -292,7 +292,7 @@ fn interrupted(signal: &str, code: i32) {
     let stem = record.file_stem().unwrap().to_string_lossy().into_owned();
     assert!(stderr.contains(&format!("`underpin report {stem}`")), "{stderr}");
     assert!(dir.join("cleaned").exists());
-    // Whole blocks: each command ran as often as the other.
+    // Whole blocks: each command ran equally often.
     let text = fs::read_to_string(&record).unwrap();
     let of = |variant: &str| {
         text.lines().filter(|line| line.contains("\"line\":\"sample\"") && line.contains(variant)).count()

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::net::TcpListener;
 use underpin_test_support::{Fixture, Output, need};
 
-/// A server of Python's that answers with the variable NAME; each request keeps as many bytes as KEEP says.
+/// A Python server that answers with the variable NAME; each request keeps as many bytes as KEEP says.
 const SERVER: &str = r#"
 import http.server, os, sys
 kept = []
@@ -195,7 +195,7 @@ fn wrong_use_of_servers_says_what_to_do() {
 fn runs_of_servers_before_a_failure_are_kept() {
     need!("python3");
     let dir = Fixture::new();
-    // The third start ends at once.
+    // The third start exits at once.
     let serve = "sh -c 'echo x >>starts; test $(wc -l <starts) -lt 3 && exec python3 server.py {PORT}'";
     let output = bench(&dir, &["--serve", serve, "--load", LOAD, "-r", "5"]);
     assert_eq!(output.code, Some(2));
@@ -222,7 +222,7 @@ fn a_server_without_a_good_answer_is_an_error_unless_failures_are_wanted() {
 fn requests_that_are_sent_again_are_counted_as_the_server_counts_them() {
     need!("node");
     let dir = Fixture::new();
-    // Every tenth request finds its connection closed; the server says at its end how many those were.
+    // Every tenth request finds its connection closed; the server prints at its end how many those were.
     dir.write(
         "drop.js",
         "let n = 0, d = 0\nrequire('http').createServer((q, r) => { if (++n % 10 == 0) { d++; return q.socket.destroy() } \
@@ -240,7 +240,7 @@ fn requests_that_are_sent_again_are_counted_as_the_server_counts_them() {
     let document = document(&output);
     let load = &document["variants"][0]["runs"][0]["load"];
     let told = load["sent_again"].as_f64().unwrap() + load["errors"]["broken"].as_f64().unwrap();
-    // A request whose second try is dropped too is an error that was sent again.
+    // A request whose second try is dropped too is an error that was resent.
     assert!((told - dropped).abs() <= 1.0 + dropped * 0.05, "{told} of {dropped} of {of}: {load}");
     let doubts = document["doubts"].to_string();
     assert!(doubts.contains("were sent again"), "{doubts}");

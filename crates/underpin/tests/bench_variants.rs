@@ -21,7 +21,7 @@ fn names(output: &Output) -> Vec<String> {
     variants.iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// A program that fails unless an object with this word in its path is in its maps.
+/// A program that fails unless an object with this text in its path is in its maps.
 fn fails_without(dir: &Fixture, word: &str) -> String {
     let script = format!("exec grep -q {word} /proc/self/maps");
     dir.write("needs", format!("#!/bin/sh\n{script}\n"));

@@ -1,5 +1,5 @@
-//! What a bound program still searches for: names that it opens while it runs, and names that are left alone. The oracle
-//! is the real loader: what it finds (its own link map), and its failing lookups as strace counts them.
+//! What a bound program still searches for: names that it opens while it runs, and names that are left alone. The
+//! oracle is the real loader: what it finds (its own link map), and its failing lookups as strace counts them.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -32,8 +32,8 @@ int main(int count, char **names) {
 /// Directories that do not exist.
 const DEAD: usize = 40;
 
-/// A tree with a program `bin/m` that needs `f/lib/libf.so.1` and opens what it is told; its list is `list`, below the
-/// tree, behind many directories that do not exist.
+/// A tree with a program `bin/m` that needs `f/lib/libf.so.1` and opens its arguments; its search list is `list`, below
+/// the tree, after many directories that do not exist.
 fn tree(compiler: &str, tag: &str, list: &[&str]) -> Fixture {
     let dir = Fixture::new();
     dir.mkdir("t/bin");
@@ -121,7 +121,7 @@ fn a_name_opened_after_binding_costs_what_a_search_path_of_one_directory_costs()
     }
 }
 
-/// Every name that could be asked for is found where it was found before, or not, as before.
+/// Every name that can be opened is found where it was found before, or still not found.
 fn finds_the_same(compiler: &str, tag: &str) {
     let dir = tree(compiler, tag, &["x/lib", "empty/lib", "y/lib", "w/lib", "dev/lib"]);
     dir.mkdir("t/empty/lib");
@@ -137,7 +137,7 @@ fn finds_the_same(compiler: &str, tag: &str) {
     dir.write("t/x/lib/libscript.so", "INPUT(libw.so)\n");
     library(&dir, compiler, "y/lib", "libscript.so", "int g;", &[]);
     library(&dir, compiler, "y/lib", "plugin", "int g;", &[]);
-    // Its own list counts from where it is opened.
+    // Its own search list applies from where it is opened.
     dir.mkdir("t/w/sub");
     library(&dir, compiler, "w/sub", "libdeep.so", "int deep;", &[]);
     let deep = dir.join("t/w/sub/libdeep.so");
@@ -204,7 +204,7 @@ fn a_plugin_without_a_list_of_its_own_still_inherits_that_of_the_program() {
     dir.mkdir("t/plugins");
     library(&dir, "cc", "plugins", "p.so", "int p;", &flags);
     let plugin = dir.join("t/plugins/p.so");
-    // Outside of what is bound: its names stay as they are.
+    // Outside the bound files: its names stay unchanged.
     let outside = dir.join("p.so");
     fs::rename(&plugin, &outside).unwrap();
     let names = [outside.to_str().unwrap(), "liby.so"];
@@ -218,7 +218,7 @@ fn a_plugin_without_a_list_of_its_own_still_inherits_that_of_the_program() {
 fn a_capability_directory_is_searched_as_before() {
     need!("cc");
     let dir = tree("cc", "--disable-new-dtags", &["x/lib", "y/lib", "z/lib"]);
-    // Every machine of this kind has the base level; which of the others is for the real loader to say.
+    // Every machine of this kind has the base level; for the others the real loader decides.
     for level in ["x86-64-v2", "x86-64-v3", "x86-64-v4"] {
         library(&dir, "cc", &format!("y/lib/glibc-hwcaps/{level}"), "libcap.so", "int g;", &[]);
     }

@@ -1,4 +1,4 @@
-//! What `verify`, `unbind` and the exit codes say of bound files that were moved, stripped, or could not be written.
+//! `verify`, `unbind` and the exit codes for bound files that were moved, stripped, or could not be written.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -133,7 +133,7 @@ fn a_relatively_bound_tree_verifies_wherever_it_stands_until_a_library_is_exchan
             assert_eq!(verified.code, Some(1), "{list} {place}: {}", verified.stdout);
             assert!(verified.stdout.contains("is another build"), "{}", verified.stdout);
         }
-        // With an absolute list the original finds nothing if it is now; its bytes come back all the same.
+        // With an absolute list the original finds nothing in its present place; its bytes are restored all the same.
         let unbound = says(["unbind", &at(&dir, "moved")]);
         let starts = list != ABSOLUTE;
         assert_eq!(unbound.code, Some(if starts { 0 } else { 2 }), "{}{}", unbound.stdout, unbound.stderr);
@@ -167,7 +167,7 @@ fn refused_files_end_with_1_and_the_figures_are_those_of_what_was_done() {
 fn a_folder_of_links_that_cannot_be_made_refuses_its_users_alone() {
     need!("cc");
     let dir = tree(ABSOLUTE);
-    // In the way of the folder of links; the libraries need none.
+    // A file where the folder of links would go; the libraries need no such folder.
     dir.write("t/.underpin", "a file");
     let output = says(["bind", &at(&dir, "t")]);
     assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);

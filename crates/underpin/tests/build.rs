@@ -1,4 +1,4 @@
-//! `underpin build` from outside: what it makes of a project, judged by readelf, nm and by running it.
+//! `underpin build` from outside: what it makes of a project, checked with readelf, nm and by running the result.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -37,7 +37,7 @@ fn must(dir: &Fixture, arguments: &[&str]) -> String {
     output.stdout
 }
 
-/// No loader is asked for and no library, and the file may lie anywhere.
+/// It names no loader and no library, and the file may be anywhere.
 fn is_static_pie(dir: &Fixture, file: &Path) {
     let text = dir.must("readelf", ["-hlWd", file.to_str().unwrap()]);
     assert!(text.contains("DYN (") && !text.contains("INTERP") && !text.contains("(NEEDED)"), "{text}");
@@ -97,7 +97,7 @@ fn a_c_file_becomes_a_static_pie_on_the_allocator_asked_for() {
     let file = dir.join("hello");
     is_static_pie(&dir, &file);
     assert_eq!(says(&file), "hello 1\n");
-    // One malloc, and musl's own is not in the file.
+    // There is one malloc, and musl's own is not in the file.
     let symbols = dir.must("nm", [file.to_str().unwrap()]);
     assert_eq!(symbols.lines().filter(|line| line.ends_with(" T malloc")).count(), 1, "{symbols}");
     assert!(!symbols.contains("__malloc_alloc_meta"), "{symbols}");
@@ -153,7 +153,7 @@ fn a_libgcc_that_calls_glibcs_dl_find_object_unwinds_on_musl() {
 fn clang_takes_musls_headers_and_start_files_and_not_those_of_this_machine() {
     need!("clang", "ld.lld", "musl-gcc", "readelf");
     let dir = Fixture::new();
-    // Left alone it compiles against glibc: a macro of its headers tells.
+    // Without underpin it compiles against glibc: a macro of its headers shows that.
     let source =
         "#include <stdio.h>\n#ifdef __GLIBC__\n#error glibc\n#endif\nint main(void) { puts(\"musl\"); return 0; }\n";
     dir.write("which.c", source);
@@ -172,7 +172,7 @@ fn a_cargo_project_is_built_without_a_byte_written_to_it() {
     }
     let dir = Fixture::new();
     let project = cargo_project(&dir, "greet", RUST_HELLO);
-    // Without a lock file cargo writes one: then a copy is built.
+    // Without a lock file cargo writes one, so a copy is built.
     std::fs::remove_file(project.join("Cargo.lock")).unwrap();
     let before = contents(&project);
     must(&dir, &["greet", "--malloc", "mimalloc", "-o", "out/greet"]);
@@ -243,7 +243,7 @@ fn the_note_survives_every_strip_and_check_shows_it() {
     }
 }
 
-/// A hundred threads one after the other; strace counts what the kernel is asked for.
+/// A hundred threads one after the other; strace counts the requests to the kernel.
 #[test]
 fn the_stacks_of_threads_are_used_again_but_without_the_overlay() {
     need!("musl-gcc", "strace");
@@ -282,7 +282,7 @@ fn a_file_that_underpin_did_not_build_is_replaced_by_force_only() {
     assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
     assert_eq!(std::fs::read(dir.join("mine")).unwrap(), b"precious");
     must(&dir, &[&arguments[..], &["--force"]].concat());
-    // Its own result it replaces without a word.
+    // It replaces its own result without a warning.
     must(&dir, &arguments);
     assert_eq!(says(&dir.join("mine")), "hello 1\n");
 }
@@ -361,7 +361,7 @@ fn toolchains_are_listed_for_every_processor_and_c_library_with_what_brings_the_
     for item in items {
         assert!(item["state"] == "good" || item["mend"].is_string(), "{item}");
     }
-    // The same facts are in the doctor's list.
+    // `doctor` lists the same facts.
     let whole = json(["doctor", "--json"]);
     assert!(items.iter().all(|item| whole["items"].as_array().is_some_and(|all| all.contains(item))));
 }

@@ -1,5 +1,5 @@
-//! `underpin build --crate` on a registry of the test's own: a folder, which cargo takes in place of crates.io
-//! (cargo's reference, "Source Replacement", `local-registry`). readelf and the program itself are the judges.
+//! `underpin build --crate` on a registry of the test's own: a folder that cargo takes in place of crates.io (cargo's
+//! reference, "Source Replacement", `local-registry`). Results are checked with readelf and by running the program.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use underpin_test_support::{Fixture, Output, need};
 
-/// A registry with two versions of a crate, of which the newer wants a compiler that does not exist.
+/// A registry with two versions of a crate, of which the newer needs a compiler that does not exist.
 fn registry(fixture: &Fixture) {
     let mut index = String::new();
     for (version, rust) in [("1.0.0", "1.56"), ("2.0.0", "1.9999")] {
@@ -73,7 +73,7 @@ fn a_published_crate_is_built_and_one_too_new_for_the_compiler_is_refused_with_t
     assert_eq!(refused.code, Some(2), "{}{}", refused.stdout, refused.stderr);
     assert!(refused.stderr.contains("underpin build --crate tool@1.0.0"), "{}", refused.stderr);
     assert!(!fixture.join("the-tool").exists());
-    // Twice: the second time nothing is compiled, and the program is there as well.
+    // Twice: the second time nothing is compiled, and the program is there all the same.
     for _ in 0..2 {
         let output = build(&fixture, &["--crate", "tool@1.0.0", "--force"]);
         assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);

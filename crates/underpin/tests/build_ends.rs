@@ -1,5 +1,6 @@
-//! `underpin build`, ended at any moment and beside others like it: the result is the old one or the new one, nothing runs on,
-//! and the next run goes on. The processes are looked for in /proc, by a variable that only this test sets.
+//! `underpin build`, interrupted at any moment and beside other builds like it: the result is the old or the new one,
+//! nothing keeps running, and the next run continues. The processes are found in /proc by a variable that only this
+//! test sets.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -15,7 +16,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use underpin_test_support::{Fixture, Output, need};
 
-/// Only against hanging.
+/// Only to end a hang.
 const DEADLINE: Duration = Duration::from_secs(120);
 const MARK: &str = "UNDERPIN_TEST_BUILD_ENDS";
 const KILLS: usize = 18;
@@ -33,7 +34,7 @@ fn must(mut command: Command) {
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
 }
 
-/// A program of several files that says a word.
+/// A program of several files that prints a word.
 fn project(dir: &Fixture, name: &str, word: &str) {
     let objects = "a.o b.o c.o d.o";
     dir.write(format!("{name}/Makefile"), format!("{name}: {objects}\n\t$(CC) -o {name} {objects}\n"));
@@ -45,7 +46,7 @@ fn project(dir: &Fixture, name: &str, word: &str) {
     dir.write(format!("{name}/a.c"), main);
 }
 
-/// A program of a header that a rule writes in two halves. After the first it waits until `go` is there.
+/// A program with a header that a rule writes in two halves. After the first the rule waits until `go` exists.
 fn halting(dir: &Fixture, name: &str) {
     let makefile = "prog: part.h\n\t$(CC) -o NAME prog.c\n\
         part.h:\n\tprintf '#define TEXT \"wh' >part.h\n\ttouch DIR/half-NAME\n\
@@ -109,12 +110,12 @@ impl Ending {
 
     fn send(self, child: &Child) {
         let target = if self.group { format!("-{}", child.id()) } else { child.id().to_string() };
-        // It may just have ended.
+        // It may have ended just now.
         let _ = Output::of(Command::new("kill").args(["-s", self.signal, "--", &target]));
     }
 }
 
-/// Files in the folder of results and in the cache that are under way to their places.
+/// Unfinished files in the folder of results and in the cache.
 fn temporaries(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -128,7 +129,7 @@ fn temporaries(folder: &Path) -> Vec<String> {
     found
 }
 
-/// A small generator of random numbers (splitmix64); the seed is printed, so that a failure can be seen again.
+/// A small random number generator (splitmix64); the seed is printed, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -186,7 +187,7 @@ fn what_a_killed_make_left_half_written_is_not_built_upon() {
             end = child.try_wait().unwrap();
             end.is_some()
         });
-        // As a shell says it: 128 and the signal's number, 130 for Ctrl-C (bash(1), "EXIT STATUS").
+        // As in a shell: 128 plus the signal's number, 130 for Ctrl-C (bash(1), "EXIT STATUS").
         let expected = [("INT", 130), ("TERM", 143), ("HUP", 129)].into_iter().find(|(name, _)| *name == ending.signal);
         assert_eq!(end.and_then(|end| end.code()), expected.map(|(_, code)| code), "{ending:?}");
         wait_until_nothing_runs(&dir);
@@ -209,7 +210,7 @@ fn builds_of_one_project_wait_for_each_other_and_say_so_and_those_of_others_do_n
     let refused = Output::of(&mut build(&dir, "half", &["--wait", "0"]));
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("process ") && refused.stderr.contains("--wait"), "{}", refused.stderr);
-    // Two wait; one of them is asked to end and does.
+    // Two wait; one of them is interrupted and ends.
     let mut waiting = [(); 2].map(|()| build(&dir, "half", &[]).spawn().unwrap());
     for child in &mut waiting {
         let mut line = String::new();
@@ -236,7 +237,7 @@ fn a_lock_of_a_run_that_is_dead_does_not_block() {
     let dir = Fixture::new();
     project(&dir, "say", "one");
     must(build(&dir, "say", &[]));
-    // The file stays, and says who had it; pid 1 is always alive.
+    // The file remains, and names its last owner; pid 1 is always alive.
     let caches = fs::read_dir(dir.join("cache/underpin/build")).unwrap();
     for cache in caches {
         fs::write(cache.unwrap().path().join("lock"), "1\n").unwrap();

@@ -1,5 +1,5 @@
-//! `underpin build` on projects of make, CMake and configure, and for builds that the user starts. readelf and the programs
-//! themselves are the judges.
+//! `underpin build` on projects of make, CMake and configure, and for builds that the user starts. Results are checked
+//! with readelf and by running the programs.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -95,8 +95,8 @@ fn cmake_finds_no_library_of_this_machines_c_library() {
 fn a_library_that_cmake_is_told_to_share_becomes_an_archive_beside_another_of_its_name() {
     need!("cmake", "make", "musl-gcc", "readelf");
     let fixture = Fixture::new();
-    // As cmark has them: one library of each kind, both called `libpart`, and a program that is linked with the shared one; with
-    // policies as old as brotli's.
+    // Like cmark: one library of each kind, both called `libpart`, and a program that is linked with the shared one;
+    // with policies as old as brotli's.
     let lists = "cmake_minimum_required(VERSION 3.2)\nproject(prog C)\nadd_subdirectory(lib)\n\
                  add_executable(prog prog.c)\ntarget_link_libraries(prog part_shared)\n\
                  add_executable(other prog.c)\ntarget_link_libraries(other part_static)\n";
@@ -137,7 +137,7 @@ fn a_makefile_that_names_a_compiler_of_cxx_for_a_test_alone_needs_none() {
     put(&fixture, "p/Makefile", "prog: prog.c\n\t$(CC) -o prog prog.c\ntest: test.cpp\n\t$(CXX) -o test test.cpp\n");
     put(&fixture, "p/prog.c", PROGRAM);
     put(&fixture, "p/test.cpp", "int main() {}\n");
-    // Of this kind musl's wrapper has no C++.
+    // musl's wrapper of this kind has no C++.
     let output = builds(&fixture, "p", &["--cc", "gcc"]);
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     assert_eq!(ran(&fixture.join("out/prog")), "ran\n");

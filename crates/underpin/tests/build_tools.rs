@@ -1,5 +1,5 @@
-//! `underpin build` with compilers, C libraries and settings beside the usual ones. readelf and the programs themselves are the
-//! judges.
+//! `underpin build` with unusual compilers, C libraries and settings. Results are checked with readelf and by running
+//! the programs.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// The same, and what was thrown is caught.
+/// The same in C++, with an exception that is caught.
 const CXX: &str = r#"
 #include <cmath>
 #include <cstdio>
@@ -76,7 +76,7 @@ fn build(dir: &Fixture, zig: Option<&Path>, arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     if let Some(zig) = zig {
-        // It compiles its C libraries once, for every test.
+        // zig compiles its C libraries once, for all tests.
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("zig"));
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(zig.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
@@ -114,7 +114,7 @@ fn has_target(triple: &str) -> bool {
     there
 }
 
-/// The releases of zig that tests are run with; a skip if one is missing.
+/// The releases of zig that the tests use; the test is skipped if one is missing.
 fn every_zig() -> Vec<PathBuf> {
     let zigs = zigs();
     if zigs.is_empty() {
@@ -123,7 +123,7 @@ fn every_zig() -> Vec<PathBuf> {
     zigs
 }
 
-/// musl's loader is asked for, and no library but musl.
+/// It names musl's loader, and no library but musl.
 fn is_dynamic_on_musl(dir: &Fixture, file: &str) {
     let text = dir.must("readelf", ["-hlWd", file]);
     let needed: Vec<&str> = text.lines().filter(|line| line.contains("(NEEDED)")).collect();
@@ -168,7 +168,7 @@ fn zig_links_dynamic_programs_for_musl_of_c_and_rust() {
     }
 }
 
-/// The newest version of glibc that a file asks for, as readelf shows it.
+/// The newest version of glibc that a file needs, as readelf shows it.
 fn floor(dir: &Fixture, file: &str) -> u32 {
     let text = dir.must("readelf", ["-VW", file]);
     let versions = text.split("Name: GLIBC_2.").skip(1);
@@ -176,7 +176,7 @@ fn floor(dir: &Fixture, file: &str) -> u32 {
     versions.map(minor).max().expect("glibc asks for versions")
 }
 
-/// A folder with a root whose glibc is 2.17, if the machine has one: what starts there needs no newer one.
+/// Runs a file in a root whose glibc is 2.17, if the machine has one: what starts there needs no newer one.
 fn starts_on_2_17(file: &Path) {
     let Some(root) = std::env::var_os("UNDERPIN_ROOT_2_17") else { return };
     let place = Path::new(&root).join("tried-by-underpin");
@@ -193,7 +193,7 @@ fn no_program_asks_for_a_newer_glibc_than_its_floor() {
     dir.write("c.c", C);
     dir.write("cxx.cc", CXX);
     project(&dir, RUST);
-    // One floor is enough for C++: zig compiles its library for each, for minutes.
+    // One floor is enough for C++: zig compiles its library for each, which takes minutes.
     for (source, minor) in [("c.c", 17), ("cxx.cc", 17), ("tried", 17), ("c.c", 28), ("tried", 28)] {
         let file = format!("{}-{minor}", source.trim_end_matches(".c"));
         must(build(&dir, Some(&zig), &[source, "--libc", &format!("glibc:2.{minor}"), "-o", &file]));
@@ -237,7 +237,7 @@ extern "C" int count(int number) {
 }
 "#;
 
-/// What the crate `cc` does, in few words.
+/// What the crate `cc` does, in a few lines.
 const CXX_SCRIPT: &str = r#"
 use std::process::Command;
 fn main() {
@@ -284,7 +284,7 @@ fn a_crate_with_c_plus_plus_says_that_no_compiler_for_it_is_there() {
     assert!(output.stderr.contains("underpin build --toolchains"), "{}", output.stderr);
 }
 
-/// A program that writes its words into a file and becomes the command behind them.
+/// A program that writes its arguments to a file and becomes the given command.
 fn logs(dir: &Fixture, name: &str, command: &str) -> String {
     let log = dir.join(format!("{name}.log"));
     let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec {command} \"$@\"\n", log.display());
@@ -317,7 +317,7 @@ fn what_cargos_configuration_says_holds_in_a_build() {
     assert!(log("wrapper").contains(&format!("{workspace} ")), "{}", log("wrapper"));
     assert!(log("workspace").contains("--crate-name tried"), "{}", log("workspace"));
     assert!(log("linker").contains("allocator.o"), "{}", log("linker"));
-    // Variables count more, and flags of the environment replace those of every file (cargo's rule).
+    // Variables take precedence, and flags in the environment replace those of every file (cargo's rule).
     let mut command = build(&dir, None, &["tried", "--malloc", "mimalloc", "-o", "out"]);
     let other = logs(&dir, "other", "");
     command.env("CARGO_ENCODED_RUSTFLAGS", "--cfg\x1fof_cfg").env("RUSTC_WRAPPER", other);
@@ -333,7 +333,7 @@ fn words_in_a_response_file_are_those_of_the_command_line() {
     need!("make", "musl-gcc", "readelf", "ar");
     let dir = Fixture::new();
     dir.write("made/prog.c", "#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n");
-    // As many as no command line holds, and one that contradicts the kind of program that is asked for.
+    // More than fit on a command line, and one that contradicts the kind of program that is wanted.
     dir.must("ar", ["rc", "an-archive-whose-name-is-long.a"]);
     let archive = format!("{}\n", dir.join("an-archive-whose-name-is-long.a").display());
     dir.write("made/prog.words", format!("-pie\n{}", archive.repeat(40_000)));
@@ -345,7 +345,7 @@ fn words_in_a_response_file_are_those_of_the_command_line() {
     assert_eq!(says(&mut Command::new(dir.join("out"))), "two words\n");
 }
 
-/// A crate for each allocator that programs bring; the program says whether its memory is mimalloc's.
+/// A crate for each allocator that programs bring; the program prints whether its memory is mimalloc's.
 const BRINGS: &str = r#"
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -397,7 +397,7 @@ fn a_crate_that_brings_an_allocator_is_served_by_the_one_asked_for() {
         let dir = Fixture::new();
         dir.write("brings/Cargo.toml", BRINGS_MANIFEST);
         dir.write("brings/src/main.rs", BRINGS);
-        // The crates' own allocators are compiled to nothing: a name that is not taken over could not be linked.
+        // The crates' own allocators are compiled to nothing: a name that is not redirected could not be linked.
         let script = "#!/bin/bash\nfor word; do [ \"$word\" = -c ] && empty=1; [ \"$last\" = -o ] && out=$word; last=$word; done\n\
                       [ \"$empty\" ] && [ \"$out\" ] && exec cc -c -x c /dev/null -o \"$out\"\nexec cc \"$@\"\n";
         let compiler = dir.write("compiler", script);

@@ -1,6 +1,6 @@
-//! `underpin build` on trees as they are found: not to be written to, with odd names and times, with parts elsewhere, built by
-//! libtool, for another processor, or with a user's own compilers in the environment. readelf, the files themselves and the
-//! programs are the judges.
+//! `underpin build` on awkward trees: read-only, with odd names and times, with parts elsewhere, built by libtool, for
+//! another processor, or with a user's own compilers in the environment. Results are checked with readelf, in the files
+//! and by running the programs.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -135,7 +135,7 @@ fn sources_that_the_user_cannot_write_to_are_built_by_every_build_system() {
         let to = dir.join(format!("out/{system}"));
         let mut command = build(&dir, &dir.join("p"), &["--build-system", system, "-o", to.to_str().unwrap()]);
         if is_root {
-            // Root may write to everything.
+            // Root may write everywhere.
             command.uid(65534).gid(65534).env("HOME", dir.join("cache"));
         }
         must(&mut command);
@@ -227,7 +227,7 @@ fn compilers_of_several_words_in_environment_and_makefile_do_no_harm() {
     }
 }
 
-/// A library of libtool's and a program of it, with `configure` made.
+/// A libtool library and a program that uses it, with a generated `configure`.
 fn of_libtool(dir: &Fixture) {
     let ac = "AC_INIT([prog], [1.0])\nAC_CONFIG_AUX_DIR([aux])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAM_PROG_AR\n\
               LT_INIT\nAC_CHECK_FUNCS([getline])\nAC_CHECK_SIZEOF([long])\nAC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n";
@@ -250,7 +250,7 @@ fn a_program_with_a_library_of_libtools_stands_alone() {
     must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "out/"]));
     assert_eq!(says(&dir.join("out/prog")), "ran\n");
     assert_eq!(contents(&dir.join("prog-1.0")), before);
-    // The wrapper script of libtool is not the program, nor is a shared one if that is what the user wants built.
+    // libtool's wrapper script is not the program, nor is a shared program if that is what the user builds.
     must(&mut build(&dir, &dir.join("prog-1.0"), &["-o", "shared/", "--", "--enable-static", "--disable-shared"]));
     assert_eq!(says(&dir.join("shared/prog")), "ran\n");
 }
@@ -284,9 +284,9 @@ fn built_from_within_its_folder_the_result_is_named_and_the_sources_stay_as_they
     assert_eq!(contents(&dir.join("prog")), before);
     let mut command = build(&dir, Path::new("."), &[]);
     let screen = must(command.current_dir(dir.join("prog"))).stdout;
-    // In one piece, to be copied.
+    // In one piece, so that it can be copied.
     assert!(screen.contains(&place) && screen.contains("-o"), "{screen}");
-    // From anywhere else it goes to the current folder.
+    // Started from another folder, it goes to that folder.
     must(build(&dir, Path::new("../prog"), &[]).current_dir(dir.mkdir("elsewhere")));
     assert_eq!(says(&dir.join("elsewhere/prog")), "ran\n");
 }
@@ -295,7 +295,7 @@ fn built_from_within_its_folder_the_result_is_named_and_the_sources_stay_as_they
 fn a_place_that_cannot_take_the_result_is_refused_before_anything_is_compiled() {
     need!("make", "mkfifo");
     let dir = Fixture::new();
-    // A compiler would fail with other words.
+    // A compiler would fail with another message.
     dir.write("p/Makefile", "prog:\n\techo compiled >&2; exit 7\n");
     dir.must("mkfifo", ["pipe"]);
     dir.write("file", "");

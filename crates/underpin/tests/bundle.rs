@@ -81,7 +81,7 @@ fn another_name_and_another_root() {
     let said = says(["bundle", &program, "--name", "greet", "-o", &target]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert_eq!(Output::of(&mut dir.command(dir.join("out/bin/greet"))).stdout, "hello\n");
-    // A folder as another system: what it holds is taken, not what this machine has.
+    // A folder as another system: its files are taken, not those of this machine.
     let written = json(["bundle", "--json", "--dry-run", &program, "-o", &target]);
     for file in written["files"].as_array().unwrap().iter().filter(|file| file["role"] != "program") {
         let path = Path::new(file["path"].as_str().unwrap());

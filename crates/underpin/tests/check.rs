@@ -1,4 +1,4 @@
-//! `underpin check` from outside: the gate of a CI run, and the story of a Rust program that RHEL 8 refuses.
+//! `underpin check` from outside: as a gate in CI, and with a Rust program that RHEL 8 refuses.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -41,7 +41,7 @@ fn a_rust_program_built_here_is_refused_for_rhel8_with_the_symbols_named() {
     let output = says(["check", "--on", "rhel8", program]);
     assert_eq!(output.code, Some(1), "{}{}", output.stdout, output.stderr);
 
-    // The judge is what the file itself asks for, as readelf reads it.
+    // The reference is what the file itself names, as readelf shows it.
     let versions = dir.must("readelf", ["-VW", program]);
     let symbols = dir.must("readelf", ["--dyn-syms", "-W", program]);
     let mut refused = 0;
@@ -160,7 +160,7 @@ fn a_system_named_twice_is_judged_once() {
     assert_eq!(document["systems"].as_array().unwrap().len(), 1);
 }
 
-/// Builds a program that asks a library of the name `soname` for the version `version`, and nothing else that is
+/// Builds a program that needs version `version` of a library with the soname `soname`, and nothing else that is
 /// unusual.
 fn asks(dir: &Fixture, soname: &str, version: &str) -> String {
     dir.write("v.map", format!("{version} {{ global: ask; local: *; }};"));
@@ -242,7 +242,7 @@ fn ten_thousand_libraries_of_which_nothing_is_known_are_one_line_for_each_system
     assert!(output.stdout.len() < 10_000, "{} bytes", output.stdout.len());
 }
 
-/// An ELF program that needs so many libraries, by hand: no linker takes so many.
+/// An ELF program that needs this many libraries, written by hand: no linker accepts so many.
 fn crafted(count: usize) -> Vec<u8> {
     const BASE: u64 = 0x40_0000;
     let interpreter = b"/lib64/ld-linux-x86-64.so.2\0";
@@ -331,7 +331,7 @@ fn a_list_of_expectations_that_cannot_be_read_is_wrong_use() {
     }
 }
 
-/// The loader binds `malloc` to the first definition in its order; LD_DEBUG says to which.
+/// The loader binds `malloc` to the first definition in its order; LD_DEBUG shows to which.
 #[test]
 fn malloc_is_that_of_the_first_object_in_load_order() {
     need!("cc");

@@ -1,4 +1,4 @@
-//! The JSON documents of real programs keep to their published schemas.
+//! The JSON documents of real programs match their published schemas.
 
 mod common;
 
@@ -9,12 +9,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use underpin_test_support::{Fixture, need};
 
-/// Every program and option that makes another shape of document.
+/// Checks a verb, with every program and option that gives another shape of document.
 fn holds(verb: &str, args: &[&str]) {
     keeps(verb, verb, args);
 }
 
-/// The same where the document has another name than the verb.
+/// The same, if the document's name differs from the verb.
 fn keeps(name: &str, verb: &str, args: &[&str]) {
     let schema: Value = serde_json::from_str(&says(["generate", "schema", name]).stdout).expect("a schema");
     let document = json([&[verb, "--json"][..], args].concat());
@@ -83,7 +83,7 @@ fn doctors() {
     holds("doctor", &[]);
 }
 
-/// Every name that a document gives as bytes: the text beside it, and the bytes.
+/// Every name that a document has as bytes: the text beside it, and the bytes.
 fn names_as_bytes(value: &Value, found: &mut Vec<(String, PathBuf)>) {
     let decode = |text: &Value, hex: &Value| {
         let hex = hex.as_str()?.as_bytes();

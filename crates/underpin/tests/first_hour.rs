@@ -1,4 +1,4 @@
-//! What somebody meets who has never used underpin: the first screen, refusals that lead on, hyperfine's habits.
+//! What a first-time user of underpin meets: the first screen, refusals that show the next step, hyperfine's habits.
 
 mod common;
 
@@ -152,14 +152,14 @@ fn the_pattern_for_file_systems_of_ones_own_is_read_back() {
     assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
-/// Every kind of thing that can be named by mistake: what is wrong with it, and what to do.
+/// Every kind of file that can be named by mistake: what is wrong with it, and what to do.
 #[test]
 fn each_refusal_names_the_path_the_cause_and_the_next_step() {
     need!("cc");
     let dir = Fixture::new();
     dir.write("main.c", "int main(void) { return 0; }\n");
     dir.cc(["-c", "-o", "object.o", "main.c"]);
-    // Only e_type tells a core dump: the rest of a header will do.
+    // Only e_type identifies a core dump: the rest of a header will do.
     let mut core = std::fs::read(dir.join("object.o")).expect("an object");
     core[16] = 4;
     dir.write("core", core);
@@ -182,7 +182,7 @@ fn each_refusal_names_the_path_the_cause_and_the_next_step() {
         let out = out.to_str().expect("UTF-8");
         for verb in [&["tree"][..], &["check"], &["survey"], &["storm"], &["bundle", "-o", out], &["bind"], &["verify"]]
         {
-            // These take folders too.
+            // These verbs take folders too.
             if name == "folder" && ["tree", "check", "bind", "verify"].contains(&verb[0]) {
                 continue;
             }

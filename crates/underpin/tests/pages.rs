@@ -1,4 +1,4 @@
-//! The HTML pages as a reader's browser shows them: dark and light, wide and narrow, without a network.
+//! The HTML pages as a browser shows them: dark and light, wide and narrow, without a network.
 
 mod common;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use underpin_test_support::{Browser, Fixture, Look, Output, need};
 
-/// What is wrong with the layout: words that leave their picture or cover each other, a page wider than its window.
+/// Finds errors of the layout: text that leaves its picture or overlaps other text, a page wider than its window.
 const AUDIT: &str = r"(() => {
   const found = [];
   if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
@@ -26,8 +26,8 @@ const AUDIT: &str = r"(() => {
   return found;
 })()";
 
-/// What a reader of a narrow window does not see, or only as dust: boxes cut without a mark, words below 11 pixels, a
-/// command that leaves its box, an axis that starts above zero and does not say so.
+/// Finds what a reader of a narrow window cannot see or read: boxes cut without a mark, text below 11 pixels, a command
+/// that leaves its box, an axis that starts above zero without saying so.
 const NARROW: &str = r"(() => {
   const found = [];
   const hinted = (element) => element.matches('.scroll') && getComputedStyle(element).backgroundImage.split('gradient').length > 4;
@@ -61,7 +61,7 @@ const NARROW: &str = r"(() => {
   return found;
 })()";
 
-/// The least contrast (WCAG 2) of the words of a page with what is behind them.
+/// The least contrast (WCAG 2) of a page's text with what is behind it.
 const CONTRAST: &str = r"(() => {
   const parse = (colour) => colour.match(/[\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
@@ -86,7 +86,7 @@ fn page(dir: &Fixture, name: &str, verb: &str, args: &[&str]) -> PathBuf {
     path
 }
 
-/// Looks at a page in every way that readers do.
+/// Checks a page in every way that readers view it.
 fn look_at(browser: &mut Browser, path: &Path) {
     for (width, dark) in [(1400, false), (1400, true), (1000, false), (400, false), (400, true)] {
         let look = Look { width, dark };
@@ -106,7 +106,7 @@ fn look_at(browser: &mut Browser, path: &Path) {
     }
 }
 
-/// The document that a page holds; a browser can read it too.
+/// The document that a page contains; a browser can read it too.
 fn embedded(browser: &mut Browser) -> Value {
     let text = browser.evaluate("document.getElementById('document').textContent");
     assert_eq!(

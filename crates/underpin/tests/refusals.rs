@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 use underpin_test_support::{Fixture, Output, need, skip};
 
-/// What each verb that reads a program says to a file.
+/// The message of each verb that reads a program.
 fn refusals(path: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     for verb in ["tree", "check", "survey"] {
@@ -135,7 +135,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// Runs underpin as a user without rights.
+/// Runs underpin as an unprivileged user.
 fn as_nobody(dir: &Fixture, args: &[&str]) -> Output {
     // The build folder may be closed to others, so the program is copied.
     let copy = dir.join("underpin");
@@ -203,7 +203,7 @@ fn a_program_of_another_processor_names_both_and_what_runs_it() {
     }
     let output = says(["run", "--malloc", "jemalloc", "--", path]);
     assert!(output.stderr.contains("aarch64") && output.stderr.contains("on such a machine"), "{}", output.stderr);
-    // The libraries of this machine are no answer for it.
+    // The libraries of this machine do not count for it.
     let output = says(["tree", path]);
     assert!(!output.stdout.contains("run ldconfig"), "{}", output.stdout);
 }

@@ -1,4 +1,4 @@
-//! `underpin run` from outside: the allocator that serves, which processes inherit it, exit codes, refusals.
+//! `underpin run` from outside: which allocator is in effect, which processes inherit it, exit codes, refusals.
 
 mod common;
 
@@ -11,7 +11,7 @@ use underpin_test_support::{Fixture, Output, need, skip};
 const ON_BOARD: [&str; 3] = ["jemalloc", "mimalloc", "snmalloc"];
 const JEMALLOC_OF_DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
 
-/// Prints the allocators among its own mappings, and calls malloc in threads before.
+/// Prints the allocators among its own mappings, after calling malloc in threads.
 const PROGRAM: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -236,7 +236,7 @@ fn statistics_are_printed_at_exit() {
         if !is_on_board(name) {
             continue;
         }
-        // ls closes its standard error at its end.
+        // ls closes its standard error before it exits.
         let output = output(&dir, ["--malloc", name, "--report", "--", "/bin/ls", "/"]);
         assert_eq!(output.code, Some(0));
         assert!(output.stderr.contains(line), "{name}: {}", output.stderr);
@@ -286,7 +286,7 @@ fn a_program_that_gains_privileges_is_refused() {
 fn a_go_program_is_told_apart() {
     need!("go");
     let dir = Fixture::new();
-    // The compiler is one itself.
+    // The Go compiler is a Go program itself.
     let output = output(&dir, ["--malloc", "mimalloc", "--", "go", "version"]);
     assert_eq!((output.code, output.stdout.as_str()), (Some(125), ""), "{}", output.stderr);
     assert!(output.stderr.contains("Go program"), "{}", output.stderr);
@@ -307,7 +307,7 @@ fn a_program_of_another_machine_is_told_apart() {
 fn an_allocator_that_did_not_take_ends_the_command() {
     need!(JEMALLOC_OF_DEBIAN);
     let dir = Fixture::new();
-    // The C library's allocator was asked for, and another one comes before it.
+    // The C library's allocator was requested, but another one precedes it.
     let mut command = run(&dir, ["--malloc", "system", "--", "/bin/echo", "it ran"]);
     let output = Output::of(command.env("LD_PRELOAD", JEMALLOC_OF_DEBIAN));
     assert_eq!((output.code, output.stdout.as_str()), (Some(125), ""), "{}", output.stderr);
@@ -327,7 +327,7 @@ fn an_object_that_the_loader_refuses_ends_the_command() {
     dir.cc(["-shared", "-fPIC", "-fno-builtin", "-Wl,--no-as-needed", "-o", "needs.so", "needs.c", "./libgone.so"]);
     std::fs::remove_file(dir.join("libgone.so")).unwrap();
     let output = output(&dir, ["--malloc", "./needs.so", "--", "/bin/echo", "it ran"]);
-    // The loader's own exit code: the process was never ours to end.
+    // The loader's own exit code: underpin did not end the process.
     assert_eq!((output.code, output.stdout.as_str()), (Some(127), ""), "{}", output.stderr);
     assert!(output.stderr.contains("did not take"), "{}", output.stderr);
 }
@@ -361,7 +361,7 @@ fn wrong_names_settings_and_files_are_refused() {
         assert_eq!((output.code, output.stdout.as_str()), (Some(code), ""), "{name}: {}", output.stderr);
         assert!(output.stderr.contains(reason), "{name}: {}", output.stderr);
     }
-    // jemalloc itself judges its values.
+    // jemalloc itself checks its values.
     let output = output(&dir, ["--malloc", "jemalloc:narenas:many", "--", "/bin/echo", "it ran"]);
     assert!(output.code != Some(0) && output.stdout.is_empty(), "{}", output.stdout);
     assert!(output.stderr.contains("did not take"), "{}", output.stderr);
@@ -371,11 +371,11 @@ fn wrong_names_settings_and_files_are_refused() {
 fn where_tracing_is_not_allowed_the_maps_are_looked_at() {
     need!("strace");
     let dir = Fixture::new();
-    // A process has one tracer, and here strace is it.
+    // A process has one tracer, and here that is strace.
     let mut command = Command::new("strace");
     command.args(["-f", "-o", "/dev/null", common::program(), "run", "--malloc", "mimalloc", "--"]);
     command.args(["/bin/sh", "-c", "grep -c mimalloc- /proc/$$/maps"]).env("XDG_CACHE_HOME", dir.join("cache"));
-    // `cargo test` exports paths of its own, and underpin would say that it leaves them out.
+    // `cargo test` exports paths of its own, and underpin would report that it leaves them out.
     let output = Output::of(command.env_remove("LD_LIBRARY_PATH"));
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     assert_ne!(output.stdout.trim(), "0");
@@ -444,7 +444,7 @@ fn a_program_that_only_mentions_an_allocator_is_served() {
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{}", output.stdout);
 }
 
-/// Prints for a pointer of each side whether it lies in the heap, which only glibc's malloc uses.
+/// Prints for a pointer of each side whether it is in the heap, which only glibc's malloc uses.
 const TWO: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

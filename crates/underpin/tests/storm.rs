@@ -1,5 +1,5 @@
-//! `underpin storm` as a user meets it. The operations are judged by a counting file system elsewhere
-//! (underpin-resolve, tests/storm.rs) and the times by `cargo xtask bench storm-model`.
+//! `underpin storm` from outside. The operations are checked by a counting file system elsewhere (underpin-resolve,
+//! tests/storm.rs) and the times by `cargo xtask bench storm-model`.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn programs() -> Fixture {
     dir.write("main.c", "int x(void); int main(void){return x();}");
     dir.mkdir("last");
     dir.mkdir("plain");
-    // Without a soname, what is linked by its path is asked for by that path.
+    // Without a soname, a library linked by its path is needed by that path.
     dir.cc(["-shared", "-fPIC", "-o", "plain/libx.so", "x.c"]);
     dir.cc(["-shared", "-fPIC", "-o", "last/libx.so", "-Wl,-soname,libx.so", "x.c"]);
     let folders: Vec<String> = (0..30).map(|at| format!("{}/folder{at}", dir.text())).collect();
@@ -58,7 +58,7 @@ fn a_program_that_does_not_search_asks_for_less_and_ends_earlier() {
     let arguments = ["--nodes", "64", "--ppn", "8", "--fs", "lustre", "--on", dir.text(), "--compare", &bound];
     let document = json([&["storm", "--json", &searching][..], &arguments].concat());
     assert!(figure(&document, "/cases/0/first/absent") >= 30.0);
-    // Only the way to the libc of the system, which is not on this file system.
+    // What is left is the lookup of the system's libc, which is not on this file system.
     assert_eq!(figure(&document, "/cases/1/first/absent"), 0.0);
     assert!(figure(&document, "/cases/0/seconds") > 2.0 * figure(&document, "/cases/1/seconds"), "{document}");
     for case in ["/cases/0", "/cases/1"] {
@@ -213,7 +213,7 @@ fn exports_are_written() {
     assert!(fs::read_to_string(page).expect("the page").contains("| case |"));
 }
 
-/// A program in a tree of prefixes whose library asks for a driver's library: that one is searched for also after the
+/// A program in a tree of prefixes whose library needs a driver's library: that one is searched for even after the
 /// program alone was bound.
 fn tree_with_a_driver() -> Fixture {
     let dir = Fixture::new();
@@ -291,7 +291,7 @@ fn what_a_run_opens_later_is_counted_where_a_run_was_asked_for() {
     let later = &document["opened_later"];
     let traced = json(["trace", "--json", "--", &program]);
     assert_eq!(later["lookups"], traced["lookups"]);
-    // Each folder is asked for the name, after the way to it; nothing of that is remembered.
+    // The name is looked up in each folder, after the path to it; nothing of that is remembered.
     assert!(figure(later, "/first/absent") >= 20.0, "{later}");
     assert_eq!(figure(later, "/first/opens"), 1.0);
     assert!(figure(later, "/seconds") > figure(&document, "/cases/0/seconds"));

@@ -1,4 +1,4 @@
-//! `underpin survey` from outside: nothing runs unless asked for, and every export is whole.
+//! `underpin survey` from outside: nothing runs unless requested, and every export is complete.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -112,7 +112,7 @@ fn a_command_that_ends_well_is_tried_on_other_allocators() {
     assert_eq!(names, ["jemalloc", "mimalloc"], "{}", document["allocators_absent"]);
     let timed = 3 * trial["runs"].as_u64().unwrap() as usize;
     let watched = 3 * trial["memory_runs"].as_u64().unwrap() as usize;
-    // One traced run; a proof runs to its end too.
+    // One traced run; a run to verify an allocator goes to its end too.
     assert_eq!(runs(&dir), 1 + timed + watched + names.len());
     for one in trial["allocators"].as_array().unwrap() {
         for figure in ["wall", "rss"] {
@@ -146,12 +146,12 @@ fn a_static_program_is_not_tried_and_the_page_says_why() {
     assert!(output.stdout.contains("not tried") && output.stdout.contains("statically linked"), "{}", output.stdout);
 }
 
-/// cargo-run(1) and rustup's proxies export folders of the build and of the compiler. The loader is asked by a plain shell for
-/// the answer that counts.
+/// cargo-run(1) and rustup's proxies export folders of the build and of the compiler. The expected answer comes from
+/// the loader, run by a plain shell.
 #[test]
 fn library_paths_that_cargo_exports_do_not_count_and_others_do() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_underpin"));
-    // The released file lies in no folder of cargo's.
+    // The released file is not in one of cargo's folders.
     if std::path::Path::new(common::program()) != program {
         return;
     }
@@ -176,7 +176,7 @@ fn library_paths_that_cargo_exports_do_not_count_and_others_do() {
     assert_eq!(under_cargo, plain);
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(told.contains("LD_LIBRARY_PATH"), "{told}");
-    // Without cargo they are the user's own, and under cargo the user's own stay.
+    // Without cargo they are the user's own, and under cargo the user's own remain.
     assert_ne!(calls(Some(&cargos), false).0, plain);
     let own = std::env::temp_dir();
     let (mixed, _) = calls(Some(&format!("{}:{cargos}", own.display())), true);

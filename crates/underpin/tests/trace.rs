@@ -88,7 +88,7 @@ fn counts_equal_those_of_strace() {
     let dir = Fixture::new();
     let command = ["/usr/bin/git", "--version"];
     let set = "openat,mmap,mprotect,munmap,access,newfstatat,execve,read,pread64,close,brk";
-    // Both runs see the same streams, folder and language: git makes other calls in others.
+    // Both runs see the same streams, folder and language: git makes different calls in others.
     let set_of_strace = format!("trace={set}");
     let strace = [&["-f", "-c", "-e", &set_of_strace, "-o", "counts"][..], &command].concat();
     dir.must("strace", strace);
@@ -110,7 +110,7 @@ fn counts_equal_those_of_strace() {
     assert!(compared >= 8, "{summary}");
 }
 
-/// strace prints the call with `?` for its result, and `strace -c` leaves it out: so it is named, not counted.
+/// strace prints the call with `?` for its result, and `strace -c` leaves it out, so it is named but not counted.
 #[test]
 fn a_call_that_does_not_return_is_named_where_counts_are_called_exact() {
     let arguments = ["trace", "--until", "exit", "--calls", "exit_group,execve", "--", "/bin/true"];
@@ -122,7 +122,7 @@ fn a_call_that_does_not_return_is_named_where_counts_are_called_exact() {
     assert_eq!(before["not_returned"], serde_json::json!([]));
 }
 
-/// A program that opens a library by its bare name, and one that does not exist, behind so many folders.
+/// A program that opens a library by its bare name, and one that does not exist, after this many folders.
 fn opens_later(dir: &Fixture, folders: usize) -> String {
     dir.write("f.c", "int f(void){return 0;}");
     dir.write("g.c", "int g(void){return 0;}");
@@ -148,7 +148,7 @@ fn lookups_of_strace(dir: &Fixture, program: &str) -> (u64, u64) {
     let log = std::fs::read_to_string(dir.join("log")).expect("strace's log");
     let named = log.lines().filter(|line| line.contains("(AT_FDCWD, \"/") && !line.contains("ld.so.cache"));
     let (failed, found): (Vec<&str>, Vec<&str>) = named.partition(|line| line.contains("ENOENT"));
-    // A stat that finds something is the question whether a folder exists, and no library.
+    // A stat that succeeds checks whether a folder exists; it is not a library.
     let libraries = found.iter().filter(|line| line.starts_with("openat")).count();
     ((failed.len() + libraries) as u64, failed.len() as u64)
 }
@@ -164,7 +164,7 @@ fn lookups_of_the_start_and_of_later_are_those_of_strace_together() {
     assert_eq!(figure("start", "calls") + figure("later", "calls"), all, "{}", document["lookups"]);
     assert_eq!(figure("start", "failing") + figure("later", "failing"), failing, "{}", document["lookups"]);
     assert_eq!((figure("start", "libraries"), figure("later", "libraries")), (2, 1), "libf and libc, then libg");
-    // What is opened later is searched for in every folder again, and so is what does not exist.
+    // What is opened later is searched for in every folder again, including what does not exist.
     assert!(figure("later", "failing") >= 2 * 20, "{}", document["lookups"]);
     assert_eq!(document["lookups"]["to_the_end"], true);
     let start = json(["trace", "--json", "--until", "main", "--", &program]);

@@ -188,7 +188,7 @@ fn a_program_that_does_not_start_is_not_compared() {
     assert!(output.stderr.contains("does not start"), "{}", output.stderr);
 }
 
-/// A program `m` whose library was exchanged for one that lacks the version it needs.
+/// A program `m` whose library was replaced by one without the version it needs.
 fn without_its_version() -> Fixture {
     let dir = Fixture::new();
     dir.write("v.c", "int f(void){return 0;}");
@@ -205,7 +205,7 @@ fn without_its_version() -> Fixture {
     dir
 }
 
-/// The loader is the judge of each: it starts the program or it does not, and so does every form of the answer.
+/// The loader is the reference: it starts the program or does not, and every form must exit accordingly.
 #[test]
 fn every_form_ends_with_the_code_that_the_loaders_end_asks_for() {
     need!("cc");
@@ -252,7 +252,7 @@ fn the_list_for_programs_ends_each_path_with_nul() {
 fn a_file_among_others_has_the_document_that_it_has_alone() {
     need!("cc");
     let dir = chain();
-    // A path through a link, so that a real path differs.
+    // A path through a link, so that the real path differs.
     std::fs::rename(dir.join("liba.so"), dir.join("real.so")).unwrap();
     dir.symlink("real.so", "liba.so");
     let prog = dir.join("prog");
@@ -263,7 +263,7 @@ fn a_file_among_others_has_the_document_that_it_has_alone() {
     assert!(alone.contains(dir.join("real.so").to_str().unwrap()), "{alone}");
 }
 
-/// What the loader stops at is the reason; what it would have come to later is not told beside it.
+/// The file at which the loader stops is the reason; what it would have met later is not reported.
 #[test]
 fn a_file_that_stops_the_loader_is_the_only_error() {
     need!("cc");
@@ -277,7 +277,7 @@ fn a_file_that_stops_the_loader_is_the_only_error() {
     assert_eq!(errors[0]["kind"], "fatal_file");
 }
 
-/// strace is the judge: the loader knows the kernel's object and looks for nothing.
+/// Checked with strace: the loader knows the kernel's object and searches for nothing.
 #[test]
 fn the_kernels_own_object_can_be_preloaded_without_a_search() {
     need!("cc", "strace");

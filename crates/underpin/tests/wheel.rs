@@ -1,4 +1,4 @@
-//! `check` of a folder and of a wheel, judged by auditwheel: the tag that both call the oldest is the same.
+//! `check` of a folder and of a wheel, compared with auditwheel: both name the same oldest tag.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_test_support::{Fixture, Output, auditwheel, need, skip};
 
-/// Builds `pkg/NAME.so` with these arguments behind the source, and puts the folder into a wheel.
+/// Builds `pkg/NAME.so` with these arguments after the source, and puts the folder into a wheel.
 struct Wheel {
     dir: Fixture,
 }
@@ -26,7 +26,7 @@ impl Wheel {
     /// An object that is an extension module by its name and its function.
     fn extension(&self, name: &str, body: &str, arguments: &[&str]) {
         let source = format!("pkg/{name}.c");
-        // The linker leaves out libraries of which nothing is needed, and auditwheel wants to see a C library.
+        // The linker drops libraries of which nothing is needed, and auditwheel expects a C library.
         let of_libc = "int getpid(void); int process(void){return getpid();}";
         self.dir.write(&source, format!("{body}\n{of_libc}\nvoid *PyInit_{name}(void){{return 0;}}"));
         self.object(&source, &format!("pkg/{name}.so"), arguments);
@@ -48,7 +48,7 @@ impl Wheel {
         self.dir.join(&name)
     }
 
-    /// The tag, once auditwheel has said the same.
+    /// The tag, once auditwheel has confirmed it.
     fn tag(&self) -> String {
         let wheel = self.packed("linux_x86_64");
         let ours = json(["check".as_ref(), "--json".as_ref(), wheel.as_os_str()]);
@@ -130,7 +130,7 @@ fn a_library_that_only_its_user_finds_is_inside() {
         wheel.object(&format!("{name}.c"), &to, &[&[soname.as_str()][..], &arguments].concat());
     }
     let body = "int middle(void); int deep(void); int f(void){return middle() + deep();}";
-    // DT_RPATH of the extension serves the whole chain below it, though the libraries have no path of their own.
+    // DT_RPATH of the extension applies to the whole chain below it, though the libraries have no path of their own.
     wheel.extension("top", body, &["-Lpkg/libs", "-lmiddle", "-ldeep", "-Wl,--disable-new-dtags,-rpath,$ORIGIN/libs"]);
     assert_eq!(wheel.tag(), "manylinux_2_5_x86_64");
 }
@@ -149,7 +149,7 @@ fn instructions_of_newer_processors_leave_no_tag() {
 fn an_internal_function_of_zlib_is_not_promised() {
     need_auditwheel!();
     let wheel = Wheel::new();
-    // The library that the linker sees has the name of zlib and the function; which one is loaded later does not matter here.
+    // The linker sees a library with the name of zlib and the function; which one is loaded is irrelevant.
     wheel.dir.write("z.c", "int inflate_fast(void){return 0;}");
     wheel.dir.cc(["-shared", "-fPIC", "-o", "libz.so.1", "z.c", "-Wl,-soname,libz.so.1"]);
     wheel.extension("z", "int inflate_fast(void); int f(void){return inflate_fast();}", &["-L.", "-l:libz.so.1"]);

@@ -1,8 +1,8 @@
 //! Every dynamic program and library of this machine, in a Spack-like tree: bound, proven equal, stripped, restored.
 //!
-//! 100 %, or each exception is a refusal with a reason from the lists below. Each file is judged by itself, and a tool that
-//! does not take a file has to refuse it unbound as well: what else is installed changes how many files there are, and
-//! no verdict.
+//! All of them, or each exception is a refusal with a reason from the lists below. Each file is judged by itself, and a
+//! tool that does not accept a file has to refuse it unbound as well: what else is installed changes the number of
+//! files, but no verdict.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -27,10 +27,10 @@ use underpin_test_support::{Fixture, need, skip, traced_objects};
 /// Programs that are started.
 const STARTED: usize = 100;
 
-/// Programs that the set-up of the tests installs, each of which has to be bound, and to agree with its loader.
+/// Programs that the set-up of the tests installs; each has to be bound, and to agree with its loader.
 const NAMED: [&str; 4] = ["/usr/bin/emacs-gtk", "/usr/bin/ffmpeg", "/usr/bin/git", "/usr/bin/python3"];
 
-/// Why a file is left as it is.
+/// Why a file is left unchanged.
 const REFUSALS: [&str; 11] = [
     "the loader itself",
     "a static-pie program",
@@ -45,7 +45,7 @@ const REFUSALS: [&str; 11] = [
     "it would no longer load the same",
 ];
 
-/// Why a name is left as it is.
+/// Why a name is left unchanged.
 const LEFT_ALONE: [&str; 9] = [
     "the loader itself",
     "which belongs to the driver of the machine it runs on",
@@ -112,7 +112,7 @@ fn every_file_of_this_system_is_bound_proven_equal_and_restored() {
     assert!(more.is_empty(), "left behind: {more:?}");
 }
 
-/// Whether a loader loads it, and it names libraries.
+/// Whether a loader loads the file, and it names libraries.
 fn is_dynamic(path: &Path) -> bool {
     let Ok(elf) = fs::File::open(path).and_then(underpin_elf::FileSource::new).map(|file| Elf::read(&file)) else {
         return false;
@@ -162,7 +162,7 @@ fn records(document: &Value) -> &[Value] {
     document["files"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Every file is bound, or is left for a reason of the lists.
+/// Every file is bound, or left for a reason from the lists.
 fn is_bound(document: &Value, all: &BTreeMap<PathBuf, (Vec<u8>, u32)>) {
     let known = |reason: &Value, list: &[&str]| {
         reason.as_str().is_some_and(|reason| list.iter().any(|known| reason.contains(known)))
@@ -196,7 +196,7 @@ fn is_bound(document: &Value, all: &BTreeMap<PathBuf, (Vec<u8>, u32)>) {
     assert!(silent.is_empty(), "nothing is said of {} files: {silent:?}", silent.len());
     for program in NAMED {
         let record = records(document).iter().find(|file| is_named(file, program));
-        // At a fixed address a file that patchelf before 0.19 has changed has mostly no place that the tools leave alone.
+        // A fixed-address file changed by patchelf before 0.19 mostly has no place that the tools leave alone.
         let may_be_refused = |file: &Value| file["outcome"] == "refused" && is_at_fixed_address(program);
         let is_right = record.is_some_and(|file| file["outcome"] == "bound" || may_be_refused(file));
         assert!(is_right, "{program} is not bound: {record:#?}");
@@ -243,12 +243,12 @@ fn objects_of(programs: &[PathBuf], tree: &Tree) -> Vec<PathBuf> {
     all.into_iter().filter(|path| !tree.loaders.contains(path)).collect()
 }
 
-/// Whether a tool rewrote the file. What it refuses it leaves as it was.
+/// Whether a tool rewrote the file. A file that it refuses is left unchanged.
 fn run_over(tool: &[&str], file: &Path) -> bool {
     Command::new(tool[0]).args(&tool[1..]).arg(file).output().unwrap().status.success()
 }
 
-/// Whether a tool takes the file that another one is a copy of.
+/// Whether a tool accepts the file of which another one is a copy.
 fn takes_unbound(tool: &[&str], file: &Path, tree: &Tree, copy: &Path) -> bool {
     let origin = tree.origins.iter().find_map(|(copy, origin)| (copy == file).then_some(origin));
     origin.is_some_and(|origin| {
@@ -257,7 +257,7 @@ fn takes_unbound(tool: &[&str], file: &Path, tree: &Tree, copy: &Path) -> bool {
     })
 }
 
-/// Whether the program headers of a file are somewhere else than in the file it is a copy of.
+/// Whether the program headers of a file are elsewhere than in the file of which it is a copy.
 fn has_moved_headers(file: &Path, tree: &Tree) -> bool {
     let at =
         |path: &Path| fs::read(path).ok().and_then(|bytes| Some(Elf::read(bytes.as_slice()).ok()?.segments_offset));
@@ -265,7 +265,7 @@ fn has_moved_headers(file: &Path, tree: &Tree) -> bool {
     origin.is_some_and(|origin| at(file) != at(origin))
 }
 
-/// Copies of files, to be put back.
+/// Copies of files, to be restored.
 struct Kept {
     folder: PathBuf,
     files: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! The workloads of this repository: what they print, and that they know the allocator they really are on.
+//! The workloads of this repository: their output, and that they recognise the allocator they really run on.
 
 mod common;
 
@@ -105,7 +105,7 @@ fn a_workload_finds_the_allocator_that_underpin_gave_it() {
 fn a_preload_that_is_no_allocator_is_not_believed() {
     need!(RUBY, PYTHON, NODE, NO_ALLOCATOR, JEMALLOC_OF_DEBIAN);
     let dir = Fixture::new();
-    // A copy under an allocator's name deceives only who cannot ask for addresses: Node goes by names.
+    // A copy under an allocator's name deceives only programs that cannot look up addresses: Node goes by names.
     let named = dir.write("libjemalloc.so.2", std::fs::read(NO_ALLOCATOR).expect("a library"));
     for (interpreter, file) in benches() {
         let allocator = |preload: &Path| {
@@ -143,13 +143,13 @@ struct Server {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Server {
-    /// Starts it on a port that the kernel chooses, and waits until it says which.
+    /// Starts it on a port that the kernel chooses, and waits until it prints the port.
     fn start(command: &mut Command) -> Server {
         small(command).env("PORT", "0").stdout(Stdio::piped());
         let mut child = command.arg("puma").arg("-C").arg(workload("ruby/puma.rb")).spawn().expect("puma starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
         let port = lines.find_map(|line| line.split_once("http://127.0.0.1:")?.1.trim().parse().ok());
-        // What it says later must have somewhere to go.
+        // Its later output must be read by something.
         std::thread::spawn(move || lines.for_each(drop));
         let mut server = Server { child, port: 0 };
         server.port = port.unwrap_or_else(|| panic!("puma did not listen: {:?}", server.child.try_wait()));
@@ -172,7 +172,7 @@ impl Server {
         serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"))
     }
 
-    /// Ends it as an administrator would, and waits for it.
+    /// Stops it as an administrator would, and waits for it.
     fn stop(mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(&pid).status().expect("kill runs").success());
@@ -187,7 +187,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ended already where the test got as far as `stop`.
+        // It has ended already if the test got as far as `stop`.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! What to do about it: rules over the documents of one program. Each piece of advice names the figures behind it and
-//! a command that exists; a rule that does not apply says nothing.
+//! Advice: rules over the documents of one program. Each piece of advice names the figures behind it and a command that
+//! exists; a rule that does not apply gives no advice.
 
 mod rules;
 
@@ -22,7 +22,7 @@ pub enum Advice {
     MissingLibrary {
         /// The program.
         program: Raw,
-        /// The name asked for.
+        /// The requested name.
         name: Raw,
         /// Paths tried for it.
         tries: usize,
@@ -34,7 +34,7 @@ pub enum Advice {
         /// What it would save.
         gain: BindingGain,
     },
-    /// On another allocator the command has less of something, at no great price.
+    /// On another allocator the command uses less of something, at no great price.
     Allocator {
         /// The command.
         command: Vec<Raw>,
@@ -55,12 +55,12 @@ pub enum Advice {
         loader_seconds: f64,
         /// The directory with the most of them.
         directory: Raw,
-        /// How many of them are there.
+        /// How many of them are in that directory.
         in_directory: u64,
-        /// The rule that names the directory, if the closure knows it.
+        /// The rule that leads to the directory, if the closure has it.
         rule: Option<Why>,
     },
-    /// The same, foreseen for a program that was not run.
+    /// The same, predicted for a program that was not run.
     PredictedStorm {
         /// The program.
         program: Raw,
@@ -70,19 +70,19 @@ pub enum Advice {
         libraries: usize,
         /// The directory with the most of them.
         directory: Raw,
-        /// How many of them are there.
+        /// How many of them are in that directory.
         in_directory: u64,
-        /// The rule that names the directory, if the closure knows it.
+        /// The rule that leads to the directory, if the closure has it.
         rule: Option<Why>,
     },
     /// Search directories of an object do not exist.
     DeadDirectories {
         /// The object to change.
         object: Raw,
-        /// How many of its directories are dead.
+        /// How many of its directories do not exist.
         directories: usize,
     },
-    /// A library takes much of the loader's time.
+    /// A library takes a large part of the loader's time.
     HeavyLibrary {
         /// The program.
         program: Raw,
@@ -101,7 +101,7 @@ pub enum Advice {
         name: Raw,
         /// Lookups made for it.
         lookups: usize,
-        /// How many other libraries share its fate.
+        /// How many other libraries are never found either.
         others: usize,
     },
     /// An object is found only thanks to an earlier one.
@@ -110,7 +110,7 @@ pub enum Advice {
         program: Raw,
         /// The name.
         name: Raw,
-        /// How many requests are met by luck.
+        /// How many requests are satisfied by chance.
         requests: usize,
     },
     /// ld.so.cache names files that are gone.
@@ -118,11 +118,11 @@ pub enum Advice {
         /// How many.
         entries: usize,
     },
-    /// The tracer itself is most of the time seen.
+    /// The tracer itself accounts for most of the time measured.
     LargeDoubt {
         /// The command.
         command: Vec<Raw>,
-        /// Estimated time of the watching, in seconds.
+        /// Estimated cost of the tracing, in seconds.
         seconds: f64,
         /// Time watched, in seconds.
         whole_seconds: f64,
@@ -208,7 +208,7 @@ impl Advice {
         }
     }
 
-    /// The command to run; `None` if a name in it cannot be typed.
+    /// The command to run; `None` if it has a name that cannot be typed.
     #[must_use]
     pub fn command(&self) -> Option<String> {
         match self {
@@ -277,7 +277,7 @@ fn trial_words(tried: &TriedAllocator) -> String {
     format!("{}: {}", tried.name, figures.join(", "))
 }
 
-/// The rule that names a directory, in brackets.
+/// The rule that leads to a directory, in brackets.
 fn named_by(rule: Option<&Why>) -> String {
     rule.map_or_else(String::new, |why| format!(" ({})", why.text))
 }

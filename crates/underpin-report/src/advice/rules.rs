@@ -1,4 +1,4 @@
-//! The rules: when advice applies, and the figures that it carries.
+//! The rules: when advice is given, and the figures in it.
 
 use super::Advice;
 use crate::bytes::Raw;
@@ -10,8 +10,8 @@ use crate::document::tree::{EdgeResult, FindingSlug, FoundBy, TreeDocument, TryO
 use crate::document::trial::AllocatorTrial;
 use std::collections::BTreeMap;
 
-/// Fewer failing lookups than this are not mentioned; more are if there are this many for each library, or
-/// if they take this share of the loader's time.
+/// Fewer failing lookups than this are not mentioned; more are, if there are this many for each library, or if they
+/// take this share of the loader's time.
 const STORM_LOOKUPS: u64 = 20;
 const STORM_PER_LIBRARY: u64 = 2;
 const STORM_SHARE: f64 = 0.05;
@@ -20,7 +20,7 @@ const HEAVY_SHARE: f64 = 0.2;
 const HEAVY_SECONDS: f64 = 1e-3;
 /// Objects with dead directories that are named.
 const DEAD_OBJECTS: usize = 2;
-/// From this share on the watching is more than half of what is seen.
+/// From this share on, tracing is more than half of the time measured.
 const DOUBT_SHARE: f64 = 0.5;
 
 /// The advice of a survey: from the closure, from the start-up, then from the check.
@@ -42,7 +42,7 @@ pub fn survey_advice(check: &CheckDocument, tree: &TreeDocument, trace: Option<&
     advice.iter().map(AdviceRecord::from).chain(check.advice.iter().cloned()).collect()
 }
 
-/// To bind, if it is worth it.
+/// Advice to bind, if that is worth it.
 #[must_use]
 pub fn binding_advice(program: &Raw, gain: &BindingGain) -> Vec<AdviceRecord> {
     let advice = gain.is_worth_it().then(|| Advice::Bind { program: program.clone(), gain: *gain });
@@ -83,7 +83,7 @@ fn loader_seconds(trace: &TraceDocument) -> Option<f64> {
     trace.phases.iter().find(|phase| phase.name == PhaseName::Loader).map(|phase| phase.seconds)
 }
 
-/// Whether that many failing lookups are mentioned.
+/// Whether that many failing lookups are worth mentioning.
 fn is_storm(failed: u64, libraries: usize, share: f64) -> bool {
     failed >= STORM_LOOKUPS && (failed >= STORM_PER_LIBRARY * libraries as u64 || share >= STORM_SHARE)
 }
@@ -99,7 +99,7 @@ fn rule_of(tree: &TreeDocument, directory: &Raw) -> Option<Why> {
     tries.find(|tried| tried.path.directory() == directory.bytes()).map(|tried| tried.source.clone())
 }
 
-/// Only lookups for libraries that the loader itself made: a program may probe for files as it likes.
+/// Counts only lookups for libraries by the loader itself: a program may probe for files as it likes.
 fn storm(tree: &TreeDocument, trace: &TraceDocument) -> Option<Advice> {
     let (mut failed, mut seconds, mut libraries) = (0, 0.0, 0);
     let mut directories: BTreeMap<Raw, u64> = BTreeMap::new();
@@ -144,7 +144,7 @@ fn predicted_storm(tree: &TreeDocument) -> Option<Advice> {
     })
 }
 
-/// The worst objects alone: in a tree of prefixes every object has some, and their advice would bury the rest.
+/// Only the worst objects: in a tree of prefixes every object has some, and advice on all would bury the rest.
 fn dead_directories(tree: &TreeDocument) -> Vec<Advice> {
     let mut dead: BTreeMap<usize, usize> = BTreeMap::new();
     for finding in tree.findings.iter().filter(|finding| finding.kind == FindingSlug::DeadDirectory) {

@@ -1,4 +1,4 @@
-//! `underpin.bind/1` and `underpin.unbind/1`: what becomes of each file and each name in it, and what it costs.
+//! `underpin.bind/1` and `underpin.unbind/1`: what happens to each file and each name in it, and what it costs.
 
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
@@ -137,7 +137,7 @@ pub enum PlaceName {
 }
 
 impl PlaceName {
-    /// In words.
+    /// The place as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! From a plan of bindings, and what came of it, to the document.
+//! From a plan of bindings, and its results, to the document.
 
 use super::SchemaTag;
 use super::bind::{
@@ -17,7 +17,7 @@ use underpin_rewrite::plan::{
 use underpin_rewrite::{LoadCost, PlacedString, SearchPathEdit, Strategy};
 
 impl BindDocument {
-    /// The document of a plan, with what came of each file if it was carried out.
+    /// The document of a plan, with the result for each file if it was carried out.
     #[must_use]
     pub fn new(plan: &BindPlan, summary: Option<&Summary>) -> BindDocument {
         let files = files(plan, summary);
@@ -34,14 +34,14 @@ impl BindDocument {
 }
 
 impl UnbindDocument {
-    /// What came of each file; those that cannot be put back have their reason.
+    /// The result for each file; those that cannot be restored have the reason.
     #[must_use]
     pub fn new(summary: &Summary, hopeless: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
         let done = summary.results.iter().map(BindFile::from);
         UnbindDocument::of((false, keeps_times), done.chain(hopeless.iter().map(planned_unbind)).collect())
     }
 
-    /// The bound files, none of which was touched, and why one cannot be put back.
+    /// The bound files, none of which was changed, and why one cannot be restored.
     #[must_use]
     pub fn planned(files: &[(PathBuf, Result<(), String>)], keeps_times: bool) -> UnbindDocument {
         UnbindDocument::of((true, keeps_times), files.iter().map(planned_unbind).collect())
@@ -71,7 +71,7 @@ fn files(plan: &BindPlan, summary: Option<&Summary>) -> Vec<BindFile> {
     files
 }
 
-/// A bound file that was not touched, and why it cannot be.
+/// A bound file that was not changed, and why it cannot be restored.
 fn planned_unbind((path, outlook): &(PathBuf, Result<(), String>)) -> BindFile {
     let (outcome, reason) = match outlook {
         Ok(()) => (BindOutcome::Unbound, None),
@@ -108,7 +108,7 @@ fn came_of(outcome: &JobOutcome) -> (BindOutcome, Option<String>) {
     }
 }
 
-/// An error without the path in front, which the reader of a list of files has seen already.
+/// An error without the path at its start, which a list of files shows already.
 fn sentence(error: &underpin_rewrite::files::ReplaceError) -> String {
     let text = error.to_string();
     text.split_once(": ").map_or_else(|| text.clone(), |(_, rest)| rest.to_owned())

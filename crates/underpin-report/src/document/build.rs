@@ -1,5 +1,5 @@
-//! `underpin.build/1`: what a build is to be, what was run, and what the built files are. The facts are gathered by the
-//! caller.
+//! `underpin.build/1`: what a build is meant to be, which commands were run, and what the built files are. The facts
+//! are gathered by the caller.
 
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;

@@ -1,4 +1,4 @@
-//! `underpin.bundle/1`: every file of a bundle and why it is taken, what a bundle cannot carry, what its loader says.
+//! `underpin.bundle/1`: every file of a bundle and why it is in it, what is left out, what the bundle's loader reports.
 
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
@@ -155,7 +155,7 @@ pub struct BundleVerdict {
 }
 
 impl BundleDocument {
-    /// The document of a plan for `target`, and of what was written, if it was.
+    /// The document of a plan for `target`, and of what was written, if anything was.
     #[must_use]
     pub fn new(plan: &BundlePlan, target: &Path, written: Option<&Written>) -> BundleDocument {
         BundleDocument {

@@ -1,5 +1,5 @@
-//! `underpin.doctor/1`: what this machine allows, and the command that enables what is missing. The facts are gathered by
-//! the caller; nothing here looks at a machine.
+//! `underpin.doctor/1`: what this machine permits, and the command that enables what is missing. The facts are gathered
+//! by the caller; nothing here examines a machine.
 
 use super::{Document, SchemaTag, Verb};
 use schemars::JsonSchema;

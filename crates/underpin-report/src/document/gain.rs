@@ -1,4 +1,4 @@
-//! What binding would save one program: predicted, and measured if that was asked for. Part of `survey` and `trace`.
+//! What binding would save one program: predicted, and measured on request. Part of `survey` and `trace`.
 
 use super::bind::CallsTotal;
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ pub struct Ratio {
 const WORTH_CALLS: u64 = 20;
 
 impl BindingGain {
-    /// Whether it is worth advising: enough failing calls, most of which would go.
+    /// Whether it is worth advising: enough failing calls, most of which would disappear.
     #[must_use]
     pub fn is_worth_it(&self) -> bool {
         self.before.errors >= WORTH_CALLS && self.after.errors * 2 <= self.before.errors

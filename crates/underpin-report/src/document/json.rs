@@ -1,8 +1,8 @@
-//! JSON of documents, and what it says of names that are not UTF-8.
+//! JSON of documents, and how it represents names that are not UTF-8.
 //!
 //! A name is written as text with U+FFFD, and its field gets a second one beside it, `…_bytes`, with the bytes in
-//! hexadecimal; of a list of names a list of the same length, null for names that are text. Names ask for this by
-//! serialising as bytes ([`crate::Raw`]); the formatter here does the rest, so no document does it for itself.
+//! hexadecimal; a list of names gets a list of the same length, null for names that are text. Names request this by
+//! serialising as bytes ([`crate::Raw`]); the formatter here does the rest, so that no document has to.
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What the name of the second field ends with.
+/// The suffix of the second field's name.
 const SUFFIX: &str = "_bytes";
-/// Marks names in a schema until [`with_bytes`] has put the second field beside them.
+/// Marks names in a schema until [`with_bytes`] has added the second field beside them.
 pub(crate) const NAME_FORMAT: &str = "underpin-name";
 
 /// The JSON of a value: indented, or on one line.
@@ -30,7 +30,7 @@ pub(super) fn write<T: Serialize>(value: &T, indented: bool) -> Result<String, s
 enum Open {
     Object {
         key: String,
-        /// The value of the second field of `key`, once its first one is written.
+        /// The value of the second field of `key`, to be written after the first one.
         bytes: Option<String>,
     },
     List {
@@ -39,7 +39,7 @@ enum Open {
     },
 }
 
-/// Writes as another formatter does, and puts the second fields between.
+/// Writes as the inner formatter does, and inserts the second fields.
 struct Names<F> {
     inner: F,
     open: Vec<Open>,
@@ -58,7 +58,7 @@ impl<F: Formatter> Names<F> {
         }
     }
 
-    /// Gives the field that is being written a second one with this value.
+    /// Schedules a second field with this value after the one that is being written.
     fn owe(&mut self, value: String) {
         if let Some(Open::Object { bytes, .. }) = self.open.last_mut() {
             *bytes = Some(value);
@@ -77,7 +77,7 @@ fn quoted_hex(bytes: &[u8]) -> String {
     out
 }
 
-/// A list with null for each item that has no bytes.
+/// A list with null for each item without bytes.
 fn list(items: usize, bytes: Vec<(usize, String)>) -> String {
     let mut all = vec!["null".to_owned(); items];
     for (index, value) in bytes {
@@ -169,7 +169,7 @@ impl<F: Formatter> Formatter for Names<F> {
     }
 }
 
-/// A schema with the second field beside every name and every list of names.
+/// A schema with the second field added for every name and every list of names.
 pub(super) fn with_bytes(mut schema: Value) -> Value {
     add(&mut schema);
     schema
@@ -183,7 +183,7 @@ fn add(schema: &mut Value) {
                 add_fields(properties);
             }
             object.values_mut().for_each(add);
-            // What is not a property itself (the items of a list) keeps no mark either.
+            // Items of lists are not properties; the mark is removed from them too.
             if object.get("format").is_some_and(|format| format == NAME_FORMAT) {
                 object.remove("format");
             }

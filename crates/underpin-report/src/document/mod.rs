@@ -1,8 +1,8 @@
 //! The versioned documents: one per verb, the same whether written as JSON or rendered for people.
 //!
 //! Field names are stable within a schema version; fields may be added. Values are in base units with the unit in the
-//! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD; the field of such
-//! a name has a second one beside it, `…_bytes`, with the bytes in hexadecimal.
+//! name (`seconds`, `bytes`). Paths and names are strings in which bytes that are not UTF-8 are U+FFFD; the field of
+//! such a name has a second one beside it, `…_bytes`, with the bytes in hexadecimal.
 
 pub mod bench;
 pub mod bind;
@@ -88,7 +88,7 @@ impl Verb {
         Verb::Doctor,
     ];
 
-    /// The verb as typed; for a second document of a verb a name of its own.
+    /// The verb as typed; the second document of a verb has a name of its own.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl fmt::Display for Verb {
 
 /// A document that can be written as JSON.
 pub trait Document: Serialize + JsonSchema {
-    /// Whose document it is.
+    /// The verb that it belongs to.
     const VERB: Verb;
 }
 
@@ -167,8 +167,8 @@ pub fn to_json_line<D: Document>(document: &D) -> Result<String, JsonError> {
     json::write(document, false).map(inert).map_err(|source| JsonError { verb: D::VERB, source })
 }
 
-/// The same JSON, with characters that act on a terminal or hide text written as `\u` escapes. JSON itself only wants
-/// that for C0; such characters can be only in strings, so the value stays the same.
+/// The same JSON, with characters that control a terminal or hide text written as `\u` escapes. JSON itself requires
+/// that for C0 only; such characters occur only in strings, so the value stays the same.
 fn inert(json: String) -> String {
     let acts = |ch: char| ch != '\n' && is_hostile(ch);
     if !json.contains(acts) {

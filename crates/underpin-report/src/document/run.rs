@@ -1,4 +1,4 @@
-//! `underpin.run/1`: the allocators that underpin carries. The list alone has a document: a run is the command's own.
+//! `underpin.run/1`: the built-in allocators. Only the list has a document: the output of a run is the command's own.
 
 use super::{Document, SchemaTag, Verb};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `underpin.storm/1`: what the start of a job costs at a file system, before and after a binding.
+//! `underpin.storm/1`: what the start of a job costs a file system, before and after a binding.
 
 use super::check::AdviceRecord;
 use super::trace::LookupsRecord;
@@ -259,7 +259,7 @@ pub enum StormLimit {
 }
 
 impl StormLimit {
-    /// In words.
+    /// The limit as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -271,12 +271,12 @@ impl StormLimit {
     }
 }
 
-/// What a case is made from.
+/// The input for one case.
 #[derive(Clone, Debug)]
 pub struct StormInput {
     /// Its name.
     pub name: String,
-    /// The binding, if one was foreseen.
+    /// The binding, if this case predicts one.
     pub binding: Option<StormBinding>,
     /// What is started.
     pub program: Raw,
@@ -286,10 +286,10 @@ pub struct StormInput {
     pub objects: usize,
     /// Whether the loader's calls are modelled.
     pub modelled: bool,
-    /// What a node asks for.
+    /// The requests of a node.
     pub demand: NodeDemand,
-    /// When the job has started.
+    /// When the job will have started.
     pub estimate: Estimate,
-    /// When it has started once more.
+    /// When it will have started a second time.
     pub following: Estimate,
 }

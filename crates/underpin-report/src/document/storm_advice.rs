@@ -1,4 +1,4 @@
-//! What `storm` advises: the case of its own table that ends first, and beside it what ends about as early.
+//! What `storm` advises: the case that finishes first, together with those that finish at about the same time.
 
 use super::check::AdviceRecord;
 use super::storm::{StormBinding, StormCase};
@@ -8,17 +8,17 @@ use crate::units::{thousands, time};
 use bstr::ByteSlice;
 use underpin_resolve::storm::MODEL_DOUBT;
 
-/// Fewer lookups of names that are not there are not mentioned.
+/// Fewer lookups of missing names than this are not mentioned.
 const WORTH_LOOKUPS: u64 = 20;
 
-/// A binding that gains less of the time than this is not mentioned either.
+/// A binding that saves a smaller share of the time than this is not mentioned either.
 const WORTH_GAIN: f64 = 0.05;
 
-/// So many files are named one by one if no folder of their own holds them.
+/// Up to this many files are named one by one if no folder of their own contains them.
 const FILES_NAMED: usize = 4;
 
-/// The binding that ends first is advised, if it ends before the program as it is; if none was worked out because
-/// none was asked for, looking at one. The first case is the program as it is.
+/// Advises the binding that finishes first, if it beats the unchanged program; if none was predicted because none was
+/// requested, advises to predict one. The first case is the unchanged program.
 pub(super) fn advice(program: &Raw, cases: &[StormCase], some_left_out: bool) -> Vec<AdviceRecord> {
     let Some((now, others)) = cases.split_first() else { return Vec::new() };
     let record =
@@ -40,7 +40,7 @@ pub(super) fn advice(program: &Raw, cases: &[StormCase], some_left_out: bool) ->
     Vec::new()
 }
 
-/// The binding with the smallest time. Of equal ones that which changes one file: it can be done and undone at once.
+/// The binding with the smallest time; of equal ones the one that changes one file: it is done and undone at once.
 fn first_to_end(others: &[StormCase]) -> Option<(&StormCase, StormBinding)> {
     let bindings = others.iter().filter_map(|case| Some((case, case.binding?)));
     let one_file = |binding: StormBinding| binding != StormBinding::Flatten;
@@ -49,7 +49,7 @@ fn first_to_end(others: &[StormCase]) -> Option<(&StormCase, StormBinding)> {
     })
 }
 
-/// Whether the model cannot tell which of two ends first.
+/// Whether the model cannot tell which of two finishes first.
 fn is_close(one: &StormCase, two: &StormCase) -> bool {
     one.seconds.min(two.seconds) >= (1.0 - MODEL_DOUBT) * one.seconds.max(two.seconds)
 }
@@ -76,7 +76,7 @@ fn words(now: &StormCase, best: &StormCase, others: &[StormCase]) -> String {
     if !close.is_empty() {
         words += &format!(". Within {doubt} of it, the doubt of the model: {}", named(close));
     }
-    // A program that the user put beside it is nothing to bind, but may be the better answer.
+    // A program that the user put beside it is not something to bind, but may be the better answer.
     let earlier: Vec<&StormCase> = rest().filter(|case| case.seconds < best.seconds && !is_close(case, best)).collect();
     if !earlier.is_empty() {
         words += &format!(". Earlier still: {}", named(earlier));
@@ -95,7 +95,7 @@ fn command(program: &Raw, best: &StormCase, binding: StormBinding) -> Option<Str
     }
 }
 
-/// What to give `bind` so that these files are bound: the folder of their own that holds all of them, or each of a few.
+/// The arguments with which `bind` binds these files: the folder of their own that contains all, or each of a few.
 fn files(changes: &[Raw]) -> Option<String> {
     if let [file] = changes {
         return quoted(file);
@@ -118,7 +118,7 @@ fn common_folder(files: &[Raw]) -> Option<&[u8]> {
     Some(folder)
 }
 
-/// Folders of the system and those right below `/` hold much that has nothing to do with one program.
+/// Folders of the system and those directly below `/` contain much that is unrelated to one program.
 fn is_of_its_own(folder: &[u8]) -> bool {
     let parts: Vec<&[u8]> = folder.split_str("/").filter(|part| !part.is_empty()).collect();
     let of_the_system = parts.first().is_some_and(|first| {

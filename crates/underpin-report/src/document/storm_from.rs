@@ -8,7 +8,7 @@ use crate::bytes::Raw;
 use underpin_resolve::storm::{Estimate, FileSystem, FileSystemTable, Limit, NodeDemand, Operations, Serves, StormJob};
 
 impl StormDocument {
-    /// Puts the cases together and draws the advice from them. The first case is the program as it is.
+    /// Combines the cases and derives the advice from them. The first case is the unchanged program.
     #[must_use]
     pub fn new(
         program: Raw,
@@ -24,7 +24,7 @@ impl StormDocument {
         StormDocument { schema: SchemaTag::new(), program, job, file_system, cases, opened_later, absent, advice }
     }
 
-    /// The same, with what a run of the program as it is opened later.
+    /// The same, with what a run of the unchanged program opened later.
     #[must_use]
     pub fn with_run(self, opened_later: OpenedLater) -> StormDocument {
         StormDocument { opened_later: Some(opened_later), ..self }
@@ -56,7 +56,7 @@ impl From<StormInput> for StormCase {
 }
 
 impl FileSystemRecord {
-    /// The parameters with their sources; `given` are flags of the user that took the place of some.
+    /// The parameters with their sources; `given` are flags of the user that replaced some.
     #[must_use]
     pub fn new(fs: &FileSystem, table: &FileSystemTable, mounted_at: Vec<Raw>, given: &[String]) -> FileSystemRecord {
         let (client, server) = (&fs.client, &fs.server);
@@ -156,7 +156,7 @@ impl From<Limit> for StormLimit {
 }
 
 impl OpenedLater {
-    /// From what the later lookups ask for alone, and the estimates of start and later together.
+    /// From the requests of the later lookups alone, and the estimates of start and later lookups together.
     #[must_use]
     pub fn new(lookups: LookupsRecord, later: &NodeDemand, all: &Estimate, following: &Estimate) -> OpenedLater {
         OpenedLater {

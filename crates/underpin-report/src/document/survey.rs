@@ -1,4 +1,4 @@
-//! `underpin.survey/1`: check, tree and trace of one program, and what to do about it.
+//! `underpin.survey/1`: check, tree and trace of one program, and the resulting advice.
 
 use super::check::{AdviceRecord, CheckDocument};
 use super::gain::BindingGain;
@@ -44,12 +44,12 @@ impl Document for SurveyDocument {
 pub enum StartUp {
     /// It was traced.
     Traced(Box<TraceDocument>),
-    /// It was not; the sentence says why.
+    /// It was not; a sentence says why.
     Absent(String),
 }
 
 impl SurveyDocument {
-    /// Puts the parts together and draws the advice from them.
+    /// Combines the parts and derives the advice from them.
     #[must_use]
     pub fn new(check: CheckDocument, tree: TreeDocument, start_up: StartUp) -> SurveyDocument {
         let (trace, trace_absent) = match start_up {
@@ -74,7 +74,7 @@ impl SurveyDocument {
     /// The same, with what binding would save; advised if it is worth it.
     #[must_use]
     pub fn with_binding(mut self, gain: BindingGain) -> SurveyDocument {
-        // What the environment alone causes is fixed in the environment: no file has to be rewritten for it.
+        // What only the environment causes is fixed in the environment: no file has to be rewritten for it.
         if !crate::advice::is_of_environment_alone(&self.tree) {
             self.advice.splice(0..0, crate::advice::binding_advice(&self.program, &gain));
         }
@@ -82,7 +82,7 @@ impl SurveyDocument {
         self
     }
 
-    /// The same, with what other allocators would change; advised if it is a bargain.
+    /// The same, with what other allocators would change; advised if the gain is worth the price.
     #[must_use]
     pub fn with_allocators(mut self, trial: Result<AllocatorTrial, String>) -> SurveyDocument {
         match trial {

@@ -1,4 +1,5 @@
-//! `underpin.tags/1`: which platform tag of Python's wheels a folder or a wheel meets, and what rules the next older one out.
+//! `underpin.tags/1`: which platform tag of Python wheels a folder or a wheel meets, and what rules out the next older
+//! one.
 
 use super::{Document, SchemaTag, Verb};
 use crate::bytes::Raw;
@@ -83,25 +84,25 @@ impl Document for TagsDocument {
     const VERB: Verb = Verb::Tags;
 }
 
-/// What a tags document is made from.
+/// The input of a tags document.
 #[derive(Debug)]
 pub struct TagsInput<'a> {
     /// The folder or wheel.
     pub set: Raw,
     /// How many objects it holds.
     pub objects: usize,
-    /// The answer.
+    /// The verdict.
     pub verdict: &'a TagVerdict,
     /// What the file name claims.
     pub claims: Vec<ClaimRecord>,
-    /// Sentences.
+    /// Sentences for the notes.
     pub notes: Vec<String>,
     /// Day and source of the promises.
     pub source: (&'a str, &'a str),
 }
 
 impl TagsDocument {
-    /// The document of an answer.
+    /// The document of a verdict.
     #[must_use]
     pub fn new(input: TagsInput<'_>) -> TagsDocument {
         let verdict = input.verdict;

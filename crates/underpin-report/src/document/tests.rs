@@ -1,4 +1,4 @@
-//! Documents validate against their own schemas, and say what they are.
+//! Documents validate against their own schemas, and name them.
 
 use super::bench::BenchDocument;
 use super::survey::{StartUp, SurveyDocument};

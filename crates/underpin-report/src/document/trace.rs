@@ -138,7 +138,7 @@ pub enum PhaseName {
 }
 
 impl PhaseName {
-    /// The phase in words.
+    /// The phase as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -371,7 +371,7 @@ impl TraceDocument {
     }
 
     /// Estimate of what the tracer's stops added to the times of the document, in seconds: the switches of every stop,
-    /// and with several tasks the handling too, which can then not be left out.
+    /// and with several tasks the handling too, which cannot be left out then.
     #[must_use]
     pub fn added_seconds(&self) -> f64 {
         let switches: f64 = self.phases.iter().map(|phase| phase.tracing_seconds).sum();

@@ -9,7 +9,7 @@ use underpin_trace::{
 };
 
 impl TraceDocument {
-    /// The document of a trace, without the calls one by one.
+    /// The document of a trace, without the single calls.
     #[must_use]
     pub fn new(trace: &Trace) -> TraceDocument {
         let libraries: Vec<LibraryRecord> = trace.libraries.iter().map(LibraryRecord::from).collect();
@@ -45,14 +45,14 @@ impl TraceDocument {
         }
     }
 
-    /// The same document with every call that was kept.
+    /// The same document with every recorded call.
     #[must_use]
     pub fn with_events(mut self, trace: &Trace) -> TraceDocument {
         self.events = Some(trace.events.iter().map(EventRecord::from).collect());
         self
     }
 
-    /// The same document with the calls up to `main`: a whole run may hold hundreds of thousands.
+    /// The same document with the calls up to `main`: a whole run may have hundreds of thousands.
     #[must_use]
     pub fn with_events_of_the_start(mut self, trace: &Trace) -> TraceDocument {
         let start = trace.events.iter().filter(|event| event.phase < PhaseKind::Main);

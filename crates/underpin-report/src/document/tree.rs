@@ -32,7 +32,7 @@ pub struct TreeDocument {
 }
 
 impl TreeDocument {
-    /// Whether the loader stops before the program starts: something is missing or of no use.
+    /// Whether the loader stops before the program starts: something is missing or unusable.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.edges.iter().any(|edge| matches!(edge.result, EdgeResult::Missing | EdgeResult::Fatal))
@@ -209,7 +209,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// The request in words, between the asker and the name.
+    /// The request as text, between the requesting object and the name.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -442,7 +442,7 @@ pub struct CallComparisonRow {
 }
 
 impl CallComparison {
-    /// Sets a prediction beside counts of a tracer. A call that only one side has is a row with zeroes on the other.
+    /// Compares a prediction with the counts of a tracer. If only one side has a call, the other gets zeroes.
     #[must_use]
     pub fn new(predicted: &CallsRecord, measured: impl IntoIterator<Item = CallCountRecord>) -> CallComparison {
         let mut rows: Vec<CallComparisonRow> = predicted

@@ -1,4 +1,4 @@
-//! Findings as sentences. One sentence each, with the object it is about, and what follows from it.
+//! Findings as sentences: one each, with the object it is about, and what follows from it.
 
 use super::tree::{FindingRecord, FindingSlug, Level};
 use super::tree_from::fatal_words;
@@ -113,7 +113,7 @@ fn parts(kind: &FindingKind, who: &str, closure: &Closure) -> Parts {
     }
 }
 
-/// Findings about where things were found.
+/// Findings about where objects were found.
 fn search_parts(kind: &FindingKind, who: &str, closure: &Closure) -> Parts {
     match kind {
         FindingKind::Shadowed { name, taken, shadowed } => {
@@ -149,7 +149,7 @@ fn search_parts(kind: &FindingKind, who: &str, closure: &Closure) -> Parts {
     }
 }
 
-/// Findings that are worth knowing and do no harm by themselves.
+/// Findings that are worth knowing and harmless by themselves.
 fn note_parts(kind: &FindingKind, who: &str) -> Parts {
     match kind {
         FindingKind::ImportsDlopen => {

@@ -1,5 +1,5 @@
 //! From the resolver's [`Closure`] to the tree document. Every conversion is total: what a newer model adds becomes
-//! `other` with its words, never a loss.
+//! `other` with its text, and nothing is lost.
 
 use super::SchemaTag;
 use super::tree::*;
@@ -34,11 +34,11 @@ impl TreeDocument {
     }
 }
 
-/// Each distinct search list once, and per object which one is its own.
+/// Each distinct search list once, and for each object the index of its own.
 fn distinct_searches(objects: &[Object]) -> (Vec<SearchRecord>, Vec<Option<usize>>) {
     let mut known: HashMap<&[SearchDirectory], usize> = HashMap::new();
     let mut searches = Vec::new();
-    // Most objects search as the one before: comparing two lists costs less than hashing one.
+    // Most objects search the same list as the one before: comparing two lists costs less than hashing one.
     let mut last: Option<(&[SearchDirectory], usize)> = None;
     let search_of = objects
         .iter()
@@ -207,7 +207,7 @@ fn rule_words(rule: RejectRule) -> &'static str {
     }
 }
 
-/// What is wrong with a file at which the loader stops, as a clause.
+/// What is wrong with the file at which the loader stops, as a clause.
 pub(super) fn fatal_words(reason: &FatalReason) -> String {
     match reason {
         FatalReason::TooShort => "file too short for an ELF header".to_owned(),

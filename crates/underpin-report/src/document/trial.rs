@@ -1,4 +1,4 @@
-//! A short trial of allocators beneath a program's own work. Part of `survey`, if it was given a command to run.
+//! A short trial of allocators with a program's own work. Part of `survey`, if it was given a command to run.
 //!
 //! The reference is the program as it is; memory is the peak resident memory of its process tree.
 
@@ -57,8 +57,8 @@ impl AllocatorTrial {
         })
     }
 
-    /// The allocator with the best bargain: something that it has less of for certain, by [`WORTH`] and more, and a
-    /// price of at most [`PRICE`] in the other figure.
+    /// The allocator with the best bargain: a certain gain of at least [`WORTH`] in one figure, and a price of at most
+    /// [`PRICE`] in the other.
     #[must_use]
     pub fn best(&self) -> Option<&TriedAllocator> {
         let worth = self.allocators.iter().filter_map(|allocator| Some((allocator.gain()?, allocator)));
@@ -66,7 +66,7 @@ impl AllocatorTrial {
     }
 }
 
-/// A gain below this share is not worth another allocator.
+/// A smaller gain than this is not worth another allocator.
 const WORTH: f64 = 0.05;
 /// The price in one figure, as a share, above which no gain in the other is advised.
 const PRICE: f64 = 0.10;

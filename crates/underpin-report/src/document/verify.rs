@@ -87,7 +87,7 @@ pub enum VerifyState {
 }
 
 impl VerifyState {
-    /// In words.
+    /// The state as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl VerifyState {
 }
 
 impl VerifyFile {
-    /// The state that follows from the rest.
+    /// The state that follows from the other fields.
     fn state(&self) -> VerifyState {
         let compared = self.comparison.as_ref().is_none_or(|comparison| comparison.equal);
         if !self.differences.is_empty() || self.loader == LoaderAsked::Differs || !compared {
@@ -120,7 +120,7 @@ impl VerifyFile {
         }
     }
 
-    /// Whether it is equal and nothing of it is stale.
+    /// Whether it is equal and not stale.
     #[must_use]
     pub fn holds(&self) -> bool {
         !matches!(self.state(), VerifyState::Stale | VerifyState::Differs | VerifyState::BoundWithoutRecord)
@@ -128,7 +128,7 @@ impl VerifyFile {
 }
 
 impl VerifyDocument {
-    /// Puts the parts together.
+    /// Makes the document.
     #[must_use]
     pub fn new(mut files: Vec<VerifyFile>) -> VerifyDocument {
         files.iter_mut().for_each(|file| file.state = file.state());

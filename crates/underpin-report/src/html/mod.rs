@@ -1,6 +1,6 @@
 //! The documents as one self-contained HTML page each: no network, no other file, dark and light, printable. The
-//! document itself is embedded as JSON; a few lines of script sort tables and highlight the picture, and nothing is
-//! lost without them.
+//! document itself is embedded as JSON; a few lines of script sort tables and highlight the picture, and the page is
+//! complete without them.
 
 use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
@@ -113,16 +113,16 @@ impl Cell {
     }
 }
 
-/// Whether a table is long enough for sorting to be of use, and says the same in any order.
+/// Whether a table is long enough to be worth sorting, and its order carries no meaning.
 fn sortable(table: &page::DataTable) -> bool {
     table.rows.len() > 3 && !table.ordered
 }
 
-/// Columns that a narrow window shows side by side.
+/// The number of columns that fit side by side in a narrow window.
 const NARROW_COLUMNS: usize = 4;
 
-/// Whether a narrow window shows each row as a card, its cells below each other with the names of their columns: a
-/// table of many columns, or of sentences beside each other.
+/// Whether a narrow window shows each row as a card, with its cells below each other, each labelled with its column:
+/// for tables with many columns, or with sentences beside each other.
 fn is_cards(table: &page::DataTable) -> bool {
     let words = table.columns.iter().filter(|column| !column.numeric).count();
     table.columns.len() > NARROW_COLUMNS || words > 2
@@ -135,7 +135,7 @@ fn table_class(table: &page::DataTable) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// The class of a cell: a figure, or what a card is about.
+/// The class of a cell: a figure, or the title of a card.
 fn cell_class(table: &page::DataTable, index: usize, cell: &Cell) -> Option<&'static str> {
     let lead = is_cards(table) && table.columns.iter().position(|column| !column.numeric) == Some(index);
     match (lead, cell.sort.is_some()) {
@@ -145,7 +145,7 @@ fn cell_class(table: &page::DataTable, index: usize, cell: &Cell) -> Option<&'st
     }
 }
 
-/// What comes before a cell of a card.
+/// The label of a cell in a card.
 fn cell_label(table: &page::DataTable, index: usize) -> Option<&str> {
     let column = table.columns.get(index).filter(|column| is_cards(table) && !column.name.text().is_empty())?;
     Some(column.name.text())

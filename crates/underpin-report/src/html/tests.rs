@@ -1,4 +1,4 @@
-//! Pages are self-contained, hold their document, and let no hostile name become markup.
+//! Pages are self-contained, contain their document, and no hostile name becomes markup in them.
 
 use super::*;
 use crate::document::survey::StartUp;
@@ -46,8 +46,7 @@ fn element(tag: &str) -> &str {
     tag.split([' ', '/', '\n']).find(|part| !part.is_empty()).unwrap_or_default()
 }
 
-/// A page without the sources of its script and style and without the embedded document, where `<` may stand for
-/// itself.
+/// A page without the sources of its script and style and without the embedded document, in which `<` may be literal.
 fn markup(page: &str) -> String {
     let page = page.replace(include_str!("../../templates/page.js"), "");
     let page = page.replace(include_str!("../../templates/page.css"), "");
@@ -68,7 +67,7 @@ fn a_page_refers_to_nothing_outside_itself() {
         assert!(page.contains("default-src 'none'"));
         for tag in tags(&page) {
             assert!(!["link", "img", "iframe", "object", "embed", "base", "form"].contains(&element(&tag)), "{tag}");
-            // Without the values of its attributes, which may be any words.
+            // Without the values of its attributes, which may be any text.
             let names: String = tag.split('"').step_by(2).collect();
             for attribute in [" src=", " srcset=", " style=", " xlink:", " on"] {
                 assert!(!names.contains(attribute), "{attribute} in <{tag}>");

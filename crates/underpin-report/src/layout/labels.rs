@@ -1,12 +1,12 @@
-//! Names in a few columns that stay distinct.
+//! Names shortened to a few columns that stay distinct.
 
 use super::shorten;
 use crate::styled::{shown, width};
 use std::collections::BTreeMap;
 
-/// Names in at most so many columns each, no two alike if the names differ, as long as there are eight columns: names
-/// that are too long lose the words that all of them begin or end with, then their middle, and a number tells those
-/// apart that still look alike.
+/// Names in at most this many columns each, all different if the names are, provided there are eight columns: names
+/// that are too long lose the words that all of them begin or end with, then their middle, and those that still look
+/// alike are numbered.
 #[must_use]
 pub fn labels(names: &[&str], columns: usize) -> Vec<String> {
     let all: Vec<String> = names.iter().map(|name| shown((*name).into()).into_owned()).collect();
@@ -17,7 +17,7 @@ pub fn labels(names: &[&str], columns: usize) -> Vec<String> {
         without_common_words(&all, &members, &mut short);
         short.iter_mut().for_each(|label| *label = shorten(label, columns));
     }
-    // Of those that look alike, what only they have in common goes too.
+    // Those that look alike also lose what only they have in common.
     for group in look_alikes(names, &short) {
         without_common_words(&all, &group, &mut short);
         for at in group {
@@ -32,7 +32,7 @@ pub fn labels(names: &[&str], columns: usize) -> Vec<String> {
     short
 }
 
-/// Groups of names that differ and whose labels do not.
+/// Groups of different names whose labels are equal.
 fn look_alikes(names: &[&str], labels: &[String]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, label) in labels.iter().enumerate() {
@@ -43,12 +43,12 @@ fn look_alikes(names: &[&str], labels: &[String]) -> Vec<Vec<usize>> {
     groups.into_values().filter(differ).collect()
 }
 
-/// Gives some of the names labels without the words that all of these begin and end with; each keeps one word at least.
+/// Gives these names labels without the words that all of them begin and end with; each keeps at least one word.
 fn without_common_words(names: &[String], members: &[usize], labels: &mut [String]) {
     let words: Vec<Vec<&str>> =
         members.iter().filter_map(|&at| names.get(at)).map(|name| name.split(' ').collect()).collect();
     let Some(first) = words.first() else { return };
-    // A name alone has everything in common with itself, and its last word says nothing.
+    // A single name has everything in common with itself, and its last word alone would mean nothing.
     if words.iter().all(|one| one == first) {
         return;
     }

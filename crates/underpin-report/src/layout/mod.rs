@@ -1,7 +1,6 @@
 //! Fitting text into columns: truncation in the middle, wrapping, aligned tables.
 //!
-//! Nothing here ever makes a line wider than asked for, as long as one character fits; a `…` stands for
-//! what is left out.
+//! Nothing here ever makes a line wider than requested, as long as one character fits; `…` marks what is left out.
 
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
@@ -38,7 +37,7 @@ impl View {
         View { verbosity, ..self }
     }
 
-    /// The width, kept within what the layouts can work with.
+    /// The width, limited to what the layouts can handle.
     #[must_use]
     pub(crate) fn usable(self) -> usize {
         self.width.max(40)
@@ -51,8 +50,8 @@ impl Default for View {
     }
 }
 
-/// The text in at most `columns` columns, as a span shows it: the middle gives way to `…`, so the end of a path, its
-/// file name, is kept.
+/// The text in at most `columns` columns, as a span shows it: the middle is replaced by `…`, so that the end of a path,
+/// its file name, is kept.
 #[must_use]
 pub fn shorten(text: &str, columns: usize) -> String {
     let text = shown(text.into());
@@ -66,7 +65,7 @@ pub fn shorten(text: &str, columns: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// The text in exactly that many columns: shortened, or with blanks behind it.
+/// The text in exactly that many columns: shortened, or padded with blanks.
 #[must_use]
 pub fn padded(text: &str, columns: usize) -> String {
     let mut text = shorten(text, columns);
@@ -75,7 +74,7 @@ pub fn padded(text: &str, columns: usize) -> String {
     text
 }
 
-/// Columns that the end of a text is given: the file name if it fits and leaves a little for the head.
+/// Columns for the end of a text: the file name if it fits and leaves some room for the beginning.
 fn name_room(text: &str, room: usize) -> usize {
     let name = text.rfind('/').and_then(|slash| text.get(slash..)).map_or(0, width);
     name.max(room / 2).min(room.saturating_sub(room / 5))
@@ -91,7 +90,7 @@ fn taken<'a>(characters: impl Iterator<Item = (&'a str, usize)>, columns: usize)
     fitting.fold(0, usize::saturating_add)
 }
 
-/// Columns that wrapped text is given in any case.
+/// Wrapped text gets at least this many columns.
 const LEAST_ROOM: usize = 8;
 
 fn sum(columns: impl Iterator<Item = usize>) -> usize {

@@ -3,7 +3,7 @@
 use super::{LEAST_ROOM, labels, shorten, sum};
 use crate::styled::{Line, Role, Span, Text, width};
 
-/// Which side a column's cells keep to.
+/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Text.
@@ -15,18 +15,18 @@ pub enum Align {
 /// The gap between two columns.
 const GAP: &str = "  ";
 
-/// A table of aligned columns. One column may be flexible: it gives way if the terminal is narrow.
+/// A table of aligned columns. One column may be flexible: it shrinks if the terminal is narrow.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<(String, Align)>,
     flexible: Option<usize>,
-    /// Its flexible column holds names, which stay distinct at any width.
+    /// Its flexible column contains names, which stay distinct at any width.
     labelled: bool,
     /// The name of its first column is its title.
     titled: bool,
     rows: Vec<Vec<Span>>,
     indent: usize,
-    /// Columns are at least so wide.
+    /// Least widths of the columns.
     least: Vec<usize>,
 }
 
@@ -52,7 +52,7 @@ impl Table {
         self
     }
 
-    /// The column of names, which gives way if the table is too wide: names that differ never look alike.
+    /// The column of names, which shrinks if the table is too wide: different names never look alike.
     #[must_use]
     pub fn labelled(self, column: usize) -> Table {
         Table { labelled: true, ..self.flexible(column) }
@@ -76,8 +76,8 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Gives tables of the same columns the same widths, so that their columns line up; leaves them as
-    /// they are if too little of the flexible column would be left.
+    /// Gives tables with the same columns the same widths, so that their columns line up; leaves them unchanged if too
+    /// little of the flexible column would remain.
     pub fn align(tables: &mut [Table], columns: usize) {
         let mut widths: Vec<usize> = Vec::new();
         for table in tables.iter() {
@@ -120,7 +120,7 @@ impl Table {
         text
     }
 
-    /// The widths that the cells ask for.
+    /// The widths that the cells need.
     fn natural(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| width(name)).collect();
         for row in &self.rows {
@@ -138,8 +138,8 @@ impl Table {
         sum(widths.iter().copied()).saturating_add(self.indent).saturating_add(gaps)
     }
 
-    /// The widths that are given: the flexible column gives way as long as it can be read, then the widest of all, in
-    /// turn, down to one column each.
+    /// The final widths: the flexible column shrinks as long as it remains readable, then repeatedly the widest of all,
+    /// down to one column each.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let mut widths = self.natural();
         let mut over = self.total(&widths).saturating_sub(columns);

@@ -1,10 +1,10 @@
-//! Spans over several lines, and lines that give way.
+//! Spans over several lines, and lines that are shortened.
 
 use super::{LEAST_ROOM, shorten, sum};
 use crate::styled::{Line, Role, Span, Text};
 
-/// Wraps words into lines of at most `columns`; the first line starts with `first`, the others with as many blanks.
-/// A word that is too long for a line is shortened in its middle.
+/// Wraps words into lines of at most `columns`; the first line starts with `first`, the others with as many blanks. A
+/// word that is too long for a line is shortened in its middle.
 #[must_use]
 pub fn wrap(first: Line, spans: &[Span], columns: usize) -> Text {
     let indent = first.width();
@@ -48,7 +48,7 @@ fn words(spans: &[Span]) -> Vec<Vec<Span>> {
     words
 }
 
-/// Spans in at most that many columns: the longest gives way, then the next longest.
+/// Spans in at most that many columns: the longest is shortened, then the next longest.
 fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
     let mut over = sum(word.iter().map(Span::width)).saturating_sub(room);
     while over > 0 {
@@ -57,7 +57,7 @@ fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
         *longest = Span::new(longest.role(), shorten(longest.text(), had.saturating_sub(over).max(1)));
         let given = had.saturating_sub(longest.width());
         if given == 0 {
-            // Every part is down to one column: the last ones go.
+            // Every part is down to one column: the last ones are dropped.
             word.truncate(room);
             break;
         }
@@ -66,8 +66,8 @@ fn fitted(mut word: Vec<Span>, room: usize) -> Vec<Span> {
     word
 }
 
-/// The screen with no line wider than that many columns: in one that is, the longest parts give way. A command is kept
-/// whole on its line, so that it can be copied.
+/// The screen with no line wider than that many columns: in a longer line the longest parts are shortened. A command is
+/// kept whole on its line, so that it can be copied.
 pub(crate) fn fit(text: &Text, columns: usize) -> Text {
     let mut fitting = Text::new();
     for line in text.lines() {

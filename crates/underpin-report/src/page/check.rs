@@ -1,4 +1,4 @@
-//! The check document as a page: what the file is, floors with what forces them, systems, advice.
+//! The check document as a page: what the file is, floors with their causes, systems, advice.
 
 use super::{Block, Cell, DataTable, Item, Page, Section, Tile, advice_section, joined, paragraph};
 use crate::bytes::Raw;
@@ -9,7 +9,7 @@ use crate::styled::{Role, Span};
 use crate::units::{count, size};
 use crate::words::{answer_role, reason_in_short, symbol_name};
 
-/// Symbols that a cell shows before it folds.
+/// Symbols that a cell shows before folding the rest.
 const SHOWN_SYMBOLS: usize = 6;
 
 /// The page of `underpin check`.
@@ -198,7 +198,7 @@ fn systems_section(document: &CheckDocument) -> Section {
     Section::new("Where it runs", vec![Block::Table(table), paragraph(Role::Dim, words)])
 }
 
-/// The reason in a clause; everything else that is known folds behind it.
+/// The reason as a clause; all other details are folded behind it.
 fn why_cell(system: &SystemRecord) -> Cell {
     let mut cell = Cell::new(Role::Plain, reason_in_short(system));
     let notes = system.doubts.iter().chain(&system.notes).skip(usize::from(system.answer == Answer::Runs));

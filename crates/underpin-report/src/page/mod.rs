@@ -1,6 +1,6 @@
-//! A document as a page of sections: the common ground of Markdown and HTML.
+//! A document as a page of sections: the common basis of Markdown and HTML.
 //!
-//! A page holds only [`Span`]s, so nothing reaches either writer that has not had its control characters made visible.
+//! A page contains only [`Span`]s, so neither writer ever gets raw control characters.
 
 mod bench;
 mod check;
@@ -27,14 +27,14 @@ use crate::styled::{Role, Span};
 pub(crate) struct Page {
     pub title: Span,
     pub subtitle: Vec<Span>,
-    /// What the page says, in sentences.
+    /// The answer of the page, in sentences.
     pub answer: Vec<Vec<Span>>,
     /// The figures that a reader looks for first.
     pub tiles: Vec<Tile>,
     pub sections: Vec<Section>,
 }
 
-/// Whether a page is for a reader who can see pictures.
+/// Whether a page's format can show pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pictures {
     Drawn,
@@ -60,7 +60,7 @@ impl Tile {
 pub(crate) struct Section {
     pub title: Span,
     pub blocks: Vec<Block>,
-    /// A long table that a page of several documents puts behind what is read first.
+    /// A long table that a page of several documents places after the main sections.
     pub detail: bool,
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum Block {
     /// A list, each item with a command if there is one.
     List(Vec<Item>),
     Table(DataTable),
-    /// Only for a page that can show it.
+    /// Only for a format that can show it.
     Picture(Picture),
     /// Pictures of one width, side by side if there is room.
     Gallery(Vec<Picture>),
@@ -100,9 +100,9 @@ pub(crate) struct DataTable {
     pub caption: Option<Span>,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
-    /// The order of the rows is part of what they say.
+    /// The order of the rows is meaningful.
     pub ordered: bool,
-    /// Dim words of a cell get a line of their own, if the form has lines.
+    /// Dim text in a cell gets a line of its own, if the format has lines.
     pub stacked: bool,
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn paragraph(role: Role, text: impl AsRef<[u8]>) -> Block {
     Block::Paragraph(vec![Span::new(role, text)])
 }
 
-/// Some texts of one role with commas between them.
+/// Texts of one role with commas between them.
 pub(crate) fn joined(role: Role, texts: impl IntoIterator<Item = String>) -> Vec<Span> {
     let mut spans = Vec::new();
     for text in texts {
@@ -192,7 +192,7 @@ pub(crate) fn joined(role: Role, texts: impl IntoIterator<Item = String>) -> Vec
     spans
 }
 
-/// Advice as a section; none if there is no advice.
+/// Advice as a section; `None` if there is no advice.
 pub(crate) fn advice_section(advice: &[AdviceRecord]) -> Option<Section> {
     let items: Vec<Item> = advice
         .iter()

@@ -27,7 +27,7 @@ pub(crate) fn survey_page(document: &SurveyDocument) -> Page {
         }
     }
     sections.extend(allocator_section(document));
-    // Stable: within both halves the order stays.
+    // The sort is stable: the order within both halves is kept.
     sections.sort_by_key(|section| section.detail);
     let file = &document.check.file;
     Page {

@@ -1,4 +1,4 @@
-//! The trace document as a page: the time line, phases, calls, libraries, directories, the doubt.
+//! The trace document as a page: the timeline, phases, calls, libraries, directories, the tracing cost.
 
 use super::{Block, Cell, DataTable, Item, Page, Section, Tile, paragraph};
 use crate::document::trace::by_cost;

@@ -1,8 +1,8 @@
-//! The dependency picture: every object once, below the object that asked for it first, in columns by depth.
+//! The dependency picture: every object once, below the object that requested it first, in columns by depth.
 //!
-//! The drawing is the loader's own story as a tree without crossings: each label has a row of its own, so none
-//! collide, for ten objects as for two hundred. The other requests are drawn faintly and stand out for the object
-//! under the pointer. A request that fails is a leaf of its own.
+//! The drawing shows the loader's order as a tree without crossings: each label has a row of its own, so none collide,
+//! with ten objects as with two hundred. The other requests are drawn faintly and highlighted for the object under the
+//! pointer. A request that fails is a leaf of its own.
 
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
@@ -18,13 +18,13 @@ const ROW: f64 = 15.0;
 const CHARACTER: f64 = 6.7;
 /// Columns of a label before it is shortened.
 const LABEL: usize = 34;
-/// Between a label and the next column, where the curves run.
+/// The gap between a label and the next column, where the curves run.
 const GAP: f64 = 46.0;
 const MARGIN: f64 = 10.0;
-/// Rows below its first child at which a parent is at most, so that the program is in sight at the top.
+/// A parent is at most this many rows below its first child, so that the program is in sight at the top.
 const NEAR: f64 = 4.0;
 
-/// What is at a place of the picture.
+/// What a node of the picture represents.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Object(usize),
@@ -39,7 +39,7 @@ struct Node<'a> {
     children: Vec<usize>,
 }
 
-/// Draws which object asks for which.
+/// Draws which object requests which.
 pub(crate) fn dependency_picture(document: &TreeDocument) -> Picture {
     let mut nodes = nodes(document);
     let rows = place(&mut nodes);
@@ -105,7 +105,8 @@ fn nodes(document: &TreeDocument) -> Vec<Node<'_>> {
     nodes
 }
 
-/// Gives each leaf a row and each parent the middle of its children, or a place near the first of many; returns how many rows that takes.
+/// Gives each leaf a row and each parent the middle of its children, or a place near the first of many; returns the
+/// number of rows.
 fn place(nodes: &mut [Node<'_>]) -> f64 {
     let mut rows = 0.0;
     let mut stack = vec![(0, false)];
@@ -126,7 +127,7 @@ fn place(nodes: &mut [Node<'_>]) -> f64 {
     rows
 }
 
-/// Where each column begins, and at the end where the last one ends.
+/// The left edge of each column, and at the end the right edge of the last one.
 fn columns(document: &TreeDocument, nodes: &[Node<'_>]) -> Vec<f64> {
     let depth = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
     let mut widest = vec![0.0_f64; depth + 1];
@@ -159,7 +160,7 @@ fn label(document: &TreeDocument, place: Place<'_>) -> String {
 type At<'a> = &'a dyn Fn(&Node<'_>) -> (f64, f64);
 type Ends<'a> = &'a dyn Fn(&Node<'_>) -> f64;
 
-/// Requests for objects that were there already, each pair once.
+/// Requests for objects that were already loaded, each pair once.
 fn repeated_edges(
     svg: &mut Svg,
     document: &TreeDocument,
@@ -180,7 +181,7 @@ fn repeated_edges(
     }
 }
 
-/// The class of a node by what led to it.
+/// The class of a node, by the rule that led to it.
 fn class(document: &TreeDocument, place: Place<'_>) -> &'static str {
     match place {
         Place::Failed(edge) if edge.result == EdgeResult::Ignored => "n ignored",
@@ -201,7 +202,7 @@ fn draw_node(svg: &mut Svg, document: &TreeDocument, node: &Node<'_>, index: usi
     svg.close();
 }
 
-/// What the pointer shows: path, rule, who asked.
+/// The text under the pointer: path, rule, requester.
 fn title(document: &TreeDocument, place: Place<'_>) -> String {
     match place {
         Place::Failed(edge) => {

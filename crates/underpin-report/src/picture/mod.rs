@@ -1,4 +1,4 @@
-//! Pictures of documents as SVG: graphs, time lines, plots. A page holds them, and HTML shows them.
+//! Pictures of documents as SVG: graphs, timelines, plots. A page contains them, and HTML shows them.
 
 mod graph;
 mod plot;
@@ -13,7 +13,7 @@ pub(crate) use timeline::{loader_picture, timeline_picture};
 
 use crate::styled::{Role, Span};
 
-/// A picture as SVG markup, with what it says in words for those who do not see it.
+/// A picture as SVG markup, with a description for readers who cannot see it.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub svg: String,
@@ -21,12 +21,12 @@ pub(crate) struct Picture {
     pub legend: Vec<Key>,
 }
 
-/// A colour of a picture and what it stands for; or a hint, without a colour.
+/// A colour of a picture with its meaning; or a hint, without a colour.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub class: String,
     pub words: Span,
-    /// The variant of a comparison that it stands for.
+    /// The variant of a comparison that it identifies.
     pub variant: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! A writer for SVG markup. Text and attribute values are escaped here; coordinates are numbers, so nothing of the
-//! outside world reaches the markup in any other way.
+//! A writer for SVG markup. Text and attribute values are escaped here; coordinates are numbers, so no outside text
+//! reaches the markup in any other way.
 
 use crate::bytes::visible;
 use std::fmt::{Display, Write};
@@ -22,7 +22,7 @@ impl Svg {
         svg
     }
 
-    /// A drawing of figures, with all that it says in words.
+    /// A drawing of figures, with a description of its content.
     pub fn plot(width: f64, height: f64, label: &str, description: &str) -> Svg {
         let mut svg = Svg::new(width, height, "plot", label);
         svg.write(format_args!("<desc>{}</desc>", escape(description)));
@@ -96,7 +96,7 @@ impl Svg {
         self.out.push_str(if closed { "Z\"/>" } else { "\"/>" });
     }
 
-    /// Dots of one size, as one path of lines without length and with round ends.
+    /// Dots of one size, as one path of zero-length lines with round ends.
     pub fn dots(&mut self, class: &'static str, points: &[(f64, f64)]) {
         self.write(format_args!("<path class=\"{class}\" d=\""));
         for (x, y) in points {
@@ -105,7 +105,7 @@ impl Svg {
         self.out.push_str("\"/>");
     }
 
-    /// A curve that leaves and arrives level, with data attributes of numbers.
+    /// A curve that starts and ends horizontally, with data attributes of numbers.
     pub fn curve(&mut self, class: &'static str, data: &[(&'static str, usize)], [x1, y1, x2, y2]: [f64; 4]) {
         let bend = if x2 > x1 { (x2 - x1) / 2.0 } else { 30.0 + (y2 - y1).abs() / 8.0 };
         let (c1, c2) = if x2 > x1 { (x1 + bend, x2 - bend) } else { (x1 + bend, x2 + bend) };
@@ -157,7 +157,7 @@ fn short(value: f64) -> impl Display {
     if rounded.is_finite() { rounded } else { 0.0 }
 }
 
-/// Text without meaning to XML, its control characters made visible.
+/// Text escaped for XML, its control characters made visible.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in visible(text.into()).chars() {

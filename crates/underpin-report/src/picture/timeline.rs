@@ -1,5 +1,5 @@
-//! The start-up as pictures: the phases over the whole time watched, and the loader's phase in detail with one row
-//! for each of its most expensive libraries.
+//! The start-up as pictures: the phases over the whole time watched, and the loader's phase in detail with one row for
+//! each of its most expensive libraries.
 
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
@@ -9,7 +9,7 @@ use crate::document::trace::{LibraryRecord, PhaseName, PhaseRecord, TraceDocumen
 use crate::layout::shorten;
 use crate::units::{count, thousands, time};
 
-/// Both pictures are drawn for a wide page and for a telephone; the page shows the one that fits.
+/// Both pictures are drawn for a wide page and for a phone; the page shows the one that fits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Wide,
@@ -18,7 +18,7 @@ enum Frame {
 }
 
 impl Frame {
-    /// Width of a picture in user units: no more than that of the page, so that no word is made smaller.
+    /// Width of a picture in user units: at most that of the page, so that no text is scaled down.
     const fn width(self) -> f64 {
         match self {
             Frame::Wide => 900.0,
@@ -33,7 +33,7 @@ impl Frame {
         }
     }
 
-    /// Steps between the ticks of an axis, about.
+    /// Approximate number of steps between the ticks of an axis.
     const fn steps(self) -> f64 {
         match self {
             Frame::Wide => 6.0,
@@ -76,7 +76,7 @@ const ROWS: usize = 30;
 const ROW: f64 = 16.0;
 const NAME_COLUMNS: usize = 33;
 
-/// A stretch of time on a stretch of the drawing.
+/// A mapping of a stretch of time to a stretch of the drawing.
 struct Scale {
     from: f64,
     to: f64,
@@ -91,7 +91,7 @@ impl Scale {
         self.left + ((seconds - self.from) / span).clamp(0.0, 1.0) * (self.right - self.left)
     }
 
-    /// Left edge and width of a stretch, at least wide enough to be seen.
+    /// Left edge and width of a stretch, at least wide enough to be visible.
     fn stretch(&self, start: f64, seconds: f64) -> (f64, f64) {
         let x = self.x(start);
         (x, (self.x(start + seconds) - x).max(1.0))
@@ -269,8 +269,8 @@ fn library_row(svg: &mut Svg, library: &LibraryRecord, scale: &Scale, y: f64) {
     svg.close();
 }
 
-/// The greatest power of ten that is not above `value`. By multiplication: powf and log10 would bring libm into every
-/// start of the program, and it stands on little else.
+/// The greatest power of ten that is not above `value`. By multiplication: powf and log10 would load libm at every
+/// start of the program, which otherwise depends on few libraries.
 fn power_of_ten_below(value: f64) -> f64 {
     let mut power = 1e-12;
     while power * 10.0 <= value {

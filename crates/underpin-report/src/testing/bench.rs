@@ -1,4 +1,4 @@
-//! Records of a machine that is a model.
+//! Records from a simulated machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ fn record(candidates: Vec<Candidate>, rules: Rules, started: u64) -> (BenchRecor
     };
     let experiment = Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started, machine };
     let mut record = measure(&experiment, &mut MockExecutor::new(4), &mut NullObserver).expect("an experiment");
-    // The load of the machine that runs the test.
+    // The load of the machine on which the test runs.
     record.end.as_mut().expect("it ended").load_hundredths = None;
     let analysis = analyse(&record);
     (record, analysis)
 }
 
-/// Three variants and the reference once more.
+/// Three variants and the reference a second time.
 pub(crate) fn sample_bench() -> (BenchRecord, Analysis) {
     let copy = Candidate { is_copy: true, ..candidate("glibc (again)", "sleep 0.5 memory=300") };
     let candidates = vec![
@@ -40,7 +40,7 @@ pub(crate) fn sample_bench() -> (BenchRecord, Analysis) {
     record(candidates, Rules { runs: Some(20), ..Rules::default() }, 1_000_000)
 }
 
-/// Two servers under load, one of which fails at times.
+/// Two servers under load, one of which fails sometimes.
 pub(crate) fn served_bench() -> (BenchRecord, Analysis) {
     let load = Load {
         server: Server::Started,
@@ -70,7 +70,7 @@ pub(crate) fn lone_bench() -> (BenchRecord, Analysis) {
     record(vec![candidate("app", "sleep 0.001 status=0")], Rules { runs: Some(3), ..Rules::default() }, 2_000_000)
 }
 
-/// Names and commands that would act on a terminal or on a page.
+/// Names and commands that would control a terminal or a page.
 pub(crate) fn hostile_bench() -> (BenchRecord, Analysis) {
     let candidates = vec![candidate("a\u{1b}[31m\u{202e}", "sleep 0.5 '<script>|'"), candidate("b,\"|\n", "sleep 0.5")];
     record(candidates, Rules { runs: Some(12), ..Rules::default() }, 1)

@@ -180,7 +180,7 @@ pub(crate) fn sample_check() -> CheckDocument {
     }
 }
 
-/// The same for a chosen system, a limit, and a library that travels along.
+/// The same for a chosen system, a limit, and a library shipped with the program.
 pub(crate) fn chosen_check() -> CheckDocument {
     let mut document = sample_check();
     document.companions = vec!["/opt/app/lib/libcore.so.1".into()];
@@ -201,7 +201,7 @@ pub(crate) fn chosen_check() -> CheckDocument {
     document
 }
 
-/// Names that try to write to the terminal and to the page.
+/// Names that would control the terminal or the page.
 pub(crate) fn hostile_check() -> CheckDocument {
     let mut document = sample_check();
     let nasty: Raw = "\u{1b}[2J</script><script>alert(1)</script>\u{202e}".into();

@@ -1,4 +1,4 @@
-//! Small models for the tests, built by hand: no host facts, no versions of this machine.
+//! Small models for the tests, built by hand: no facts about the host, no versions of this machine.
 
 mod bench;
 mod check;
@@ -50,7 +50,7 @@ pub(crate) fn object(path: &str, requested_by: Option<usize>, found: Found) -> O
     }
 }
 
-/// Directories of one rule, then what every search goes on with.
+/// Directories of one rule, then those that every search continues with.
 fn search_list(own: &[(&str, bool)], source: &Found) -> Vec<SearchDirectory> {
     let system = [("/etc/ld.so.cache", Found::Cache), ("/lib/x86_64-linux-gnu/", Found::DefaultDirectory)];
     let own = own.iter().map(|&(path, exists)| (path, source.clone(), exists));
@@ -59,7 +59,7 @@ fn search_list(own: &[(&str, bool)], source: &Found) -> Vec<SearchDirectory> {
         .collect()
 }
 
-/// A request that `to` serves.
+/// A request that `to` satisfies.
 pub(crate) fn edge(from: usize, name: &str, to: usize, found: Found) -> Edge {
     Edge {
         from: ObjectId(from),
@@ -190,7 +190,7 @@ pub(crate) fn broken_closure() -> Closure {
     }
 }
 
-/// Names that try to write to the terminal and to the page.
+/// Names that would control the terminal or the page.
 pub(crate) fn hostile_closure() -> Closure {
     let mut closure = prefix_closure();
     closure.program = b"/tmp/\x1b[2J\x07</script><script>alert(1)</script>\xff".as_slice().into();

@@ -1,4 +1,4 @@
-//! A storm and what a binding leaves of it.
+//! A storm and what remains of it after a binding.
 
 use crate::document::storm::{FileSystemRecord, StormBinding};
 use crate::{StormDocument, StormInput};

@@ -154,7 +154,7 @@ pub(crate) fn sample_trace() -> Trace {
     }
 }
 
-/// A trace whose names try to write to the terminal and to the page.
+/// A trace with names that would control the terminal or the page.
 pub(crate) fn hostile_trace() -> Trace {
     let mut trace = sample_trace();
     trace.command = vec![path("./\u{1b}[2Ja"), path("</script><b>")];

@@ -1,7 +1,7 @@
-//! Every screen with whatever text the outside world has, on terminals of every width.
+//! Every screen with arbitrary text from outside, on terminals of every width.
 //!
-//! The oracles are `unicode-width`'s two ways to count: character by character, as older terminals do, and by whole
-//! strings, as those do that know emoji made of several.
+//! The oracles are the two ways in which `unicode-width` counts: character by character, as older terminals do, and by
+//! whole strings, as terminals do that know emoji made of several characters.
 
 use super::*;
 use crate::bytes::Raw;
@@ -33,7 +33,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The narrowest terminal that the screens are laid out for.
 const LEAST: usize = 40;
 
-/// Text of the outside, handed out in turn.
+/// Text from outside, handed out in turn.
 #[derive(Debug)]
 struct Words {
     words: Vec<Vec<u8>>,
@@ -71,7 +71,7 @@ impl Words {
     }
 }
 
-/// Pieces that terminals and libraries count differently, that move what is beside them, or that are not text.
+/// Pieces that terminals and libraries count differently, that move neighbouring characters, or that are not text.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = [
         "❤️",
@@ -119,7 +119,7 @@ fn words() -> impl Strategy<Value = Words> {
     prop::collection::vec(word, 1..12).prop_map(|words| Words { words, next: 0 })
 }
 
-/// No line is wider than the terminal, however it counts; commands are kept whole on their lines.
+/// Checks that no line is wider than the terminal, however it counts; commands are kept whole on their lines.
 fn assert_fits(name: &str, text: &Text, columns: usize) {
     let columns = columns.max(LEAST);
     for line in text.lines().iter().filter(|line| !line.spans().iter().any(|span| span.role() == Role::Command)) {
@@ -131,7 +131,7 @@ fn assert_fits(name: &str, text: &Text, columns: usize) {
     }
 }
 
-/// Shows something at every level of detail.
+/// Checks a screen at every level of detail.
 fn assert_screen(name: &str, columns: usize, screen: impl Fn(&View) -> Text) {
     for verbosity in 0..3 {
         assert_fits(name, &screen(&View::columns(columns).verbose(verbosity)), columns);
@@ -421,7 +421,7 @@ fn comparison_of(words: &mut Words) -> CallComparison {
     comparison
 }
 
-/// Measured once: the analysis takes longer than the screens.
+/// Made once: the analysis takes longer than the screens.
 static SAMPLES: LazyLock<[(BenchRecord, Analysis); 3]> =
     LazyLock::new(|| [sample_bench(), lone_bench(), served_bench()]);
 

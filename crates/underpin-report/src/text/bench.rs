@@ -12,7 +12,7 @@ use crate::words::{
 };
 use underpin_bench::{Analysis, Comparison, Direction, GateReport, Metric, VariantSummary};
 
-/// Workloads under variants.
+/// The comparison of variants.
 ///
 /// Verbosity 0 shows what matters in a dozen lines, 1 every figure and the method, 2 also the ranges and the p-values.
 #[must_use]
@@ -46,7 +46,7 @@ fn header(text: &mut Text, document: &Analysis, view: &View) {
             let reference = document.variants.iter().find(|variant| variant.is_reference);
             let reference = reference.map_or("", |one| &one.name);
             let words = format!("{}, against {reference}", count(names, "variant", "variants"));
-            // The command, if it is the same for all and leaves room for that.
+            // The command, if it is the same for all and there is room for it.
             let room = view.usable().saturating_sub(width(&words) + 2);
             match common_command(document).filter(|_| room >= 20) {
                 Some(command) => format!("{}: {words}", shorten(&command, room)),
@@ -55,7 +55,7 @@ fn header(text: &mut Text, document: &Analysis, view: &View) {
         }
     };
     let words = runs_words(document);
-    // On one line, if it has the room.
+    // On one line, if there is room.
     if view.verbosity == 0 && width(&title) + width(&words) + 2 <= view.usable() {
         text.push(Line::new().with(Role::Heading, title).with(Role::Dim, format!("; {words}")));
         return load_line(text, document, view);
@@ -65,14 +65,14 @@ fn header(text: &mut Text, document: &Analysis, view: &View) {
     load_line(text, document, view);
 }
 
-/// How a server was asked.
+/// The load on a server.
 fn load_line(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(load) = &document.load {
         text.append(wrap(Line::new(), &[Span::new(Role::Dim, load_words(load))], view.usable()));
     }
 }
 
-/// What a table of a figure shows.
+/// The columns shown in a table of a figure.
 #[derive(Clone, Copy)]
 struct Columns {
     /// The median with its interval.
@@ -85,7 +85,7 @@ struct Columns {
     p_values: bool,
 }
 
-/// A table for each figure, its columns below those of the others; in the longest form and on a narrow terminal two.
+/// A table for each figure, aligned with the others; two tables in the longest form on a narrow terminal.
 fn figures(text: &mut Text, document: &Analysis, view: &View) {
     let (several, most) = (document.variants.len() > 1, view.verbosity >= 2);
     let all = Columns { medians: true, ranges: most || !several, changes: several, p_values: several && most };
@@ -169,7 +169,7 @@ fn change_cells(
     cells
 }
 
-/// The answer in sentences, and who is on the Pareto front.
+/// The answer in sentences, and the variants on the Pareto front.
 fn in_short(text: &mut Text, document: &Analysis, view: &View) {
     if document.variants.len() < 2 {
         return;

@@ -1,5 +1,5 @@
-//! The usual screen of `underpin bench`: the figures that matter, what they say, and how far to trust them, in a dozen
-//! lines. Everything else is a `-v` away, and nothing that changes the answer is.
+//! The usual screen of `underpin bench`: the figures that matter, what they show, and how far to trust them, in a dozen
+//! lines. `-v` shows the rest, which never changes the answer.
 
 use super::load;
 use crate::layout::{Align, Table, View, wrap};
@@ -13,7 +13,7 @@ use underpin_bench::{Analysis, Metric, MetricSummary, VariantSummary};
 /// Figures of a command; for a server those of [`load::SHORT`].
 const COMMAND: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
 
-/// The figures that are shown: processor time only if it says something else than time does.
+/// The figures shown: processor time only if its result differs from that of time.
 pub(super) fn metrics(document: &Analysis) -> Vec<Metric> {
     let all: &[Metric] = if document.load.is_some() { &load::SHORT } else { &COMMAND };
     let several = document.variants.len() > 1;
@@ -21,7 +21,7 @@ pub(super) fn metrics(document: &Analysis) -> Vec<Metric> {
     all.iter().copied().filter(shown).collect()
 }
 
-/// Whether some variant's processor time is judged otherwise than its time.
+/// Whether the verdict on some variant's processor time differs from that on its time.
 fn cpu_differs(document: &Analysis) -> bool {
     let verdict = |name: &str, metric: Metric| document.comparison(name, metric).map(|one| one.verdict);
     let mut names = document.variants.iter().map(|variant| variant.name.as_str());
@@ -45,7 +45,7 @@ fn title(metric: Metric) -> String {
     .to_owned()
 }
 
-/// The figures: of several variants a table for each, of one a row for each.
+/// The figures: for several variants a table for each figure, for a single one a row for each.
 pub(super) fn figures(text: &mut Text, document: &Analysis, view: &View) {
     let metrics = metrics(document);
     if let [only] = document.variants.as_slice() {
@@ -56,7 +56,7 @@ pub(super) fn figures(text: &mut Text, document: &Analysis, view: &View) {
     let mut tables: Vec<Table> = metrics.iter().map(|metric| compared(document, *metric)).collect();
     tables.retain(|table| !table.is_empty());
     Table::align(&mut tables, view.usable());
-    // Two rows below a title need no line between them.
+    // With only two rows below each title, no empty line is needed between them.
     let airy = document.variants.len() > 2;
     for table in &tables {
         if airy {
@@ -129,7 +129,7 @@ fn compared(document: &Analysis, metric: Metric) -> Table {
     table
 }
 
-/// What the figures say of each variant; the Pareto front if it separates anything.
+/// What the figures show for each variant; the Pareto front if it separates anything.
 pub(super) fn said(text: &mut Text, document: &Analysis, view: &View) {
     text.gap();
     if document.variants.len() < 2 {
@@ -142,7 +142,7 @@ pub(super) fn said(text: &mut Text, document: &Analysis, view: &View) {
     }
 }
 
-/// The warnings, one after the other in a paragraph, and where the rest is.
+/// The warnings as one paragraph, and where to find the rest.
 pub(super) fn warnings(text: &mut Text, document: &Analysis, view: &View) {
     if let Some(noise) = &document.noise_floor {
         text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, noise_words(noise))], view.usable()));
@@ -181,7 +181,7 @@ fn grouped(document: &Analysis) -> Vec<(Vec<&str>, String)> {
     groups
 }
 
-/// What the words of the table mean, if they are in it.
+/// The meaning of the words in the table, if they occur in it.
 fn levels(document: &Analysis) -> Option<String> {
     let shown = || document.comparisons.iter().filter(|one| metrics(document).contains(&one.metric));
     let level = || shown().filter(|one| one.verdict.is_claimed()).map(|one| one.level);

@@ -1,4 +1,4 @@
-//! The screens of `underpin bind` and `underpin unbind`: what becomes of the files, what it costs, what is left alone
+//! The screens of `underpin bind` and `underpin unbind`: what happens to the files, what it costs, what is left alone
 //! and why. The short form groups names by what happens to them; `-v` shows every name of every file.
 
 use crate::bytes::Raw;
@@ -21,7 +21,7 @@ pub fn bind(document: &BindDocument, view: &View) -> Text {
     text
 }
 
-/// What was done, in one line made of figures alone: it can be shown before anything else is worked out.
+/// What was done, in one line of figures only: it can be shown before anything else is worked out.
 #[must_use]
 pub fn bind_headline(document: &BindDocument, _: &View) -> Text {
     let mut text = Text::new();
@@ -77,7 +77,7 @@ pub fn unbind(document: &UnbindDocument, view: &View) -> Text {
     text
 }
 
-/// What to give the linker so that a later bind fits.
+/// What to pass to the linker so that a later bind has room.
 #[must_use]
 pub fn reserve(reserves: &[Reserve], view: &View) -> Text {
     let mut text = Text::new();
@@ -201,7 +201,7 @@ fn programs(text: &mut Text, programs: &[BindProgram], view: &View) {
     }
 }
 
-/// What is still searched for when a program opens a library while it runs: the program for which it costs most.
+/// What is still searched for when a program opens a library while it runs: for the program for which that costs most.
 fn late_names(text: &mut Text, programs: &[BindProgram], view: &View) {
     let worst = programs.iter().max_by_key(|program| (program.late.directories_after, program.late.directories_before));
     let Some(program) = worst.filter(|program| program.late.directories_before > 0) else { return };
@@ -223,7 +223,7 @@ fn late_names(text: &mut Text, programs: &[BindProgram], view: &View) {
     text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Plain, words)], view.usable()));
 }
 
-/// Paths that one start still tries in vain, by name: the program for which they are most.
+/// Paths that a start still tries in vain, by name: the highest number of any program.
 fn searched(document: &BindDocument) -> BTreeMap<String, u64> {
     let mut names: BTreeMap<String, u64> = BTreeMap::new();
     for searched in document.programs.iter().flat_map(|program| &program.searched) {
@@ -233,7 +233,7 @@ fn searched(document: &BindDocument) -> BTreeMap<String, u64> {
     names
 }
 
-/// Names that stay as they are, by reason: those that cost most first, then the most frequent.
+/// Names that are left alone, by reason: the most costly reasons first, then the most frequent.
 fn left_alone(text: &mut Text, document: &BindDocument, view: &View) {
     let searched = searched(document);
     let mut reasons: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The screen of `underpin build`: what was built and whether it is what was asked for, or what would be run.
+//! The screen of `underpin build`: what was built and whether it matches the request, or what would be run.
 
 use crate::document::build::{BuildDocument, BuildProgram};
 use crate::layout::{View, wrap};
@@ -37,7 +37,7 @@ pub fn build(document: &BuildDocument, view: &View) -> Text {
     text
 }
 
-/// The claims that the short form shows: what the file's own facts do not tell.
+/// The claims that the short form shows: those that the file itself does not show.
 fn shown(key: &str, view: &View) -> bool {
     (view.verbosity > 0 && key != "toolchain") || matches!(key, "allocator" | "overlay" | "libc")
 }
@@ -63,7 +63,7 @@ fn row(text: &mut Text, name: &str, role: Role, words: &str, view: &View) {
     text.append(wrap(Line::new().with(Role::Dim, format!("  {name:<10} ")), &[Span::new(role, words)], view.usable()));
 }
 
-/// A path that a person will copy: on one line, however long.
+/// A path that the user will copy: on one line, however long.
 fn whole(text: &mut Text, name: &str, path: &str, behind: &str) {
     let line = Line::new().with(Role::Dim, format!("  {name:<10} ")).with(Role::Command, path);
     text.push(line.with(Role::Plain, behind));

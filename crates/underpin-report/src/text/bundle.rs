@@ -1,4 +1,4 @@
-//! The screen of `underpin bundle`: what is taken and why, what a bundle cannot carry, how to start it.
+//! The screen of `underpin bundle`: what is included and why, what a bundle cannot contain, how to start it.
 
 use crate::document::bundle::{BundleDocument, BundleFile, BundleForm, BundleRole};
 use crate::layout::{Align, Table, View, wrap};

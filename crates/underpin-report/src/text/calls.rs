@@ -5,7 +5,7 @@ use crate::layout::{Align, Table, View, wrap};
 use crate::styled::{Line, Role, Span, Text};
 use crate::units::{fails, thousands};
 
-/// The predicted start-up calls in a line or two; says so if the loader's version is not modelled.
+/// The predicted start-up calls in a line or two; a note instead if the loader's version is not modelled.
 #[must_use]
 pub fn calls_line(document: &TreeDocument, view: &View) -> Text {
     let mut text = Text::new();

@@ -1,4 +1,4 @@
-//! The screen of `underpin check`: what the file is, the floors and what forces them, where it runs, what to do.
+//! The screen of `underpin check`: what the file is, the floors and their causes, where it runs, what to do.
 
 use super::advice::advice;
 use crate::bytes::Raw;
@@ -71,7 +71,7 @@ pub(super) fn file_lines(file: &FileRecord, view: &View) -> Text {
     text
 }
 
-/// What the note of `underpin build` says, in short what the file itself does not tell.
+/// The claims in the note of `underpin build`; in the short form those that the file itself does not show.
 fn claim_words(file: &FileRecord, view: &View) -> Option<String> {
     const SHORT: [&str; 4] = ["allocator", "overlay", "libc", "toolchain"];
     let shown = |key: &str| view.verbosity > 0 || SHORT.contains(&key);
@@ -216,7 +216,7 @@ fn version_columns(steps: &[StepRecord], view: &View) -> usize {
     steps.iter().map(|step| Span::new(Role::Name, &step.version).width()).max().unwrap_or(0).min(view.usable() / 3)
 }
 
-/// A version and the symbols that force it, an object's name before them if there are several.
+/// A version and the symbols that force it, after an object's name if there are several objects.
 fn step_lines(text: &mut Text, step: &StepRecord, versions: usize, many: bool, view: &View) {
     let mut first = true;
     for demand in &step.demands {
@@ -312,7 +312,7 @@ fn system_line(text: &mut Text, system: &SystemRecord, names: usize, view: &View
     }
 }
 
-/// The text, cut at that many columns.
+/// The text, cut after that many columns.
 fn clip(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -331,7 +331,7 @@ fn clip(text: &str, columns: usize) -> String {
     if out.is_empty() { shorten(text, columns) } else { format!("{out} …") }
 }
 
-/// Everything that the data says about one system.
+/// Everything that the data has on one system.
 fn details(text: &mut Text, system: &SystemRecord, many: bool, view: &View) {
     let end = system.end_of_life.as_ref().map_or_else(String::new, |end| format!(", supported until {end}"));
     let head = Line::new().plain("       ");

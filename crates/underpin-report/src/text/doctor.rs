@@ -5,7 +5,7 @@ use crate::layout::{View, padded, wrap};
 use crate::styled::{Line, Role, Span, Text, width};
 use crate::units::count;
 
-/// What this machine allows.
+/// What this machine permits.
 #[must_use]
 pub fn doctor(document: &DoctorDocument, view: &View) -> Text {
     let mut text = Text::new();
@@ -43,7 +43,7 @@ fn entry(text: &mut Text, item: &DoctorItem, names: usize, view: &View) {
         text.append(wrap(below(), &[Span::new(Role::Dim, effect)], view.usable()));
     }
     if let Some(fix) = &item.fix {
-        // A command has its line to itself, so that it can be copied.
+        // A command has a line to itself, so that it can be copied.
         text.push(Line::new().plain(" ".repeat(indent)).with(Role::Dim, "$ ").with(Role::Command, fix));
     }
 }

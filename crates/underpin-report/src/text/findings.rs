@@ -1,4 +1,4 @@
-//! Findings: errors and warnings one by one, notes grouped by kind unless everything is asked for.
+//! Findings: errors and warnings one by one, notes grouped by kind unless all details are requested.
 
 use crate::document::tree::{FindingRecord, FindingSlug, Level, TreeDocument};
 use crate::layout::{View, wrap};
@@ -6,7 +6,7 @@ use crate::styled::{Line, Role, Span, Text};
 use crate::units::count;
 use std::collections::BTreeMap;
 
-/// Findings of one kind that the short form shows before it counts the rest.
+/// Findings of one kind that the short form shows before counting the rest.
 const SHOWN_PER_KIND: usize = 4;
 /// Objects that a grouped note names.
 const NAMED_PER_GROUP: usize = 6;

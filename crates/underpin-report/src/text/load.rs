@@ -1,4 +1,4 @@
-//! What a screen of servers has beside that of commands: the load in words, and a table of answer times.
+//! What a screen of servers has in addition to that of commands: the load, and a table of answer times.
 
 use crate::layout::{Align, Table, View};
 use crate::styled::{Role, Span, Text};

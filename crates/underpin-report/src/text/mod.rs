@@ -43,7 +43,7 @@ use crate::styled::Text;
 use bstr::BStr;
 use underpin_rewrite::plan::Reserve;
 
-/// The screens as others see them: none leaves here with a line that is wider than its view.
+/// The public screens: each is fitted to its view, so that no line is wider.
 macro_rules! screens {
     ($($(#[$words:meta])* $module:ident::$name:ident($document:ty);)*) => {$(
         $(#[$words])*
@@ -57,19 +57,19 @@ macro_rules! screens {
 screens! {
     /// Advice, the most important first; empty if there is none.
     advice::advice([AdviceRecord]);
-    /// Workloads under variants.
+    /// The comparison of variants.
     bench::bench(BenchDocument);
     /// What binding does, or would do.
     bind::bind(BindDocument);
-    /// What `underpin bind` says as soon as it is done, before any detail.
+    /// The result of `underpin bind` as soon as it is known, before any detail.
     bind::bind_headline(BindDocument);
     /// What follows the headline of [`bind_headline`].
     bind::bind_details(BindDocument);
     /// What unbinding does, or would do.
     bind::unbind(UnbindDocument);
-    /// What to give the linker so that a later bind fits.
+    /// What to pass to the linker so that a later bind has room.
     bind::reserve([Reserve]);
-    /// What was built, and whether it is what was asked for.
+    /// What was built, and whether it matches the request.
     build::build(BuildDocument);
     /// What a bundle holds and why.
     bundle::bundle(BundleDocument);
@@ -79,7 +79,7 @@ screens! {
     calls::calls_line(TreeDocument);
     /// Where a program runs.
     check::check(CheckDocument);
-    /// What this machine allows.
+    /// What this machine permits.
     doctor::doctor(DoctorDocument);
     /// The findings of a tree, worst first; empty if there are none.
     findings::findings(TreeDocument);
@@ -87,7 +87,7 @@ screens! {
     paths::tree_paths(TreeDocument);
     /// What a start costs at scale.
     storm::storm(StormDocument);
-    /// The whole picture of one program.
+    /// One program in full.
     survey::survey(SurveyDocument);
     /// Which platform tag a folder or a wheel meets.
     tags::tags(TagsDocument);
@@ -99,8 +99,8 @@ screens! {
     verify::verify(VerifyDocument);
 }
 
-/// Why an object is loaded, or why a name is not found (`tree --why NAME`). The name is a soname, a file name, a path or
-/// a name asked for. `None` if nothing of that name has a part in this program.
+/// Why an object is loaded, or why a name is not found (`tree --why NAME`). The name is a soname, a file name, a path
+/// or a requested name. `None` if nothing of that name occurs in this program.
 #[must_use]
 pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Text> {
     why::tree_why(document, name, view).map(|text| fit(&text, view.usable()))

@@ -1,14 +1,14 @@
-//! `--paths`: where the requests of each object are searched, in order, dead directories marked.
+//! `--paths`: where the requests of each object are searched, in order, with dead directories marked.
 //!
-//! The lists are the resolver's own, tokens replaced; objects that search alike share one. What a search really met
-//! is in the paths tried (`-vv`, `--why`).
+//! The lists are the resolver's own, tokens replaced; objects with equal lists share one. What a search really tried is
+//! shown by `-vv` and `--why`.
 
 use super::why::why_words;
 use crate::document::tree::{FoundBy, LoaderFamily, SearchDirectoryRecord, TreeDocument};
 use crate::layout::{View, shorten};
 use crate::styled::{Line, Role, Text, width};
 
-/// Every distinct search list under the objects that it belongs to.
+/// Every distinct search list below the objects that it belongs to.
 #[must_use]
 pub fn tree_paths(document: &TreeDocument, view: &View) -> Text {
     let mut text = Text::new();
@@ -31,7 +31,7 @@ pub fn tree_paths(document: &TreeDocument, view: &View) -> Text {
     text
 }
 
-/// The objects that search in a list. One without requests searches nothing, unless it names directories itself.
+/// The objects that search a list. An object without requests searches nothing, unless it names directories itself.
 fn owners(document: &TreeDocument, search: usize) -> Vec<usize> {
     let searches = |index: &usize| {
         let object = &document.objects[*index];

@@ -1,5 +1,5 @@
-//! The screen of `underpin storm`: the job, its operations and its time before and after, with the doubt of each, and
-//! where the figures come from.
+//! The screen of `underpin storm`: the job, its operations and its time before and after, with the uncertainty of each,
+//! and where the figures come from.
 
 use super::advice::advice;
 use crate::document::storm::{FileSystemRecord, OperationsRecord, StormCase, StormDocument};
@@ -8,7 +8,7 @@ use crate::styled::{Line, Role, Span, Text};
 use crate::units::{count, size, thousands, time};
 use crate::words::opened_later;
 
-/// Columns of figures beside which the names of the rows still have room on 80 columns.
+/// Columns of figures that leave room for the names of the rows on 80 columns.
 const CASES: usize = 4;
 
 /// What the start of a job costs.
@@ -74,7 +74,7 @@ fn times(text: &mut Text, document: &StormDocument, view: &View) {
     text.append(table.lines(view.usable()));
 }
 
-/// What a row shows of one start.
+/// The figure of a start that a row shows.
 type Figure = fn(&OperationsRecord) -> u64;
 
 const ROWS: [(&str, Figure); 8] = [

@@ -1,5 +1,5 @@
-//! The screen of `underpin survey`: what it is, what it asks for, where it runs, what it loads, how it starts, and
-//! what to do about it, on one page. Each part in its own screen holds the rest.
+//! The screen of `underpin survey`: what the program is, what it requires, where it runs, what it loads, how it starts,
+//! and what to do about it, on one page. Each part has a screen of its own with the rest.
 
 use super::advice::advice;
 use super::check::{BASELINE, file_lines};
@@ -21,10 +21,10 @@ use crate::words::{
 };
 use underpin_bench::Unit;
 
-/// Libraries and systems that the page names in a line.
+/// The most libraries and systems that a line names.
 const NAMED: usize = 3;
 
-/// The whole picture of one program.
+/// One program in full.
 #[must_use]
 pub fn survey(document: &SurveyDocument, view: &View) -> Text {
     let mut text = Text::new();

@@ -1,4 +1,4 @@
-//! The screen of `underpin check` about a folder or a wheel: the tag it meets, and what rules the next older one out.
+//! The screen of `underpin check` on a folder or a wheel: the tag it meets, and what rules out the next older one.
 
 use crate::document::tags::{ClaimRecord, ObstacleKind, ObstacleRecord, TagsDocument};
 use crate::layout::{View, shorten, wrap};

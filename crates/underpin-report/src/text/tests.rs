@@ -1,4 +1,4 @@
-//! Every screen, as it looks on a terminal of 80 columns, and the laws that hold for all of them.
+//! Every screen on a terminal of 80 columns, and the rules that hold for all of them.
 
 use super::*;
 use crate::document::bench::BenchDocument;

@@ -1,4 +1,4 @@
-//! The screen of `underpin trace`: phases on a time line, calls, libraries, directories, and the doubt.
+//! The screen of `underpin trace`: phases on a timeline, calls, libraries, directories, and the tracing cost.
 
 use super::advice;
 use crate::document::trace::{
@@ -11,13 +11,13 @@ use crate::words::{command_words, doubt_words};
 
 /// Rows of each table in the short form.
 const SHORT_ROWS: usize = 10;
-/// Columns of the time line's bars.
+/// Columns of the timeline's bars.
 const BAR: usize = 16;
 
 /// What a start-up really did.
 ///
-/// Verbosity 0 shows the ten first rows of each table, 1 all of them, 2 also each failing lookup and, if the
-/// document holds them, every call.
+/// Verbosity 0 shows the first ten rows of each table, 1 all of them, 2 also each failing lookup and, if the document
+/// has them, every call.
 #[must_use]
 pub fn trace(document: &TraceDocument, view: &View) -> Text {
     let mut text = Text::new();
@@ -66,7 +66,7 @@ fn header(text: &mut Text, document: &TraceDocument, view: &View) {
     text.append(wrap(Line::new(), &spans, view.usable()));
 }
 
-/// How often libraries were looked for, at the start and later.
+/// How often libraries were looked up, at the start and later.
 fn lookup_counts(text: &mut Text, document: &TraceDocument, view: &View) {
     if document.interpreter.is_none() {
         return;
@@ -77,7 +77,7 @@ fn lookup_counts(text: &mut Text, document: &TraceDocument, view: &View) {
 
 pub(super) fn phases(text: &mut Text, document: &TraceDocument, view: &View) {
     text.heading("Phases");
-    // What a narrow terminal has no room for: first the bars, then what tracing added.
+    // On a narrow terminal, first the bars are left out, then what tracing added.
     let (bars, tracing) = (view.usable() >= 78, view.usable() >= 60);
     let mut columns = vec![("phase", Align::Left), ("from", Align::Right), ("takes", Align::Right)];
     columns.extend(tracing.then_some(("by tracing", Align::Right)));
@@ -102,7 +102,7 @@ fn errors_span(errors: u64) -> Span {
     Span::new(if errors > 0 { Role::Warn } else { Role::Dim }, thousands(errors))
 }
 
-/// A phase's place on the time line, at least one block wide.
+/// A phase's position on the timeline, at least one block wide.
 fn bar(phase: &PhaseRecord, end: f64) -> String {
     if end <= 0.0 {
         return String::new();
@@ -118,7 +118,7 @@ fn rows(view: &View, all: usize) -> usize {
     if view.verbosity == 0 { all.min(SHORT_ROWS) } else { all }
 }
 
-/// Says how many rows were left out.
+/// Shows how many rows were left out.
 fn rest(text: &mut Text, shown: usize, all: usize) {
     if all > shown {
         text.push(Line::new().with(Role::Dim, format!("  … {} more (-v)", all - shown)));
@@ -194,7 +194,7 @@ fn library_row(library: &LibraryRecord) -> Vec<Span> {
     ]
 }
 
-/// The library with the most tries, if the short table has left it out.
+/// The library with the most tries, if the short table does not show it.
 fn most_tries(text: &mut Text, hidden: &[&LibraryRecord], view: &View) {
     let Some(worst) = hidden.iter().max_by_key(|library| library.failed.len()) else { return };
     if worst.failed.is_empty() {
@@ -285,7 +285,7 @@ fn event_line(event: &EventRecord, columns: usize) -> Line {
     line
 }
 
-/// How far the figures can be trusted: what the tracer itself cost, and its notes.
+/// How far the figures can be trusted: the cost of the tracer, and its notes.
 fn doubt(text: &mut Text, document: &TraceDocument, view: &View) {
     text.heading("How far to trust this");
     text.append(wrap(Line::new().plain("  "), &[Span::new(Role::Dim, doubt_words(document))], view.usable()));

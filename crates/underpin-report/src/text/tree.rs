@@ -1,6 +1,6 @@
 //! The tree screen and the list of `underpin tree`.
 //!
-//! Each object appears once, under the object that asked for it first, so the tree is the loader's own story and not an
+//! Each object appears once, under the object that requested it first: the tree shows the loader's order and is not an
 //! expansion of it. The C library's family is folded into one line unless something about it is unusual.
 
 use super::tries::{tries_words, try_lines};
@@ -14,7 +14,7 @@ use bstr::BStr;
 
 /// The screen of `underpin tree`: tree, findings, predicted calls.
 ///
-/// Verbosity 0 folds repeated requests and the C library's family, 1 shows them and every path, 2 shows each path tried.
+/// Verbosity 0 folds repeated requests and the C library's family, 1 shows them and all paths, 2 every path tried.
 #[must_use]
 pub fn tree(document: &TreeDocument, view: &View) -> Text {
     let mut screen = Screen { document, view, columns: view.usable(), text: Text::new() };
@@ -67,11 +67,11 @@ struct Screen<'a> {
 #[derive(Clone, Copy)]
 struct Child<'a> {
     edge: &'a EdgeRecord,
-    /// Whether an earlier request brought the object in.
+    /// Whether an earlier request loaded the object.
     repeat: bool,
 }
 
-/// A line of the tree that is still to be written.
+/// A line of the tree that is not yet written.
 struct Pending<'a> {
     child: Child<'a>,
     prefix: String,
@@ -107,12 +107,12 @@ impl<'a> Screen<'a> {
         children
     }
 
-    /// Whether the C library's family is folded: not if there is nothing else to show.
+    /// Whether the C library's family is folded: not if it is all there is to show.
     fn folds(&self) -> bool {
         self.view.verbosity == 0 && !self.document.objects.iter().skip(1).all(is_family)
     }
 
-    /// Whether an edge is left to the line of the folded family.
+    /// Whether an edge is shown only in the line of the folded family.
     fn is_folded(&self, edge: &EdgeRecord) -> bool {
         edge.object.and_then(|object| self.document.objects.get(object)).is_some_and(|object| {
             is_family(object) && matches!(edge.kind, RequestKind::Needed | RequestKind::Interpreter)
@@ -167,7 +167,7 @@ impl<'a> Screen<'a> {
         self.tries(edge, below);
     }
 
-    /// The branches of the levels above; a very deep level is shown by its number, so that the name still fits.
+    /// The branches of the levels above; a very deep level is replaced by its number, so that the name still fits.
     fn indent(&self, prefix: &str) -> String {
         let columns = width(prefix);
         if columns + 30 <= self.columns { prefix.to_owned() } else { format!("… {} ", columns / 4) }
@@ -188,7 +188,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Where the object is, if that says more than the reason: the directory, or the path if its name differs.
+    /// Where the object is, if that adds to the reason: the directory, or the path if its name differs.
     fn place(&self, line: &mut Line, Child { edge, repeat }: Child<'_>) {
         let Some(object) = edge.object.and_then(|object| self.document.objects.get(object)) else { return };
         let usual = edge.why.as_ref().is_none_or(|why| why.by.is_system() || repeat);
@@ -204,7 +204,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// The paths tried: always for a miss, else only if everything is asked for.
+    /// The paths tried: always for a miss, otherwise only if all details are requested.
     fn tries(&mut self, edge: &EdgeRecord, below: &str) {
         let failed = is_failure(edge);
         if edge.tries.is_empty() || !(failed || self.view.verbosity >= 2) {
@@ -224,7 +224,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// One line for the objects that the tree leaves out.
+    /// One line for the objects that are folded.
     fn folded(&mut self) {
         if !self.folds() {
             return;
@@ -292,7 +292,7 @@ fn pending<'a>(children: &[Child<'a>], prefix: &str) -> Vec<Pending<'a>> {
     nodes
 }
 
-/// Whether the program does not start for this edge.
+/// Whether the program does not start because of this edge.
 fn is_failure(edge: &EdgeRecord) -> bool {
     matches!(edge.result, EdgeResult::Missing | EdgeResult::Fatal)
 }

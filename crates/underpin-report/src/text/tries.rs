@@ -1,6 +1,6 @@
-//! The paths of one search: numbered, with the rule that led there and what was met.
+//! The paths of one search: numbered, with the rule that led there and the result.
 //!
-//! A loader looks for variants for the CPU below every directory; if all of them are missing the short form counts
+//! A loader looks for variants for the CPU below every directory; if all of them are missing, the short form counts
 //! them in the line of their directory.
 
 use crate::bytes::Raw;
@@ -10,13 +10,13 @@ use crate::styled::{Line, Role, width};
 use crate::units::count;
 use bstr::{BStr, ByteSlice};
 
-/// One line: a path, and how many paths below its directory met the same.
+/// One line: a path, and how many paths below its directory had the same result.
 struct Entry<'a> {
     tried: &'a TryRecord,
     result: String,
 }
 
-/// What is above the paths of a search.
+/// The heading of the paths of a search.
 pub(super) fn tries_words(document: &TreeDocument, edge: &EdgeRecord, verbosity: u8) -> String {
     let tried = count(edge.tries.len(), "path was tried", "paths were tried");
     let shown = if verbosity == 0 { entries(document, edge, true).len() } else { edge.tries.len() };
@@ -27,7 +27,7 @@ pub(super) fn tries_words(document: &TreeDocument, edge: &EdgeRecord, verbosity:
     }
 }
 
-/// The paths of a search, in columns if all of them fit, else each line by itself.
+/// The paths of a search, in columns if all of them fit, otherwise each on its own line.
 pub(super) fn try_lines(document: &TreeDocument, edge: &EdgeRecord, columns: usize, verbosity: u8) -> Vec<Line> {
     let entries = entries(document, edge, verbosity == 0);
     let digits = entries.len().to_string().len();
@@ -82,8 +82,8 @@ fn entries<'a>(document: &TreeDocument, edge: &'a EdgeRecord, grouped: bool) -> 
     entries
 }
 
-/// How far the try in a directory itself is, if all before it looked below that directory for the same file and
-/// nothing was there; 0 if the first try is shown by itself.
+/// The index of the try in a directory itself, if all before it looked for the same file below that directory and found
+/// nothing; 0 if the first try is shown by itself.
 fn plain_directory(tries: &[TryRecord], below: &[&BStr]) -> usize {
     let first = &tries[0];
     let missing = |tried: &TryRecord| matches!(tried.result, TryOutcome::NotFound | TryOutcome::DirectoryMissing);

@@ -1,4 +1,4 @@
-//! The screen of `underpin verify`: what holds, and each thing that does not.
+//! The screen of `underpin verify`: what holds, and everything that does not.
 
 use super::calls_comparison;
 use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifyState};

@@ -1,4 +1,4 @@
-//! `--why NAME`: the chain of requests from the program to an object, and everybody else who asks for it.
+//! `--why NAME`: the chain of requests from the program to an object, and all other objects that request it.
 
 use super::tries::try_lines;
 use crate::bytes::Raw;
@@ -11,8 +11,8 @@ use bstr::BStr;
 /// Requesters that the short form names.
 const NAMED_REQUESTERS: usize = 8;
 
-/// Why an object is loaded, or why a name is not found. The name is a soname, a file name, a path or a name asked for.
-/// `None` if nothing of that name has a part in this program.
+/// Why an object is loaded, or why a name is not found. The name is a soname, a file name, a path or a requested name.
+/// `None` if nothing of that name occurs in this program.
 #[must_use]
 pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Text> {
     let edges: Vec<&EdgeRecord> = edges_of(document, name);
@@ -28,7 +28,7 @@ pub fn tree_why(document: &TreeDocument, name: &BStr, view: &View) -> Option<Tex
     Some(text)
 }
 
-/// Every request that a name means, the one that decides first.
+/// Every request that matches a name, the decisive one first.
 fn edges_of<'a>(document: &'a TreeDocument, name: &BStr) -> Vec<&'a EdgeRecord> {
     let object = document.objects.iter().position(|object| {
         object.path.bytes() == name
@@ -60,7 +60,7 @@ fn title(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
     text.append(wrap(Line::new(), &spans, view.usable()));
 }
 
-/// The requests from the program to the edge. Ends at an object met before, so that a broken model cannot loop.
+/// The requests from the program to the edge. Stops at an object already met, so that a broken model cannot loop.
 fn chain_edges<'a>(document: &'a TreeDocument, last: &'a EdgeRecord) -> Vec<&'a EdgeRecord> {
     let mut chain = vec![last];
     let mut object = last.from;
@@ -100,7 +100,7 @@ fn chain(text: &mut Text, document: &TreeDocument, edge: &EdgeRecord, view: &Vie
     }
 }
 
-/// The reason, with the object that the path belongs to if that is not the one that asks.
+/// The reason, with the object that the path belongs to if that is not the requesting one.
 pub(super) fn why_words(document: &TreeDocument, asker: usize, why: &Why) -> String {
     match why.of.filter(|&of| of != asker).and_then(|of| document.objects.get(of)) {
         Some(object) => format!("{} of {}", why.text, Raw::from(object.label())),

@@ -1,11 +1,11 @@
-//! What a comparison says, in a sentence for each variant, and who is on the Pareto front.
+//! The result of a comparison, in a sentence for each variant, and the variants on the Pareto front.
 
 use super::comparison::{capital, change_interval, figure_words, interval_words, level_words, verdict_role};
 use crate::layout::{labels, shorten};
 use crate::styled::{Role, Span};
 use underpin_bench::{Analysis, Comparison, Difference, Metric, Pareto, VariantSummary};
 
-/// The figures that matter most: for a server what its clients feel, else time; then memory.
+/// The figures that matter most: for a server what its clients notice, otherwise time; then memory.
 pub(crate) fn main_metrics(document: &Analysis) -> Vec<Metric> {
     const COMMAND: [Metric; 4] = [Metric::Wall, Metric::Cpu, Metric::Rss, Metric::RssGrowth];
     const SERVER: [Metric; 4] = [Metric::Rps, Metric::P99, Metric::RssEnd, Metric::RssGrowth];
@@ -18,7 +18,7 @@ pub(crate) fn main_metrics(document: &Analysis) -> Vec<Metric> {
     wanted.iter().copied().filter(|metric| document.has(*metric)).collect()
 }
 
-/// The figures of the answer: of time, of memory, and, if it differs, of what a process keeps.
+/// The figures of the answer: time, memory, and, if it differs, the memory that a process keeps.
 fn answer_metrics(document: &Analysis) -> Vec<Metric> {
     const COMMAND: &[Metric] = &[Metric::Wall, Metric::Rss];
     const SERVER: &[Metric] = &[Metric::Rps, Metric::P99, Metric::RssEnd];
@@ -28,7 +28,7 @@ fn answer_metrics(document: &Analysis) -> Vec<Metric> {
     main_metrics(document).into_iter().filter(wanted).collect()
 }
 
-/// What a figure is called after "more" or "less".
+/// The name of a figure after "more" or "less".
 pub(crate) fn noun(document: &Analysis, metric: Metric) -> &'static str {
     match metric {
         Metric::Wall => "time",
@@ -43,8 +43,8 @@ pub(crate) fn noun(document: &Analysis, metric: Metric) -> &'static str {
     }
 }
 
-/// A sentence for each variant beside the reference: gains first, then losses, then what is the same or undecided. One
-/// variant alone: what a run takes.
+/// A sentence for each variant besides the reference: gains first, then losses, then what is the same or undecided. For
+/// a single variant: what a run takes.
 pub(crate) fn answer(document: &Analysis) -> Vec<Vec<Span>> {
     if let [only] = document.variants.as_slice() {
         return alone(document, only).into_iter().collect();
@@ -101,7 +101,7 @@ fn sentence(document: &Analysis, variant: &VariantSummary) -> Option<Vec<Span>> 
     Some(spans)
 }
 
-/// Whether there were too few runs for an interval, and so for any word on the difference.
+/// Whether there were too few runs for an interval, and so for any statement about the difference.
 fn is_untold(one: &Comparison) -> bool {
     one.verdict == Difference::Undecided && one.likely().is_none() && !one.ratio.is_confident()
 }
@@ -149,7 +149,7 @@ fn change_phrase(one: &Comparison, noun: &str) -> String {
     }
 }
 
-/// As few decimals as still show where the interval ends.
+/// The fewest decimals that still show where the interval ends.
 fn phrase_decimals(width: f64, estimate: f64) -> usize {
     match width.abs() {
         _ if estimate.abs() < 1.0 => 2,
@@ -158,7 +158,7 @@ fn phrase_decimals(width: f64, estimate: f64) -> usize {
     }
 }
 
-/// Who is on the front, and who is not and why.
+/// The variants on the front, and those that are not with the reason.
 pub(crate) fn pareto_words(document: &Analysis) -> Option<Vec<Span>> {
     let pareto = document.pareto.as_ref()?;
     let [time, memory] = pareto.metrics.map(|metric| noun(document, metric));
@@ -188,7 +188,7 @@ pub(crate) fn pareto_words(document: &Analysis) -> Option<Vec<Span>> {
     Some(spans)
 }
 
-/// Those that one variant beats in the same way.
+/// Groups of variants that one variant beats in the same way.
 fn grouped(pareto: &Pareto) -> Vec<(&str, Vec<&str>, &[Metric])> {
     let mut groups: Vec<(&str, Vec<&str>, &[Metric])> = Vec::new();
     for one in &pareto.beaten {
@@ -208,7 +208,7 @@ fn beaten_in(pareto: &Pareto, claims: &[Metric], [time, memory]: [&str; 2]) -> S
     }
 }
 
-/// What a table says of a variant's place: `on the front`, `beaten by jemalloc`.
+/// A variant's place as a table shows it: `on the front`, `beaten by jemalloc`.
 pub(crate) fn place_words(pareto: &Pareto, variant: &str) -> Option<(Role, String)> {
     if pareto.front.iter().any(|name| name == variant) {
         return Some((Role::Plain, "on the front".to_owned()));

@@ -1,9 +1,9 @@
-//! What a check says of symbols and systems.
+//! Phrases for symbols and systems in a check.
 
 use crate::document::check::{Answer, ReasonKind, SymbolRecord, SystemRecord};
 use crate::styled::Role;
 
-/// The name as in the source if it is known.
+/// The name as in the source if that is known.
 pub(crate) fn symbol_name(symbol: &SymbolRecord) -> String {
     symbol.demangled.clone().unwrap_or_else(|| symbol.name.to_string())
 }

@@ -1,4 +1,4 @@
-//! The words of a comparison that every rendering shares: figures, changes, verdicts, method.
+//! The phrases of a comparison that every rendering shares: figures, changes, verdicts, method.
 
 use crate::styled::Role;
 use crate::units::{count, size, thousands, time};
@@ -54,7 +54,7 @@ pub(crate) fn change_decimals(ratio: &Interval) -> usize {
     }
 }
 
-/// `[+5.1, +9.0]`; nothing but a dash if there were too few runs for an interval.
+/// `[+5.1, +9.0]`; a dash if there were too few runs for an interval.
 pub(crate) fn change_interval(ratio: &Interval) -> String {
     if !ratio.is_confident() {
         return NO_INTERVAL.to_owned();
@@ -76,7 +76,7 @@ pub(crate) fn confidence_title<'a>(intervals: impl IntoIterator<Item = &'a Inter
     }
 }
 
-/// A verdict in a word.
+/// A verdict as a word.
 pub(crate) const fn verdict_word(verdict: Difference) -> &'static str {
     match verdict {
         Difference::Less => "less",
@@ -86,7 +86,7 @@ pub(crate) const fn verdict_word(verdict: Difference) -> &'static str {
     }
 }
 
-/// What a comparison says in a word: its verdict, or on which side the difference probably lies.
+/// The result of a comparison as a word: its verdict, or on which side the difference probably is.
 pub(crate) fn comparison_word(comparison: &Comparison) -> &'static str {
     match comparison.likely() {
         Some(Difference::Less) => "less?",
@@ -100,7 +100,7 @@ pub(crate) fn level_words(level: f64) -> String {
     format!("{} %", (level * 1e5).round() / 1e3)
 }
 
-/// How a verdict looks: what is claimed is good or bad by the side that is better in that figure.
+/// The role of a verdict: a claimed difference is good or bad depending on the direction that is better for the figure.
 pub(crate) const fn verdict_role(verdict: Difference, direction: Option<Direction>) -> Role {
     match (verdict, direction) {
         (Difference::Same | Difference::Undecided, _) => Role::Dim,
@@ -134,7 +134,7 @@ pub(crate) fn runs_words(document: &Analysis) -> String {
     words
 }
 
-/// What the reference shows against itself, in a sentence.
+/// How the reference compares with itself, in a sentence.
 pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
     if !noise.ratio.is_confident() {
         return "Noise floor: not known, too few runs of the reference against itself.".to_owned();
@@ -147,7 +147,7 @@ pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
     )
 }
 
-/// A limit and what came of it: a mark, how it looks, the words.
+/// A limit and its result: a mark, its role, the text.
 pub(crate) fn limit_words(limit: &LimitReport) -> (&'static str, Role, String) {
     let (mark, role, words) = match limit.result {
         GateResult::Kept => ("✓", Role::Good, "kept"),
@@ -167,7 +167,7 @@ pub(crate) fn limit_words(limit: &LimitReport) -> (&'static str, Role, String) {
     (mark, role, format!("{} {}:{ratio} {words}{needed}", limit.variant, limit.limit))
 }
 
-/// What came of a gate, as a title.
+/// The result of a gate, as a title.
 pub(crate) const fn gate_words(outcome: GateOutcome) -> (Role, &'static str) {
     match outcome {
         GateOutcome::Passed => (Role::Good, "Gate passed"),
@@ -176,7 +176,7 @@ pub(crate) const fn gate_words(outcome: GateOutcome) -> (Role, &'static str) {
     }
 }
 
-/// What separates this run from an earlier one, a sentence each.
+/// How this run differs from an earlier one, a sentence each.
 pub(crate) fn baseline_words(document: &Analysis) -> Vec<String> {
     let Some(baseline) = &document.baseline else { return Vec::new() };
     let apart = document.started_unix_seconds.saturating_sub(baseline.started_unix_seconds);
@@ -216,7 +216,7 @@ pub(crate) fn capital(words: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What the columns mean, in a sentence.
+/// The meaning of the columns, in a sentence.
 pub(crate) fn method_words(document: &Analysis) -> String {
     let asked = document.variants.iter().filter(|variant| !variant.is_reference && !variant.is_copy).count();
     let correction = if asked > 1 { " (corrected for the number of variants)" } else { "" };
@@ -235,7 +235,7 @@ pub(crate) fn method_words(document: &Analysis) -> String {
     )
 }
 
-/// Figures that are missing, by the reason.
+/// Figures that are missing, by reason.
 pub(crate) fn missing(document: &Analysis) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for one in &document.missing {

@@ -1,9 +1,9 @@
-//! The load on servers in words.
+//! Phrases for the load on servers.
 
 use crate::units::{count, thousands, time};
 use underpin_bench::LoadMethod;
 
-/// The load in words: what is asked, when, for how long.
+/// The load as text: what is requested, when, for how long.
 pub(crate) fn load_words(load: &LoadMethod) -> String {
     let connections = count(load.connections, "connection", "connections");
     let pace = match load.rate {

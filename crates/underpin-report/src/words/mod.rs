@@ -1,6 +1,6 @@
-//! The words that every rendering shares: figures and changes, verdicts and their roles, the answer in sentences.
+//! The phrases that every rendering shares: figures and changes, verdicts and their roles, the answer in sentences.
 //!
-//! A screen, a page and an advice that say the same thing take it from here, so that they use the same words.
+//! A screen, a page and a piece of advice with the same statement take it from here, so that the wording is the same.
 
 mod answer;
 mod check;

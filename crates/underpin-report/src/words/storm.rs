@@ -1,4 +1,4 @@
-//! What a storm says of libraries that are opened after the start.
+//! Phrases for libraries that are opened after the start.
 
 use crate::document::storm::StormDocument;
 use crate::units::time;

@@ -1,10 +1,10 @@
-//! What a trace says of its command and of its own cost.
+//! Phrases for a trace's command and its own cost.
 
 use crate::bytes::quoted;
 use crate::document::trace::TraceDocument;
 use crate::units::{count, percent, time};
 
-/// The command, shown the way a person would read it.
+/// The command as a person would read it.
 pub(crate) fn command_words(document: &TraceDocument) -> String {
     document.command.iter().map(|word| quoted(word).unwrap_or_else(|| word.to_string())).collect::<Vec<_>>().join(" ")
 }

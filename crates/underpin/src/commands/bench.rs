@@ -17,10 +17,10 @@ use underpin_report::units::with_time_unit;
 use underpin_report::{BenchDocument, csv, html, hyperfine, markdown, text, to_json};
 use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 
-/// Measures in a process of its own; a supervisor above it makes sure that nothing is left running when it ends.
+/// Measures in a process of its own; a supervisor above it ensures that nothing is left running when it ends.
 ///
 /// # Errors
-/// As for [`run`], and if no process can be made.
+/// As for [`run`], and if no process can be created.
 pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     // Before anything is planned: copies of programs in temporary folders belong to one process.
     match supervise()? {
@@ -45,8 +45,8 @@ fn measured(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     run(BenchPlan::new(args, &builds.all)?, screen)
 }
 
-/// What an error of the worker means. Of two commits and a gate, one that cannot be built or run decides nothing:
-/// `git bisect run` shall skip it.
+/// The exit code for an error of the worker. With two commits and a gate, one that cannot be built or run decides
+/// nothing: `git bisect run` must skip it.
 fn ended(error: anyhow::Error, decides: bool) -> anyhow::Result<Exit> {
     if let (Some(BenchError::Interrupted), Some(signal)) = (error.downcast_ref(), end_signal()) {
         screen::note(&"stopped before the first run: there is nothing to show");
@@ -62,7 +62,7 @@ fn ended(error: anyhow::Error, decides: bool) -> anyhow::Result<Exit> {
 /// Measures, keeps and shows.
 ///
 /// # Errors
-/// If a command fails, or the figures cannot be kept or written; what was measured is shown and kept first.
+/// If a command fails, in which case the runs up to it are kept, or the figures cannot be kept or written.
 fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;
@@ -104,7 +104,7 @@ fn run(plan: BenchPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 /// Shows a kept run again.
 ///
 /// # Errors
-/// If there is none of that name, or it cannot be read.
+/// If no run has that name, or it cannot be read.
 pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     if plan.list {
         for path in plan.results.store.list()? {
@@ -139,7 +139,7 @@ fn baseline(plan: &ResultPlan) -> anyhow::Result<Option<Baseline>> {
     Ok(Some((name.clone(), record)))
 }
 
-/// Whether there is something that a gate could judge; known before anything is measured.
+/// Whether there is something for a gate to judge; checked before anything is measured.
 ///
 /// # Errors
 /// If there is nothing to compare, or only figures of another machine.
@@ -219,14 +219,14 @@ fn present(
     })
 }
 
-/// Keeps every run as it ends, and shows how far things are.
+/// Keeps every run as it ends, and shows the progress.
 struct Keeper {
     file: RunFile,
     progress: RunProgress,
 }
 
 impl Keeper {
-    /// Says where the runs up to a failure are.
+    /// Prints where the runs up to an error are kept, and passes it on.
     fn kept(&self, error: BenchError) -> anyhow::Error {
         self.tell();
         error.into()

@@ -1,4 +1,4 @@
-//! `underpin bind`: plans first, then changes files one by one, each verified before it takes the old one's place.
+//! `underpin bind`: plans first, then changes files one by one, each verified before it replaces the old one.
 
 use crate::exit::Exit;
 use crate::plan::{Action, BindPlan};
@@ -53,7 +53,7 @@ pub fn run(plan: BindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
 }
 
-/// The files behind what was named; a path that cannot be used is reported on standard error.
+/// The files behind the given paths; a path that cannot be used is reported on standard error.
 ///
 /// # Errors
 /// If none of them is a program or a library.
@@ -99,7 +99,7 @@ fn carry_out(bindings: &plan::BindPlan, scope: &Scope, plan: &BindPlan) -> Summa
     summary
 }
 
-/// A path without `..`, as text: that is how folders of links name their users.
+/// A path without `..`, as text: this is how folders of links name their users.
 fn lexical(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut plain, part| {
         match part {
@@ -120,7 +120,7 @@ fn was_refused(summary: &Summary) -> bool {
     summary.results.iter().any(|result| refused(&result.outcome))
 }
 
-/// The calls of programs as they now are, if what was predicted did not happen.
+/// The calls of programs in their present state, if what was predicted did not happen.
 fn as_it_is(root: &HostRoot, plan: &BindPlan, bindings: &mut plan::BindPlan) {
     let resolver = Resolver::new(root, Environment { preload: None, ..plan.environment.clone() });
     bindings.programs.par_iter_mut().for_each(|program| {
@@ -134,7 +134,7 @@ pub fn every_name(scope: &Scope) -> Vec<PathBuf> {
     scope.files.iter().flat_map(|file| file.hard_links.iter().chain([&file.path])).map(path).collect()
 }
 
-/// What is to be done to an object; one that is bound and shall no longer be is restored.
+/// What is to be done to an object; one that is bound and no longer should be is restored.
 fn job(object: &ObjectPlan) -> Option<Job> {
     let task = match &object.rewrite {
         Some(rewrite) => JobKind::Bind { rewrite: rewrite.clone(), bound: bound_names(object) },
@@ -142,7 +142,7 @@ fn job(object: &ObjectPlan) -> Option<Job> {
         None => return None,
     };
     let path = path(&object.path);
-    // Gone since: then opening it will say so.
+    // If it is gone by now, opening it will report that.
     let planned = FileIdentity::at(&path).ok();
     Some(Job { path, planned, task })
 }
@@ -156,13 +156,13 @@ fn bound_names(object: &ObjectPlan) -> Vec<BoundName> {
     names.map(|name| BoundName { object: PathBuf::from(&name), name }).collect()
 }
 
-/// A path of the resolver as one of this system.
+/// A path of the resolver as a path of this system.
 pub fn path(bytes: &BString) -> PathBuf {
     Path::new(OsStr::from_bytes(bytes)).to_owned()
 }
 
-/// A failure is an error of ours; the refusal of the only file that was named is wrong use; one refusal among many
-/// files is a finding.
+/// A failure is an error of ours; a refusal of the only given file is wrong use; one refusal among many files is a
+/// finding.
 pub fn exit(totals: &BindTotals, summary: Option<&Summary>, single: bool) -> Exit {
     for (program, reason) in summary.iter().flat_map(|summary| &summary.broken) {
         screen::note(&format!("{}: {reason}", program.display()));

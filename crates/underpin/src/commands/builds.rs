@@ -14,7 +14,7 @@ use underpin_bench::{BenchError, Command, Shell};
 use underpin_build::SpecText;
 use underpin_report::document::build::BuildProgram;
 
-/// What was built, gone when this is dropped.
+/// The builds, removed when this is dropped.
 #[derive(Debug, Default)]
 pub struct Builds {
     /// In the order given.
@@ -23,10 +23,10 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Builds each; nothing if none was asked for.
+    /// Makes each build; none if `--build` was not given.
     ///
     /// # Errors
-    /// If one cannot be read or built, or is not what was asked for.
+    /// If one cannot be read or built, or the result does not match the request.
     pub fn make(args: &BenchArgs) -> anyhow::Result<Builds> {
         let Some(list) = args.build.as_ref().filter(|_| args.commits.is_empty()) else { return Ok(Builds::default()) };
         if !(args.bind.is_empty() && args.malloc.is_empty()) {
@@ -44,7 +44,7 @@ impl Builds {
         let place = folder.path().canonicalize()?;
         let mut builds = Builds { all: Vec::new(), _folder: Some(folder) };
         for (index, (text, spec)) in texts.into_iter().enumerate() {
-            // With the slash it is a folder, whatever number of programs goes there.
+            // With a trailing slash it is a folder, however many programs go there.
             let output = place.join(index.to_string()).join("");
             let planned = BuildPlan::new(BuildArgs::of(project.clone(), spec, wanted.clone(), output));
             let document = planned.and_then(|plan| build::make(&plan)).with_context(|| format!("--build {text}"))?;
@@ -64,7 +64,8 @@ fn spec(text: &str) -> anyhow::Result<SpecText> {
     text.parse().with_context(|| format!("--build {text}: {hint}"))
 }
 
-/// The names of the programs that the commands run. None if a name is a parameter's: then all that the project has are meant.
+/// The names of the programs that the commands run. Empty if a name comes from a parameter: then all programs are
+/// meant.
 fn programs(args: &BenchArgs) -> anyhow::Result<BTreeSet<String>> {
     let texts = args.commands.iter().chain(&args.serve.serve);
     let mut words =
@@ -79,7 +80,7 @@ fn first(command: &Command) -> String {
     command.words().first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What a file is instead of what was asked for.
+/// How a file differs from the request.
 fn unconfirmed(program: &BuildProgram) -> String {
     let unmet = program.facts.iter().filter(|fact| !fact.met);
     let unmet = unmet.map(|fact| format!("{}: asked for {}, found {}", fact.what, fact.asked, fact.found));

@@ -1,4 +1,4 @@
-//! `underpin bundle`: writes a bundle and says what is in it.
+//! `underpin bundle`: writes a bundle and lists its content.
 
 use crate::exit::Exit;
 use crate::plan::BundleCommand;
@@ -10,7 +10,7 @@ use underpin_rewrite::bundle;
 /// Writes and shows.
 ///
 /// # Errors
-/// If the bundle cannot be written, or its loader does not agree with it.
+/// If the bundle cannot be written, or its loader does not confirm it.
 pub fn run(command: &BundleCommand, screen: &mut Screen) -> anyhow::Result<Exit> {
     let written = if command.dry_run {
         None

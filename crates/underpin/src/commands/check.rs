@@ -25,7 +25,7 @@ pub fn run(plan: CheckPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(if gated && !document.passed { Exit::Finding } else { Exit::Fine })
 }
 
-/// The judgement as a document.
+/// The verdict as a document.
 pub fn document(plan: &CheckPlan) -> CheckDocument {
     let companions: Vec<BString> = plan.subject.companions.iter().map(|object| object.name.clone()).collect();
     let mut compat = match &plan.max_glibc {

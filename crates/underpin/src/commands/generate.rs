@@ -1,4 +1,4 @@
-//! Man pages, completions and schemas, generated so that they cannot drift from the command line and the documents.
+//! Man pages, completions and schemas, generated so that they always match the command line and the documents.
 
 use crate::cli::{Cli, GenerateArgs, What};
 use crate::exit::Exit;
@@ -36,11 +36,11 @@ fn schema(verb: &str) -> anyhow::Result<serde_json::Value> {
     Ok(underpin_report::schema(verb.context("no verb of that name has a document")?))
 }
 
-/// One man page. The closing text of the help is kept line by line: filled, its examples would run together.
+/// One man page. The closing text of the help keeps its line breaks: filled, its examples would run together.
 fn page(command: Command, out: &mut Vec<u8>) -> io::Result<()> {
     let closing = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let has_verbs = command.get_subcommands().any(|verb| !verb.is_hide_set());
-    // No date: only what a release changes may change a page.
+    // No date, so that a page changes only with a release.
     let man = Man::new(command).source(concat!("underpin ", env!("CARGO_PKG_VERSION"))).date("");
     man.render_title(out)?;
     man.render_name_section(out)?;

@@ -1,4 +1,4 @@
-//! One module per verb: takes a plan, calls the libraries, fills the screen, says how it ended.
+//! One module per verb: takes a plan, calls the libraries, fills the screen, returns how it ended.
 
 pub mod bench;
 pub mod bind;

@@ -1,4 +1,4 @@
-//! `underpin run`: becomes a command on another allocator, with a helper that makes sure that it is in effect.
+//! `underpin run`: becomes a command on another allocator, with a helper that checks that it is in effect.
 
 use crate::exit::Exit;
 use crate::plan::RunPlan;
@@ -9,13 +9,13 @@ use underpin_report::document::run::AllocatorRecord;
 use underpin_report::{Line, Role, RunDocument, Text};
 use underpin_sys::{SysError, Tracee, Watched};
 
-/// Our own failure, as env(1) has it.
+/// The exit code for an error of ours, as env(1) has it.
 const OURS: u8 = 125;
 
-/// Becomes the command; returns only if it could not, or if a list was asked for.
+/// Becomes the command; returns only if that failed, or if a list was requested.
 ///
 /// # Errors
-/// If the list cannot be written; what kept the command from running is printed and becomes an exit code.
+/// If the list cannot be written; a reason why the command did not run is printed and becomes an exit code.
 pub fn run(plan: RunPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = match plan {
         RunPlan::List { json } => {
@@ -46,7 +46,7 @@ fn refused(error: MallocError) -> Exit {
     Exit::Command(code)
 }
 
-/// In the helper: lets the command go, or ends it.
+/// Runs in the helper: lets the command continue, or kills it.
 fn look(watch: &Watch, watched: Watched) {
     match watched {
         Watched::Traced(task) => {
@@ -59,7 +59,7 @@ fn look(watch: &Watch, watched: Watched) {
                 screen::note(&format!(
                     "the allocator did not take: {reason} (looked at from outside, since tracing is not permitted: {denied})"
                 ));
-                // If it has ended by itself there is nothing to end.
+                // If it has ended by itself there is nothing to kill.
                 let _ = Tracee(pid).kill();
             }
             Confirmation::Taken | Confirmation::NoProgram => {}
@@ -78,7 +78,7 @@ fn look_closely(watch: &Watch, task: Tracee) -> Result<(), SysError> {
     }
 }
 
-/// The allocators on board, one a line.
+/// The built-in allocators, one a line.
 fn list(screen: &mut Screen) {
     const COLUMN: usize = 22;
     let mut text = Text::new();

@@ -21,16 +21,16 @@ use underpin_resolve::{Call, CallName, Closure, Depth, LoaderKind, Resolver, Roo
 use underpin_rewrite::plan::{Planner, Policy, Scope, Shape};
 use underpin_trace::{Session, TraceOptions};
 
-/// Processor time of mapping, relocating and initialising one object, if nobody measured the program: ffmpeg with its
-/// 213 libraries takes some 75 ms here.
+/// Processor time of mapping, relocating and initialising one object, if it was not measured: ffmpeg with its 213
+/// libraries takes some 75 ms here.
 const PER_OBJECT: Duration = Duration::from_micros(350);
-/// And of what every process costs: exec, the loader itself, the exit.
+/// Processor time that every process costs: exec, the loader itself, the exit.
 const PER_PROCESS: Duration = Duration::from_millis(1);
 
 /// Prints the built-in table of file systems.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub fn print_file_systems(screen: &mut Screen) -> anyhow::Result<Exit> {
     screen.text(FileSystemTable::embedded_text());
     Ok(Exit::Fine)
@@ -184,7 +184,7 @@ fn case(
     })
 }
 
-/// The program after a binding that is only predicted, or in words why there is no prediction.
+/// The program after a binding that is only predicted, or the reason why there is no prediction.
 fn foreseen(
     plan: &StormPlan,
     root: &dyn Root,

@@ -55,13 +55,13 @@ pub fn run(plan: SurveyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// What binding would save, measured if that was asked for.
+/// What binding would save, measured if `--measure-bind` was given.
 fn gain(plan: &SurveyPlan) -> Option<BindingGain> {
     let gain = Gain::predict(&plan.path, &plan.target.environment)?;
     Some(gain.measured_or_told(&plan.path, plan.measure_bind.as_deref()))
 }
 
-/// Runs the program. If it cannot be run or watched the page says why, and still has the rest.
+/// Runs the program. If it cannot be run or watched, the page gives the reason and still shows the rest.
 fn start(options: TraceOptions) -> (StartUp, Exit) {
     match Session::new(options).run() {
         Ok(trace) => (StartUp::Traced(Box::new(trace::document(&trace))), Exit::Fine),

@@ -1,4 +1,4 @@
-//! `underpin check` about a folder or a wheel: the platform tag that the whole set meets.
+//! `underpin check` on a folder or a wheel: the platform tag that the whole set meets.
 
 use crate::exit::Exit;
 use crate::plan::TagsPlan;
@@ -32,10 +32,10 @@ pub fn run(plan: &TagsPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(if document.passed { Exit::Fine } else { Exit::Finding })
 }
 
-/// A claim of the file name, and whether the set earns it.
+/// A tag that the file name claims, and whether the set meets it.
 fn judged(claim: &str, verdict: &TagVerdict) -> ClaimRecord {
     let tag = claim.strip_suffix(verdict.platform).and_then(|tag| tag.strip_suffix('_'));
-    // `any`, and tags of other processors, promise what a set of objects cannot keep.
+    // `any`, and tags of other processors, make promises that a set of objects cannot keep.
     let earned = match tag {
         // A set that needs no C library runs on every one of them.
         Some(tag) if verdict.libc.is_none() && verdict.tag.is_some() && tag.starts_with("musllinux_") => Some(true),

@@ -40,7 +40,7 @@ pub fn run(plan: TracePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit(&trace))
 }
 
-/// A start is shown call by call; the rest of a run, which may hold hundreds of thousands of calls, by its totals.
+/// A start is shown call by call; the rest of a run, which may have hundreds of thousands of calls, by its totals.
 pub fn document(trace: &Trace) -> TraceDocument {
     let document = TraceDocument::new(trace);
     if trace.until == Until::Exit { document.with_events_of_the_start(trace) } else { document.with_events(trace) }

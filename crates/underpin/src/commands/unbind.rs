@@ -1,4 +1,4 @@
-//! `underpin unbind`: every bound file below what was named becomes its original again.
+//! `underpin unbind`: restores the original of every bound file in the given paths.
 
 use super::bind::{every_name, exit, path, scope};
 use crate::exit::Exit;
@@ -43,7 +43,7 @@ pub fn run(plan: UnbindPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(exit(&document.totals, summary.as_ref(), plan.paths.len() == 1 && plan.paths[0].is_file()))
 }
 
-/// A bound file, and why it cannot be restored, if it cannot.
+/// A bound file, and the reason why it cannot be restored, if there is one.
 fn outlook(path: PathBuf, status: &Status) -> Option<(PathBuf, Result<(), String>)> {
     let outlook = match status {
         Status::Bound(_) | Status::Stale(..) | Status::Damaged(_) => files::undoable(&path),

@@ -18,7 +18,7 @@ use underpin_rewrite::files::{self, Listing, NotAsked, Opinion, Progress as _, S
 use underpin_rewrite::plan::{Difference, ScopeFile, UnboundRoot, equal, stale_search};
 use underpin_rewrite::{UndoRecord, undo};
 
-/// Compares every file and shows what holds.
+/// Compares every file and shows the results.
 ///
 /// # Errors
 /// If nothing that could be bound was named, or the program cannot be run for `--check`.
@@ -59,7 +59,7 @@ pub fn run(plan: VerifyPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
 
 struct Verifier<'r> {
     root: &'r dyn Root,
-    /// Everything unbound.
+    /// Resolves everything in its unbound state.
     before: Resolver<'r>,
     after: Resolver<'r>,
     judge: files::Verifier,
@@ -110,7 +110,7 @@ impl Verifier<'_> {
         }
         verified.objects = after.objects.len().saturating_sub(1);
         match &status {
-            // Its original would search where the tree stood before: what it loads now is compared with the record.
+            // Its original would search where the tree was before: what it loads now is compared with the record.
             Status::Bound(record) | Status::Stale(record, _) if files::has_moved(&place) => {
                 verified.differences.extend(against_record(record, &after));
             }
@@ -158,11 +158,11 @@ impl Verifier<'_> {
         }
     }
 
-    /// The number of references, all of which are bound to the same object as in the original.
+    /// The number of references; an error unless each is bound to the same object as in the original.
     fn symbols(&self, place: &Path) -> anyhow::Result<usize> {
         let target = Target::open(place, None)?;
         let original = undo(&target.read()?)?;
-        // Beside the file: there `$ORIGIN` is the same.
+        // In the same folder: there `$ORIGIN` is the same.
         let before =
             target.beside(&original, |copy| Ok::<_, NotAsked>(self.judge.bindings(copy)?.renamed(copy, place)))??;
         let after = self.judge.bindings(place)?;
@@ -171,8 +171,8 @@ impl Verifier<'_> {
     }
 }
 
-/// How a moved file differs from what it was bound to: each bound object must be loaded, as the same build, in the
-/// same order, and no name may be missing.
+/// How a moved file differs from its record: each bound object must be loaded, as the same build, in the same order,
+/// and no name may be missing.
 fn against_record(record: &UndoRecord, after: &Closure) -> Vec<String> {
     let mut differences = Vec::new();
     let mut last = 0;
@@ -197,7 +197,7 @@ fn against_record(record: &UndoRecord, after: &Closure) -> Vec<String> {
     differences
 }
 
-/// The part of a difference that counts for a library: alone it may find less than in its programs, or something else.
+/// The part of a difference that counts for a library: by itself it may find less or other things than in its programs.
 fn counts(difference: &Difference) -> bool {
     matches!(
         difference,

@@ -1,4 +1,4 @@
-//! What `underpin build` can build here: for each processor and C library the compilers it would use, or what to install.
+//! What `underpin build` can build here: per processor and C library the compilers it would use, or what to install.
 
 use super::{Host, good, missing};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn targets(host: &Host) -> Vec<DoctorItem> {
     pairs.filter_map(|(processor, libc)| target(&found, processor, libc)).collect()
 }
 
-/// What would build for one of them.
+/// What would build for one processor and C library.
 fn target(found: &Toolchains, processor: Processor, libc: CLibrary) -> Option<DoctorItem> {
     let text = SpecText { libc, linkage: None, allocator: None, overlay: None };
     let spec: Spec = text.complete(processor, Goal::Memory, |_| underpin_build::Allocator::System).ok()?;
@@ -32,7 +32,7 @@ fn target(found: &Toolchains, processor: Processor, libc: CLibrary) -> Option<Do
     for (language, needs) in LANGUAGES {
         match found.choose(&spec, None, needs, Path::new("/")) {
             Ok(chosen) => {
-                // Rust links with what compiles C; its own name is enough here.
+                // Rust links with the C compiler; its own name is enough here.
                 let rust = chosen.rust.map(|choice| format!("rustc {}", choice.rust.version));
                 let words = rust.unwrap_or(chosen.words);
                 match can.iter_mut().find(|(known, _)| *known == words) {

@@ -1,4 +1,4 @@
-//! What the kernel and the processors allow: tracing, counters, steady clocks.
+//! What the kernel and the processors permit: tracing, counters, steady clocks.
 
 use super::{Host, broken, good, missing};
 use underpin_report::document::doctor::{DoctorItem, State, Topic};
@@ -56,7 +56,7 @@ fn processors(host: &Host) -> DoctorItem {
     good(Topic::Machine, "processors", format!("{usable}{of} usable{model}"))
 }
 
-/// ptrace, and what a sandbox may take away.
+/// ptrace, and what a sandbox may forbid.
 pub(super) fn tracing(host: &Host) -> Vec<DoctorItem> {
     let (topic, name) = (Topic::Tracing, "ptrace scope");
     let effect = "`underpin trace`, `survey -- ARGS` and `tree --check` cannot watch a program";
@@ -89,7 +89,7 @@ fn tried(probe: &PtraceProbe) -> DoctorItem {
     }
 }
 
-/// A seccomp filter on this process may refuse ptrace; only trying shows whether it does.
+/// A seccomp filter on this process may refuse ptrace; only trying it shows whether it does.
 fn sandbox(host: &Host) -> DoctorItem {
     let status = host.read("/proc/self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
@@ -165,7 +165,7 @@ fn governor(host: &Host) -> DoctorItem {
     }
 }
 
-/// Other work makes figures unsteady: more runnable tasks than half the processors are worth a warning.
+/// Other work makes figures unsteady: more runnable tasks than half the processors deserve a warning.
 fn load(host: &Host) -> DoctorItem {
     let average = host.read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     let usable = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);

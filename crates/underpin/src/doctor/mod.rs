@@ -1,7 +1,7 @@
 //! What this machine permits: facts from /proc, /sys and the file system, and the command that enables what is missing.
 //!
 //! Reads below a root folder and a list of program directories, so that tests can describe a machine in a few files.
-//! Changes nothing. On this machine itself it also tries what no setting shows: it traces `sh -c :` and opens counters.
+//! Changes nothing. On the real machine it also tries what no setting shows: it traces `sh -c :` and opens counters.
 
 mod builds;
 mod kernel;
@@ -15,7 +15,7 @@ use underpin_report::DoctorDocument;
 use underpin_report::document::doctor::{DoctorItem, State, Topic};
 use underpin_sys::{CounterProbe, PtraceProbe, hardware_counters, ptrace_probe};
 
-/// The machine to look at.
+/// The machine to examine.
 #[derive(Debug)]
 pub struct Host {
     root: PathBuf,
@@ -25,11 +25,11 @@ pub struct Host {
     /// User 0: commands that fix something need no `sudo`.
     administrator: bool,
     packages: Option<PackageManager>,
-    /// What trying showed; only the machine that this process runs on can be tried.
+    /// Results of trying things out; only the machine that this process runs on can be tried.
     trial: Option<Trial>,
 }
 
-/// What came of trying things out, where reading a setting is not enough.
+/// Results of trying things out, where reading a setting is not enough.
 #[derive(Debug)]
 struct Trial {
     ptrace: PtraceProbe,
@@ -61,7 +61,7 @@ impl Host {
         host
     }
 
-    /// Looks at everything.
+    /// Examines everything.
     pub fn examine(&self) -> DoctorDocument {
         let items = kernel::machine(self)
             .into_iter()
@@ -69,19 +69,19 @@ impl Host {
             .chain(kernel::measuring(self))
             .chain(tools::loaders(self))
             .chain(tools::compilers(self))
-            // Compilers are asked what they are, and only this machine's can be.
+            // Compilers are run to identify them, which only works on this machine.
             .chain(if self.trial.is_some() { builds::targets(self) } else { Vec::new() })
             .chain(tools::emulators(self))
             .collect();
         DoctorDocument::new(env!("CARGO_PKG_VERSION"), items)
     }
 
-    /// Looks at what `underpin build` needs, and at nothing else.
+    /// Examines what `underpin build` needs, and nothing else.
     pub fn toolchains(&self) -> DoctorDocument {
         DoctorDocument::new(env!("CARGO_PKG_VERSION"), builds::targets(self))
     }
 
-    /// A path of the machine, as a path here.
+    /// A path of the examined machine, as a path here.
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -91,13 +91,13 @@ impl Host {
         Some(fs::read_to_string(self.path(path)).ok()?.trim().to_owned())
     }
 
-    /// The file behind a program's name, its links followed.
+    /// The file that a program's name leads to, links resolved.
     fn program(&self, name: &str) -> Option<PathBuf> {
         let found = self.program_dirs.iter().map(|dir| dir.join(name)).find(|path| path.is_file())?;
         Some(found.canonicalize().unwrap_or(found))
     }
 
-    /// A command line, with `sudo` where this user needs it.
+    /// A command line, with `sudo` if this user needs it.
     fn as_root(&self, command: &str) -> String {
         if self.administrator { command.to_owned() } else { format!("sudo {command}") }
     }
@@ -123,7 +123,7 @@ fn missing(topic: Topic, name: &str, value: impl Into<String>, effect: &str, fix
     DoctorItem { state: State::Limited, effect: Some(effect.to_owned()), fix, ..good(topic, name, value) }
 }
 
-/// What is missing and without which a verb cannot work.
+/// Marks something missing without which a verb cannot work.
 fn broken(item: DoctorItem) -> DoctorItem {
     DoctorItem { state: State::Broken, ..item }
 }

@@ -1,4 +1,4 @@
-//! Which package holds a tool, by distribution, so that a user who lacks one gets the command that installs it.
+//! Which package provides a tool, by distribution, so that a user without it gets the command that installs it.
 
 use super::Host;
 
@@ -15,7 +15,7 @@ pub(super) enum Package {
     Qemu,
 }
 
-/// The package managers that are known here.
+/// The supported package managers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PackageManager {
     Apt,

@@ -27,7 +27,7 @@ impl Source {
     }
 }
 
-/// Compilers that the verbs or their advice make use of: name, package, what is not possible without it.
+/// Compilers that the verbs or their advice use: name, package, what is not possible without it.
 const COMPILERS: [(&str, Source, &str); 5] = [
     ("cc", Source::Package(Package::CCompiler), "C programs cannot be built here"),
     ("clang", Source::Package(Package::Clang), "only gcc can build here"),
@@ -44,10 +44,10 @@ const COMPILERS: [(&str, Source, &str); 5] = [
     ),
 ];
 
-/// Machines that user-mode QEMU may stand in for.
+/// Machines whose programs user-mode QEMU may run.
 const EMULATED: [&str; 6] = ["aarch64", "arm", "i386", "ppc64le", "riscv64", "s390x"];
 
-/// Directories in which loaders live (PT_INTERP names them by absolute path).
+/// Directories of loaders (PT_INTERP names them by absolute path).
 const LOADER_DIRS: [&str; 3] = ["/lib64", "/lib", "/lib32"];
 
 /// Every loader in the usual places.
@@ -90,7 +90,7 @@ fn loader(name: String, real: &Path) -> DoctorItem {
     good(Topic::Loaders, &name, format!("{libc}{version} ({})", real.display()))
 }
 
-/// Whose loader it is, from its own bytes.
+/// Which C library's loader it is, from its own bytes.
 fn identify(name: &str, real: &Path) -> Option<Loader> {
     let bytes = fs::read(real).ok()?;
     let ident = Elf::read(bytes.as_slice()).ok()?.ident;
@@ -106,7 +106,7 @@ pub(super) fn compilers(host: &Host) -> Vec<DoctorItem> {
     COMPILERS.into_iter().map(item).collect()
 }
 
-/// The emulators, as one fact: which foreign machines' programs can be run here.
+/// The emulators, as one fact: the foreign machines whose programs can be run here.
 pub(super) fn emulators(host: &Host) -> Vec<DoctorItem> {
     let found = |machine: &&str| {
         host.program(&format!("qemu-{machine}")).or_else(|| host.program(&format!("qemu-{machine}-static"))).is_some()

@@ -26,19 +26,19 @@ pub struct BenchPlan {
     pub streams: StreamsPlan,
     /// Counters to open.
     pub counters: Vec<HardwareCounter>,
-    /// A model instead of this machine.
+    /// Use a model instead of this machine.
     pub mock: bool,
     /// Whether progress is shown.
     pub shows_progress: bool,
     /// The name under which it is kept.
     pub save: Option<String>,
-    /// What becomes of the figures.
+    /// What to do with the figures.
     pub results: ResultPlan,
-    /// Where the commands run, if not here; gone with the plan.
+    /// The worktrees of the commits, if any; removed with the plan.
     _commits: Option<Commits>,
 }
 
-/// What becomes of the figures.
+/// What to do with the figures.
 #[derive(Debug)]
 pub struct ResultPlan {
     /// Where runs are kept.
@@ -51,7 +51,7 @@ pub struct ResultPlan {
     pub any_machine: bool,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
     /// The unit of all times, if the user wants one.
     pub time_unit: Option<TimeUnit>,
@@ -85,7 +85,7 @@ pub struct ReportPlan {
     pub run: Option<String>,
     /// Only list what is kept.
     pub list: bool,
-    /// What becomes of the figures.
+    /// What to do with the figures.
     pub results: ResultPlan,
 }
 
@@ -124,13 +124,13 @@ impl ResultPlan {
         }
     }
 
-    /// Whether a document goes where the screen would.
+    /// Whether a document replaces the screen on standard output.
     pub fn exports_to_stdout(&self) -> bool {
         self.exports.iter().any(|(_, path)| path.as_os_str() == "-")
     }
 
     /// # Errors
-    /// If two documents would mix on standard output.
+    /// If two documents would be mixed on standard output.
     pub fn check_stdout(&self) -> anyhow::Result<()> {
         let exported = self.exports.iter().filter(|(_, path)| path.as_os_str() == "-").count();
         if exported + usize::from(self.json) > 1 {
@@ -140,9 +140,9 @@ impl ResultPlan {
     }
 }
 
-/// Least runs of each server; a comparison gets as many as a difference needs.
+/// Least number of runs of each server; a comparison gets as many as a difference needs.
 const SERVED_RUNS: u32 = 4;
-/// The limit for a rule about servers that may never be met.
+/// The time limit for a rule about servers that may never be met.
 const SERVED_BUDGET: Duration = Duration::from_secs(600);
 
 /// Counters that are tried if no others are asked for.
@@ -158,7 +158,7 @@ impl BenchPlan {
     /// `builds`: those of `--build` without `--commits`.
     ///
     /// # Errors
-    /// If a command, a variant or a rule cannot be read, or a program is not there.
+    /// If a command, a variant or a rule cannot be read, or a program does not exist.
     pub fn new(args: BenchArgs, builds: &[Build]) -> anyhow::Result<BenchPlan> {
         check_hyperfine(&args)?;
         let counted = counters(&args.rules.counters)?;
@@ -203,7 +203,7 @@ impl BenchPlan {
         Ok(BenchPlan {
             experiment,
             streams: streams(&args.around),
-            // They count what this process starts and waits for.
+            // Counters cover only what this process starts and waits for.
             counters: if is_served { Vec::new() } else { counted },
             mock: args.debug_mode,
             shows_progress: args.style.shows_progress(),
@@ -214,10 +214,10 @@ impl BenchPlan {
     }
 }
 
-/// Options of hyperfine that bench replaces by another.
+/// Options of hyperfine for which bench has another one.
 ///
 /// # Errors
-/// Names what to use here.
+/// Always; it names what to use here.
 fn check_hyperfine(args: &BenchArgs) -> anyhow::Result<()> {
     if args.sort == Some(Order::MeanTime) {
         bail!("--sort mean-time: results are in the order of the commands; sort the rows of --export-csv FILE");
@@ -228,28 +228,28 @@ fn check_hyperfine(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The machine of the model, so that its screens say nothing about this one.
+/// The machine of the model, so that its screens reveal nothing about this one.
 fn model_machine() -> Machine {
     Machine { processor: "a model".to_owned(), processors: 2, system: "no system".to_owned(), ..Machine::default() }
 }
 
-/// A seed that nobody chose: who goes first must not be the same in every experiment.
+/// A seed when the user gave none: the order of the commands must differ between experiments.
 fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Short enough to be typed again.
+    // Short enough to type again.
     Random::new(u64::from(now.subsec_nanos()) ^ now.as_secs() << 30).bits() >> 40
 }
 
 fn rules(args: &RuleArgs, ignored: Option<&[Failure]>, compared: usize, seed: u64) -> Rules {
     let default = Rules::default();
     let most = args.runs.or(args.max_runs).unwrap_or(u32::MAX);
-    // A rule that may never be met needs an end.
+    // A rule that may never be met needs a limit.
     let budget = args.budget.or(args.until.map(|_| Duration::from_secs(60)));
     let code = |failure: &Failure| match failure {
         Failure::All => None,
         Failure::Code(code) => Some(*code),
     };
-    // One "all" among codes is all.
+    // One "all" among the codes means all.
     let ignored_codes = ignored.and_then(|all| all.iter().map(code).collect::<Option<Vec<i32>>>());
     Rules {
         warmup: args.warmup,
@@ -281,10 +281,10 @@ fn streams(args: &AroundArgs) -> StreamsPlan {
     let output = match args.output.as_slice() {
         _ if args.show_output => OutputTo::Inherit,
         [one] => output_to(one),
-        // If there are several, each command has its own.
+        // With several commands, each has an output option of its own.
         _ => OutputTo::Null,
     };
-    // hyperfine's word for nothing.
+    // hyperfine's name for no input.
     let input = args.input.clone().filter(|path| path.as_os_str() != "null");
     StreamsPlan { input, output }
 }
@@ -429,7 +429,7 @@ impl Case<'_> {
         }
     }
 
-    /// A command of this case where it runs, with its output where it goes.
+    /// A command of this case in its working directory, with its output where it belongs.
     fn placed(&self, command: Command) -> anyhow::Result<Command> {
         let output = self.own("--output", &self.args.around.output)?.map(|place| output_to(place));
         Ok(command.in_directory(self.commit.map(|commit| commit.directory.as_path())).with_output(output))
@@ -479,7 +479,7 @@ fn make_unique(candidates: &mut [Candidate]) {
     }
 }
 
-/// Makes sure that the program of a candidate is there, before anything runs.
+/// Checks that the program of a candidate exists, before anything runs.
 fn find(candidate: &Candidate, commits: Option<&Commits>) -> anyhow::Result<()> {
     if !candidate.is_started() {
         return Ok(());
@@ -499,7 +499,7 @@ fn find(candidate: &Candidate, commits: Option<&Commits>) -> anyhow::Result<()> 
     }
 }
 
-/// Whether a word is what a shell takes for a variable before a command.
+/// Whether a shell would take a word for a variable assignment before a command.
 fn is_assignment(word: &OsStr) -> bool {
     let name = word.to_str().and_then(|word| Some(word.split_once('=')?.0));
     name.is_some_and(|name| {

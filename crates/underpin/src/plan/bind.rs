@@ -13,19 +13,19 @@ use underpin_rewrite::plan::{Pattern, Policy, Shape};
 /// What to bind, and how.
 #[derive(Debug)]
 pub struct BindPlan {
-    /// Files and folders, as they exist.
+    /// Files and folders, which exist.
     pub paths: Vec<PathBuf>,
-    /// What is not bound, and in which shape the rest is.
+    /// What is not bound, and the shape of the rest.
     pub policy: Policy,
     /// Under which variables the loader resolves.
     pub environment: Environment,
-    /// What of each file is preserved.
+    /// Which attributes of each file are preserved.
     pub keep: Keep,
     /// What to do with the plan.
     pub action: Action,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
@@ -34,7 +34,7 @@ pub struct BindPlan {
 pub enum Action {
     /// Show it.
     Show,
-    /// Show what the linker needs to be given.
+    /// Show what to pass to the linker.
     Reserve,
     /// Print a policy file with every key.
     PrintPolicy,
@@ -45,15 +45,15 @@ pub enum Action {
 /// What to unbind.
 #[derive(Debug)]
 pub struct UnbindPlan {
-    /// Files and folders, as they exist.
+    /// Files and folders, which exist.
     pub paths: Vec<PathBuf>,
-    /// What of each file is preserved.
+    /// Which attributes of each file are preserved.
     pub keep: Keep,
-    /// Nothing is changed.
+    /// Change nothing.
     pub dry_run: bool,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
@@ -92,7 +92,7 @@ impl UnbindPlan {
     }
 }
 
-/// Folders as they are; files are checked.
+/// Folders are taken unchecked; files are checked.
 pub fn paths(names: &[PathBuf], verb: &'static str) -> anyhow::Result<Vec<PathBuf>> {
     let path = |name: &PathBuf| {
         let path = input::locate(name)?;

@@ -25,13 +25,13 @@ pub struct BuildPlan {
     pub plan: Plan,
     /// What was asked for.
     pub request: Request,
-    /// Printed instead of a build.
+    /// What to print instead of building.
     pub printed: Option<Printed>,
-    /// Only shown.
+    /// Only show the plan.
     pub dry_run: bool,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How long another run of the same build is waited for.
+    /// How long to wait for another run of the same build.
     pub wait: Duration,
     /// In how much detail.
     pub verbosity: u8,
@@ -39,7 +39,7 @@ pub struct BuildPlan {
 
 impl BuildPlan {
     /// # Errors
-    /// If nothing here can build it, with the command that brings what is missing.
+    /// If it cannot be built here, with the command that installs what is missing.
     pub fn new(args: BuildArgs) -> anyhow::Result<BuildPlan> {
         let text = args.text.unwrap_or(SpecText {
             libc: args.libc.unwrap_or(CLibrary::Musl),
@@ -87,7 +87,7 @@ impl BuildPlan {
     }
 }
 
-/// Folders of ours: the first place for caches that can be written to.
+/// Our own folders: the first place for caches that is writable.
 fn places(current: PathBuf) -> anyhow::Result<Places> {
     let candidates = Store::usual_places();
     let usable = |place: &&PathBuf| std::fs::create_dir_all(place).is_ok();

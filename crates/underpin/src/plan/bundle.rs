@@ -21,9 +21,9 @@ pub struct BundleCommand {
     pub plan: BundlePlan,
     /// Where it goes.
     pub output: PathBuf,
-    /// Whether a bundle that stands there is replaced.
+    /// Whether an existing bundle there is replaced.
     pub force: bool,
-    /// Whether it is only shown.
+    /// Whether to only show the plan.
     pub dry_run: bool,
     /// JSON instead of a screen.
     pub json: bool,

@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 use underpin_resolve::Environment;
 use underpin_resolve::compat::{Expectations, Number, Subject, System, SystemTable};
 
-/// What to judge, and by what.
+/// What to judge, and against what.
 #[derive(Debug)]
 pub struct CheckPlan {
     /// Where the program is.
     pub path: PathBuf,
     /// The program, read in full.
     pub program: Object,
-    /// Its facts and those of what travels with it.
+    /// Its facts and those of the objects shipped with it.
     pub subject: Subject,
     /// The facts about systems.
     pub table: &'static SystemTable,
     /// The systems to judge, in the order asked for; all of the table if none was named.
     pub systems: Vec<&'static System>,
-    /// The user named them.
+    /// Whether the user named them.
     pub chosen: bool,
     /// The newest glibc allowed.
     pub max_glibc: Option<Number>,
     /// Only a plain `yes` passes.
     pub strict: bool,
-    /// What the program must be.
+    /// What the program must satisfy.
     pub expect: Expectations,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
@@ -66,10 +66,11 @@ impl CheckPlan {
         })
     }
 
-    /// The plan for one program, judged by every system of the table. `environment`: under what its allocator is looked for.
+    /// The plan for one program, judged against every system of the table. Its allocator is determined in
+    /// `environment`.
     ///
     /// # Errors
-    /// If the program, or a folder that travels with it, cannot be read.
+    /// If the program, or a folder that is shipped with it, cannot be read.
     pub fn of(path: &Path, with: &[PathBuf], environment: Environment) -> anyhow::Result<CheckPlan> {
         let table = table()?;
         let program = Object::read(path, path.as_os_str().as_bytes())?;

@@ -1,7 +1,7 @@
-//! From arguments to plans: the one step that touches the world before a verb starts.
+//! From arguments to plans: the one step that looks at the system before a verb starts.
 //!
 //! A plan holds what was found out (files that exist, systems that the table knows, calls that have a number), so that
-//! a command has nothing left to doubt but the work itself.
+//! nothing but the work itself can fail in a command.
 
 mod bench;
 mod bind;

@@ -1,4 +1,4 @@
-//! Parameters of commands: lists and ranges of values, and the words that hold them.
+//! Parameters of commands: lists and ranges of values, and the words that contain them.
 
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
@@ -6,10 +6,10 @@ use std::ffi::{OsStr, OsString};
 /// One value for each parameter.
 pub type ParameterSet = Vec<(String, String)>;
 
-/// The most values of one range: more is taken for a typing error.
+/// The most values of one range: more are taken for a typing error.
 const MOST: i128 = 10_000;
 
-/// The cross product of all ranges and lists; one empty set if there is none. `scans` holds name, least and greatest
+/// The cross product of all ranges and lists; one empty set if there are none. `scans` has name, least and greatest
 /// value in turn, `steps` a step for each range in order, `lists` name and values in turn.
 ///
 /// # Errors
@@ -39,8 +39,8 @@ fn with_each(sets: &[ParameterSet], name: &str, values: &[String]) -> Vec<Parame
     sets.iter().flat_map(|set| values.iter().map(move |value| with(set, value))).collect()
 }
 
-/// From the least to the greatest value, the greatest only if the steps reach it. Counted in decimal digits, so that
-/// 0.1, 0.2, 0.3 are just that. The first value stands as it was given.
+/// From the least to the greatest value, the latter only if the steps reach it. Counted in decimal digits, so that 0.1,
+/// 0.2, 0.3 are exact. The first value is kept as it was given.
 fn range(least: &str, greatest: &str, step: Option<&str>) -> anyhow::Result<Vec<String>> {
     if step.is_none() && decimals(least) + decimals(greatest) > 0 {
         bail!("a range of fractions needs its step: -D STEP");
@@ -91,7 +91,7 @@ pub fn fill(text: &str, set: &ParameterSet) -> String {
     set.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// The same for a word that need not be UTF-8; one that is not holds no parameter.
+/// The same for a word that need not be UTF-8; a word that is not has no parameters.
 pub fn fill_word(word: &OsStr, set: &ParameterSet) -> OsString {
     word.to_str().map_or_else(|| word.to_owned(), |text| fill(text, set).into())
 }

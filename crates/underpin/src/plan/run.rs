@@ -1,21 +1,21 @@
-//! The plan of a run on another allocator: the command found and looked at, the object written out, the environment.
+//! The plan of a run on another allocator: the command found and examined, the object written out, the environment.
 
 use crate::cli::RunArgs;
 use std::ffi::OsString;
 use underpin_malloc::{Inherit, Malloc, MallocError, Prepared, Program, Statistics, Store, Watch, prepare};
 use underpin_sys::{RawPid, Replace};
 
-/// What is to be done.
+/// What to do.
 #[derive(Debug)]
 pub enum RunPlan {
-    /// Show the allocators on board.
+    /// Show the built-in allocators.
     List {
         /// JSON instead of a screen.
         json: bool,
     },
     /// Become a command.
     Become(Box<Become>),
-    /// It cannot be done.
+    /// Refuse.
     Refuse(MallocError),
 }
 
@@ -31,7 +31,7 @@ pub struct Become {
 }
 
 impl RunPlan {
-    /// Looks at the command and writes the object out; nothing of the command runs.
+    /// Examines the command and writes the object out; nothing of the command runs.
     pub fn new(args: RunArgs) -> RunPlan {
         match args.malloc.as_ref().map(|allocator| Become::new(allocator, &args)) {
             None => RunPlan::List { json: args.json },

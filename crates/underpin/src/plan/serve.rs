@@ -1,4 +1,4 @@
-//! Servers of `underpin bench`: `--serve` and `--load` made into work.
+//! Servers of `underpin bench`: turns `--serve` and `--load` into work.
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, ServeArgs};
@@ -24,7 +24,7 @@ pub(super) struct Servers<'a> {
 /// The body of each request.
 #[derive(Debug)]
 enum Body {
-    /// As given; parameters are replaced.
+    /// The text as given, with parameters replaced.
     Text(String),
     /// The bytes of a file, unchanged.
     File(Vec<u8>),
@@ -40,10 +40,10 @@ impl Body {
 }
 
 impl<'a> Servers<'a> {
-    /// `None` if the work is that of commands.
+    /// `None` if commands are measured.
     ///
     /// # Errors
-    /// If what is asked for does not go together, or the body cannot be read.
+    /// If options contradict each other, or the body cannot be read.
     pub(super) fn new(args: &'a BenchArgs) -> anyhow::Result<Option<Servers<'a>>> {
         let serve = &args.serve;
         if serve.load.is_empty() {
@@ -78,7 +78,7 @@ impl<'a> Servers<'a> {
         self.args.serve.len().max(self.args.load.len())
     }
 
-    /// One of them: what is started (or what is asked, if nothing is), and the load on it.
+    /// One of them: the command to start (or the server to query, if nothing is started), and the load on it.
     ///
     /// # Errors
     /// If the command or the request cannot be read.
@@ -100,7 +100,7 @@ impl<'a> Servers<'a> {
             ready: self.args.ready_timeout,
             settle: self.settle,
         };
-        // Any port will do to find out whether it can be read.
+        // Any port will do to find out whether the request can be parsed.
         load.request(1).context("--load")?;
         let command = match server {
             Some(command) => command,

@@ -11,45 +11,45 @@ use std::time::Duration;
 use underpin_resolve::storm::{FileSystem, FileSystemTable, Mountpoints};
 use underpin_trace::TraceOptions;
 
-/// What starts where.
+/// Which programs start, and where.
 #[derive(Debug)]
 pub struct StormPlan {
-    /// The program, and what is put beside it.
+    /// The program, and those compared with it.
     pub programs: Vec<PathBuf>,
     /// Bindings of the first program to predict.
     pub after: Vec<Binding>,
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
-    /// Under what they are resolved.
+    /// How they are resolved.
     pub target: Target,
-    /// Nodes, processes per node, processors per node.
+    /// Nodes of the job.
     pub nodes: u32,
     /// Processes on each.
     pub per_node: u32,
     /// Processors of each.
     pub cores: u32,
-    /// Processor time of one start, if it was given.
+    /// Processor time of one start, if given.
     pub processor: Option<Duration>,
-    /// The file system, flags applied.
+    /// The file system, with the flags applied.
     pub file_system: FileSystem,
     /// The table it came from.
     pub table: FileSystemTable,
     /// Where it is mounted.
     pub scope: Mountpoints,
-    /// The same for people.
+    /// The mount points as shown to the user.
     pub mounted_at: Vec<BString>,
     /// Flags that replaced a parameter.
     pub given: Vec<String>,
-    /// Where and as what it is written.
+    /// Output files and their formats.
     pub exports: Vec<(Format, PathBuf)>,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
 impl StormPlan {
-    /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
+    /// `asked_to_run`: the command line has a `--`, even with nothing after it.
     ///
     /// # Errors
     /// If a program cannot be read, a file system is not known, or a figure makes no sense.
@@ -94,14 +94,13 @@ impl StormPlan {
     }
 }
 
-/// Two bindings if the user names none.
 /// The first program, watched to its end.
 fn run(programs: &[PathBuf], target: &Target, arguments: Vec<OsString>) -> anyhow::Result<TraceOptions> {
     if target.sysroot.is_some() {
         bail!("a program of another root is not run: leave out --sysroot or `-- ARGS`");
     }
     let program = programs.first().context("no program to run")?;
-    // A bare name would be searched for in PATH; the file here is meant.
+    // A bare name would be searched for in PATH, but the file here is meant.
     let program = program.canonicalize().with_context(|| program.display().to_string())?;
     Ok(survey_options(program.into_os_string(), arguments, Phase::Exit)?)
 }
@@ -125,7 +124,7 @@ fn table(file: Option<&Path>) -> anyhow::Result<FileSystemTable> {
     Ok(table)
 }
 
-/// Flags replace parameters, and their uncertainty.
+/// Replaces parameters, and their uncertainty, by flags.
 fn apply(fs: &mut FileSystem, flags: &ParameterArgs) -> anyhow::Result<Vec<String>> {
     let mut given = Vec::new();
     let mut note = |flag: &str| given.push(format!("--{flag}"));
@@ -185,7 +184,7 @@ fn limit(rate: f64, flag: &str) -> anyhow::Result<Option<f64>> {
     Ok((rate > 0.0).then_some(rate))
 }
 
-/// A mount point as the kernel sees it; inside another root, as it is written.
+/// A mount point as the kernel sees it; in another root, as the user wrote it.
 fn mountpoint(folder: &Path, target: &Target) -> anyhow::Result<BString> {
     if target.sysroot.is_some() {
         return Ok(folder.as_os_str().as_bytes().into());

@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use underpin_trace::TraceOptions;
 
-/// What to look at, whether to run it, what to write.
+/// What to examine, whether to run it, what to write.
 #[derive(Debug)]
 pub struct SurveyPlan {
     /// The program.
     pub path: PathBuf,
-    /// What `check` wants.
+    /// The plan of its check.
     pub check: CheckPlan,
-    /// Under what it is resolved.
+    /// How it is resolved.
     pub target: Target,
     /// The run that the user asked for, if any.
     pub run: Option<TraceOptions>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The longest that the trial of allocators may take.
+    /// The longest time for the trial of allocators.
     pub trial: Duration,
-    /// Arguments with which the gain of binding is measured, if that was asked for.
+    /// Arguments for measuring the gain of binding, if that was requested.
     pub measure_bind: Option<Vec<OsString>>,
-    /// Where and as what it is written.
+    /// Output files and their formats.
     pub exports: Vec<(Format, PathBuf)>,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl SurveyPlan {
-    /// `asked_to_run`: a `--` stood on the command line, even with nothing behind it.
+    /// `asked_to_run`: the command line has a `--`, even with nothing after it.
     ///
     /// # Errors
     /// If the program cannot be read.
@@ -55,7 +55,7 @@ impl SurveyPlan {
         let arguments = args.arguments.clone();
         let measure_bind = args.measure_bind.then(|| args.arguments.clone());
         let run = if asked_to_run {
-            // A bare name would be searched for in PATH; the file here is meant.
+            // A bare name would be searched for in PATH, but the file here is meant.
             let has_folder = path.parent().is_some_and(|folder| !folder.as_os_str().is_empty());
             let here = if has_folder { path.clone() } else { Path::new(".").join(&path) };
             Some(survey_options(here.into_os_string(), args.arguments, args.until)?)

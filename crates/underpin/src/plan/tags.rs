@@ -1,4 +1,4 @@
-//! The plan of `underpin check` about a folder or a wheel.
+//! The plan of `underpin check` on a folder or a wheel.
 
 use crate::cli::CheckArgs;
 use crate::packaged::Set;
@@ -14,13 +14,13 @@ pub struct TagsPlan {
     pub set: Set,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
 impl TagsPlan {
     /// # Errors
-    /// If the set cannot be read, or an option is about one program.
+    /// If the set cannot be read, or an option applies only to one program.
     pub fn new(args: CheckArgs) -> anyhow::Result<TagsPlan> {
         let given = [
             ("--on", !args.on.is_empty()),

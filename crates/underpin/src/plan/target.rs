@@ -9,19 +9,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use underpin_resolve::{Environment, HostRoot, IsaLevel, Processor};
 
-/// Where and under what a program is resolved.
+/// Where and how a program is resolved.
 #[derive(Debug)]
 pub struct Target {
     /// The file system.
     pub root: HostRoot,
-    /// The folder that stands for `/`, if one was given.
+    /// The folder that takes the place of `/`, if one was given.
     pub sysroot: Option<PathBuf>,
     /// Variables, processor, mode.
     pub environment: Environment,
 }
 
 impl Target {
-    /// This machine, as it is.
+    /// This machine.
     pub fn here() -> Target {
         Target { root: HostRoot::new(), sysroot: None, environment: Environment::inherited() }
     }
@@ -41,7 +41,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Another system: the variables of this one say nothing about it.
+    /// Another system: the environment of this one does not apply to it.
     fn below(folder: &Path) -> anyhow::Result<Target> {
         let sysroot = folder.canonicalize().with_context(|| format!("--root {}", folder.display()))?;
         if !sysroot.is_dir() {
@@ -62,9 +62,9 @@ impl Target {
         Ok(())
     }
 
-    /// The path that the loader sees for a name given by the user, after making sure that it is an ELF file.
+    /// The path that the loader sees for a name given by the user, once it is known to be an ELF file.
     ///
-    /// Inside another root a path may be given from inside (`/usr/bin/app`) or from here (`sysroot/usr/bin/app`).
+    /// In another root the path may be one inside (`/usr/bin/app`) or one from here (`sysroot/usr/bin/app`).
     ///
     /// # Errors
     /// If there is no such file, or it is not a file that a loader would look at.

@@ -11,15 +11,15 @@ use underpin_trace::{CallSet, Output, TraceOptions, Until};
 /// What to run, how far to watch it, what to write.
 #[derive(Debug)]
 pub struct TracePlan {
-    /// For the tracer.
+    /// Options for the tracer.
     pub options: TraceOptions,
     /// Measure what binding gains.
     pub measure_bind: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
     /// JSON instead of a screen.
     pub json: bool,
-    /// Where the page goes.
+    /// File for the page.
     pub html: Option<PathBuf>,
 }
 
@@ -44,10 +44,10 @@ impl TracePlan {
     }
 }
 
-/// A run for a survey: the page is alone on standard output, so the program's own output goes to standard error.
+/// A run for a survey: only the page goes to standard output, so the program's own output goes to standard error.
 ///
 /// # Errors
-/// If standard error cannot be shared.
+/// If standard error cannot be duplicated.
 pub fn survey_options(program: OsString, arguments: Vec<OsString>, phase: Phase) -> io::Result<TraceOptions> {
     let command = std::iter::once(program).chain(arguments);
     Ok(TraceOptions { until: until(phase), output: to_standard_error()?, ..TraceOptions::new(command) })

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 /// What to resolve, and what to show of it.
 #[derive(Debug)]
 pub struct TreePlan {
-    /// What to look at.
+    /// The programs.
     pub targets: Targets,
-    /// Under what.
+    /// Where and how they are resolved.
     pub target: Target,
     /// What to show.
     pub output: Output,
@@ -37,7 +37,7 @@ pub enum Targets {
 pub enum Output {
     /// Paths only.
     List,
-    /// The story of one object.
+    /// Why one object is loaded.
     Why(String),
     /// The search directories.
     Paths,
@@ -49,7 +49,7 @@ pub enum Output {
 
 impl TreePlan {
     /// # Errors
-    /// If a program cannot be looked at, or an option does not go with several of them.
+    /// If a program cannot be examined, or an option does not apply to several of them.
     pub fn new(args: TreeArgs) -> anyhow::Result<TreePlan> {
         let target = Target::new(&args.target)?;
         let output = match args.why {

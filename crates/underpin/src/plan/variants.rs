@@ -1,4 +1,4 @@
-//! The variants of `underpin bench`: every allocator with every state of binding with every `--variant`.
+//! The variants of `underpin bench`: every allocator combined with every state of binding and every `--variant`.
 
 use super::parameters::{ParameterSet, fill};
 use crate::cli::{BenchArgs, BindState};
@@ -21,7 +21,7 @@ const AS_IT_IS: &str = "as it is";
 pub struct Dimensions<'a> {
     /// `--variant`, the plain one first.
     named: Vec<Variant>,
-    /// `--malloc`; `None` is the command as it is. Never empty.
+    /// `--malloc`; `None` means that the allocator is not changed. Never empty.
     allocators: Vec<Option<underpin_malloc::Malloc>>,
     /// `--bind`; empty if it was not given.
     binding: Vec<BindState>,
@@ -30,7 +30,7 @@ pub struct Dimensions<'a> {
 }
 
 impl<'a> Dimensions<'a> {
-    /// For one value of each parameter, at one commit.
+    /// The dimensions for one value of each parameter, at one commit.
     ///
     /// # Errors
     /// If a variant cannot be read.
@@ -78,7 +78,7 @@ impl<'a> Dimensions<'a> {
         Ok(all)
     }
 
-    /// What runs in the program's place: each build of it, or each state of binding.
+    /// What runs in place of the program: each build of it, or each state of binding.
     fn programs(&self, command: &Command) -> anyhow::Result<Vec<State>> {
         let word = command.words().first().map(OsString::as_os_str).unwrap_or_default();
         if !self.builds.is_empty() {
@@ -105,14 +105,14 @@ impl<'a> Dimensions<'a> {
 /// A program in one state of binding, or built in one way.
 #[derive(Debug)]
 struct State {
-    /// The word for it in a variant's name.
+    /// Its part of a variant's name.
     word: Option<String>,
-    /// What runs in the program's place, and what proves that it did.
+    /// What runs in place of the program, and what proves that it ran.
     instead: Option<(PathBuf, Arc<dyn Proof>)>,
 }
 
 impl State {
-    /// What a build made of the program that a command's first word names.
+    /// The result of a build for the program that a command's first word names.
     fn built(build: &Build, word: &Path) -> anyhow::Result<State> {
         let program = build.program(word).with_context(|| {
             let names: Vec<&str> = build.programs.keys().map(String::as_str).collect();
@@ -162,7 +162,7 @@ impl Proof for Both {
     }
 }
 
-/// The first may follow the task; the second only looks.
+/// Both proofs as one. Only the first may follow the task.
 fn both(first: Option<Arc<dyn Proof>>, second: Arc<dyn Proof>) -> Arc<dyn Proof> {
     match first {
         Some(first) => Arc::new(Both(first, second)),

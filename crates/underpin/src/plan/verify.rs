@@ -7,26 +7,26 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use underpin_resolve::Environment;
 
-/// What to verify, and how far.
+/// What to verify, and how thoroughly.
 #[derive(Debug)]
 pub struct VerifyPlan {
-    /// Files and folders, as they exist.
+    /// Files and folders, which exist.
     pub paths: Vec<PathBuf>,
     /// Under which variables the loader resolves.
     pub environment: Environment,
-    /// Compare which object serves each symbol.
+    /// Compare which object provides each symbol.
     pub bindings: bool,
     /// Arguments for a real run to compare calls with; `None` if nothing is run.
     pub check: Option<Vec<OsString>>,
     /// JSON instead of a screen.
     pub json: bool,
-    /// How much of the screen.
+    /// How detailed the screen is.
     pub verbosity: u8,
 }
 
 impl VerifyPlan {
     /// # Errors
-    /// If a file does not exist or is not an ELF file, or `--check` names more than one program.
+    /// If a file does not exist or is not an ELF file, or `--check` is given with more than one program.
     pub fn new(args: VerifyArgs) -> anyhow::Result<VerifyPlan> {
         let paths = paths(&args.paths, "verify")?;
         if args.check && !matches!(paths.as_slice(), [one] if one.is_file()) {

@@ -1,4 +1,4 @@
-//! An allocator beneath a command.
+//! A command on another allocator.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use underpin_bench::{Command, Followed, Proof, Variant};
 use underpin_malloc::{Confirmation, Inherit, Malloc, MallocError, Program, Store, Watch, prepare};
 use underpin_sys::{RawPid, Resume, Tracee};
 
-/// A command on an allocator: what `under` changes, and the allocator. Its children run on it too, since the figures
+/// A command on an allocator: the changes of `under`, and the allocator. Its children run on it too, since the figures
 /// are those of the whole tree of processes.
 ///
 /// # Errors

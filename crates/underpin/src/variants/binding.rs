@@ -1,4 +1,4 @@
-//! A program beside itself, bound: copies that stand where the program stands and are gone when they are dropped.
+//! Bound copies of a program, placed beside it and removed when they are dropped.
 //!
 //! The copies are flattened: the program alone is changed, and the libraries stay as they are.
 
@@ -28,12 +28,12 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Plans it.
+    /// Makes the plan.
     #[must_use]
     pub fn of(program: &Path, environment: &Environment) -> Binding {
         let root = HostRoot::new();
         let scope = Scope::find(&root, &[program.as_os_str().as_bytes().into()]);
-        // A copy that lives for a run needs no folder of links.
+        // A copy that exists for a run needs no folder of links.
         let policy = Policy { shape: Shape::Flatten, narrow_search: false, ..Policy::default() };
         let plan = Planner::new(&root, environment.clone(), policy).plan(&scope);
         Binding { program: program.to_owned(), plan }
@@ -51,7 +51,7 @@ impl Binding {
         Ok(ProgramCopy { path: bound_copy(&self.plan, &self.program)?, libraries })
     }
 
-    /// Why there is nothing to change, a clause.
+    /// Why there is nothing to change, as a clause.
     fn why_not(&self) -> String {
         let elf = || {
             let source = FileSource::new(File::open(&self.program).ok()?).ok()?;
@@ -65,7 +65,7 @@ impl Binding {
         }
     }
 
-    /// A copy as it was before it was bound; `None` if it is not bound.
+    /// A copy as the program was before it was bound; `None` if it is not bound.
     ///
     /// # Errors
     /// If the program cannot be read or the copy cannot be written.
@@ -76,17 +76,17 @@ impl Binding {
     }
 }
 
-/// A copy of a program, gone when it is dropped. As a proof it says that the copy ran, with the libraries that it is
-/// bound to.
+/// A copy of a program, removed when it is dropped. As a proof it shows that the copy ran, with the libraries that it
+/// is bound to.
 #[derive(Debug)]
 pub struct ProgramCopy {
     path: TempPath,
-    /// Absolute paths that it asks its loader for.
+    /// Absolute paths that it names to its loader.
     libraries: Vec<PathBuf>,
 }
 
 impl ProgramCopy {
-    /// Where it is.
+    /// The path of the copy.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -112,7 +112,7 @@ fn read(program: &Path) -> anyhow::Result<(PathBuf, Vec<u8>)> {
     Ok((real, bytes))
 }
 
-/// A bound copy of a program by a plan.
+/// A bound copy of a program, made by a plan.
 ///
 /// # Errors
 /// If the program cannot be read or the copy cannot be written.

@@ -1,4 +1,4 @@
-//! A program of a project, built in several ways, in the place of the one that a command names.
+//! A program of a project, built in several ways, in place of the one that a command names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use underpin_bench::Proof;
 use underpin_sys::RawPid;
 
-/// One way to build, and what it made. What `check` reads in each file is what was asked for, else there is none.
+/// One way to build, and its results. Exists only if what `check` reads in each file matches the request.
 #[derive(Clone, Debug)]
 pub struct Build {
     /// As the user wrote it: `musl+jemalloc`.
@@ -16,14 +16,14 @@ pub struct Build {
 }
 
 impl Build {
-    /// The program that stands for a command's first word.
+    /// The program that replaces a command's first word.
     #[must_use]
     pub fn program(&self, word: &Path) -> Option<&Path> {
         self.programs.get(word.file_name()?.to_str()?).map(PathBuf::as_path)
     }
 }
 
-/// Says that a built file is what ran: what it is was confirmed when it was built.
+/// Proves that a built file is what ran: its properties were confirmed when it was built.
 #[derive(Debug)]
 pub struct BuiltProgram(pub PathBuf);
 
@@ -36,7 +36,7 @@ impl Proof for BuiltProgram {
 /// Whether a process executes a file.
 ///
 /// # Errors
-/// What it executes, a clause.
+/// What it executes instead, as a clause.
 pub fn ran_as(pid: RawPid, program: &Path) -> Result<(), String> {
     let executed = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| format!("/proc/{pid}/exe: {error}"))?;
     if executed == program {

@@ -1,5 +1,5 @@
 //! Commits as variants of a benchmark: each checked out in a git worktree of its own among the temporary files, built
-//! there once, and gone when the benchmark is over, however it ends.
+//! there once, and removed when the benchmark is over, however it ends.
 
 use super::git::{Found, Repository};
 use crate::progress::Progress;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use underpin_bench::{BenchError, Command, Shell};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
-/// Something is wrong with one commit, and not with how we were called.
+/// An error of one commit, not of the command line.
 #[derive(Debug, thiserror::Error)]
 #[error("{commit}: {problem}")]
 pub struct CommitError {
@@ -30,9 +30,9 @@ pub struct Commit {
     pub revision: String,
     found: Found,
     worktree: PathBuf,
-    /// Where its commands run: the place in its worktree where the user stands in theirs.
+    /// Where its commands run: the folder in its worktree that corresponds to the user's current one.
     pub directory: PathBuf,
-    /// Variables that its commands must have, or not have.
+    /// Variables that are set or removed for its commands.
     pub changes: Vec<(OsString, Option<OsString>)>,
 }
 
@@ -48,7 +48,7 @@ pub struct Commits {
 /// The last lines of a build that an error quotes, and the most bytes of them.
 const QUOTED_LINES: usize = 12;
 const QUOTED_BYTES: u64 = 4096;
-/// A build that takes longer hangs.
+/// A build that takes longer is considered hung.
 const LONGEST_BUILD: Duration = Duration::from_secs(24 * 3600);
 
 impl Commits {
@@ -65,7 +65,7 @@ impl Commits {
             bail!("{} lies in the working tree: set TMPDIR to a folder outside it", std::env::temp_dir().display());
         }
         warn(&repository, revisions, &found, build);
-        // From here on, what was made is removed again.
+        // From here on, dropping this removes what was made.
         let mut commits = Commits { all: Vec::new(), repository, folder };
         for (index, (revision, found)) in revisions.iter().zip(found).enumerate() {
             commits.add(revision, found, &place.join(index.to_string()))?;
@@ -73,13 +73,13 @@ impl Commits {
         Ok(commits)
     }
 
-    /// Checks one out. The last part of its path is that of the repository, which some build tools show.
+    /// Checks out one commit. The last part of its path is that of the repository, which some build tools show.
     fn add(&mut self, revision: &str, found: Found, place: &Path) -> anyhow::Result<()> {
         let name = self.repository.top.as_ref().and_then(|top| top.file_name()).unwrap_or("worktree".as_ref());
         let worktree = place.join(name);
-        // Without the slash that joining an empty path would leave at its end.
+        // Without the slash that joining an empty path would append.
         let directory: PathBuf = worktree.join(&self.repository.prefix).components().collect();
-        // The shell's idea of where it is; programs trust it if it looks right.
+        // The shell's notion of the current directory; programs trust it if it looks right.
         let mut changes = vec![("PWD".into(), Some(directory.clone().into_os_string()))];
         changes.extend(self.repository.bound.iter().map(|name| (name.clone(), None)));
         let commit = Commit { revision: revision.to_owned(), found, worktree, directory, changes };
@@ -122,37 +122,37 @@ impl Drop for Commits {
 }
 
 impl Commit {
-    /// What its variants are called: the revision and the hash. The first line of its message would be shortened in every table.
+    /// The name for its variants: the revision and the hash. The first line of its message would be cut in every table.
     pub fn label(&self) -> String {
         let Found { hash, short, .. } = &self.found;
         if hash.starts_with(&self.revision) { short.clone() } else { format!("{} {short}", self.revision) }
     }
 
-    /// `{COMMIT}`, and the whole hash that takes its place.
+    /// `{COMMIT}`, and the full hash that replaces it.
     pub fn parameter(&self) -> (String, String) {
         ("COMMIT".to_owned(), self.found.hash.clone())
     }
 
-    /// The error for a program that is not there once the commit is built.
+    /// The error for a program that does not exist once the commit is built.
     pub fn missing(&self, program: &OsStr) -> CommitError {
         let is_path = program.as_encoded_bytes().contains(&b'/');
         let hint = if is_path { "the commit has no such file and --build makes none" } else { "it is not in PATH" };
         self.error(format!("cannot run {}: {hint}", program.display()))
     }
 
-    /// A command to be run for it by the shell: without the variables that tie git to the user's tree.
+    /// A shell command for it: without the variables that tie git to the user's tree.
     pub fn script(&self, text: &str) -> String {
         let unset = self.changes.iter().filter(|(_, value)| value.is_none());
         let names: Vec<_> = unset.map(|(name, _)| name.to_string_lossy()).collect();
         if names.is_empty() { text.to_owned() } else { format!("unset {}\n{text}", names.join(" ")) }
     }
 
-    /// An error that is this commit's alone.
+    /// An error of this commit alone.
     pub fn error(&self, problem: impl fmt::Display) -> CommitError {
         CommitError { commit: self.to_string(), problem: problem.to_string() }
     }
 
-    /// The error for a build that failed: how, and the last lines of what it printed. All of it is kept in `logs`.
+    /// The error for a build that failed: how, and the last lines of its output. All of that is kept in `logs`.
     fn not_built(&self, command: &str, end: RunEnd, log: &Path, logs: &Path) -> CommitError {
         let how = match end {
             RunEnd::Exited(status) => format!("exited with status {status}"),
@@ -160,14 +160,14 @@ impl Commit {
             RunEnd::TimedOut | RunEnd::Interrupted => "was not done after a day".to_owned(),
         };
         let kept = logs.join(format!("build-{}.log", self.found.short));
-        // A log that cannot be kept is quoted nevertheless.
+        // A log that cannot be kept is quoted all the same.
         let is_kept = fs::create_dir_all(logs).is_ok() && fs::copy(log, &kept).is_ok();
         let all = if is_kept { format!(" ({} has all of its output)", kept.display()) } else { String::new() };
         let lines = tail(log).unwrap_or_default();
         self.error(format!("--build `{command}` {how}{all}; its last lines:\n{lines}"))
     }
 
-    /// Runs a command by the shell to its end, its output into a file.
+    /// Runs a shell command to its end, with its output in a file.
     fn run(&self, command: &str, log: &Path) -> anyhow::Result<RunEnd> {
         let shell = Shell::Program(vec!["/bin/sh".into()]);
         let command = Command::parse(&self.script(command), &shell).context("--build")?;
@@ -180,20 +180,20 @@ impl Commit {
         let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let spawn = Spawn::new("/bin/sh".into(), command.words(), &environment, streams)?;
         let limits = Limits { timeout: Some(LONGEST_BUILD), requests: 1 };
-        // In our group: it may ask for a password on the terminal.
+        // In our process group: it may ask for a password on the terminal.
         let started = spawn.in_directory(Some(&self.directory))?.start(&[], false)?;
         Ok(started.within(limits)?.end)
     }
 }
 
-/// As an error or a note names it.
+/// The name for errors and notes.
 impl fmt::Display for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.label(), self.found.subject)
     }
 }
 
-/// Says what a comparison of these commits leaves out.
+/// Prints what a comparison of these commits leaves out.
 fn warn(repository: &Repository, revisions: &[String], found: &[Found], build: Option<&str>) {
     let checked_out = repository.find("HEAD").ok();
     if found.iter().any(|one| checked_out.as_ref() == Some(one)) && repository.is_changed() {
@@ -216,7 +216,7 @@ fn warn(repository: &Repository, revisions: &[String], found: &[Found], build: O
 }
 
 /// # Errors
-/// [`BenchError::Interrupted`] if the user asked it to end.
+/// [`BenchError::Interrupted`] if the user interrupted it.
 fn stop_if_asked() -> Result<(), BenchError> {
     if end_requests() > 0 { Err(BenchError::Interrupted) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What is asked of git, by its own command: nothing here touches the user's branches, index, working tree or stashes.
+//! Queries to git, through its own command: nothing here touches the user's branches, index, working tree or stashes.
 
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};
@@ -8,23 +8,23 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The repository that the user stands in.
+/// The repository of the current directory.
 #[derive(Debug)]
 pub(super) struct Repository {
-    /// From the top of the working tree to where the user stands; empty at the top.
+    /// From the top of the working tree to the current directory; empty at the top.
     pub(super) prefix: PathBuf,
     /// The top of the working tree; `None` in a bare repository.
     pub(super) top: Option<PathBuf>,
-    /// Variables that tie git to one repository, as a hook has them: they must not reach what runs in another tree.
+    /// Variables that tie git to one repository, as hooks have them: they must not reach what runs in another tree.
     pub(super) bound: Vec<OsString>,
 }
 
-/// A commit, as git knows it.
+/// A commit, as git resolves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// All of its hash.
+    /// Its full hash.
     pub(super) hash: String,
-    /// As much of it as is unique here.
+    /// The shortest prefix of it that is unique here.
     pub(super) short: String,
     /// The first line of its message.
     pub(super) subject: String,
@@ -32,7 +32,7 @@ pub(super) struct Found {
 
 impl Repository {
     /// # Errors
-    /// If git is not installed, or this is no repository that it may use.
+    /// If git is not installed, or this is not a repository that it may use.
     pub(super) fn here() -> anyhow::Result<Repository> {
         let prefix = path(&told(&["rev-parse", "--show-prefix"]).context("--commits needs a git repository")?);
         let top = told(&["rev-parse", "--show-toplevel"]).ok().map(|top| path(&top));
@@ -45,7 +45,7 @@ impl Repository {
     /// The commit that a revision names.
     ///
     /// # Errors
-    /// If it names none.
+    /// If there is no such commit.
     pub(super) fn find(&self, revision: &str) -> anyhow::Result<Found> {
         if revision.contains("..") {
             bail!("--commits {revision}: a range of commits; name each, with commas between them, as in main,HEAD");
@@ -76,7 +76,7 @@ impl Repository {
         told(&["cat-file", "-e", &format!("{hash}:.gitmodules")]).is_ok()
     }
 
-    /// Checks a commit out into a folder that is not there yet, on no branch.
+    /// Checks a commit out into a folder that does not exist yet, on no branch.
     ///
     /// # Errors
     /// If git cannot.
@@ -85,12 +85,12 @@ impl Repository {
         said(words.into_iter().chain([into.as_os_str(), OsStr::new(hash)])).map(drop)
     }
 
-    /// Removes what [`Repository::check_out`] made, with all that a build left in it.
+    /// Removes what [`Repository::check_out`] made, including everything that a build left in it.
     pub(super) fn remove(&self, worktree: &Path) {
-        // Twice: a checkout that was cut short is still locked.
+        // `--force` twice: a checkout that was interrupted is still locked.
         let words = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
         if said(words.into_iter().chain([worktree.as_os_str()])).is_err() {
-            // What git no longer recognises as its worktree is an ordinary folder, and an entry without a folder.
+            // If git no longer recognises the worktree, the folder and the entry for it are removed separately.
             let _ = std::fs::remove_dir_all(worktree);
             let _ = told(&["worktree", "prune"]);
         }
@@ -101,20 +101,20 @@ fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
-/// What git prints, without the end of the last line.
+/// The output of git, without the newline at its end.
 fn told(words: &[&str]) -> anyhow::Result<Vec<u8>> {
     said(words.iter().map(OsStr::new))
 }
 
 /// # Errors
-/// In git's own words if it fails.
+/// With git's own message if it fails.
 fn said<'a>(words: impl Iterator<Item = &'a OsStr>) -> anyhow::Result<Vec<u8>> {
     let mut command = Command::new("git");
-    // No hook of the user's is for these trees, and no lock is taken that another git might wait for.
+    // The user's hooks are not for these trees, and no lock is taken that another git might wait for.
     command.args(["-c", "core.hooksPath=/dev/null"]).args(words).env("GIT_OPTIONAL_LOCKS", "0");
-    // The index of a commit that is being made, as hooks have it.
+    // The index of a commit in progress, as hooks have it.
     command.env_remove("GIT_INDEX_FILE").stdin(Stdio::null());
-    // Ctrl-C is for us, who clean up by the same command.
+    // Ctrl-C is for us: we clean up with the same command.
     command.process_group(0);
     let Output { status, mut stdout, stderr } = command.output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => anyhow::anyhow!("git is not installed (`sudo apt install git`)"),

@@ -1,5 +1,5 @@
-//! Variants of a benchmark: a command on another allocator, a program bound to its libraries, a program built in several
-//! ways, commits of a repository.
+//! Variants of a benchmark: a command on another allocator, a program bound to its libraries, a program built in
+//! several ways, commits of a repository.
 //!
 //! What a variant changes comes with its proof, taken from the process itself. Nothing here runs a benchmarked command.
 

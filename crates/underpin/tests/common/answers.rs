@@ -1,7 +1,8 @@
-//! Programs that say who they are and end, and what they say.
+//! Programs that print a text about themselves and exit, and that text.
 //!
-//! They are chosen by what they do, not by name: a program is taken where its file holds the option, it ends by itself
-//! with success and a word, and it says the same twice. It runs in an empty home, without input, display or network.
+//! They are chosen by behaviour, not by name: a program is taken if its file contains the option, it exits by itself
+//! with success and some output, and it prints the same twice. It runs in an empty home, without input, display or
+//! network.
 #![allow(dead_code, reason = "every test file takes what it needs")]
 
 use rayon::prelude::*;
@@ -11,9 +12,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to be chosen.
+/// How long a program may take while it is chosen.
 const QUICK: Duration = Duration::from_secs(3);
-/// How long a chosen one may take, on a machine that does other things as well.
+/// How long a chosen program may take, on a machine that does other things as well.
 const PATIENT: Duration = Duration::from_secs(120);
 
 /// A program and the option to which it answers.
@@ -23,7 +24,7 @@ pub struct Question {
     pub option: &'static str,
 }
 
-/// What it says.
+/// What it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub code: Option<i32>,
@@ -31,10 +32,10 @@ pub struct Answer {
     pub errors: Vec<u8>,
 }
 
-/// Where programs run: a home of their own.
+/// The environment in which programs run: a home of their own.
 pub struct Room {
     home: PathBuf,
-    /// Whether `unshare` can take the network away.
+    /// Whether `unshare` can remove the network.
     offline: bool,
     count: AtomicUsize,
 }
@@ -47,7 +48,7 @@ impl Room {
         Room { home, offline: probe.is_ok_and(|status| status.success()), count: AtomicUsize::new(0) }
     }
 
-    /// The answer, or `None` if none comes in time.
+    /// The answer, or `None` if there is none in time.
     fn ask(&self, question: &Question, limit: Duration) -> Option<Answer> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (output, errors) = (self.home.join(format!("{number}.out")), self.home.join(format!("{number}.err")));
@@ -96,7 +97,7 @@ impl Room {
     fn question(&self, program: &Path) -> Option<(Question, Answer)> {
         let bytes = fs::read(program).ok()?;
         let holds = |option: &&str| bytes.windows(option.len()).any(|window| window == option.as_bytes());
-        // getopt_long has the names without the dashes.
+        // getopt_long stores the names without the dashes.
         let option = [("version", "--version"), ("help", "--help")].into_iter().find(|(name, _)| holds(name))?.1;
         let question = Question { program: program.to_owned(), option };
         let answer = self.ask(&question, QUICK)?;
@@ -105,7 +106,7 @@ impl Room {
         (again == answer).then_some((question, answer))
     }
 
-    /// What is said differently now, a sentence each.
+    /// What is printed differently now, a sentence each.
     pub fn differences(&self, expected: &[(Question, Answer)]) -> Vec<String> {
         let ask = |(question, before): &(Question, Answer)| {
             let program = question.program.display();

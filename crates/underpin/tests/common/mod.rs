@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 use underpin_test_support::Output;
 
-/// The binary under test: cargo's, or the one that UNDERPIN_TEST_PROGRAM names (the released file: `cargo xtask static`).
+/// The binary under test: cargo's, or the one in UNDERPIN_TEST_PROGRAM (the released file: `cargo xtask static`).
 pub fn program() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         std::env::var("UNDERPIN_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_underpin").to_owned())
@@ -14,7 +14,7 @@ pub fn program() -> &'static str {
     &PROGRAM
 }
 
-/// The binary, with neither the developer's colours, terminal width nor loader variables.
+/// The binary, without the developer's colours, terminal width and loader variables.
 pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(program());
     command.args(args).stdin(std::process::Stdio::null());
@@ -35,7 +35,7 @@ pub fn underpin<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// What it says to these arguments.
+/// Its output with these arguments.
 pub fn says<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Output {
     Output::of(&mut underpin(args))
 }

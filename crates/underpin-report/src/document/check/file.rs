@@ -64,7 +64,7 @@ pub struct LibcRecord {
 }
 
 impl LibcRecord {
-    /// Where its code is, to follow its name.
+    /// A phrase for where its code is, to follow its name.
     #[must_use]
     pub const fn place_words(&self) -> &'static str {
         if self.inside { ", inside the file" } else { ", loaded at run time" }
@@ -103,7 +103,7 @@ pub enum AllocatorServes {
 }
 
 impl AllocatorServes {
-    /// Whom, before a colon.
+    /// Which code it serves, as the text before a colon.
     const fn word(self) -> &'static str {
         match self {
             AllocatorServes::Malloc => "C",
@@ -130,7 +130,7 @@ pub enum AllocatorOrigin {
 }
 
 impl AllocatorRecord {
-    /// The allocator and where it comes from, in words; `None` if nothing is known.
+    /// The allocator and its origin as text; `None` if nothing is known.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         let library = || self.library.as_ref().map_or_else(|| "the C library".to_owned(), Raw::to_string);
@@ -150,14 +150,14 @@ impl AllocatorRecord {
             },
             AllocatorOrigin::Unknown => return name.map(str::to_owned),
         };
-        // That a C library brings its malloc needs no proof.
+        // That a C library brings its own malloc needs no evidence.
         let first = self.evidence.first().filter(|_| self.origin != AllocatorOrigin::Libc);
         Some(first.map_or_else(|| place.clone(), |evidence| format!("{place} ({evidence})")))
     }
 }
 
 impl FileRecord {
-    /// Every allocator with whom it serves, in words; `None` if nothing is known.
+    /// Every allocator and the code that it serves, as text; `None` if nothing is known.
     #[must_use]
     pub fn allocator_words(&self) -> Option<String> {
         let [_, _, ..] = self.served_by.as_slice() else { return self.allocator.words() };

@@ -115,7 +115,7 @@ fn allocator_record(finding: &compat::AllocatorFinding) -> AllocatorRecord {
     AllocatorRecord { name, origin, library, serves, evidence: finding.evidence.clone() }
 }
 
-/// The hardening facts in the order of their weight. What only newer processors enforce is named if it is there.
+/// The hardening facts in the order of their weight. What only newer processors enforce is listed only if present.
 fn hardening(facts: &Hardening, linkage: Linkage) -> Vec<HardeningRecord> {
     use HardeningState::{Bad, Good, Unknown, Weak};
     let mut records = Vec::new();

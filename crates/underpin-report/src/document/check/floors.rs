@@ -21,7 +21,7 @@ pub struct FloorRecord {
 }
 
 impl FloorRecord {
-    /// Whether it is the floor of a C library or of a compiler's run time, which no package manager swaps lightly.
+    /// Whether it is the floor of a C library or of a compiler's runtime, which no package manager replaces lightly.
     #[must_use]
     pub fn is_core(&self) -> bool {
         matches!(self.family.as_str(), "GLIBC" | "GLIBCXX" | "CXXABI" | "GCC")

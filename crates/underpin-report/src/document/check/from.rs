@@ -12,11 +12,11 @@ use underpin_resolve::compat::{
     UnknownBecause, Verdict, VersionFloor,
 };
 
-/// A system is named as within reach if at most so many symbols are in the way.
+/// A system is named as within reach if at most this many symbols are in the way.
 const NEAR_SYMBOLS: usize = 8;
 
 impl CheckDocument {
-    /// The document of a check. If no systems were chosen, a limit and the expectations decide whether it passed.
+    /// The document of a check. If no systems were chosen, the limit and the expectations decide whether it passed.
     #[must_use]
     pub fn new(input: &CheckInput<'_>) -> CheckDocument {
         let compat = input.compat;
@@ -301,7 +301,7 @@ fn lack_words(lack: &UnknownBecause) -> String {
     }
 }
 
-/// Names with commas, and how many more there are.
+/// Names with commas between them, and how many more there are.
 fn some(names: impl Iterator<Item = String>, more: usize) -> String {
     let names = names.collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{names} and {more} more") } else { names }
@@ -363,7 +363,7 @@ fn note_words(note: &SystemNote) -> String {
     }
 }
 
-/// For users of a program that the distribution built: another system has its own, or this one is shipped.
+/// For users of a program that the distribution built: another system has its own build, or they ship this one.
 fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
     if advice.lower.is_empty() {
         return Vec::new();
@@ -376,7 +376,7 @@ fn of_distribution(advice: &Advice, program: &BStr) -> Vec<AdviceRecord> {
     vec![AdviceRecord { rule: "distribution".to_owned(), message: message.to_owned(), command }]
 }
 
-/// The ways down, then the nearest system, then what weak symbols cost.
+/// The ways to lower the floor, then the nearest system, then what weak symbols cost.
 fn advice(advice: &Advice, compat: &Compat) -> Vec<AdviceRecord> {
     let now = compat.floors.glibc().map(|floor| floor.to_string());
     let mut records: Vec<AdviceRecord> = advice.lower.iter().map(|way| way_record(way, now.as_deref())).collect();

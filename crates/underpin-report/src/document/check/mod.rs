@@ -1,4 +1,4 @@
-//! `underpin.check/1`: what a file is, how old a system it accepts and what forces that, and where it runs.
+//! `underpin.check/1`: what a file is, the oldest systems that accept it and what forces that, and where it runs.
 
 mod file;
 mod file_from;
@@ -28,11 +28,11 @@ pub struct CheckInput<'a> {
     pub program: &'a BStr,
     /// File size in bytes.
     pub bytes: u64,
-    /// What a loader reads of it.
+    /// What a loader reads from it.
     pub elf: &'a Elf,
-    /// The rest that its file says.
+    /// What else its file shows.
     pub details: &'a Details,
-    /// Objects that travel with it.
+    /// Objects shipped with it.
     pub companions: &'a [BString],
     /// The floors and verdicts.
     pub compat: &'a Compat,
@@ -42,7 +42,7 @@ pub struct CheckInput<'a> {
     pub systems_chosen: bool,
     /// Whether only a plain yes passes.
     pub strict: bool,
-    /// Whether the program is a file of the distribution: then its user does not build it.
+    /// Whether the program is a file of the distribution, and so not built by its user.
     pub of_distribution: bool,
 }
 
@@ -112,7 +112,7 @@ impl CountsRecord {
         }
     }
 
-    /// On how many it runs, at once or after an installation.
+    /// On how many it runs, immediately or after installing something.
     #[must_use]
     pub const fn can_run(&self) -> usize {
         self.runs + self.runs_if_installed

@@ -1,4 +1,4 @@
-//! Where a program runs, and why it does not elsewhere.
+//! Where a program runs, and why it does not run elsewhere.
 
 use super::DemandRecord;
 use crate::bytes::Raw;

@@ -47,7 +47,7 @@ fn document(
     StormDocument::new("/opt/tree/bin/app".into(), job, record, cases, Vec::new())
 }
 
-/// The binding that the advice's command would carry out.
+/// The binding that the advised command would carry out.
 fn advised(document: &StormDocument) -> Option<&StormCase> {
     let command = document.advice.first()?.command.as_deref()?;
     let kind = match command.split(' ').nth(2)? {
@@ -89,7 +89,7 @@ proptest! {
         let as_it_is = &document.cases[0];
         let others = || document.cases.iter().filter(|case| case.binding.is_some());
         let Some(best) = advised(&document) else {
-            // Silence means that no binding gains a twentieth.
+            // No advice means that no binding saves a twentieth.
             prop_assert!(others().all(|case| case.seconds >= 0.95 * as_it_is.seconds));
             return Ok(());
         };
@@ -97,13 +97,13 @@ proptest! {
         prop_assert!(others().all(|case| best.seconds <= case.seconds));
         let message = &document.advice[0].message;
         prop_assert!(message.starts_with(best.name.as_str()), "{message}");
-        // What is close is named with its figure, what is not close is not.
+        // Cases that are close are named with their figures, others are not.
         for case in document.cases[1..].iter().filter(|case| !std::ptr::eq(*case, best)) {
             let close = case.seconds.min(best.seconds) >= (1.0 - MODEL_DOUBT) * case.seconds.max(best.seconds);
             let named = message.contains(&format!("{} ({})", case.name, time(case.seconds)));
             prop_assert!(named || !(close || case.seconds < best.seconds), "{}: {message}", case.name);
         }
-        // Every figure of the advice is beside it, on the screen and on the page.
+        // Every figure in the advice is also in the table, on the screen and on the page.
         for shown in [text::storm(&document, &crate::layout::View::columns(100)).to_string(), markdown::storm(&document)] {
             let table = shown.split(message.get(..20).unwrap_or_default()).next().unwrap_or_default();
             prop_assert!(table.contains(&time(best.seconds)) && table.contains(&time(as_it_is.seconds)), "{shown}");

@@ -1,4 +1,4 @@
-//! What ran, where and how: enough to do it again.
+//! What ran, where and how: enough to repeat it.
 
 use crate::page::{Block, Cell, DataTable, Pictures, Section, joined, paragraph};
 use crate::styled::Role;

@@ -123,7 +123,7 @@ fn figures(record: &MetricSummary) -> [Cell; 5] {
     [cell(record.median.estimate), low, high, cell(record.min), cell(record.max)]
 }
 
-/// Gives the column of intervals the confidence that they have as its title.
+/// Puts the confidence of the intervals into the title of their column.
 fn title_of_interval(table: &mut DataTable, title: String) {
     let at = table.columns.iter().position(|column| column.name.text() == INTERVAL);
     if let Some(column) = at.and_then(|at| table.columns.get_mut(at)) {
@@ -131,7 +131,7 @@ fn title_of_interval(table: &mut DataTable, title: String) {
     }
 }
 
-/// Stands for the title of intervals until the confidence is known.
+/// Placeholder for the title of intervals until the confidence is known.
 const INTERVAL: &str = "95 %";
 
 fn gate(document: &Analysis) -> Option<Section> {

@@ -1,4 +1,4 @@
-//! The table that is read first: a row for each variant, the figures that matter, each with its change.
+//! The table to read first: a row for each variant, the figures that matter, each with its change.
 
 use crate::page::{Block, Cell, Column, DataTable, Section};
 use crate::styled::{Role, Span};
@@ -10,7 +10,7 @@ use underpin_bench::{Analysis, Metric, VariantSummary};
 
 /// The summary.
 pub(super) fn section(document: &Analysis) -> Section {
-    // Processor time goes with time nearly always; it has its picture and its own table.
+    // Processor time nearly always follows time; it has its own picture and table.
     let metrics: Vec<Metric> = main_metrics(document).into_iter().filter(|metric| *metric != Metric::Cpu).collect();
     let compared = |metric: Metric| document.comparisons.iter().any(|one| one.metric == metric);
     let mut table =

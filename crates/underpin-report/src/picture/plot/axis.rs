@@ -1,11 +1,11 @@
-//! An axis: figures on a stretch of the drawing, with round ticks in their unit.
+//! An axis: figures along a stretch of the drawing, with round ticks in their unit.
 //!
 //! Linear, or logarithmic if figures span more than a factor of twenty. A few figures far beyond the rest do not
-//! squeeze the others: the axis ends before them, and the drawing says how many are beyond.
+//! squeeze the others: the axis ends before them, and the drawing shows how many are beyond.
 
 use underpin_bench::Unit;
 
-/// Figures on a stretch of the drawing.
+/// A mapping of figures to a stretch of the drawing.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     low: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Axis {
     end: f64,
 }
 
-/// The figures of one variant, as far as they decide where an axis ends.
+/// The figures of one variant that decide where an axis ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     /// The least figure.
@@ -27,26 +27,26 @@ pub(crate) struct Extent {
     pub greatest: f64,
 }
 
-/// A logarithmic axis from this factor on.
+/// An axis is logarithmic from this factor on.
 const WIDE: f64 = 20.0;
 /// A linear axis begins at zero if the least figure is below this share of the greatest.
 const NEAR_ZERO: f64 = 0.4;
-/// Ticks at most.
+/// The most ticks.
 const TICKS: usize = 6;
 
 impl Axis {
-    /// An axis that holds all that its figures want.
+    /// An axis that covers all that its figures need.
     pub fn new(unit: Unit, extents: &[Extent], start: f64, end: f64) -> Axis {
         let least = extents.iter().map(|one| one.least).fold(f64::INFINITY, f64::min);
         let greatest = extents.iter().map(|one| one.greatest).fold(f64::NEG_INFINITY, f64::max);
         let wanted = extents.iter().map(|one| one.wanted).fold(f64::NEG_INFINITY, f64::max);
-        // Clipping is worth it only if it frees a good part of the axis; a logarithmic one has room for all.
+        // Clipping pays only if it frees a good part of the axis; a logarithmic one has room for all.
         let wide = least > 0.0 && wanted / least > WIDE;
         let clip = !wide && wanted > least && greatest - least > 1.6 * (wanted - least);
         Axis::range(unit, least, if clip { wanted } else { greatest }, start, end)
     }
 
-    /// An axis from one figure to another, with some air.
+    /// An axis from one figure to another, with some margin.
     pub fn range(unit: Unit, least: f64, greatest: f64, start: f64, end: f64) -> Axis {
         let (least, greatest) = if least.is_finite() && greatest.is_finite() { (least, greatest) } else { (0.0, 1.0) };
         if least > 0.0 && greatest / least > WIDE {
@@ -65,7 +65,7 @@ impl Axis {
         Axis { low: 0.0, high, logarithmic: false, unit, start, end }
     }
 
-    /// The place of a figure; figures beyond the axis are put at its end.
+    /// The position of a figure; figures beyond the axis are put at its end.
     pub fn at(&self, figure: f64) -> f64 {
         let share = if self.logarithmic {
             (figure.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
@@ -75,12 +75,12 @@ impl Axis {
         self.start + share.clamp(0.0, 1.0) * (self.end - self.start)
     }
 
-    /// Whether a figure lies beyond the axis.
+    /// Whether a figure is beyond the axis.
     pub fn is_beyond(&self, figure: f64) -> bool {
         figure > self.high
     }
 
-    /// Whether lengths on it are in the proportion of figures.
+    /// Whether lengths on it are proportional to figures.
     pub fn starts_at_zero(&self) -> bool {
         self.low <= 0.0
     }
@@ -90,7 +90,7 @@ impl Axis {
         self.logarithmic
     }
 
-    /// Places and words of the ticks.
+    /// Positions and labels of the ticks.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         if self.logarithmic {
             return self.factors().into_iter().map(|one| (self.at(one), label(one, one, one, self.unit))).collect();
@@ -125,7 +125,7 @@ impl Axis {
     }
 }
 
-/// What an axis of equal figures spans at least.
+/// The least span of an axis, for equal figures.
 fn smallest(unit: Unit) -> f64 {
     match unit {
         Unit::Seconds => 1e-6,
@@ -134,7 +134,7 @@ fn smallest(unit: Unit) -> f64 {
     }
 }
 
-/// The distance of round ticks.
+/// The distance between round ticks.
 fn step(span: f64, largest: f64, unit: Unit) -> f64 {
     let rough = span / TICKS as f64;
     let scale = match unit {
@@ -173,7 +173,7 @@ fn decimal_scale(seconds: f64) -> (&'static str, f64) {
 fn label(figure: f64, step: f64, largest: f64, unit: Unit) -> String {
     let (name, scale) = match unit {
         Unit::Seconds => decimal_scale(largest),
-        // As figures are shown: in KiB up to 10 MiB, unless the step is whole MiB.
+        // As figures are displayed: in KiB up to 10 MiB, unless the step is whole MiB.
         Unit::Bytes if step < MIB && largest < 10.0 * MIB => ("KiB", 1024.0),
         Unit::Bytes => binary_scale(largest),
         Unit::PerSecond => ("/s", 1.0),

@@ -13,7 +13,7 @@ const ROW: f64 = 17.0;
 const HEAD: f64 = 20.0;
 /// Where the names of figures end and intervals begin.
 const LEFT: f64 = 100.0;
-/// Where intervals end and words begin.
+/// Where intervals end and text begins.
 const RIGHT: f64 = 218.0;
 /// Changes beyond these factors are cut off.
 const MOST: f64 = 64.0;
@@ -89,7 +89,7 @@ fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Sca
     svg.close();
 }
 
-/// Factors on a stretch of the drawing, with "no change" in sight.
+/// Factors along a stretch of the drawing, with "no change" in sight.
 struct Scale {
     low: f64,
     high: f64,
@@ -113,7 +113,7 @@ impl Scale {
 
     fn draw(&self, svg: &mut Svg, bottom: f64) {
         let mut ticks = self.ticks();
-        // "No change" is never the one that is left out.
+        // "No change" is never the tick that is left out.
         ticks.sort_by_key(|(ratio, _)| *ratio != 1.0);
         let mut taken: Vec<f64> = Vec::new();
         for (ratio, words) in ticks {

@@ -1,4 +1,4 @@
-//! Answer times of servers: the time that a share of the requests does not exceed, with the slow tail in sight.
+//! Answer times of servers: the time that a share of the requests does not exceed, with the slow tail visible.
 
 use super::axis::Axis;
 use super::{CHARACTER, WIDTH, keys, left_axis, picture, scale_hint, style};
@@ -9,7 +9,7 @@ use underpin_bench::stats::median;
 use underpin_bench::{Analysis, LoadFigures, Unit, VariantSummary};
 
 const HEIGHT: f64 = 220.0;
-/// The slowest share that can be drawn: one request in so many.
+/// The smallest share that can be drawn: one request in this many.
 const RAREST: f64 = 1e5;
 const TICKS: [(f64, &str); 5] = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
 
@@ -57,12 +57,12 @@ pub(crate) fn latency_picture(document: &Analysis) -> Option<Picture> {
     Some(picture("Answer times", svg, legend))
 }
 
-/// How deep in the tail a share is: each nine takes as much room as the one before.
+/// How deep in the tail a share is: each further nine takes the same room.
 fn depth(share: f64) -> f64 {
     -(1.0 - share).max(1.0 / RAREST).log10()
 }
 
-/// The median answer time over a variant's runs for each share; the longest of all is one request and is in the
+/// The median answer time over a variant's runs for each share; the longest time is a single request and is only in the
 /// tables.
 fn curve(variant: &VariantSummary) -> Vec<(f64, f64)> {
     let runs: Vec<_> = variant.runs.iter().filter_map(|run| run.load.as_ref()).collect();

@@ -1,4 +1,4 @@
-//! Pictures of lines: the share of runs below a figure, runs in their order, memory over time.
+//! Line plots: the share of runs below a figure, runs in their order, memory over time.
 
 use super::axis::{Axis, Extent};
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, keys, left_axis, picture, scale_hint, shown, style};
@@ -9,13 +9,13 @@ use crate::words::capital;
 use underpin_bench::stats::{Order, median};
 use underpin_bench::{Analysis, MemoryAt, MemoryRunFigures, Metric, Unit};
 
-/// Height of a picture of lines, without its axis.
+/// Height of a line plot, without its axis.
 const HEIGHT: f64 = 220.0;
-/// Steps of a distribution and points of a line at most: more than the drawing can tell apart.
+/// The most steps of a distribution and points of a line: more than the drawing can resolve.
 const POINTS: usize = 240;
-/// Runs drawn as dots at most, over all variants.
+/// The most runs drawn as dots, over all variants.
 const DOTS: usize = 1200;
-/// Groups of runs whose medians make a line.
+/// Groups of runs whose medians form a line.
 const GROUPS: usize = 40;
 
 /// The share of runs that are at most a figure, for each variant; `None` if no variant has two runs.
@@ -77,7 +77,7 @@ fn steps(figures: &[f64], axis: &Axis, height: &dyn Fn(f64) -> f64) -> Vec<(f64,
     points
 }
 
-/// Each run at the moment when it started: drift and disturbances show here. `None` if nothing was timed twice.
+/// Each run at the moment when it started: drift and disturbances are visible here. `None` if nothing was timed twice.
 pub(crate) fn order_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows: Vec<Shown<'_>> = shown(document, metric)
         .into_iter()
@@ -118,7 +118,7 @@ pub(crate) fn order_picture(document: &Analysis, metric: Metric) -> Option<Pictu
     Some(picture(&format!("{} in the order of the runs", capital(about.label)), svg, legend))
 }
 
-/// Room for the words of a left axis.
+/// Room for the labels of a left axis.
 fn room(ticks: &[(f64, String)]) -> f64 {
     ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(1) as f64 * CHARACTER + 10.0
 }
@@ -133,8 +133,7 @@ fn medians(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.chunks(size).map(group).collect()
 }
 
-/// Resident memory of the watched runs over time, the run in the middle drawn strong; `None` if no run has two
-/// moments.
+/// Resident memory of the watched runs over time, with the middle run emphasised; `None` if no run has two samples.
 pub(crate) fn memory_picture(document: &Analysis) -> Option<Picture> {
     let drawn: Vec<(usize, Vec<&MemoryRunFigures>)> = document
         .variants
@@ -190,7 +189,7 @@ fn middle<'a>(runs: &[&'a MemoryRunFigures]) -> &'a MemoryRunFigures {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// A series; of many moments the one with the most memory in each stretch.
+/// A series; if it has many samples, the highest of each stretch.
 fn curve(series: &[MemoryAt], across: &Axis, up: &Axis) -> Vec<(f64, f64)> {
     let every = series.len().div_ceil(POINTS);
     let highest = |points: &[MemoryAt]| points.iter().max_by_key(|point| point.rss_bytes).copied();

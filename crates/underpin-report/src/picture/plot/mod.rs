@@ -1,7 +1,7 @@
 //! Pictures of a comparison: each run, distributions, order, memory over time, changes, the Pareto front.
 //!
-//! All share one width, so that a page sets them side by side if it has room, and else one below the
-//! other. A variant has the same colour in all of them. Every figure shown is in a table too.
+//! All have the same width, so that a page places them side by side if there is room, and below each other otherwise. A
+//! variant has the same colour in all of them. Every figure shown is in a table too.
 
 mod axis;
 mod forest;
@@ -22,11 +22,11 @@ use axis::{Axis, Extent};
 use underpin_bench::stats::Order;
 use underpin_bench::{Analysis, Figures, Metric, MetricSummary, VariantSummary};
 
-/// Width of a picture in user units: that of the page on a telephone, so that no word is smaller there than it is here.
+/// Width of a picture in user units: that of the page on a phone, so that no text is smaller there than here.
 const WIDTH: f64 = 376.0;
 /// Advance of a character of the 11-unit monospace font of names.
 const CHARACTER: f64 = 6.7;
-/// Colours beside that of the reference.
+/// Colours besides that of the reference.
 const COLOURS: usize = 8;
 
 /// A variant that has a figure: its index in the document, itself, the summary, every run's figure.
@@ -38,7 +38,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// What its figures want of an axis: all but those far above the others.
+    /// The range that its figures need on an axis: all but those far above the others.
     fn extent(&self) -> Extent {
         let record = self.record;
         let box_width = (record.third_quartile - record.first_quartile).max(record.median.estimate.abs() * 0.02);
@@ -66,7 +66,7 @@ fn figures(variant: &VariantSummary, record: &MetricSummary) -> Vec<f64> {
     if timed.is_empty() { variant.memory_runs.iter().filter_map(|run| of(&run.figures)).collect() } else { timed }
 }
 
-/// The classes of a variant's colour: the reference is grey, its copy the same with a broken line.
+/// The classes of a variant's colour: the reference is grey, its repetition the same with a dashed line.
 fn style(document: &Analysis, index: usize) -> String {
     let plain = |one: &&VariantSummary| !one.is_reference && !one.is_copy;
     match document.variants.get(index) {
@@ -80,7 +80,7 @@ fn style(document: &Analysis, index: usize) -> String {
     }
 }
 
-/// The keys of a picture of lines.
+/// The keys of a line plot.
 fn keys(document: &Analysis, indices: impl Iterator<Item = usize>) -> Vec<Key> {
     let key = |index: usize| {
         let name = crate::layout::shorten(&document.variants[index].name, 60);
@@ -89,7 +89,7 @@ fn keys(document: &Analysis, indices: impl Iterator<Item = usize>) -> Vec<Key> {
     indices.map(key).collect()
 }
 
-/// Says that distances on an axis are factors, or that it does not start at zero, if that is so.
+/// A hint that distances on an axis are factors, or that it does not start at zero, if that is so.
 fn scale_hint(axis: &Axis) -> Option<Key> {
     match (axis.is_logarithmic(), axis.starts_at_zero()) {
         (true, _) => Some(Key::hint("The axis is logarithmic.")),
@@ -98,7 +98,7 @@ fn scale_hint(axis: &Axis) -> Option<Key> {
     }
 }
 
-/// Vertical grid lines with their figures below, as far as these have room.
+/// Vertical grid lines with their figures below, as far as there is room.
 fn bottom_axis(svg: &mut Svg, axis: &Axis, top: f64, bottom: f64) {
     let mut free = f64::NEG_INFINITY;
     let mut ticks = axis.ticks();
@@ -126,7 +126,7 @@ fn left_axis(svg: &mut Svg, ticks: &[(f64, String)], left: f64, right: f64) {
     }
 }
 
-/// Centred, unless the text would leave the drawing.
+/// Centred, unless the text would extend beyond the drawing.
 fn anchor_at(x: f64, words: &str) -> Anchor {
     let half = words.chars().count() as f64 * CHARACTER / 2.0;
     match x {

@@ -1,4 +1,4 @@
-//! The variants in time and memory, each with its intervals, and the front of those that none beats.
+//! The variants in time and memory, each with its intervals, and the front of those that no other variant beats.
 
 use super::axis::Axis;
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, left_axis, picture, shown, style};
@@ -12,7 +12,7 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 264.0;
 /// Columns of a name before it is shortened.
 const NAME: usize = 24;
-/// Height of a line of words.
+/// Height of a line of text.
 const LINE: f64 = 13.0;
 
 /// One variant in the picture.
@@ -24,7 +24,7 @@ struct Point<'a> {
     on_front: bool,
 }
 
-/// A stretch of the drawing that is taken: left, top, right, bottom.
+/// An occupied area of the drawing: left, top, right, bottom.
 type Taken = [f64; 4];
 
 /// The Pareto picture; `None` if there is no front.
@@ -123,7 +123,7 @@ fn draw_front(svg: &mut Svg, points: &[Point<'_>], left: f64) {
     for pair in front.windows(2) {
         let lowest = stairs.last().map_or(pair[0].1, |end| end.1);
         stairs.push((pair[1].0, lowest));
-        // What stays on the front only because the runs do not decide may be above the stairs.
+        // A variant that is on the front only because the runs do not decide may be above the stairs.
         stairs.push((pair[1].0, lowest.max(pair[1].1)));
     }
     let lowest = stairs.last().map_or(last.1, |end| end.1);
@@ -162,7 +162,7 @@ fn draw_point(
 }
 
 impl Point<'_> {
-    /// Where its spot and its intervals are.
+    /// The areas of its dot and its intervals.
     fn area(&self, (across, up): (&Axis, &Axis)) -> [Taken; 3] {
         let (time, memory) = (&self.time.record.median, &self.memory.record.median);
         let [left, right] = [time.low, time.high].map(|figure| across.at(figure));

@@ -9,16 +9,16 @@ use crate::units::{count, thousands};
 use crate::words::{capital, figure_words, interval_words};
 use underpin_bench::{Analysis, Metric};
 
-/// Height of a row: a line of words above the runs.
+/// Height of a row: a line of text above the runs.
 const ROW: f64 = 48.0;
-/// Half of the height that the runs of a row may take.
+/// Half the height available for the runs of a row.
 const HALF: f64 = 9.0;
 /// More runs than this are drawn as a shape.
 const DOTS: usize = 300;
-/// Distance of two runs that would cover each other.
+/// Runs closer than this would cover each other.
 const GRAIN: f64 = 3.2;
 
-/// Every run of every variant in one figure; `None` if there is none.
+/// Every run of every variant in one figure; `None` if there are no runs.
 pub(crate) fn strip_picture(document: &Analysis, metric: Metric) -> Option<Picture> {
     let rows = shown(document, metric);
     let about = rows.first()?.record;
@@ -102,7 +102,7 @@ fn columns(places: &[f64], grain: f64) -> Vec<usize> {
     columns
 }
 
-/// Runs of one column above and below each other, closer if there are many.
+/// Runs of one column above and below each other, packed closer if there are many.
 fn stacked(places: &[f64], middle: f64) -> Vec<(f64, f64)> {
     let most = columns(places, GRAIN).into_iter().max().unwrap_or(1);
     let distance = (2.0 * HALF / (most.max(2) - 1) as f64).min(GRAIN);
@@ -117,7 +117,7 @@ fn stacked(places: &[f64], middle: f64) -> Vec<(f64, f64)> {
     places.iter().map(dot).collect()
 }
 
-/// A shape as high as runs are frequent, the same above as below.
+/// A shape as high as runs are frequent, symmetric about the middle.
 fn shape(places: &[f64], middle: f64) -> Vec<(f64, f64)> {
     const FINE: f64 = 2.0;
     let columns = columns(places, FINE);

@@ -1,4 +1,4 @@
-//! What a picture of a comparison shows, and what it leaves to the tables.
+//! What a picture of a comparison shows, and what only the tables show.
 
 use super::*;
 use crate::testing::{lone_bench, sample_bench, served_bench};

@@ -1,4 +1,4 @@
-//! `underpin build`: runs the plan, confirms what came of it, and puts it in its place.
+//! `underpin build`: runs the plan, confirms the results, and puts them in their places.
 
 mod steps;
 
@@ -22,7 +22,7 @@ use underpin_sys::{EndAtOnce, RunEnd, Supervised, end_signal, supervise_twice};
 /// The build in a process of its own: a supervisor above it ends whatever it leaves running.
 ///
 /// # Errors
-/// As for [`run`], and if no process can be made.
+/// As for [`run`], and if no process can be created.
 pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     if args.toolchains {
         return toolchains(&args, screen);
@@ -30,7 +30,7 @@ pub fn supervised(args: BuildArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
     match supervise_twice()? {
         Supervised::Worker => {
             let plan = {
-                // Nothing has been written yet, and what cargo is asked may take as long as the network does.
+                // Nothing has been written yet, and cargo may take as long as the network does to answer.
                 let _ends = EndAtOnce::new();
                 BuildPlan::new(args)?
             };
@@ -72,7 +72,7 @@ pub fn run(build: &BuildPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     Ok(if document.programs.iter().all(|program| program.confirmed) { Exit::Fine } else { Exit::Finding })
 }
 
-/// Builds, confirms and delivers; `None` if the user asked for an end.
+/// Builds, confirms and delivers; `None` if the user interrupted it.
 ///
 /// # Errors
 /// As for [`run`].
@@ -80,7 +80,7 @@ pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
     let mut document = document(build);
     if !build.dry_run {
         refuse_early(build)?;
-        // Until the results are in their places: another run would write over what is being copied.
+        // Held until the results are in their places: another run would overwrite what is being copied.
         let Some(_lock) = lock(build)? else { return Ok(None) };
         let Some(outputs) = execute(&build.plan)? else { return Ok(None) };
         deliver(build, &outputs, &mut document)?;
@@ -88,7 +88,7 @@ pub fn make(build: &BuildPlan) -> anyhow::Result<Option<BuildDocument>> {
     Ok(Some(document))
 }
 
-/// Confirms the programs that are meant and puts them in their places.
+/// Confirms the chosen programs and puts them in their places.
 fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<()> {
     let request = &build.request;
     let programs = chosen(build, outputs, document)?;
@@ -112,7 +112,7 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
     Ok(())
 }
 
-/// Before minutes of compiling: a file that is named and that underpin did not build, or a folder that cannot be written to.
+/// Refuses, before minutes of compiling, a result in place of a foreign file or in a folder that is not writable.
 fn refuse_early(build: &BuildPlan) -> anyhow::Result<()> {
     let Some(output) = &build.request.output else { return Ok(()) };
     let place = build.request.places.current.join(output);
@@ -125,13 +125,13 @@ fn refuse_early(build: &BuildPlan) -> anyhow::Result<()> {
     }
     let is_folder = place.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
     let folder = if is_folder { place.as_path() } else { place.parent().unwrap_or(&place) };
-    // The nearest that is there: those below it are made.
+    // The nearest existing one: those below it are created.
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     tempfile::tempfile_in(there).with_context(|| format!("the result cannot be written to {}", there.display()))?;
     Ok(())
 }
 
-/// The programs that are meant; of the others a remark says how to get them.
+/// The chosen programs; for the others a remark says how to get them.
 fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<Vec<Program>> {
     let (request, project) = (&build.request, &build.plan.project);
     let to_folder = |output: &Path| output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
@@ -144,7 +144,7 @@ fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) ->
     Ok(programs)
 }
 
-/// Makes what a build by the user's own hand needs, and prints how to use it.
+/// Makes what a build started by the user needs, and prints how to use it.
 fn print(build: &BuildPlan, printed: Printed, screen: &mut Screen) -> anyhow::Result<Exit> {
     let plan = &build.plan;
     let interrupted = || Exit::by_signal(end_signal().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The commands of a build: one after the other, each with its own log, until one fails or the user asks for an end.
+//! The commands of a build: one after the other, each with its own log, until one fails or the user interrupts.
 
 use crate::plan::BuildPlan;
 use crate::progress::Progress;
@@ -16,15 +16,15 @@ use underpin_bench::shell_word;
 use underpin_build::{Outputs, Plan, Step, WorkLock};
 use underpin_sys::{Limits, RunEnd, Spawn, Streams, end_requests};
 
-/// So many lines of a tool's output are shown if it fails.
+/// This many lines of a tool's output are shown if it fails.
 const LAST_LINES: usize = 40;
-/// Between two looks whether another run has ended.
+/// Time between two checks whether another run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Takes the right to build, if need be after another run has ended; none if the user asked for an end.
+/// Takes the lock for building, if need be after another run has ended; `None` if the user interrupted it.
 ///
 /// # Errors
-/// If the other run goes on for longer than the user waits.
+/// If the other run takes longer than the user is willing to wait.
 pub fn lock(build: &BuildPlan) -> anyhow::Result<Option<WorkLock>> {
     let (plan, since) = (&build.plan, Instant::now());
     let mut told = false;
@@ -51,7 +51,7 @@ pub fn lock(build: &BuildPlan) -> anyhow::Result<Option<WorkLock>> {
     }
 }
 
-/// Runs every command; none if the user asked for an end.
+/// Runs every command; `None` if the user interrupted it.
 ///
 /// # Errors
 /// If one fails.
@@ -80,13 +80,13 @@ pub fn execute(plan: &Plan) -> anyhow::Result<Option<Outputs>> {
     Ok(if end_requests() > 0 { None } else { Some(outputs) })
 }
 
-/// Runs a command. What it says goes to the terminal, or into a log of which the end is shown if it fails.
+/// Runs a command. Its output goes to the terminal, or into a log whose end is shown if it fails.
 fn start(plan: &Plan, step: &Step, output: &Path, log: &Path) -> anyhow::Result<RunEnd> {
     let on_terminal = io::stderr().is_terminal();
     let created = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     let log = created(log)?;
     let error = if on_terminal { None } else { Some(OwnedFd::from(log.try_clone()?)) };
-    // Standard output is ours alone: what a tool prints belongs beside its messages.
+    // Standard output is reserved for us: what a tool prints belongs beside its messages.
     let output = match (step.captured, on_terminal) {
         (true, _) => OwnedFd::from(created(output)?),
         (false, true) => rustix_stderr()?,
@@ -127,12 +127,12 @@ fn failure(plan: &Plan, step: &Step, end: RunEnd, log: &Path) -> String {
     let lines: Vec<String> = said.lines().map(|line| line.to_str_lossy().into_owned()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
     let told = if last.is_empty() { String::new() } else { format!(":\n{last}\n") };
-    // What is refused is refused again: then the other way is what helps.
+    // Repeating a refused command would be refused again: then the advice is the other way.
     let next = plan.project.advice(&said.to_str_lossy()).unwrap_or_else(|| format!("to repeat it: {}", shell(step)));
     format!("{} failed ({how}){told}\n{next}", step.words)
 }
 
-/// A command as a shell takes it.
+/// A command in shell syntax.
 pub fn shell(step: &Step) -> String {
     let mut words = vec!["cd".to_owned(), shell_word(&step.directory.display().to_string()), "&&".to_owned()];
     words.extend(step.environment.iter().map(|(name, value)| format!("{name}={}", shell_word(value))));

@@ -9,7 +9,7 @@ use underpin_report::{CallComparison, CallCountRecord};
 use underpin_resolve::{CallName, Environment};
 use underpin_trace::{CallSet, Event, Mapping, Session, Then, Trace, TraceOptions, Until};
 
-/// Starts the program under the tracer, kills it before `main` runs, and sets the counts side by side.
+/// Starts the program under the tracer, kills it before `main` runs, and compares the counts.
 ///
 /// # Errors
 /// If it cannot be started or traced.
@@ -76,7 +76,7 @@ impl Spans {
     }
 
     /// Whether the models predict a call. They leave out the growth of the loader's own heap, which depends on the
-    /// length of strings and not on files; memory inside an object (its bss), or reserved for one, is.
+    /// length of strings and not on files; memory inside an object (its bss), or reserved for one, is included.
     fn hold(&self, event: &Event) -> bool {
         MODELLED.iter().any(|name| name.as_str() == event.name())
             && event.mapping().filter(Mapping::anonymous).is_none_or(|mapping| {
@@ -87,7 +87,7 @@ impl Spans {
     }
 }
 
-/// glibc's last act, after the relocation and before any initialiser: it unmaps ld.so.cache.
+/// glibc's last call, after the relocation and before any initialiser: it unmaps ld.so.cache.
 fn farewell<'t>(trace: &'t Trace, objects: &Spans) -> Option<&'t Event> {
     let ready = trace.instants.loader_ready?;
     let first = trace.tasks.first()?.tid;
@@ -95,7 +95,7 @@ fn farewell<'t>(trace: &'t Trace, objects: &Spans) -> Option<&'t Event> {
     later.find(|event| objects.hold(event)).filter(|event| event.name() == CallName::Munmap.as_str())
 }
 
-/// The variables that the prediction was made for, so that both sides mean the same start.
+/// The variables that the prediction was made for, so that both describe the same start.
 fn variables(environment: &Environment) -> Vec<(OsString, Option<OsString>)> {
     [
         ("LD_LIBRARY_PATH", &environment.library_path),

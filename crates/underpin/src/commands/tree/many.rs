@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 /// One file to look at.
 struct Candidate {
     path: PathBuf,
-    /// The user named it: then it is an error if it is not a program. In a folder it is passed over.
+    /// The user named it: then it is an error if it is not a program. In a folder it is skipped.
     named: bool,
 }
 
@@ -127,7 +127,7 @@ fn missing(kind: &FindingKind) -> Option<String> {
     }
 }
 
-/// Named files as they are, and every regular file in and below named folders.
+/// Named files themselves, and every regular file in and below named folders.
 fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
     let mut files = Vec::new();
     for name in names {
@@ -135,7 +135,7 @@ fn candidates(names: &[PathBuf]) -> anyhow::Result<Vec<Candidate>> {
         if is_folder {
             files.extend(files_below(name)?.into_iter().map(|path| Candidate { path, named: false }));
         } else {
-            // A name that leads nowhere is refused in its turn, and does not hide the others.
+            // A name that leads nowhere is refused in its turn, without hiding the others.
             let path = input::locate(name).unwrap_or_else(|_| name.clone());
             files.push(Candidate { path, named: true });
         }

@@ -22,17 +22,17 @@ pub fn run(plan: TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
     let Target { root, environment, .. } = &plan.target;
     let resolver = Resolver::new(root, environment.clone());
     match &plan.targets {
-        // The process ends with its only resolver: freeing what that remembers, string by string, is wasted time.
+        // The process ends with its only resolver: freeing the resolver's cache string by string would be wasted time.
         Targets::Many(files) => many::run(&ManuallyDrop::new(resolver), files, &plan, screen),
         Targets::One(program) => one(resolver, program, &plan, screen),
     }
 }
 
-/// From this number of requests on, the memory of a step is freed before the next one takes more.
+/// From this number of requests on, the memory of one step is freed before the next allocates more.
 const MANY_REQUESTS: usize = 10_000;
 
 fn one(resolver: Resolver, program: &Path, plan: &TreePlan, screen: &mut Screen) -> anyhow::Result<Exit> {
-    // The list is what other programs read, thousands of times: it needs neither the findings nor a document.
+    // The list is read by other programs, thousands of times: it needs neither the findings nor a document.
     let is_list = matches!(plan.output, Output::List);
     let depth = match plan.output {
         Output::List => Depth::Load,
@@ -77,13 +77,13 @@ fn leave<T>(done: T, requests: usize) {
     }
 }
 
-/// Paths in load order; what the loader would not find or not take goes to standard error, as ldd(1) has it.
+/// Paths in load order; what the loader would not find or would reject goes to standard error, as with ldd(1).
 fn list(closure: &Closure, null: bool, screen: &mut Screen) {
     for object in closure.objects.iter().skip(1) {
         if null {
             screen.text([object.path.as_slice(), b"\0"].concat());
         } else if screen.is_terminal() {
-            // What a file name holds must not reach the terminal as commands; programs read the bytes.
+            // A file name must not reach the terminal as control sequences; programs read the bytes.
             screen.line(Raw::from(&object.path).to_string());
         } else {
             screen.line(&object.path);
