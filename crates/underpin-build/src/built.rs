@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the steps of a plan left.
+/// What the steps of a plan produced.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     text: String,
@@ -32,7 +32,7 @@ impl Outputs {
     }
 }
 
-/// A program and its place.
+/// A built program and its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// What was built.
@@ -41,7 +41,7 @@ pub struct Artifact {
     pub place: PathBuf,
 }
 
-/// Why a result has no place.
+/// Why a result cannot be put in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     /// One file for several programs.
@@ -73,8 +73,8 @@ pub enum PlaceError {
     },
 }
 
-/// Where programs go: what the user names, else the current folder, unless that lies within the project, whose sources nothing
-/// is written to, or has a folder of that name; then `inside`.
+/// Where programs go: the path that the user names, or else the current folder. If that is within the project, whose
+/// sources must not be written to, or contains a folder of the program's name: `inside`.
 ///
 /// # Errors
 /// If one file is named for several programs.
@@ -118,7 +118,7 @@ impl Artifact {
         }
     }
 
-    /// Puts the program in its place: all of it or nothing, under another name first.
+    /// Puts the program in its place: all of it or nothing, hence under another name first.
     ///
     /// # Errors
     /// [`PlaceError::Write`].
@@ -131,7 +131,7 @@ impl Artifact {
         let new = folder.join(format!("{prefix}{}", std::process::id()));
         let copied = || copy_locked(&self.program.path, &new).and_then(|_file| fs::rename(&new, &self.place));
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        // Another run may have taken it for a leftover before it was locked; twice is no accident.
+        // Another run may have taken it for a leftover before it was locked; that does not happen twice by accident.
         let done = copied().or_else(|error| if gone(&error) { copied() } else { Err(error) });
         done.map_err(|error| {
             let _ = fs::remove_file(&new);
@@ -140,12 +140,12 @@ impl Artifact {
     }
 }
 
-/// Copies a program to a name that is locked as long as the file returned is open: so a run that was killed is told from one
-/// that is still at it.
+/// Copies a program to a name that is locked as long as the returned file is open: that distinguishes a killed run from
+/// one still at work.
 fn copy_locked(from: &Path, to: &Path) -> io::Result<fs::File> {
     let mut source = fs::File::open(from)?;
     let mut file = fs::File::create(to)?;
-    // Where there are no locks, nobody removes it either.
+    // On a file system without locks no run removes it either.
     let _ = file.try_lock();
     io::copy(&mut source, &mut file)?;
     file.set_permissions(source.metadata()?.permissions())?;
@@ -153,7 +153,7 @@ fn copy_locked(from: &Path, to: &Path) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Removes what killed runs left beside a place: names like ours that nobody has locked.
+/// Removes what killed runs left beside a place: files named like ours that no process has locked.
 fn remove_leftovers(folder: &Path, prefix: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

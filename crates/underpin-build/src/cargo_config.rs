@@ -1,4 +1,4 @@
-//! What cargo's configuration says that underpin takes cargo's place for: the wrapper of rustc.
+//! The one part of cargo's configuration that underpin has to apply itself: the wrapper of rustc.
 //!
 //! Linkers and flags (`[target]`, `[build]`, `CARGO_TARGET_*`, `CARGO_ENCODED_RUSTFLAGS`) arrive on rustc's command line, where
 //! [`crate::tool`] keeps them. A wrapper does not: `RUSTC_WRAPPER`, by which cargo calls underpin, hides the configured one.
@@ -44,7 +44,7 @@ enum Included {
 pub(crate) struct CargoConfig<'a> {
     /// The folder that cargo is started in.
     pub folder: &'a Path,
-    /// The words for cargo, which may hold `--config`.
+    /// The arguments for cargo, which may include `--config`.
     pub words: &'a [String],
     /// A variable of the environment.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
@@ -91,12 +91,12 @@ impl CargoConfig<'_> {
         })
     }
 
-    /// Files, the one that counts most first: those of the folder and of the folders above it, then the one of cargo's home.
+    /// Files, highest precedence first: those of the folder and of the folders above it, then the one of cargo's home.
     fn files(&self) -> Vec<PathBuf> {
         let home = (self.variable)("CARGO_HOME").filter(|home| !home.is_empty()).map(|home| self.folder.join(home));
         let home = home.or_else(|| Some(PathBuf::from((self.variable)("HOME")?).join(".cargo")));
         let folders = self.folder.ancestors().map(|folder| folder.join(".cargo")).chain(home);
-        // If both are there cargo takes the one without an ending.
+        // If both exist, cargo takes the one without an extension.
         let of = |folder: PathBuf| {
             ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
         };
@@ -124,7 +124,7 @@ fn in_file(path: &Path, depth: u8) -> Option<PathBuf> {
     included.iter().rev().find_map(|path| in_file(&folder.join(path), depth))
 }
 
-/// A program as a configuration names it: looked for in PATH if there is no slash in it, else from a folder on.
+/// A program as a configuration names it: looked for in PATH if there is no slash in it, else relative to a folder.
 fn program(name: &Path, folder: &Path) -> PathBuf {
     if name.as_os_str().as_encoded_bytes().contains(&b'/') { folder.join(name) } else { name.to_owned() }
 }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(of(&[(near, "[build]\njobs = 1\n"), (far, PATH), (home, NAMES)]).as_deref(), Some("a/tools/wrap"));
         assert_eq!(of(&[(home, PATH)]).as_deref(), Some("home/tools/wrap"));
         assert_eq!(of(&[(near, "[build]\nrustc-wrapper = \"\"\n"), (far, PATH)]), None);
-        // The name without an ending is the older one, and wins.
+        // The name without an extension is the older one, and wins.
         assert_eq!(of(&[(near, NAMES), ("a/project/.cargo/config", PATH)]).as_deref(), Some("a/project/tools/wrap"));
     }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use underpin_elf::{BuildNote, Details, Elf, IsaLevel};
 use underpin_resolve::compat::{self, Compat, ExpectationOutcome, Expectations, ObjectFacts, Subject};
 
-/// What a file is, beside what was asked for.
+/// What a file is, compared with what was asked for.
 #[derive(Clone, Debug)]
 pub struct Confirmation {
-    /// One by one.
+    /// Each property.
     pub facts: Vec<Fact>,
     /// Its note.
     pub note: Option<BuildNote>,
@@ -39,7 +39,7 @@ impl Confirmation {
     }
 }
 
-/// Reads a file and holds it against what was asked for.
+/// Reads a file and checks it against what was asked for.
 ///
 /// # Errors
 /// If it cannot be read as a program.
@@ -99,7 +99,7 @@ fn library(spec: &Spec, subject: &Subject, compat: &Compat) -> Fact {
     }
 }
 
-/// The allocator. A program that never asks for memory has none, and that is no reason to refuse it if none was named.
+/// The allocator. A program that never asks for memory has none, which is accepted if none was named.
 fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
     let of_libc = match spec.libc {
         CLibrary::Musl => "musl",
@@ -115,7 +115,7 @@ fn allocator(spec: &Spec, subject: &Subject, compat: &Compat) -> Option<Fact> {
     Some(expect("allocator", &format!("malloc={name}"), subject, compat, || name.to_owned()))
 }
 
-/// A program for a newer processor than the oldest of its kind is not what a build without a word about it is for.
+/// A build that names no processor level must not need a newer processor than the oldest of its architecture.
 fn level(subject: &Subject) -> Option<Fact> {
     let level = subject.program.x86_level.filter(|level| *level > IsaLevel::Baseline)?;
     let found = format!("{level} or newer");
@@ -136,7 +136,7 @@ fn claim(note: Option<&BuildNote>) -> Fact {
     Fact { what: "note", asked: "present".to_owned(), found: found.to_string(), met: note.is_some() }
 }
 
-/// One of `check --expect`'s expectations; `met` says what is there if it is met.
+/// One of `check --expect`'s expectations; `met` describes what was found if it is met.
 fn expect(what: &'static str, text: &str, subject: &Subject, compat: &Compat, met: impl FnOnce() -> String) -> Fact {
     let asked = text.split_once('=').filter(|_| !text.contains('<')).map_or(text, |(_, value)| value).to_owned();
     // Every text is made here from names that expectations have.

@@ -21,7 +21,7 @@ pub enum BuildError {
     NotSource {
         /// The file.
         path: PathBuf,
-        /// Endings.
+        /// The endings that are accepted.
         expected: String,
     },
     /// Nothing builds this here.
@@ -32,7 +32,7 @@ pub enum BuildError {
     Metadata {
         /// The project.
         folder: PathBuf,
-        /// Its last lines.
+        /// The last lines of its output.
         said: String,
     },
     /// The package wants a newer compiler.

@@ -1,14 +1,14 @@
-//! Whether the code of an object is in a linked file: by its bytes, which no strip(1) takes away.
+//! Whether the code of an object is in a linked file: by its bytes, which strip(1) does not remove.
 //!
-//! A linker copies machine code as it is, except where a relocation tells it to fill something in (and, beside those places,
-//! where it relaxes an instruction). So a stretch of code without relocations is found again byte by byte, if its section was
-//! kept.
+//! A linker copies machine code as it is, except where a relocation tells it to fill something in (and, beside those
+//! places, where it relaxes an instruction). So a stretch of code without relocations reappears byte for byte, if its
+//! section was kept.
 
 use bstr::ByteSlice;
 
 /// Shorter stretches occur in other code too.
 const SHORTEST: usize = 48;
-/// So many stretches are looked for; `--gc-sections` may have dropped functions that are never called.
+/// How many stretches are looked for; `--gc-sections` may have dropped functions that are never called.
 const STRETCHES: usize = 64;
 /// Bytes beside a relocation that a relaxation may change: the instruction before and after it.
 const BESIDE: usize = 16;
@@ -27,7 +27,7 @@ struct Section {
     info: usize,
 }
 
-/// Whether some of the object's code is in the file; none if the object has no stretch of code that could tell.
+/// Whether some of the object's code is in the file; `None` if the object has no stretch of code that could show it.
 #[must_use]
 pub fn has_code(file: &[u8], object: &[u8]) -> Option<bool> {
     let stretches = stretches(object)?;
@@ -86,7 +86,7 @@ fn sections(object: &[u8]) -> Option<Vec<Section>> {
     headers.chunks_exact(SECTION_HEADER).map(section).collect()
 }
 
-/// A number of so many bytes, little endian.
+/// A little-endian number of `size` bytes.
 fn word(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let field = bytes.get(at..)?.get(..size)?;
     Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))

@@ -1,9 +1,9 @@
 //! A request becomes a toolchain, a plan, a built file, and a confirmation that the file is what was asked for.
 //!
-//! What is asked for is a [`Spec`]: processor, C library, linkage, allocator, overlay. The plan is data: commands, and a
-//! private folder of names (`cc`, `ld`, `rustc`, ...) that all lead to the caller's own executable. Started by one of them it
-//! acts as that [`tool`]: a pure function makes its arguments into another command. No shell script takes part, and no
-//! build system has to know of any of this.
+//! What is asked for is a [`Spec`]: processor, C library, linkage, allocator, overlay. The plan is data: commands, and
+//! a private folder of names (`cc`, `ld`, `rustc`, ...) that all lead to the caller's own executable. Started under one
+//! of them it acts as that [`tool`]: a pure function turns its arguments into another command. No shell script is
+//! involved, and no build system has to know about any of this.
 //!
 //! The objects that are linked in (allocator, overlay) come as bytes from the caller: this crate knows neither. It prints
 //! nothing, and starts programs only to ask toolchains what they are ([`toolchain`]); a build's commands are run by the caller.

@@ -1,7 +1,7 @@
 //! The note that every built file has: an object file made by hand, so that it takes no compiler.
 //!
-//! The section is allocated, so it lies in a segment and survives strip(1), eu-strip(1) and `objcopy --strip-all`; linkers keep
-//! sections of this type when they drop what is never referred to (`--gc-sections`).
+//! The section is allocated, so it is part of a segment and survives strip(1), eu-strip(1) and `objcopy --strip-all`;
+//! linkers keep sections of this type when they drop unreferenced ones (`--gc-sections`).
 
 use crate::Processor;
 use std::fs::File;
@@ -16,7 +16,7 @@ pub fn has_note(path: &Path) -> bool {
 
 /// An ELF file's headers, and whether it has the note; `None` for any other file.
 pub(crate) fn read_note(path: &Path) -> Option<(Elf, bool)> {
-    // Opening a pipe would wait for whoever writes to it.
+    // Opening a pipe would wait for a writer.
     if !path.metadata().ok()?.is_file() {
         return None;
     }
@@ -26,7 +26,7 @@ pub(crate) fn read_note(path: &Path) -> Option<(Elf, bool)> {
     Some((elf, noted))
 }
 
-/// Why there is no note of this content.
+/// Why a note cannot have this content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoteObjectError {
     /// A line feed would be the end of the claim, an `=` in the name the end of the name.

@@ -26,9 +26,9 @@ pub struct Step {
     pub directory: PathBuf,
     /// Its standard output is wanted.
     pub captured: bool,
-    /// The file that it makes, if that is known before.
+    /// The file that it makes, if that is known in advance.
     pub makes: Option<PathBuf>,
-    /// It may take minutes the first time, without a word of its own.
+    /// It may take minutes the first time, without any output.
     pub slow: bool,
 }
 
@@ -70,17 +70,17 @@ impl Step {
 /// A build, planned.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it is to be.
+    /// What is to be built.
     pub spec: Spec,
-    /// What is built.
+    /// The project that is built.
     pub project: Project,
     /// With what.
     pub toolchain: Toolchain,
     /// The folder with the names of tools.
     pub folder: PathBuf,
-    /// The folder of this build's own.
+    /// This build's own folder.
     pub work: PathBuf,
-    /// The commands of the project, and what else it wants.
+    /// The commands of the project, and what else it needs.
     pub planned: Planned,
     /// What comes before them: the parts of the toolchain that are built once.
     pub before: Vec<Step>,
@@ -195,8 +195,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Takes the right to work in this build's folder, or says who has it: two builds of the same project and [`Spec`] would
-    /// write to one folder. Hold it until the results are in their places.
+    /// Locks this build's folder, or returns who has locked it: two builds of the same project and [`Spec`] would write
+    /// to one folder. Hold the lock until the results are in their places.
     ///
     /// # Errors
     /// If the folder cannot be written to.
@@ -204,8 +204,8 @@ impl Plan {
         work::lock(&self.work)
     }
 
-    /// Says that every command has ended by itself, if only by failing: what they left may be built upon. Of a run that does not
-    /// say so the next one removes what may be half-written.
+    /// Records that every command has ended by itself, if only by failing: what they left may be built upon. Without
+    /// that record the next run removes what may be half-written.
     pub fn finished(&self) {
         work::finish(&self.work);
     }
@@ -218,7 +218,7 @@ impl Plan {
     }
 }
 
-/// A name for the folder of a build: the project's, and a hash of all that makes its results differ.
+/// A name for the folder of a build: the project's, and a hash of everything that affects its results.
 fn key(request: &Request, project: &Project) -> String {
     let mut hash = Sha256::new();
     let compiler = request.compiler.map_or("", |family| family.name());
@@ -239,7 +239,7 @@ fn key(request: &Request, project: &Project) -> String {
     format!("{name}-{digits}")
 }
 
-/// What the note says: the objects' claims, then what is known of the rest.
+/// What the note says: the objects' claims, then what is known about the rest.
 fn claims(request: &Request, toolchain: &Toolchain) -> Vec<Claim> {
     let mut claims = vec![Claim::new("build", request.spec.to_string())];
     claims.extend(request.objects.iter().filter_map(|object| object.claim.clone()));
@@ -293,8 +293,8 @@ fn is_zig(compiler: Option<&Compiler>) -> Option<&Compiler> {
     compiler.filter(|compiler| compiler.dialect == Dialect::Zig)
 }
 
-/// zig compiles its C library when it is first used for a target, for minutes and without a word: a program of nothing is linked
-/// first. Its file is the sign that it was done.
+/// zig compiles its C library when it is first used for a target, for minutes and without output: an empty program is
+/// linked first. Its file marks that this has been done.
 fn first_use(
     toolchain: &Toolchain,
     needs: crate::toolchain::Needs,
@@ -322,7 +322,8 @@ fn first_use(
     Some(Step { slow: true, ..Step::new(&words, folder.join(tool.name()), arguments, work) })
 }
 
-/// The commands that build what libgcc wants and musl lacks: an archive, so that only programs that need it get it.
+/// The commands that build what libgcc needs and musl does not have: an archive, so that only programs that need it get
+/// it.
 fn support(toolchain: &Toolchain, work: &Path, folder: &Path) -> Vec<Step> {
     let (true, Some(cc), Some(ar)) = (toolchain.support, &toolchain.cc, toolchain.ar.first()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the caller wants built, and what it brings along.
+//! What the caller wants built, and what it supplies.
 
 use crate::Spec;
 use crate::toolchain::CompilerFamily;
@@ -10,21 +10,21 @@ use std::path::PathBuf;
 pub struct Request {
     /// The project: a folder or a source file.
     pub path: PathBuf,
-    /// What it is to be.
+    /// What is to be built.
     pub spec: Spec,
     /// The compiler that the user wants.
     pub compiler: Option<CompilerFamily>,
-    /// Which of several programs are meant; none: as [`crate::project::choose`] decides.
+    /// Which of several programs are wanted; if empty, [`crate::project::choose`] decides.
     pub bins: Vec<String>,
-    /// For the project's own build tool: profile, features and the like.
+    /// Arguments for the project's own build tool: profile, features and the like.
     pub words: Vec<String>,
     /// Objects to link in, in this order, before everything else.
     pub objects: Vec<LinkObject>,
-    /// Where results go; none: [`crate::place`] decides.
+    /// Where results go; if `None`, [`crate::place`] decides.
     pub output: Option<PathBuf>,
     /// Replaces files that underpin did not build.
     pub force: bool,
-    /// Folders of ours.
+    /// underpin's own folders.
     pub places: Places,
 }
 
@@ -46,16 +46,16 @@ pub struct LinkObject {
     pub name: String,
     /// The relocatable object.
     pub bytes: Vec<u8>,
-    /// What the note says of it.
+    /// What the note says about it.
     pub claim: Option<Claim>,
 }
 
 /// A line of the note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Of what.
+    /// What it is about.
     pub key: String,
-    /// What.
+    /// What it states.
     pub value: String,
 }
 

@@ -35,7 +35,7 @@ impl Processor {
         }
     }
 
-    /// That of this program.
+    /// The processor that this program runs on.
     #[must_use]
     pub fn host() -> Option<Processor> {
         std::env::consts::ARCH.parse().ok()
@@ -74,7 +74,7 @@ impl fmt::Display for Processor {
 /// A release of glibc: `2.28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GlibcVersion {
-    /// Behind the first dot.
+    /// The number after the first dot.
     pub minor: u16,
 }
 
@@ -84,13 +84,13 @@ impl fmt::Display for GlibcVersion {
     }
 }
 
-/// On which C library.
+/// For which C library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CLibrary {
     /// musl.
     Musl,
-    /// GNU's: this machine's, or no symbol newer than of a version.
+    /// glibc: this machine's, or with no symbol newer than a version.
     Glibc(Option<GlibcVersion>),
 }
 
@@ -180,7 +180,7 @@ impl FromStr for Linkage {
     }
 }
 
-/// What serves memory.
+/// What allocates memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Allocator {
@@ -219,7 +219,7 @@ impl FromStr for Allocator {
     }
 }
 
-/// What the allocator is chosen and set for: no allocator wins both.
+/// What the allocator is chosen and tuned for: none is best at both speed and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
@@ -249,19 +249,19 @@ impl Goal {
 pub struct Spec {
     /// For which processor.
     pub processor: Processor,
-    /// On which C library.
+    /// For which C library.
     pub libc: CLibrary,
     /// How linked.
     pub linkage: Linkage,
-    /// What serves memory.
+    /// What allocates memory.
     pub allocator: Allocator,
-    /// For what the allocator is set.
+    /// What the allocator is tuned for.
     pub goal: Goal,
     /// Whether the overlay's string functions replace the C library's.
     pub overlay: bool,
 }
 
-/// What of a [`Spec`] a text says; the rest is left to the defaults.
+/// The parts of a [`Spec`] that a text names; the rest is left to the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecText {
     /// The C library.
@@ -274,7 +274,7 @@ pub struct SpecText {
     pub overlay: Option<bool>,
 }
 
-/// Why there is no such build.
+/// Why such a build is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No such processor.
@@ -292,7 +292,7 @@ pub enum SpecError {
     /// No such allocator.
     #[error("unknown allocator `{0}`: expected system, jemalloc, mimalloc or snmalloc")]
     Allocator(String),
-    /// Said twice.
+    /// Given twice.
     #[error("`{0}` says its {1} twice")]
     Twice(String, &'static str),
     /// The overlay is for static musl alone.

@@ -6,21 +6,21 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// Locked by the run that works in the folder; its text says who that is.
+/// Locked by the run that works in the folder; its text names that process.
 const LOCK: &str = "lock";
-/// There while commands run. Found by the next run, it says that they were cut short.
+/// Exists while commands run. If the next run finds it, they were interrupted.
 const UNFINISHED: &str = "unfinished";
 /// Folders in which a tool cannot tell a file that is whole from one that it was writing when it was killed: make goes by
-/// times alone, and a copy may lack files. cargo can (`target`).
+/// times alone, and a copy may be missing files. cargo can (`target`).
 const NOT_TRUSTED: [&str; 6] = ["source", "mirror", "cmake", "meson", "installed", "root"];
 
-/// The right to work in a folder; it ends with this value, or with the process, however that ends.
+/// The lock on a folder; it ends with this value, or with the process, however that ends.
 #[derive(Debug)]
 pub struct WorkLock {
     _file: File,
 }
 
-/// Who works in a folder.
+/// The process that works in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The process, as its own namespace numbers it.
@@ -36,7 +36,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Takes the right to work in a folder, or says who has it.
+/// Locks a folder, or returns who has locked it.
 ///
 /// # Errors
 /// If the folder cannot be written to.
@@ -52,7 +52,7 @@ pub(crate) fn lock(folder: &Path) -> Result<Result<WorkLock, Holder>, BuildError
             let _ = file.read_to_string(&mut text);
             Ok(Err(Holder { process: text.trim().parse().ok() }))
         }
-        // A file system without locks does not stop a build: nobody else is likely to build there at the same time.
+        // A file system without locks does not stop a build: another one in this folder at the same time is unlikely.
         Ok(()) | Err(TryLockError::Error(_)) => {
             let written =
                 file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
@@ -62,7 +62,7 @@ pub(crate) fn lock(folder: &Path) -> Result<Result<WorkLock, Holder>, BuildError
     }
 }
 
-/// Says that commands begin to write into the folder, after the results of a run that was killed are removed.
+/// Records that commands begin to write into the folder, after removing the results of a killed run.
 ///
 /// # Errors
 /// If a file cannot be written or removed.
@@ -81,7 +81,7 @@ pub(crate) fn begin(folder: &Path) -> Result<(), BuildError> {
     fs::write(&mark, "").map_err(BuildError::io(&mark))
 }
 
-/// Says that the commands have ended by themselves: what they left is whole.
+/// Records that the commands have ended by themselves: what they left is whole.
 pub(crate) fn finish(folder: &Path) {
     // If it stays, the next run builds more than it had to.
     let _ = fs::remove_file(folder.join(UNFINISHED));
@@ -93,8 +93,8 @@ fn remove(path: &Path) -> Result<(), BuildError> {
     removed.map_err(BuildError::io(path))
 }
 
-/// Writes a file in one step: a build by variables (`--print-env`) reads it without a lock. Under the lock nobody else uses
-/// the other name, and what a killed run left of it is written over.
+/// Writes a file in one step: a build by variables (`--print-env`) reads it without a lock. Under the lock no other
+/// process uses the temporary name, and what a killed run left of it is overwritten.
 ///
 /// # Errors
 /// If it cannot be written.

@@ -1,13 +1,14 @@
-/* Travels beside the allocator into the one process that was asked for. Three duties:
+/* Preloaded beside the allocator into the one process that is meant. Three duties:
  *
  * - The variables that brought both here are taken out of the environment again, so that children run as they always
  *   do. What they were before is put back.
  * - They stay with the process: an `exec` by it (a wrapper script, `env` in a `#!` line) carries them on.
  * - At a normal exit the allocator's own statistics go to standard error, where they were asked for.
  *
- * Environment: UNDERPIN_RUN is "PID LETTERS NAMES": the process it is meant for; `o` to clear up (once), and the source
- * of statistics (`j` jemalloc, `m` mimalloc, `g` glibc); the changed variables, separated by commas. UNDERPIN_WAS_NAME
- * is what NAME was before. Nothing here allocates: strings of the first environment live as long as the process. */
+ * Environment: UNDERPIN_RUN is "PID LETTERS NAMES": the process it is meant for; `o` to clear up (once), and the
+ * source of statistics (`j` jemalloc, `m` mimalloc, `g` glibc); the changed variables, separated by commas.
+ * UNDERPIN_WAS_NAME is what NAME was before. Nothing here allocates: strings of the first environment live as long
+ * as the process. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ enum { MOST = 64, MANY_ARGUMENTS = 4096 };
 static const char run[] = "UNDERPIN_RUN=";
 static const char was[] = "UNDERPIN_WAS_";
 
-static char *carried[MOST];   /* entries to hand on in an exec */
+static char *carried[MOST];   /* entries to pass on in an exec */
 static size_t carried_count;
 static pid_t meant_for;
 static char statistics;       /* j, m, g, or 0 */

@@ -51,7 +51,7 @@ int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(vo
 
 #endif
 
-/* Headers of glibc 2.38 and later send strtol and its kin to names that musl and older glibcs lack. */
+/* Headers of glibc 2.38 and later send strtol and its kin to names that musl and older glibcs do not have. */
 extern long plain_strtol(const char *, char **, int) __asm__("strtol");
 extern unsigned long plain_strtoul(const char *, char **, int) __asm__("strtoul");
 long __isoc23_strtol(const char *text, char **end, int base) { return plain_strtol(text, end, base); }
@@ -59,8 +59,8 @@ unsigned long __isoc23_strtoul(const char *text, char **end, int base) { return 
 
 #ifdef LINKED
 
-/* jemalloc looks for a pthread_create behind its own, which it has not got here; without an answer it calls the one that
- * the program was linked with. A static program's dlsym would bring the dynamic loader with it. */
+/* jemalloc looks for a pthread_create behind its own, which does not exist here; without an answer it calls the one
+ * that the program was linked with. A static program's dlsym would bring the dynamic loader with it. */
 void *dlsym(void *library, const char *name) {
     (void)library, (void)name;
     return NULL;
@@ -83,8 +83,8 @@ static void *out_of_memory(void) {
     return NULL;
 }
 
-/* The members of the family that not every allocator has. A name that stays open here is filled from the C library, whose
- * file for it brings a second malloc. */
+/* Members of the family that not every allocator has. A name left undefined here is resolved from the C library,
+ * whose file for it brings in a second malloc. */
 WEAK void *memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
 WEAK void *reallocarray(void *block, size_t count, size_t size) {
     size_t total;

@@ -1,7 +1,7 @@
-/* Names of glibc's that are not of malloc's family, but stand beside it in the same file of its libc.a: a static program that
- * calls one of them would get that file, and with it a second malloc. They answer as for an allocator that knows nothing
- * of all this (mallopt: 0, an error). Not for other C libraries, whose programs find out by linking whether there is a
- * mallinfo. */
+/* Names of glibc that are not of malloc's family, but are beside it in the same file of its libc.a: a static program
+ * that calls one of them would get that file, and with it a second malloc. They answer as for an allocator that
+ * knows nothing of all this (mallopt: 0, an error). Not for other C libraries, whose programs find out by linking
+ * whether there is a mallinfo. */
 
 #include <errno.h>
 #include <stddef.h>

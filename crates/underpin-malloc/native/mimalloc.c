@@ -1,7 +1,7 @@
-/* mimalloc as one translation unit, with the names of malloc's family as POSIX has them: upstream's own override leaves
- * errno as it is where memory cannot be had. Where upstream reports an error, errno is set there, so that the way to a
- * free block pays nothing for it. Where it fails without a report (a product of two sizes that overflows), the check is
- * here. */
+/* mimalloc as one translation unit, with the names of malloc's family as POSIX has them: upstream's own override
+ * leaves errno unchanged if there is no memory. Where upstream reports an error, errno is set there, so that the way
+ * to a free block pays nothing for it. Where it fails without a report (a product of two sizes that overflows), the
+ * check is here. */
 
 #include "static.c"
 #include <errno.h>
@@ -41,7 +41,7 @@ EXPORTED void *reallocarray(void *block, size_t count, size_t size) {
     return __builtin_mul_overflow(count, size, &total) ? failed(ENOMEM) : mi_realloc(block, total);
 }
 
-/* ISO C and POSIX: EINVAL for an alignment that is none. */
+/* ISO C and POSIX: EINVAL for an invalid alignment. */
 static void *aligned(size_t alignment, size_t size) {
     const int is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
     return is_power ? mi_malloc_aligned(size, alignment) : failed(EINVAL);

@@ -1,10 +1,10 @@
-/* Leads the names by which programs call an allocator that they bring (`_rjem_*`: Rust's tikv-jemallocator; `mi_*`: mimalloc;
- * `sn_*`: snmalloc-rs) to malloc and its relatives, so that Box, Vec and C's malloc are of one allocator. Placed before the
- * libraries, it answers for every name of theirs, and the linker has no reason to take their code.
+/* Maps the names by which programs call an allocator that they bring (`_rjem_*`: Rust's tikv-jemallocator; `mi_*`:
+ * mimalloc; `sn_*`: snmalloc-rs) to malloc and its relatives, so that Box, Vec and C's malloc are of one allocator.
+ * Placed before the libraries, it answers for every name of theirs, and the linker has no reason to take their code.
  *
- * All of it is weak. If the allocator that is linked in has such a name itself (mimalloc's `mi_*`), its own counts; and if a
- * program calls a name that is not here, the linker takes the whole of the other allocator with all names from one hand,
- * never half of it. */
+ * All of it is weak. If the allocator that is linked in has such a name itself (mimalloc's `mi_*`), its own counts;
+ * and if a program calls a name that is not here, the linker takes the whole of the other allocator with all its
+ * names, never half of it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void *reallocate(void *block, size_t size, size_t alignment) {
     if (alignment <= ANY) return realloc(block, size);
     if (!block) return memalign(alignment, size);
     const size_t had = malloc_usable_size(block);
-    /* In place where it fits and is no waste. */
+    /* In place if it fits and wastes little. */
     if ((uintptr_t)block % alignment == 0 && size <= had && size >= had / 2) return block;
     void *moved = memalign(alignment, size);
     if (!moved) return NULL;
@@ -128,7 +128,7 @@ WEAK void *_rjem_aligned_alloc(size_t alignment, size_t size) {
 }
 WEAK void *_rjem_valloc(size_t size) { return memalign(4096, size); }
 WEAK size_t _rjem_malloc_usable_size(void *block) { return malloc_usable_size(block); }
-/* By way of the names without prefix, so that jemalloc answers where it is the one that is linked in. */
+/* Through the names without prefix, so that jemalloc answers if it is the one that is linked in. */
 WEAK void *_rjem_mallocx(size_t size, int flags) { return mallocx(size, flags); }
 WEAK void *_rjem_rallocx(void *block, size_t size, int flags) { return rallocx(block, size, flags); }
 WEAK size_t _rjem_xallocx(void *block, size_t size, size_t extra, int flags) { return xallocx(block, size, extra, flags); }
@@ -179,7 +179,7 @@ static void *regrow_zeroed(void *block, size_t size, size_t alignment) {
 #define ALIGNED(call, offset) (aligns(alignment, offset) ? (call) : failed(INVALID))
 #define PRODUCT(call) (product(count, size, &total) ? (call) : failed(OUT_OF_MEMORY))
 
-/* Each function once as it is and once with the heap that it is for, which is the one there is. */
+/* Each function once plain and once with the heap that it is for, of which there is only one. */
 #define PLAIN(type, name, parameters, code) WEAK type mi_##name parameters { code }
 #define HEAP(type, name, parameters, code) WEAK type mi_heap_##name parameters { (void)heap; code }
 

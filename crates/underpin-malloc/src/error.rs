@@ -1,4 +1,4 @@
-//! Why an allocator cannot be had, or was not.
+//! Why an allocator cannot be used, or was not.
 
 use crate::StoreError;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use underpin_elf::ElfError;
 use underpin_sys::{LaunchError, SysError};
 
-/// An allocator that cannot be had.
+/// An allocator that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MallocError {
@@ -42,7 +42,7 @@ pub enum MallocError {
         /// Those that it has.
         known: Vec<String>,
     },
-    /// A value outside the allowed range, which glibc would ignore without a word.
+    /// A value outside the allowed range, which glibc would silently ignore.
     #[error("{name} of glibc's malloc must be a number from {low} to {high}, not {value:?}")]
     OutOfRange {
         /// The setting.
@@ -54,7 +54,7 @@ pub enum MallocError {
         /// Largest value.
         high: u64,
     },
-    /// The user's object is none that can be preloaded.
+    /// The user's object cannot be preloaded.
     #[error("{}: {reason}", path.display())]
     Object {
         /// Its path.
@@ -111,7 +111,7 @@ fn names() -> String {
     format!("system, {}", names.join(", "))
 }
 
-/// All of a few names, or those most like the one that was typed.
+/// All names if they are few, or those most similar to the one that was typed.
 fn known_names(typed: &str, names: &[String]) -> String {
     const FEW: usize = 16;
     const ALIKE: usize = 3;
@@ -175,10 +175,10 @@ pub enum Obstacle {
     OwnAllocator {
         /// Which.
         name: String,
-        /// What tells so.
+        /// The evidence.
         evidence: String,
     },
-    /// It defines malloc for everybody.
+    /// It defines malloc for every object in the process.
     #[error("it defines malloc itself{}, and comes before anything preloaded", .0.as_ref().map_or_else(String::new, |name| format!(" ({name})")))]
     DefinesMalloc(Option<String>),
     /// glibc's settings for another C library.
@@ -186,11 +186,11 @@ pub enum Obstacle {
     NotGlibc(String),
 }
 
-/// The proof that an allocator did not take.
+/// The proof that an allocator did not take effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotTaken {
-    /// The loader passed the object over.
+    /// The loader skipped the object.
     #[error("the loader of {} did not load {}", program.display(), object.display())]
     NotLoaded {
         /// The program.
@@ -203,7 +203,7 @@ pub enum NotTaken {
     Another {
         /// The program.
         program: PathBuf,
-        /// Whose malloc serves it.
+        /// The object whose malloc serves it.
         by: PathBuf,
         /// What should have.
         wanted: String,

@@ -1,10 +1,10 @@
 //! The same command on another allocator, and the proof that it ran on it.
 //!
-//! A [`Malloc`] is what a user names (`jemalloc:narenas:2`). Against a [`Program`] it becomes a [`Prepared`]: the
-//! environment that brings it about, or an [`Obstacle`] that says why it cannot. A [`Watch`] then looks at the process
-//! itself, at its entry point: an allocator that did not take is an error, never a run of something else. Nothing here runs
-//! a program of its own accord, prints or exits. jemalloc, mimalloc and snmalloc are on board, to preload ([`on_board`]) and
-//! to link in ([`linkable()`]).
+//! A [`Malloc`] is what a user names (`jemalloc:narenas:2`). For a [`Program`] it becomes a [`Prepared`]: the
+//! environment that puts it into effect, or an [`Obstacle`] that says why it cannot be. A [`Watch`] then checks the
+//! process itself, at its entry point: an allocator that did not take effect is an error, never a run of something
+//! else. Nothing here runs a program of its own accord, prints or exits. jemalloc, mimalloc and snmalloc are on board,
+//! to preload ([`on_board`]) and to link in ([`linkable()`]).
 #![forbid(unsafe_code)]
 
 mod error;

@@ -4,8 +4,8 @@
 //! names by which C libraries call them from within, so that no C library's own malloc is linked beside it. It needs
 //! nothing that only one C library has: the same object serves static and dynamic programs of musl and of glibc.
 //!
-//! Beside an allocator go two smaller objects. [`takeover`] leads the names of allocators that a program brings (`_rjem_*`,
-//! `mi_*`, `sn_*`) to malloc. [`glibc_static`] is for static glibc programs only.
+//! Beside an allocator go two smaller objects. [`takeover`] redirects the names of allocators that a program brings
+//! (`_rjem_*`, `mi_*`, `sn_*`) to malloc. [`glibc_static`] is for static glibc programs only.
 
 use crate::on_board::{AllocatorKind, Object};
 use std::fmt;

@@ -22,7 +22,7 @@ pub struct Malloc {
 pub enum Choice {
     /// The C library's own.
     System,
-    /// One that underpin carries.
+    /// One that underpin includes.
     OnBoard(AllocatorKind),
     /// A shared object of the user's.
     File(PathBuf),

@@ -26,7 +26,7 @@ impl AllocatorKind {
     }
 }
 
-/// A shared object that this binary carries.
+/// A shared object inside this binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// What it is called.
@@ -55,7 +55,7 @@ pub struct OnBoard {
 static ON_BOARD: &[OnBoard] = include!(concat!(env!("OUT_DIR"), "/on_board.rs"));
 static COMPANION: Object = include!(concat!(env!("OUT_DIR"), "/companion.rs"));
 
-/// Every allocator that this program knows how to carry, those that it does not carry included.
+/// Every allocator that underpin can include, also those left out of this build.
 #[must_use]
 pub fn on_board() -> &'static [OnBoard] {
     ON_BOARD

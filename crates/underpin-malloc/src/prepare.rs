@@ -1,4 +1,4 @@
-//! An allocator against a program: the changes of the environment that bring it about.
+//! An allocator for a program: the changes of the environment that put it into effect.
 //!
 //! The allocator's object comes first in LD_PRELOAD, before what the user preloads. Beside it goes the companion
 //! (`crate::on_board::companion`), unless the allocator is to be passed on to every child and no statistics are
@@ -17,10 +17,10 @@ use underpin_sys::RawPid;
 /// A variable to set (`Some`) or to remove (`None`).
 pub type Change = (OsString, Option<OsString>);
 
-/// Who runs under the allocator.
+/// Which processes run under the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inherit {
-    /// The process asked for, through every exec of its own; its children run as they always do.
+    /// The process itself, through every exec of its own; its children run as usual.
     Once,
     /// Every child too.
     Follow,
@@ -99,7 +99,7 @@ pub fn prepare(
     })
 }
 
-/// The object of a choice, found or written out.
+/// The object for a choice, found or written out.
 struct Chosen {
     description: String,
     object: Option<PathBuf>,
@@ -173,7 +173,7 @@ impl Chosen {
     }
 }
 
-/// `e_machine` of this program, and of what it carries.
+/// `e_machine` of this program, and of the objects in it.
 #[cfg(target_arch = "x86_64")]
 const NATIVE: Machine = Machine(62);
 #[cfg(target_arch = "aarch64")]
@@ -199,11 +199,11 @@ fn glibc_settings(
     settings::glibc(&allocator.settings, &loader, before)
 }
 
-/// Where the functions of threads and `dlsym` live until glibc 2.33. The objects on board name neither, since newer
-/// systems need not load them.
+/// The libraries with the functions of threads and `dlsym` until glibc 2.33. The objects on board name neither, since
+/// newer systems need not load them.
 const SEPARATE_LIBRARIES: [&str; 2] = ["libpthread.so.0", "libdl.so.2"];
 
-/// glibc before 2.34, told by the versions of the libc.so.6 beside the loader.
+/// glibc before 2.34, as shown by the versions of the libc.so.6 beside the loader.
 fn has_separate_libraries(stage: &Stage) -> bool {
     let versions = || {
         let loader = fs::canonicalize(stage.loader.as_ref()?).ok()?;
@@ -252,7 +252,7 @@ impl Prepared {
         if self.object.is_none() { Vec::new() } else { self.stages.iter().filter_map(Stage::remainder).collect() }
     }
 
-    /// The look at the process that tells whether the allocator took.
+    /// The check of the process that shows whether the allocator took effect.
     #[must_use]
     pub fn watch(&self) -> Watch {
         let expected = match &self.object {
@@ -285,7 +285,7 @@ fn instructions(
     for name in names {
         let mut was = OsString::from("UNDERPIN_WAS_");
         was.push(name);
-        // One that an outer run left behind must not come back as if it had been the user's.
+        // One that an outer run left behind must not be restored as if it were the user's.
         more.push((was, before(name)));
     }
     more

@@ -28,13 +28,13 @@ pub struct Program {
 pub struct Stage {
     /// Its file.
     pub path: PathBuf,
-    /// Its C library, as far as the file tells.
+    /// Its C library, as far as the file shows.
     pub library: CLibrary,
     /// Its loader; `None` if it is statically linked.
     pub loader: Option<PathBuf>,
     /// Which machine it is for.
     pub machine: Machine,
-    /// It defines `malloc` for everybody.
+    /// It defines `malloc` for every object in the process.
     pub defines_malloc: bool,
     /// It imports `malloc` or another of its family, so that another object can serve what calls them.
     imports_malloc: bool,
@@ -55,7 +55,7 @@ pub enum CLibrary {
     Other,
 }
 
-/// The kernel follows so many `#!` lines (`BINPRM_MAX_RECURSION` and its check in `fs/exec.c`).
+/// How many `#!` lines the kernel follows (`BINPRM_MAX_RECURSION` and its check in `fs/exec.c`).
 const MOST_SCRIPTS: usize = 5;
 /// A `#!` line is cut at this length (`BINPRM_BUF_SIZE`).
 const HEAD: usize = 256;

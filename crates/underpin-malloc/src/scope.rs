@@ -1,7 +1,7 @@
 //! What a process's loader has loaded, in the order in which it looks for symbols, read from the process itself.
 //!
-//! The loader's own list (`r_debug` behind DT_DEBUG, `glibc elf/link.h`, musl `include/link.h`: the same layout), which
-//! debuggers read too. It is complete once the program is at its entry point.
+//! This is the loader's own list (`r_debug` behind DT_DEBUG, `glibc elf/link.h`, musl `include/link.h`: the same
+//! layout), which debuggers read too. It is complete once the program is at its entry point.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -18,7 +18,7 @@ pub struct Scope {
 const PT_DYNAMIC: u64 = 2;
 const PT_PHDR: u64 = 6;
 const DT_DEBUG: u64 = 21;
-/// Far more objects than any program has: a list that goes round ends here.
+/// Far more objects than any program has: a cyclic list is cut off here.
 const MOST_OBJECTS: usize = 65_536;
 /// Far more entries than any dynamic section has.
 const MOST_ENTRIES: usize = 4_096;

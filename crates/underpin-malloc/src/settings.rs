@@ -1,4 +1,4 @@
-//! Settings of an allocator: parsed, checked against the names that it has, and made into a variable.
+//! Settings of an allocator: parsed, checked against the names that it has, and turned into an environment variable.
 
 use crate::MallocError;
 use crate::on_board::{AllocatorKind, allocator};
@@ -29,7 +29,7 @@ pub(crate) fn parse(allocator: &str, text: &str) -> Result<Vec<Setting>, MallocE
         .collect()
 }
 
-/// Makes sure that an allocator on board has settings of these names; mimalloc and glibc ignore others without a word.
+/// Makes sure that an allocator on board has settings of these names; mimalloc and glibc silently ignore others.
 pub(crate) fn check_names(kind: AllocatorKind, settings: &[Setting]) -> Result<(), MallocError> {
     let known = allocator(kind).map_or(&[][..], |allocator| allocator.options);
     for setting in settings {
@@ -44,7 +44,7 @@ pub(crate) fn check_names(kind: AllocatorKind, settings: &[Setting]) -> Result<(
     Ok(())
 }
 
-/// `MALLOC_CONF`: what the user has there already comes first, since jemalloc lets the last of a name count.
+/// `MALLOC_CONF`: what the user has there already comes first, since in jemalloc the last value of a name counts.
 /// `abort_conf` makes it refuse a value that it would otherwise only complain about.
 pub(crate) fn jemalloc(settings: &[Setting], before: Option<&OsStr>) -> Vec<(OsString, OsString)> {
     if settings.is_empty() {
@@ -63,8 +63,8 @@ pub(crate) fn mimalloc(settings: &[Setting]) -> Vec<(OsString, OsString)> {
     settings.iter().map(variable).collect()
 }
 
-/// `GLIBC_TUNABLES`, checked against what the program's own loader lists where it can (`--list-tunables`, since
-/// glibc 2.33); it ignores what it does not know or finds out of range.
+/// `GLIBC_TUNABLES`, checked against what the program's own loader lists if it can (`--list-tunables`, since glibc
+/// 2.33); glibc ignores what it does not know or finds out of range.
 pub(crate) fn glibc(
     settings: &[Setting],
     loader: &Path,

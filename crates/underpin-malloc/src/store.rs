@@ -1,8 +1,8 @@
 //! Where objects on board are written out so that a loader can map them: a private folder, by content.
 //!
-//! A folder counts only if it and its files belong to this user and nobody else may write to them, if it may be
-//! executed from, and if its path can be put into LD_PRELOAD. A file is used only if its bytes are those of the
-//! object, compared each time; it is made under another name and renamed, so that no process ever maps half of it.
+//! A folder counts only if it and its files belong to this user and no other may write to them, if it may be executed
+//! from, and if its path can be put into LD_PRELOAD. A file is used only if its bytes are those of the object, compared
+//! each time; it is made under another name and renamed, so that no process ever maps half of it.
 
 use crate::on_board::Object;
 use rustix::fs::{StatVfsMountFlags, statvfs};
@@ -17,7 +17,7 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// No folder would do.
+/// There is no suitable folder.
 #[derive(Debug, thiserror::Error)]
 #[error("no place to write the allocator's object to ({}); set XDG_CACHE_HOME to a folder of yours that programs may be mapped from", reasons.join("; "))]
 pub struct StoreError {
@@ -41,7 +41,7 @@ impl Store {
         cache.map(|cache| cache.join("underpin")).into_iter().chain([shared.join(format!("underpin-{user}"))]).collect()
     }
 
-    /// The first of these folders that will do, made if it does not exist.
+    /// The first of these folders that is suitable, made if it does not exist.
     ///
     /// # Errors
     /// [`StoreError`] with what is wrong with each.
@@ -56,7 +56,7 @@ impl Store {
         Err(StoreError { reasons })
     }
 
-    /// Writes an object out, unless its very bytes are there already, and returns its path.
+    /// Writes an object out, unless a file with exactly its bytes is there already, and returns its path.
     ///
     /// # Errors
     /// [`StoreError`] if it cannot be written.
@@ -72,7 +72,7 @@ impl Store {
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let new = self.folder.join(format!(".new-{}", std::process::id()));
-        // The rest of a run that was killed, by a process of the same number.
+        // Left by a killed run whose process had the same id.
         let _ = fs::remove_file(&new);
         let result = OpenOptions::new()
             .write(true)
@@ -136,8 +136,8 @@ fn usable(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes a folder below one that is ours, or that everybody may make their own folders in. With another user's HOME in
-/// the environment (`sudo`), nothing is made there.
+/// Makes a folder below one that is ours, or in which every user may make folders. With another user's HOME in the
+/// environment (`sudo`), nothing is made there.
 fn make(folder: &Path, us: u32) -> Result<(), String> {
     let above = folder.ancestors().skip(1).find_map(|above| fs::metadata(above).ok()).ok_or("no folder above it")?;
     if above.uid() != us && above.mode() & STICKY == 0 {

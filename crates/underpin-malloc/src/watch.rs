@@ -1,4 +1,4 @@
-//! The look at the process itself that tells whether an allocator took.
+//! Checks in the process itself whether an allocator took effect.
 //!
 //! The process is stopped at its entry point by a breakpoint, when its loader is done and its initialisers have run or
 //! are about to; the loader's list of objects then says whose malloc it uses. That costs a few stops, once, and leaves
@@ -24,7 +24,7 @@ pub(crate) enum Expected {
     CLibrary { tunables: bool },
 }
 
-/// What will be looked at, and for what.
+/// What will be checked, and against what.
 #[derive(Clone, Debug)]
 pub struct Watch {
     pub(crate) stages: Vec<Stage>,
@@ -38,15 +38,15 @@ pub enum Confirmation {
     Taken,
     /// It does not. The process is at its entry point, still traced, except for [`NotTaken::Ended`].
     NotTaken(NotTaken),
-    /// The command never came as far as its own program: it was not executed, or `env` found nothing to execute.
+    /// The command never reached its own program: it was not executed, or `env` found nothing to execute.
     NoProgram,
 }
 
-/// How long an untraced process is looked at. Loaders need a few milliseconds; a loaded machine may need more.
+/// How long an untraced process is observed. Loaders need a few milliseconds; a loaded machine may need more.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Where a traced task has come to.
+/// How far a traced task has got.
 enum Reached {
     Exec,
     Entry,
@@ -116,7 +116,7 @@ impl Watch {
         }
     }
 
-    /// Starts a command, looks at it and kills it before its program has run an instruction: the proof beforehand, for
+    /// Starts a command, checks it and kills it before its program has run an instruction: the proof in advance, for
     /// runs that must not be disturbed. (An allocator's and a library's initialisers have run.)
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Watch {
     }
 
     /// Looks at the maps of a process that may not be traced, until the object is in them. Whether another comes before
-    /// it cannot be told that way.
+    /// it cannot be determined that way.
     #[must_use]
     pub fn from_outside(&self, pid: RawPid) -> Confirmation {
         let Expected::Object { path, .. } = &self.expected else { return Confirmation::Taken };
@@ -161,7 +161,7 @@ fn ended(stage: &Stage, stop: Stop) -> NotTaken {
     NotTaken::Ended { program: stage.path.clone(), how }
 }
 
-/// Lets a task go on, its signals delivered, to its next exec or to a breakpoint.
+/// Resumes a task, its signals delivered, to its next exec or to a breakpoint.
 fn run_to(task: Tracee, breakpoint: Option<u64>) -> Result<Reached, SysError> {
     while let Some(report) = wait_for(task.0)? {
         let resumed = match report.stop {
@@ -196,7 +196,7 @@ fn first_malloc(scope: &Scope) -> Option<(PathBuf, Malloc)> {
     scope.libraries.iter().find_map(|library| Some((library.clone(), malloc_of(library)?)))
 }
 
-/// An object that cannot be read has been mapped all the same; it is passed over, as nothing can be said of it.
+/// An object that cannot be read has been mapped all the same; it is skipped, as nothing is known about it.
 fn malloc_of(library: &Path) -> Option<Malloc> {
     let source = FileSource::new(File::open(library).ok()?).ok()?;
     let elf = Elf::read(&source).ok()?;

@@ -1,5 +1,5 @@
-//! Rust programs that bring an allocator by a crate: with the takeover object it is the linked one that serves Box, Vec, C's
-//! malloc and what libc allocates for itself.
+//! Rust programs that bring an allocator through a crate: with the takeover object it is the linked one that serves
+//! Box, Vec, C's malloc and what libc allocates for itself.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -127,7 +127,7 @@ fn serves_all(brought: &str) {
     let allocator = linkable(AllocatorKind::Mimalloc, Goal::Balanced, std::env::consts::ARCH).expect("on board");
     let allocator = dir.write("mimalloc.o", allocator.object.bytes);
     let brings = dir.write("takeover.o", takeover(std::env::consts::ARCH).expect("on board").bytes);
-    // First on the line; and snmalloc's crate wants GCC's shared library, which a static program cannot have.
+    // Ours come first; and snmalloc's crate asks for GCC's shared library, which a static program cannot have.
     let linker = script(
         &dir,
         "linker",

@@ -1,4 +1,4 @@
-//! The proof beforehand: a command is started, looked at, and killed before its program has run.
+//! The proof in advance: a command is started, checked, and killed before its program has run.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -160,7 +160,7 @@ fn what_an_object_asks_for_every_c_library_has_as_an_archive() {
         path.trim().to_owned()
     };
     let mut archives = vec![archive("cc"), "/usr/lib/x86_64-linux-musl/libc.a".to_owned()];
-    // The musl that rustup brings is a newer one.
+    // The musl that rustup installs is a newer one.
     let sysroot = Output::of(dir.command("rustc").args(["--print", "sysroot"])).stdout;
     archives.push(format!("{}/lib/rustlib/{HOST}-unknown-linux-musl/lib/self-contained/libc.a", sysroot.trim()));
     archives.retain(|path| std::path::Path::new(path).exists());

@@ -29,7 +29,7 @@ fn symbols(dir: &Fixture, which: &str, file: &Path) -> String {
 
 #[test]
 fn jemalloc_and_mimalloc_are_on_board() {
-    // snmalloc needs a C++20 compiler at build time, and says so if there was none.
+    // snmalloc needs a C++20 compiler at build time, and is left out if there was none.
     for kind in [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc] {
         let carried = allocator(kind).expect("listed");
         assert!(carried.object.is_ok(), "{carried:?}");

@@ -1,8 +1,10 @@
-/* Times every function of the overlay beside the same function of other C libraries, in one process: short blocks of calls,
- * the libraries in turn. Prints one line for each block of calls: function, size, placing, library, nanoseconds per call.
+/* Times every function of the overlay beside the same function of other C libraries, in one process: short blocks of
+ * calls, the libraries in turn. Prints one line for each block of calls: function, size, placement, library,
+ * nanoseconds per call.
  *
- * glibc's are those that the loader chose for this processor; musl's and LLVM's come with musl_ and llvm_ before their names
- * (weak: a library that lacks a function is left out). Arguments: rounds, then function names; without names all. */
+ * glibc's are those that the loader chose for this processor; musl's and LLVM's come with musl_ and llvm_ before
+ * their names (weak: a library without a function is left out). Arguments: rounds, then function names; without
+ * names all. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

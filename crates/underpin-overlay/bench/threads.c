@@ -1,5 +1,5 @@
-/* Creates and joins threads that do nothing: COUNT at a time, in blocks of a few. Prints the median of the blocks, in nanoseconds
- * for one thread. A block is shorter than a turn on the processor, so that most are not disturbed by other work. */
+/* Creates and joins threads that do nothing: COUNT at a time, in blocks of a few. Prints the median of the blocks,
+ * in nanoseconds for one thread. A block is shorter than a time slice, so that most are not disturbed by other work. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* String functions for static programs on musl, whose own look at single bytes or start the processor's string machine for a few:
- * here each takes 16, 32 or 64 bytes at a time, as the processor can. They need no C library and refer to nothing outside this
- * file, so they may be called before anything is set up. Small sizes are what programs have most.
+/* String functions for static programs on musl, whose own look at single bytes or use the string instructions (rep
+ * movsb) even for a few: here each takes 16, 32 or 64 bytes at a time, as the processor can. They need no C library and
+ * refer to nothing outside this file, so they may be called before anything is set up. Most calls in programs are for
+ * small sizes.
  *
  * With OVERLAY_REPLACES the functions have the C library's names, else names with overlay_ for tests and benchmarks. */
 #ifdef __x86_64__

@@ -1,12 +1,13 @@
-/* getrandom for static programs on musl without a system call: since version 6.11 Linux has a function for it in the memory of
- * every process (vDSO), which glibc calls from version 2.41 on and musl does not know. On an older kernel, and whenever that
- * function cannot be had, this is the system call. (vDSO: Documentation/ABI/stable/vdso, and drivers/char/random.c's
- * vgetrandom_alloc for how states are laid out.)
+/* getrandom for static programs on musl without a system call: since version 6.11 Linux has a function for it in the
+ * memory of every process (vDSO), which glibc calls from version 2.41 on and musl does not know. On an older kernel,
+ * and whenever that function cannot be had, this is the system call. (vDSO: Documentation/ABI/stable/vdso, and
+ * drivers/char/random.c's vgetrandom_alloc for how states are laid out.)
  *
- * The kernel's function wants a state, which no two calls may use at the same time. glibc gives one to each thread. Here a few
- * of them stand side by side, each with a mark that it is taken, and a call takes one near the place that its thread's stack
- * leads it to: no thread has to give anything back at its end, and a signal handler that calls while its own thread is inside
- * finds the mark and takes another. If all that it looks at are taken, it makes the system call. */
+ * The kernel's function wants a state, which no two calls may use at the same time. glibc gives one to each thread.
+ * Here a few of them form an array, each with a mark that it is taken, and a call takes one near an index derived
+ * from its thread's stack address: no thread has to give anything back at its end, and a signal handler that
+ * interrupts a call of its own thread finds the mark and takes another. If all that a call looks at are taken, it
+ * makes the system call. */
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -35,14 +36,14 @@ extern int *__errno_location(void);
 
 typedef long Function(void *buffer, size_t size, unsigned flags, void *state, size_t state_size);
 
-/* What the function answers when it is asked with a state size of ~0. */
+/* What the function returns for a state size of ~0. */
 typedef struct {
   uint32_t state_size, protection, flags, reserved[13];
 } Parameters;
 
 enum { STATES = 32, TRIES = 4, LINE = 64, AT_PAGESZ = 6, AT_SYSINFO_EHDR = 33 };
 
-/* One cache line each. They do not lie beside their states: the kernel may zero those at any time. */
+/* One cache line each. They are not beside their states: the kernel may zero those at any time. */
 static struct {
   _Alignas(LINE) atomic_bool taken;
 } marks[STATES];
@@ -71,7 +72,7 @@ same(const char *one, const char *other)
   return *one == *other;
 }
 
-/* The number of symbols is nowhere; it follows from either table of hashes. */
+/* The number of symbols is not stored; it follows from either hash table. */
 static uint32_t
 count_symbols(const uint32_t *hash, const uint32_t *gnu)
 {
@@ -139,8 +140,8 @@ prepare(void)
   return THERE;
 }
 
-/* Whether the function can be called. While one thread finds out, the others make the system call, and so does for good the
- * child of a fork from that moment. */
+/* Whether the function can be called. While one thread finds out, the others make the system call, and so does, for
+ * good, the child of a fork at that moment. */
 static int
 is_there(void)
 {
@@ -154,8 +155,8 @@ is_there(void)
   return now == THERE;
 }
 
-/* Unlike musl's own this is no cancellation point where it does not wait: it waits only before the kernel has collected enough
- * at its start, in the system call. */
+/* Unlike musl's own this is not a cancellation point unless it waits: it waits only before the kernel has collected
+ * enough at boot, in the system call. */
 __attribute__((visibility("default"))) long
 NAME(getrandom)(void *buffer, size_t size, unsigned flags)
 {
@@ -163,7 +164,7 @@ NAME(getrandom)(void *buffer, size_t size, unsigned flags)
     const size_t start = (uintptr_t)&(char){ 0 } >> 16;
     for (size_t try = 0; try < TRIES; try++) {
       const size_t at = (start * 0x9e37 + try) % STATES;
-      /* acquire and release: what the last one left in the state is seen whole. */
+      /* acquire and release: all that the last user wrote to the state is seen. */
       if (atomic_exchange_explicit(&marks[at].taken, 1, memory_order_acquire)) continue;
       void *state = states + at / states_in_page * page + at % states_in_page * stride;
       const long got = function(buffer, size, flags, state, state_size);

@@ -1,24 +1,26 @@
-/* The stacks of ended threads are used again, in static programs on musl, which itself maps a stack for each thread and unmaps
+/* Reuses the stacks of ended threads in static programs on musl, which itself maps a stack for each thread and unmaps
  * it at the thread's end: three system calls, and a page fault for each page that is touched.
  *
- * musl's pthread_create and thrd_create are one function, __pthread_create. It calls, in this order and in the creating thread,
- * __acquire_ptc (a lock that keeps forks out), __mmap for the whole stack without any access, __mprotect for all but the guard
- * page, and __release_ptc. pthread_join and its relatives end with __munmap of exactly the mapping, once the kernel has let go
- * of the thread; a detached thread calls __unmapself. These are replaced here. Between __acquire_ptc and __release_ptc a
- * mapping comes from those kept, if there is one of its size; every other call is what it was.
+ * musl's pthread_create and thrd_create are one function, __pthread_create. It calls, in this order and in the creating
+ * thread, __acquire_ptc (a lock that keeps forks out), __mmap for the whole stack without any access, __mprotect for
+ * all but the guard page, and __release_ptc. pthread_join and its relatives end with __munmap of exactly the mapping,
+ * once the kernel has let go of the thread; a detached thread calls __unmapself. These are replaced here. Between
+ * __acquire_ptc and __release_ptc a mapping comes from those kept, if there is one of its size; every other call is
+ * what it was.
  *
- * Why no stack is handed out while a thread may still run on it. Joined threads: musl unmaps there, so nobody needs the memory.
- * Detached ones: musl calls __unmapself with __thread_list_lock held, and the kernel releases that lock (CLONE_CHILD_CLEARTID)
- * when the thread has left for good. This is checked (the lock must hold the thread's number), the stack is marked as LEAVING,
- * and who takes it from there waits first until whoever holds the lock has released it, as pthread_join does (__tl_sync).
+ * Why no stack is handed out while a thread may still run on it. Joined threads: musl unmaps there, so the memory is no
+ * longer needed. Detached ones: musl calls __unmapself with __thread_list_lock held, and the kernel releases that lock
+ * (CLONE_CHILD_CLEARTID) when the thread has left for good. This is checked (the lock must hold the thread's number),
+ * the stack is marked as LEAVING, and a thread that takes it from there first waits until the holder of the lock has
+ * released it, as pthread_join does (__tl_sync).
  *
- * What a musl that works otherwise would do (this was read in 1.2.3 and 1.2.5): all names here are weak, and what is used of
- * musl's (__tl_sync, __vm_wait, __thread_list_lock) is asked for weakly. So the link succeeds, and a function that is not called
- * as described leaves the stacks to musl: nothing is kept without all of mmap, mprotect and an end in the expected order.
- * tests/stacks.rs holds the archives of the machine against what is written here.
+ * If a musl works otherwise (this was read in 1.2.3 and 1.2.5): all names here are weak, and so are the references to
+ * musl's (__tl_sync, __vm_wait, __thread_list_lock). So the link succeeds, and a function that is not called as
+ * described leaves the stacks to musl: nothing is kept without all of mmap, mprotect and an end in the expected order.
+ * tests/stacks.rs checks the archives of the machine against this description.
  *
- * A program's own munmap, mprotect or fixed mmap over a stack takes it out of this. There is no lock, so that a fork at any
- * moment leaves the child a table it can use. */
+ * A program's own munmap, mprotect or fixed mmap over a stack takes it out of the table. There is no lock, so that a
+ * fork at any moment leaves the child a table it can use. */
 
 #ifdef OVERLAY_REPLACES
 
@@ -36,9 +38,10 @@ extern volatile int __thread_list_lock __attribute__((weak));
 
 #include "stacks/kernel.h"
 
-/* Stacks that are looked after, in use or not; idle ones among them; bytes of the address space that the idle take (as glibc);
- * bytes of memory that they may take. Small stacks, of musl's usual size, stay as they are while those last. Of others stays
- * what the next thread needs at once: its thread-local storage, up to a size, and the outermost calls. */
+/* Stacks that are tracked, in use or not; idle ones among them; bytes of the address space that the idle take (as
+ * glibc); bytes of memory that they may take. Small stacks, of musl's usual size, stay as they are while those last.
+ * Of others only what the next thread needs at once stays: its thread-local storage, up to a size, and the outermost
+ * calls. */
 enum { SLOTS = 128, MOST_IDLE = 32, MOST_BYTES = 40 << 20, MOST_MEMORY = 512 << 10, SMALL = 192 << 10, MOST_CLEARED = 48 << 10,
        CALLS = 8 << 10 };
 
@@ -60,7 +63,7 @@ static Slot slots[SLOTS];
 /* No slot from here on was ever used. */
 static atomic_int ever;
 static atomic_ulong ticks;
-/* Bytes of the idle, and how many, which fits below the size of a page. */
+/* Bytes of the idle stacks, and in the bits below the page size their number. */
 static atomic_size_t idle;
 static atomic_size_t memory;
 
@@ -77,9 +80,9 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 
 typedef struct { uint32_t type, flags; uint64_t offset, address, physical, file, memory, alignment; } Segment;
 
-/* Bytes at the end of a stack that musl wants to be zero: the thread-local variables, its own description of the thread (some
- * 200 bytes) and the values of pthread_setspecific (1,024). The variables' size is the program's, as musl reads it; for the rest
- * a page is reckoned. What is too much is stack that was used. */
+/* Bytes at the end of a stack that musl wants to be zero: the thread-local variables, its own description of the
+ * thread (some 200 bytes) and the values of pthread_setspecific (1,024). The variables' size is the program's, as
+ * musl reads it; for the rest a page is assumed. Any excess is stack that was used. */
 static size_t
 to_clear(void)
 {
@@ -118,9 +121,9 @@ left(void)
   return (clear + CALLS + page - 1) & -page;
 }
 
-/* Valgrind takes what lies below an ended thread's stack pointer for lost, and musl writes there before it starts the next. These
- * instructions, which do nothing, are what it knows a request of the program by: here that memory may be written to. (Valgrind
- * manual, "The Client Request mechanism"; MAKE_MEM_UNDEFINED of memcheck.h.) */
+/* To Valgrind, memory below an ended thread's stack pointer is inaccessible, and musl writes there before it starts
+ * the next. By these instructions, which do nothing, it recognises a request of the program: here that the memory
+ * may be written to. (Valgrind manual, "The Client Request mechanism"; MAKE_MEM_UNDEFINED of memcheck.h.) */
 static void
 tell_valgrind(uintptr_t from, size_t size)
 {
@@ -166,8 +169,8 @@ unkeep(Slot *slot, int state)
   if (state == LEAVING) __tl_sync(NULL);
 }
 
-/* Keeps a stack that its thread needs no more, in a state from which it can be taken. False: it is to be unmapped. A leaving
- * thread still stands on the part that is left. */
+/* Keeps a stack that its thread no longer needs, in a state from which it can be taken. False: it is to be unmapped.
+ * A leaving thread still runs on the part that is kept. */
 static int
 keep(Slot *slot, int state)
 {
@@ -188,8 +191,8 @@ keep(Slot *slot, int state)
   return 1;
 }
 
-/* An idle stack of a size, or of any (0): that which was used last, or that which was not used for longest. It is the caller's,
- * in the state CHANGING. */
+/* An idle stack of a size, or of any size (0): the one used last, or with `longest` the one idle for longest. It
+ * belongs to the caller, in the state CHANGING. */
 static Slot *
 take(size_t size, int longest)
 {
@@ -199,7 +202,7 @@ take(size_t size, int longest)
       Slot *slot = &slots[at];
       const int state = get(slot->state);
       if ((state != IDLE && state != LEAVING) || (size && get(slot->size) != size)) continue;
-      /* Of those that may be used again, one whose pages are still there. */
+      /* Of those that may be reused, prefer one whose pages are still there. */
       const size_t there = get(slot->stays), best_there = best ? get(best->stays) : 0;
       const int later = best && get(slot->since) > get(best->since);
       if (!best || (!longest && there > best_there) || ((longest || there == best_there) && later != longest)) best = slot;
@@ -208,7 +211,7 @@ take(size_t size, int longest)
     int state = get(best->state);
     if (state != IDLE && state != LEAVING) continue;
     if (!atomic_compare_exchange_strong_explicit(&best->state, &state, CHANGING, memory_order_acquire, memory_order_relaxed)) continue;
-    /* Between the look at it and the taking it may have been somebody else's. */
+    /* Between the look at it and the exchange another thread may have taken and released it. */
     if (size && get(best->size) != size) {
       atomic_store_explicit(&best->state, state, memory_order_release);
       continue;
@@ -218,7 +221,7 @@ take(size_t size, int longest)
   }
 }
 
-/* Gives the stack that was idle for longest back. */
+/* Gives back the stack that was idle for longest. */
 static int
 give_one_back(void)
 {
@@ -250,7 +253,7 @@ enter(uintptr_t base, size_t size)
   return NULL;
 }
 
-/* The slot of a mapping that the caller owns; nobody else changes it meanwhile, but to TOUCHED. */
+/* The slot of a mapping that the caller owns; no other thread changes it meanwhile, except to TOUCHED. */
 static Slot *
 find(uintptr_t base, size_t size)
 {
@@ -270,7 +273,7 @@ overlaps(Slot *slot, uintptr_t from, size_t size)
   return from < base + get(slot->size) && from + size > base;
 }
 
-/* The program does something of its own with a part of its addresses: what lies there is no stack as it was. */
+/* The program does something of its own with a part of its addresses: a stack there is no longer as musl left it. */
 static void
 touched(uintptr_t from, size_t size)
 {
@@ -280,7 +283,7 @@ touched(uintptr_t from, size_t size)
     int state = LIVE;
     if (atomic_compare_exchange_strong(&slot->state, &state, TOUCHED) || state != IDLE) continue;
     if (!atomic_compare_exchange_strong(&slot->state, &state, CHANGING)) continue;
-    /* It was looked at while it could become another's. */
+    /* It may have become another thread's while it was looked at. */
     const int still = overlaps(slot, from, size);
     if (still) unkeep(slot, state);
     atomic_store_explicit(&slot->state, still ? UNUSED : state, memory_order_release);
@@ -289,8 +292,8 @@ touched(uintptr_t from, size_t size)
 
 /* ---- what musl's threads call ---- */
 
-/* musl's lock of thread creation, which fork takes alone (__inhibit_ptc) and each creator with others: how many these are, and
- * EXCLUSIVE if somebody wants it alone or has it. */
+/* musl's lock of thread creation, which fork takes alone (__inhibit_ptc) and each creator with others: how many
+ * these are, and EXCLUSIVE if a thread wants or has it alone. */
 #define EXCLUSIVE 0x80000000u
 static atomic_uint creation;
 
@@ -300,9 +303,10 @@ wait_while(unsigned value)
   call(SYS_FUTEX, (long)&creation, FUTEX_WAIT_PRIVATE, (long)value, 0, 0, 0);
 }
 
-/* What musl waits with, as it is there, but for the lock of its list of threads. That is held over a thread's creation and over
- * its end. If the other thread is on the same processor, which it often is at both moments, then turning round a hundred times
- * (2 microseconds here) gets nowhere, and letting it go on once is cheaper than two calls to the kernel and a wake-up. */
+/* musl's own wait function, changed only for the lock of its list of threads. That is held over a thread's creation
+ * and over its end. If the other thread is on the same processor, which it often is at both moments, then spinning a
+ * hundred times (2 microseconds here) gets nowhere, and yielding to it once is cheaper than two calls to the kernel
+ * and a wake-up. */
 __attribute__((weak)) void
 __wait(volatile int *word, volatile int *waiters, int value, int private)
 {
@@ -365,7 +369,7 @@ map(void *start, size_t size, int protection, int flags, int file, long offset)
   if (size >= PTRDIFF_MAX) return (void*)answer(-ENOMEM);
   if (flags & MAP_FIXED) wait_for_unlocks();
   long result;
-  /* Rather than none for the program: those that nobody uses. */
+  /* Gives back idle stacks before the program's request fails. */
   do result = call(SYS_MMAP, (long)start, (long)size, protection, flags, file, offset);
   while (result == -ENOMEM && give_one_back());
   /* The kernel's answer to an exhausted low memory, as musl corrects it. */
@@ -380,7 +384,7 @@ stack(size_t size)
   if (slot) {
     const uintptr_t base = get(slot->base);
     tell_valgrind(base + size - left(), left());
-    /* Of one without memory too: not every emulator does what MADV_DONTNEED says. */
+    /* Even if it has no memory: not every emulator does what MADV_DONTNEED says. */
     memset((void*)(base + size - to_clear()), 0, to_clear());
     atomic_store_explicit(&slot->state, LIVE, memory_order_release);
     creating.got = slot;
@@ -459,7 +463,7 @@ __unmapself(void *start, size_t size)
       for (;;) call(SYS_EXIT, 0, 0, 0, 0, 0, 0);
     atomic_store_explicit(&slot->state, UNUSED, memory_order_release);
   }
-  /* From the first call on there is no stack. */
+  /* After the first call there is no stack. */
 #ifdef __x86_64__
   __asm__ volatile("syscall\n\txorl %%edi, %%edi\n\tmovl %0, %%eax\n\tsyscall"
       : : "i"(SYS_EXIT), "a"(SYS_MUNMAP), "D"(start), "S"(size) : "rcx", "r11", "memory");
@@ -472,7 +476,7 @@ __unmapself(void *start, size_t size)
   __builtin_unreachable();
 }
 
-/* ---- what programs call, which stands in the same members of musl's archive ---- */
+/* ---- what programs call, which is in the same members of musl's archive ---- */
 
 __attribute__((weak)) void *
 mmap(void *start, size_t size, int protection, int flags, int file, long offset)

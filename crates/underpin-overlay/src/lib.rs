@@ -33,7 +33,7 @@ pub fn object(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::STRINGS, processor)
 }
 
-/// `getrandom` without a system call, for static programs on musl: an object of its own, which unlike the string functions
+/// `getrandom` without a system call, for static programs on musl: a separate object, which unlike the string functions
 /// refers to the C library. It goes in front of the libraries too.
 ///
 /// # Errors
@@ -42,8 +42,9 @@ pub fn random(processor: &str) -> Result<&'static OverlayObject, &'static str> {
     of(&objects::RANDOM, processor)
 }
 
-/// Stacks of ended threads are used again, in static programs on musl: an object of its own, as [`random()`]. It stands in for
-/// musl's mmap, munmap, mprotect and what thread creation calls; on a musl whose threads work otherwise it changes nothing.
+/// Reuses the stacks of ended threads in static programs on musl: a separate object, as for [`random()`]. It replaces
+/// musl's mmap, munmap, mprotect and what thread creation calls; on a musl whose threads work differently it changes
+/// nothing.
 ///
 /// # Errors
 /// As for [`object()`].

@@ -1,9 +1,9 @@
-/* Every function of the overlay against the C library's: all lengths to 512 and some beyond, all places in a line, up to the first
- * and the last byte before a page that may not be touched.
+/* Every function of the overlay against the C library's: all lengths to 512 and some beyond, all offsets in a cache
+ * line, up to the first and the last byte before a page that may not be touched.
  *
- * With PLAIN the judge is a loop over bytes in this file, for programs in which the C library's functions are the overlay's
- * own. Without arguments all levels that this processor has are checked, one after the other, and those that it lacks are
- * named; prints "FAILED" and ends with 1 at the first difference. */
+ * With PLAIN the judge is a loop over bytes in this file, for programs in which the C library's functions are the
+ * overlay's own. Without arguments all levels that this processor has are checked, one after the other, and those
+ * that it does not have are named; prints "FAILED" and ends with 1 at the first difference. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define PAGE 65536
 #define AREA (3 * PAGE)
 #define LONGEST 512
-/* All places in a line, or every STEPth; then the large sizes are fewer, too. */
+/* All offsets in a cache line, or every STEPth; then there are fewer large sizes, too. */
 #ifndef STEP
 #define STEP 1
 #endif
@@ -99,7 +99,7 @@ noise(char *at, size_t n, unsigned kinds)
   for (size_t i = 0; i < n; i++) at[i] = (char)('a' + chance(kinds));
 }
 
-/* The lengths in turn, each at all 64 places in a line, next to each unmapped page and across two pages. */
+/* The lengths in turn, each at all 64 offsets in a line, next to each unmapped page and across two pages. */
 #define EACH(n, which, shift) \
   for (size_t n = 0; n <= LONGEST + 40; n += n < LONGEST ? 1 : 13) \
     for (unsigned which = 0; which < 3; which++) \
@@ -172,7 +172,7 @@ check_bytes(size_t n, unsigned which, unsigned shift)
   char *s = place(one, n, which, shift);
   noise(s, n, 4);
   for (int tries = 0; tries < 3; tries++) {
-    /* Not there, there once, or in many places; the same byte lies before and behind. */
+    /* Absent, present once, or in many places; the same byte is before and behind. */
     int byte = tries ? 'x' : 'a' + (int)chance(4);
     if (s > one) s[-1] = (char)byte;
     if (s + n < one + AREA) s[n] = (char)byte;
@@ -259,7 +259,7 @@ check_searches(size_t n, unsigned which, unsigned shift)
   char *s = place(one, n + 1, which, shift);
   size_t l = chance(4) ? chance(6) : chance((uint32_t)n + 4);
   char *x = place(two, l + 1, chance(3), chance(64));
-  /* Few different bytes, so that much nearly fits; then a needle that is there. */
+  /* Few different bytes, so that much nearly matches; then a needle that is there. */
   unsigned kinds = 1 + chance(3);
   noise(s, n, kinds), noise(x, l, kinds);
   s[n] = x[l] = 0;
@@ -315,7 +315,7 @@ check_large(void)
   free(a), free(b);
 }
 
-/* What makes simple searches take the square of the time, beside what a look at bytes says. */
+/* Inputs for which simple searches take quadratic time, compared with a search byte by byte. */
 static void
 check_repeats(void)
 {

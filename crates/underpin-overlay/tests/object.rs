@@ -1,5 +1,5 @@
-//! The object that goes first on the link line of others: what it defines and wants, by nm and readelf, and what becomes of programs
-//! linked with it, by the linker's own map.
+//! The object that goes first on a link line: what it defines and requires, by nm and readelf, and what becomes of
+//! programs linked with it, by the linker's own map.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -59,7 +59,8 @@ fn its_stack_is_not_executable_and_each_function_has_a_section() {
     }
 }
 
-/// The functions that replace begin with AVX-512's code: a processor without it must have left before the first such instruction.
+/// The replacing functions begin with AVX-512's code: a processor without it must have left before the first such
+/// instruction.
 #[test]
 fn the_level_is_looked_at_before_any_instruction_that_needs_it() {
     need!("objdump");

@@ -2,7 +2,8 @@
 
 use underpin_test_support::{Fixture, Output, need, skip};
 
-/// Sixteen bytes each, of four threads and of a child's four, in between a signal handler's: none may appear twice.
+/// Sixteen bytes each from four threads, from a child's four, and in between from a signal handler: none may appear
+/// twice.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -86,7 +87,7 @@ fn no_thread_child_or_signal_handler_gets_the_bytes_of_another() {
 fn no_system_call_is_made_where_the_kernel_has_its_function_in_the_process() {
     need!("musl-gcc", "strace", "cc");
     let dir = Fixture::new();
-    // The judge of whether there is one is the kernel's own image, read by another's eyes.
+    // Whether the kernel has the function is decided by its own image, which another program reads.
     dir.write(
         "image.c",
         "#include <stdio.h>\n#include <sys/auxv.h>\n\
@@ -102,7 +103,7 @@ fn no_system_call_is_made_where_the_kernel_has_its_function_in_the_process() {
         Output::of(dir.command("strace").args(["-f", "-e", "trace=getrandom"]).arg(dir.join("random")).arg("few"));
     let calls = output.stderr.matches("getrandom(").count();
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    // One is refused for its flags by the kernel itself, and one may seed a state; a thousand others are not seen.
+    // The kernel itself refuses one for its flags, and one may seed a state; a thousand others make no system call.
     assert!(calls < 20, "{calls} calls:\n{}", output.stderr);
 }
 

@@ -30,7 +30,7 @@
 #define ALIGNMENT 64
 #endif
 #ifdef WITHOUT
-/* The object has so many bytes of its own in each thread. */
+/* As many bytes as the object has of its own in each thread. */
 static _Thread_local volatile char as_many[16];
 #endif
 static _Thread_local char image[40] = "from the file's own image";
@@ -432,7 +432,7 @@ idle(void)
   CHECK(kilobytes("VmHWM:") > resident + 150000);
   CHECK(kilobytes("VmRSS:") < resident + 1500);
   CHECK(kilobytes("VmSize:") < addresses + 42000);
-  /* Of other sizes: those of the first are not kept beside. */
+  /* Other sizes: stacks of the first are not kept beside them. */
   for (size_t size = 100 << 10; size < 2 << 20; size *= 2) {
     hundred(size);
     CHECK(kilobytes("VmRSS:") < resident + 1500);
@@ -440,7 +440,7 @@ idle(void)
   }
 }
 
-/* Idle stacks are no reason for a refusal. */
+/* Idle stacks must not make an allocation fail. */
 static void
 limit(void)
 {

@@ -1,5 +1,6 @@
-//! Stacks of ended threads in static programs on musl: used again, and no program can tell but by the time. The rules are in
-//! stacks.c; musl without the object is the judge of what threads see, strace and /proc of what the kernel is asked for.
+//! Stacks of ended threads in static programs on musl: reused, which a program can notice only by the time. The rules
+//! are in stacks.c; musl without the object decides what threads see, strace and /proc show what the kernel is asked
+//! for.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ fn musls_thread_creation_calls_what_is_replaced() {
         }
         assert!(of("pthread_join", "U").contains("__munmap"));
         assert!(of("lock_ptc", "T").contains("__acquire_ptc"), "the lock of thread creation");
-        // Nothing else in these members may be asked for: they would come in beside ours.
+        // No other name in these members may be referred to: it would bring them in beside ours.
         for member in ["mmap", "mprotect", "munmap", "__unmapself", "lock_ptc", "__wait"] {
             let others: Vec<String> = of(member, "TWDBV").into_iter().filter(|name| name != "__vm_wait").collect();
             assert!(others.iter().all(|name| defined.contains(name.as_str())), "{member}: {others:?}");

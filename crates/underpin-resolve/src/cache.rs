@@ -1,7 +1,7 @@
 //! `/etc/ld.so.cache`, the binary format of ldconfig (glibc sysdeps/generic/dl-cache.h, elf/dl-cache.c).
 //!
-//! The file is kept as it is and searched in place, by the loader's own binary search and comparison, so that a
-//! damaged or unsorted file gives the loader's answer. Every offset is checked before it is used.
+//! The file is searched in place, by the loader's own binary search and comparison, so that a damaged or unsorted file
+//! gives the same answer as the loader. Every offset is checked before it is used.
 
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
@@ -27,7 +27,7 @@ const HWCAP_TLS: u64 = 1 << 63;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// Neither magic string is there.
+    /// Neither magic string is present.
     #[error("not an ld.so.cache: no magic string at offset 0")]
     BadMagic,
     /// The table of entries does not fit into the file.
@@ -95,7 +95,7 @@ pub(crate) struct CacheView {
 }
 
 impl CacheView {
-    /// The cache in `bytes`, for a loader of that machine.
+    /// A view of the cache in `bytes` for a loader of the given machine.
     ///
     /// # Errors
     /// [`CacheError`] if the loader would not use the file.
@@ -203,7 +203,7 @@ impl Cache {
 
     /// The path that the loader takes for `name` (`search_cache`).
     fn lookup(&self, name: &[u8], context: &Context) -> Option<&BStr> {
-        // Between `left` and before `right`; glibc's own halves are the same, so several entries of one name are met alike.
+        // The candidates are `left..right`, halved as glibc does: of several entries of one name the same is found.
         let (mut left, mut right) = (0, self.entries.count);
         while left < right {
             let last = right.saturating_sub(1);
@@ -260,7 +260,7 @@ impl Cache {
     }
 }
 
-/// The NUL-terminated string at the start; none is longer than PATH_MAX, so a hostile file costs no more than that.
+/// The NUL-terminated string at the start. At most PATH_MAX bytes are scanned, which bounds the cost of a hostile file.
 fn terminated(bytes: &[u8]) -> Option<&BStr> {
     const PATH_MAX: usize = 4096;
     let bounded = bytes.get(..PATH_MAX).unwrap_or(bytes);
@@ -285,7 +285,7 @@ fn word(bytes: &[u8], offset: usize, big_endian: bool) -> Option<u32> {
     Some(if big_endian { u32::from_be_bytes(*raw) } else { u32::from_le_bytes(*raw) })
 }
 
-/// How many entries of a size the bytes behind a header hold.
+/// How many entries of `size` bytes fit after the header.
 fn held(bytes: &[u8], header: usize, size: usize) -> usize {
     bytes.len().saturating_sub(header).checked_div(size).unwrap_or(0)
 }
@@ -331,7 +331,7 @@ fn old_entries(bytes: &[u8], big_endian: bool) -> Result<Entries, CacheError> {
 /// `_dl_cache_libcmp`: digits compare as numbers. The table is sorted in descending order of it.
 fn compare(one: &[u8], two: &[u8]) -> Ordering {
     let (mut one, mut two) = (one, two);
-    // Takes the digits in front; too large a number wraps around, as glibc's int does.
+    // Takes the leading digits; a number that is too large wraps around, as glibc's int does.
     let number = |text: &mut &[u8]| {
         let mut value = 0i32;
         while let Some((digit @ b'0'..=b'9', rest)) = text.split_first() {

@@ -1,8 +1,8 @@
 //! The predicted system calls of a loader: what it searches, opens, reads, stats, maps and closes.
 //!
-//! The search engine emits these one by one while it resolves, in the loader's own order, so a prediction is not a
-//! formula beside the model but the model itself. ld.so's own heap growth is kept apart: it depends on the length of
-//! strings in memory, not on the files.
+//! The search engine emits these one by one while it resolves, in the loader's own order, so the prediction is the
+//! model itself, not a separate formula. ld.so's own heap growth is left out: it depends on the length of strings in
+//! memory, not on the files.
 
 use bstr::BString;
 use serde::Serialize;
@@ -88,15 +88,15 @@ pub(crate) fn has_calls_without_at(machine: Machine) -> bool {
 /// One predicted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Call {
-    /// Which.
+    /// Its name.
     pub name: CallName,
-    /// The path it is given, or the path behind its descriptor or mapping.
+    /// The path passed to it, or the path behind its descriptor or mapping.
     pub path: BString,
     /// Whether it fails.
     pub failed: bool,
 }
 
-/// Calls and failures of one name.
+/// How often one system call is made, and how often it fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallCount {
     /// How many are made.
@@ -108,7 +108,7 @@ pub struct CallCount {
 /// Every predicted call, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Calls {
-    /// In the loader's order, where the resolver was asked to keep it ([`crate::Resolver::with_sequence`]).
+    /// In the loader's order, if the resolver was asked to keep it ([`crate::Resolver::with_sequence`]).
     #[serde(skip)]
     pub sequence: Option<Vec<Call>>,
     /// Per name.

@@ -20,13 +20,13 @@ pub struct ObjectId(pub usize);
 pub struct Closure {
     /// The program, as it was named by the user.
     pub program: BString,
-    /// The loader that decides, and what is known of it.
+    /// The loader whose rules apply, and what is known about it.
     pub loader: Loader,
     /// Objects in the loader's list order; the program first. Objects that were not found are not in it.
     pub objects: Vec<Object>,
     /// Every request for an object, in the order in which the loader makes them.
     pub edges: Vec<Edge>,
-    /// What a person should know, worst first.
+    /// What the user should know, worst first.
     pub findings: Vec<Finding>,
     /// The predicted system calls of the loader.
     pub calls: Calls,
@@ -37,15 +37,15 @@ pub struct Closure {
 pub struct Object {
     /// The path by which the loader opened it (its `l_name`); for the program the path given.
     pub path: BString,
-    /// The path with every symbolic link resolved, where that differs.
+    /// The path with every symbolic link resolved, if different.
     pub real_path: Option<BString>,
     /// Device and inode; `None` only if the file system behind the root has none.
     pub id: Option<FileId>,
     /// DT_SONAME.
     pub soname: Option<BString>,
-    /// Names under which it was asked for, in the order in which the loader learned them.
+    /// Names under which it was requested, in the order in which the loader learned them.
     pub names: Vec<BString>,
-    /// The object that asked for it first (`l_loader`); `None` for the program and for preloads without one.
+    /// The object that requested it first (`l_loader`); `None` for the program and for preloads without one.
     pub requested_by: Option<ObjectId>,
     /// How it was found the first time.
     pub found: Found,
@@ -63,7 +63,7 @@ pub struct Object {
     pub no_default_lib: bool,
     /// DF_1_INITFIRST: its constructors run before all others.
     pub initialise_first: bool,
-    /// Where its own requests are searched, in order; empty if the resolution was asked for the load alone.
+    /// Where its own requests are searched, in order; empty at [`crate::Depth::Load`].
     pub search: Vec<SearchDirectory>,
 }
 
@@ -72,7 +72,7 @@ pub struct Object {
 pub struct SearchDirectory {
     /// With a trailing slash; empty for the current directory. The path of ld.so.cache for [`Found::Cache`].
     pub directory: BString,
-    /// What names it.
+    /// Which path lists it.
     pub source: Found,
     /// Whether it exists; `None` if not looked up.
     pub exists: Option<bool>,
@@ -106,37 +106,37 @@ impl From<DependencyTag> for EdgeKind {
     }
 }
 
-/// One request for an object and what came of it.
+/// One request for an object and its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Edge {
-    /// Who asked.
+    /// The object that asks.
     pub from: ObjectId,
-    /// By which means.
+    /// What makes the request.
     pub kind: EdgeKind,
     /// The name as written in the file or variable.
     pub name: BString,
-    /// What came of it.
+    /// What became of it.
     pub outcome: Outcome,
     /// Every path considered, in order, the successful one last. Empty if no search was made.
     pub tries: Vec<Try>,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum Outcome {
     /// An object serves the request.
     Loaded {
-        /// Which.
+        /// The object.
         object: ObjectId,
-        /// Why this one.
+        /// How it was found.
         found: Found,
     },
     /// No object was found; the program will not start.
     Missing,
     /// No object was found, and the loader goes on (DT_AUXILIARY, preloads).
     Ignored {
-        /// Why, in the loader's words where it has any.
+        /// Why, in the loader's own wording if it prints any.
         reason: String,
     },
     /// The loader stops with an error at this file, although another directory might hold a good one.
@@ -148,7 +148,7 @@ pub enum Outcome {
     },
 }
 
-/// Why a loader gives up at a file that bears the right name.
+/// Why a loader gives up at a file of the right name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 #[non_exhaustive]
@@ -213,7 +213,7 @@ pub enum Found {
     Program,
     /// The kernel maps it because PT_INTERP names it.
     Interpreter,
-    /// The name holds a slash: opened directly, no search.
+    /// The name contains a slash: opened directly, no search.
     Direct,
     /// DT_RPATH of an object.
     Rpath {
@@ -233,20 +233,20 @@ pub enum Found {
     DefaultDirectory,
     /// A directory of musl's path file.
     PathFile,
-    /// An object loaded earlier bears this name (path, alias or soname).
+    /// An object loaded earlier has this name (path, alias or soname).
     AlreadyLoaded {
-        /// How the names met.
+        /// How the two were matched.
         identity: RecognisedBy,
     },
-    /// musl: a name that is the loader itself.
+    /// musl: a name reserved for the loader itself.
     Reserved,
 }
 
-/// How a request met an object that was already there.
+/// How a request was matched to an object already loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecognisedBy {
-    /// The same string was asked for before, or is its path.
+    /// The same string was requested before, or is its path.
     Name,
     /// Its DT_SONAME.
     Soname,
@@ -282,13 +282,13 @@ impl fmt::Display for Found {
 pub struct Try {
     /// The path, exactly as the loader would pass it to open(2).
     pub path: BString,
-    /// What sent the loader there.
+    /// Why the loader looked there.
     pub source: Found,
-    /// What it met.
+    /// What it found.
     pub result: TryResult,
 }
 
-/// What a search met at one path.
+/// What a search found at one path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result")]
 pub enum TryResult {
@@ -327,7 +327,7 @@ pub enum TryResult {
 pub enum RejectRule {
     /// DF_1_NODEFLIB: the cache points into a system directory.
     NoDefaultLib,
-    /// Secure-execution mode wants set-user-ID preloads.
+    /// Secure-execution mode requires set-user-ID preloads.
     NotSetUserId,
     /// glibc up to 2.35: the ABI note is for another system or a newer kernel.
     AbiNote,
@@ -339,13 +339,13 @@ pub enum RejectRule {
 pub enum Severity {
     /// The program does not start.
     Error,
-    /// It starts here and now, and may not elsewhere or tomorrow.
+    /// It starts here and now, but may fail on another machine or after a change.
     Warning,
     /// Worth knowing.
     Note,
 }
 
-/// Something that a person should know about the closure.
+/// Something that the user should know about the closure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     /// How bad it is.
@@ -388,7 +388,7 @@ pub enum FindingKind {
         /// The version.
         version: BString,
     },
-    /// A version is needed from a file that no loaded object bears as a name: the loader aborts (glibc elf/dl-version.c).
+    /// A version is needed from a file whose name no loaded object has: the loader aborts (glibc elf/dl-version.c).
     VersionFileUnknown {
         /// `vn_file`.
         file: BString,
@@ -413,7 +413,7 @@ pub enum FindingKind {
     Accidental {
         /// The name asked for.
         name: BString,
-        /// Who brought it in.
+        /// The object that brought it in.
         thanks_to: ObjectId,
     },
     /// A directory of a search path does not exist.
@@ -432,14 +432,14 @@ pub enum FindingKind {
     ImportsDlopen,
     /// The object declares what it loads at run time (`.note.dlopen`).
     DlopenNote {
-        /// The feature's name, where given.
+        /// The feature's name, if given.
         feature: Option<String>,
         /// `required`, `recommended` or `suggested`.
         priority: String,
         /// The sonames, any of which serves.
         sonames: Vec<String>,
     },
-    /// A path goes through a glibc-hwcaps directory: another CPU takes another file.
+    /// A path goes through a glibc-hwcaps directory: another CPU gets another file.
     HwcapsVariant {
         /// The path taken.
         path: BString,
@@ -449,11 +449,11 @@ pub enum FindingKind {
         /// The link.
         path: BString,
     },
-    /// A library is not found, though it lies in a directory of ld.so.conf: ldconfig has not run.
+    /// A library is not found, although it is in a directory of ld.so.conf: ldconfig has not run.
     NotInCache {
         /// The name looked up.
         name: BString,
-        /// Where it lies.
+        /// Where it is.
         path: BString,
     },
     /// The cache names a file that is gone.

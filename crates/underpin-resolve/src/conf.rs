@@ -1,11 +1,11 @@
 //! `/etc/ld.so.conf`, the text that ldconfig reads (glibc elf/ldconfig.c `parse_conf`, `parse_conf_include`).
 //!
-//! No loader reads it. It tells where a library lies that ldconfig would have put into a missing ld.so.cache.
+//! No loader reads it. It shows where a library is that ldconfig would have put into a missing ld.so.cache.
 
 use crate::root::Root;
 use bstr::{BStr, BString, ByteSlice};
 
-/// As deep as `include` may nest; ldconfig itself has no bound and a cycle would hang it.
+/// How deep `include` may nest; ldconfig itself has no limit, and a cycle would hang it.
 const MAX_DEPTH: usize = 10;
 /// A larger file is not taken for a configuration file.
 const MAX_SIZE: u64 = 1 << 20;
@@ -91,7 +91,7 @@ fn expand(root: &dyn Root, from: &BStr, pattern: &BStr) -> Vec<BString> {
     found
 }
 
-/// The names in a directory that one component of a pattern means; without wildcards it means itself.
+/// The names in a directory that match one component of a pattern; one without wildcards is taken literally.
 fn names(root: &dyn Root, directory: &BString, part: &[u8]) -> Vec<BString> {
     if !part.iter().any(|byte| b"*?[\\".contains(byte)) {
         return vec![part.into()];
@@ -102,7 +102,7 @@ fn names(root: &dyn Root, directory: &BString, part: &[u8]) -> Vec<BString> {
     names
 }
 
-/// glob(7): `*`, `?`, brackets, and a backslash before what stands for itself.
+/// glob(7): `*`, `?`, brackets, and a backslash before a literal character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -124,22 +124,22 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[p..].iter().all(|&byte| byte == b'*')
 }
 
-/// The length of the pattern's first element, where it means `byte`.
+/// The length of the pattern's first element, if it matches `byte`.
 fn one_matches(pattern: &[u8], byte: u8) -> Option<usize> {
     match *pattern.first()? {
         b'?' => Some(1),
         b'\\' if pattern.len() > 1 => (pattern[1] == byte).then_some(2),
         b'[' => match bracket(&pattern[1..], byte) {
             Some((holds, length)) => holds.then_some(length + 1),
-            // Without its end it is a letter like any other.
+            // An unclosed bracket is an ordinary character.
             None => (byte == b'[').then_some(1),
         },
         letter => (letter == byte).then_some(1),
     }
 }
 
-/// What follows a `[`: whether the set holds `byte`, and its length with the closing bracket. Classes such as
-/// `[:alpha:]` are not known.
+/// What follows a `[`: whether the set contains `byte`, and its length including the closing bracket. Classes such as
+/// `[:alpha:]` are not supported.
 fn bracket(set: &[u8], byte: u8) -> Option<(bool, usize)> {
     let negated = matches!(set.first(), Some(b'!' | b'^'));
     let start = usize::from(negated);

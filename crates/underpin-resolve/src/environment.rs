@@ -37,7 +37,7 @@ impl Environment {
         environment
     }
 
-    /// Sets one variable; names that no loader's search reads are passed over. Says whether the name counts.
+    /// Sets one variable; names that no loader's search reads are ignored. Returns whether the name is used.
     pub fn set(&mut self, name: &[u8], value: BString) -> bool {
         let slot = match name {
             b"LD_LIBRARY_PATH" => &mut self.library_path,
@@ -49,7 +49,7 @@ impl Environment {
         true
     }
 
-    /// LD_LIBRARY_PATH as far as a loader heeds it.
+    /// LD_LIBRARY_PATH as far as a loader honours it.
     pub(crate) fn effective_library_path(&self) -> Option<&BString> {
         self.library_path.as_ref().filter(|value| !self.secure && !value.is_empty())
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use underpin_elf::{Elf, ElfError, LinkFacts, Source, VersionNeed};
 
-/// As many bytes as glibc reads of a file before it decides (`struct filebuf`, elf/dl-load.h, on 64 bit).
+/// How many bytes glibc reads of a file before it decides (`struct filebuf`, elf/dl-load.h, on 64 bit).
 pub(crate) const HEAD: usize = 832;
 /// What is read ahead here: enough for both loaders' first read.
 const READ_AHEAD: usize = 1024;
@@ -22,12 +22,12 @@ const KEPT: usize = 256;
 /// An ELF header of either class.
 const KEPT_OF_ELF: usize = 64;
 
-/// One file as a loader meets it.
+/// One file as a loader sees it.
 pub(crate) struct FileFacts {
     pub meta: Meta,
     /// The first bytes.
     pub head: Vec<u8>,
-    /// The loader's view; an error here need not be fatal to a loader that never gets so far.
+    /// The loader's view; an error here need not be fatal to a loader that never gets that far.
     pub elf: Result<Elf, ElfError>,
     /// The bytes themselves, for a closer look.
     pub source: Arc<dyn Source + Send + Sync>,
@@ -44,13 +44,13 @@ fn has_dlopen(need: &VersionNeed) -> bool {
 }
 
 impl FileFacts {
-    /// Symbol versions, read on first use; `None` if they make no sense.
+    /// Symbol versions, read on first use; `None` if they are malformed.
     pub fn link(&self) -> Option<&LinkFacts> {
         let read = || LinkFacts::versions(&*self.source, self.elf.as_ref().ok()?).ok();
         self.link.get_or_init(read).as_ref()
     }
 
-    /// Whether dlopen is imported; `false` if that makes no sense either.
+    /// Whether dlopen is imported; `false` if the symbols are malformed.
     pub fn imports_dlopen(&self) -> bool {
         let (Some(link), Ok(elf)) = (self.link(), &self.elf) else { return false };
         if link.version_needs.is_empty() {
@@ -120,7 +120,7 @@ impl<'r> Files<'r> {
         answer
     }
 
-    /// The names in a directory; none if it cannot be read.
+    /// The names in a directory; empty if it cannot be read.
     pub fn names_in(&self, directory: &BStr) -> Arc<HashSet<BString>> {
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = listings.get(directory) {
@@ -152,7 +152,7 @@ impl<'r> Files<'r> {
         }
         let real = self.real_directory(directory).ok_or(PathError::NotFound)?;
         let whole: BString = [real.as_slice(), if real.ends_with(b"/") { b"" } else { b"/" }, name].concat().into();
-        // A link to a neighbour is the rule (libx.so.1 -> libx.so.1.2); anything longer is left to realpath(3).
+        // Most links lead to a file beside them (libx.so.1 -> libx.so.1.2); anything longer is left to realpath(3).
         match self.root.read_link(whole.as_ref()) {
             None => Ok(whole),
             Some(target) if target.contains(&b'/') => self.root.real_path(path),

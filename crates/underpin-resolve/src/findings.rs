@@ -1,5 +1,5 @@
-//! What a person should know about a closure: misses, luck, copies passed over, symbol versions, what comes at run
-//! time.
+//! What the user should know about a closure: missing and accidental objects, shadowed copies, symbol versions, loading
+//! at run time.
 //!
 //! The cheap ones follow from the resolution itself. The others ([`Depth::Findings`]) look again at files that the
 //! loader would not have touched, and never change what was resolved.
@@ -17,7 +17,7 @@ use bstr::{BStr, BString, ByteSlice};
 use std::collections::BTreeSet;
 use underpin_elf::{DlopenPriority, LinkFacts, Notes, SegmentKind};
 
-/// From so many findings on, directories are listed where they were asked for single names before.
+/// From this many findings on, a directory is listed once instead of being searched for single names.
 const MANY_MISSING: usize = 64;
 
 struct Collector<'a> {
@@ -115,7 +115,7 @@ impl Collector<'_> {
             self.configured.get_or_insert_with(|| crate::conf::directories(root, "/etc/ld.so.conf".into()));
         let mut paths =
             directories.iter().map(|directory| BString::from([directory.as_slice(), b"/", name.as_slice()].concat()));
-        // One look at a directory for all names is dearer than a few questions and cheaper than many.
+        // Listing a directory costs more than a few lookups and less than many.
         let many = self.findings.len() > MANY_MISSING;
         let may_hold = |path: &BString| !many || self.files.names_in(directory_of(path).as_ref()).contains(name);
         let is_there = |path: &BString| {
@@ -142,7 +142,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Pinned variants, `$ORIGIN` by way of a link, two objects of one soname.
+    /// Pinned variants, `$ORIGIN` through a link, two objects of one soname.
     fn objects(&mut self) {
         let mut sonames: HashMap<&BString, ObjectId> = HashMap::default();
         for (index, object) in self.resolution.objects.iter().enumerate() {
@@ -213,11 +213,11 @@ impl Collector<'_> {
         }
     }
 
-    /// Directories that a search through `list` would have come to after the one, `own`, where it found what it asked for, by
-    /// their real names, each once and without that one.
+    /// Directories that a search through `list` would have reached after `own`, where it found the object: by their
+    /// real names, each once and without `own`.
     fn directories_behind(&self, list: &[SearchDirectory], found: &Found, own: &BStr) -> Vec<BString> {
         let trimmed = |directory: &'_ BString| BString::from(directory.trim_end_with(|letter| letter == '/'));
-        // What the cache found is not in any directory before it; behind it come the default directories.
+        // What the cache found is in no directory before it; after it come the default directories.
         let place = list
             .iter()
             .position(|entry| entry.source == *found && (*found == Found::Cache || trimmed(&entry.directory) == own));
@@ -235,7 +235,7 @@ impl Collector<'_> {
         behind.into_vec()
     }
 
-    /// Requests that are served only because somebody else had brought the object in.
+    /// Requests that succeed only because another object had already brought the file in.
     fn accidents(&mut self) {
         for edge in &self.resolution.edges {
             let Outcome::Loaded { object, found: Found::AlreadyLoaded { identity } } = &edge.outcome else { continue };
@@ -279,7 +279,7 @@ impl Collector<'_> {
     /// `_dl_check_map_versions` (glibc elf/dl-version.c). An object without definitions satisfies everything, with a
     /// warning of the loader; a weak need does not stop it.
     fn versions(&mut self) {
-        // At a file that stops it the loader comes to no versions: what is missing from them would be a consequence
+        // At a file that stops it, the loader does not get to the versions: missing ones would be a consequence
         // reported as a cause.
         if self.resolution.edges.iter().any(|edge| matches!(edge.outcome, Outcome::Fatal { .. })) {
             return;
@@ -290,7 +290,7 @@ impl Collector<'_> {
             let lost = |edge: &&crate::closure::Edge| edge.outcome == Outcome::Missing;
             self.resolution.edges.iter().filter(lost).map(|edge| &edge.name).collect()
         };
-        // The first object of the chain that bears a name answers to it (glibc elf/dl-misc.c `_dl_name_match_p`).
+        // A name means the first object of the chain that has it (glibc elf/dl-misc.c `_dl_name_match_p`).
         let mut bearers: HashMap<&BString, usize> = HashMap::default();
         for (index, object) in self.resolution.objects.iter().enumerate() {
             for name in std::iter::once(&object.path).chain(&object.names) {

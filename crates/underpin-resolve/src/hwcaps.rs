@@ -8,14 +8,14 @@ use bstr::BString;
 use std::str::FromStr;
 use underpin_elf::IsaLevel;
 
-/// The processor, as far as loaders tell processors apart.
+/// The processor, as far as loaders distinguish processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
     /// Level of the psABI.
     pub level: IsaLevel,
-    /// Made by Intel: only there does glibc <= 2.36 know the platforms `haswell` and `xeon_phi`.
+    /// Made by Intel: glibc <= 2.36 knows the platforms `haswell` and `xeon_phi` only there.
     pub intel: bool,
-    /// Has everything that glibc <= 2.36 wants for the platform `haswell`.
+    /// Has everything that glibc <= 2.36 requires for the platform `haswell`.
     pub haswell: bool,
     /// The platform `xeon_phi` (AVX512CD, ER and PF).
     pub xeon_phi: bool,
@@ -43,7 +43,7 @@ impl Processor {
         }
     }
 
-    /// A processor of a level, of no maker in particular.
+    /// A processor of a level, of no particular vendor.
     #[must_use]
     pub fn of_level(level: IsaLevel) -> Processor {
         Processor {
@@ -77,7 +77,7 @@ mod x86 {
         let leaf = __cpuid(0);
         let intel = (leaf.ebx, leaf.edx, leaf.ecx) == (0x756e_6547, 0x4965_6e69, 0x6c65_746e);
         let conflict = has!("avx512cd");
-        // In a virtual machine each question of that kind takes microseconds; only Xeon Phi has what is asked for here.
+        // In a virtual machine each CPUID takes microseconds; only Xeon Phi has the features tested here.
         let extended = if intel && conflict && leaf.eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 };
         let (prefetch, exponential) = (extended & (1 << 26) != 0, extended & (1 << 27) != 0);
         Processor {

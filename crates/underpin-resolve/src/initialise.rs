@@ -2,8 +2,8 @@
 //!
 //! glibc sorts its list by dependencies: up to 2.34 by moving objects behind those that need them, since 2.35 by a
 //! depth-first walk from the back (elf/dl-sort-maps.c); with cycles the two differ. musl walks depth-first from the
-//! program (ldso/dynlink.c `queue_ctors`), before 1.1.22 it went backwards through the load order. Whether an object
-//! has a constructor at all is not asked here.
+//! program (ldso/dynlink.c `queue_ctors`); before 1.1.22 it went backwards through the load order. Whether an object
+//! has a constructor at all is not considered.
 
 use crate::closure::{Closure, EdgeKind, Found, ObjectId, Outcome};
 use crate::libc_version::LibcVersion;
@@ -38,7 +38,7 @@ impl Closure {
         self.initialisation_order_by(sort)
     }
 
-    /// The same as another loader, or the same with another setting, would have it.
+    /// The order that another loader, or the same one with another setting, would use.
     #[must_use]
     pub fn initialisation_order_by(&self, sort: InitialiserSort) -> Vec<ObjectId> {
         let graph = Graph::of(self);
@@ -66,7 +66,7 @@ impl Closure {
 struct Graph {
     /// The program, then everything else in load order.
     search_list: Vec<usize>,
-    /// Per object, what it asked for, in file order (`l_initfini` without the object itself, `deps`).
+    /// Per object, what it requested, in file order (`l_initfini` without the object itself, `deps`).
     needs: Vec<Vec<usize>>,
 }
 
@@ -129,7 +129,7 @@ impl Graph {
         post_order
     }
 
-    /// Without recursion: a chain of objects may be longer than the stack is deep.
+    /// Without recursion: a chain of objects may be longer than the stack allows.
     fn visit(&self, root: usize, program: Option<usize>, visited: &mut [bool], post_order: &mut Vec<usize>) {
         if std::mem::replace(&mut visited[root], true) {
             return;
@@ -153,7 +153,7 @@ impl Graph {
         }
     }
 
-    /// `queue_ctors` of musl: post-order from the program, what was marked is not entered again.
+    /// `queue_ctors` of musl: post-order from the program; a marked object is not entered again.
     fn musl_queue(&self) -> Vec<usize> {
         let mut visited = vec![false; self.needs.len()];
         let mut queue = Vec::with_capacity(self.needs.len());

@@ -2,7 +2,7 @@
 //!
 //! glibc and musl are two policies over one [`Root`]. The search emits its system calls as it goes ([`Calls`]), so
 //! the predicted number of calls is the model itself. Nothing is ever run: what is compiled into a loader is read
-//! from its bytes. The real loader is the judge; see `tests/` for the comparison.
+//! from its bytes. The tests compare the result with the real loader; see `tests/`.
 #![forbid(unsafe_code)]
 
 pub mod cache;

@@ -1,4 +1,4 @@
-//! What the policies of the loaders take and give: the program, and the objects, edges and directories of a resolution.
+//! Input and output of the loaders' policies: the program, and the objects, edges and directories of a resolution.
 
 use crate::cache::CacheView;
 use crate::calls::{Call, Calls};
@@ -8,7 +8,7 @@ use bstr::BString;
 use std::sync::Arc;
 use underpin_elf::Elf;
 
-/// How much is looked into beyond what the loader itself reads.
+/// How much is examined beyond what the loader itself reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
     /// Objects, order, edges, calls.
@@ -23,12 +23,12 @@ pub enum Depth {
 /// The program in the middle of a resolution.
 pub(crate) struct Program {
     pub path: BString,
-    /// What `$ORIGIN` of the main program counts from.
+    /// The path that `$ORIGIN` of the main program is derived from.
     pub executable: BString,
     pub facts: Arc<FileFacts>,
     pub elf: Elf,
     pub is_library: bool,
-    /// Empty, where the calls are to be kept one by one.
+    /// An empty list if the calls are to be kept one by one.
     pub sequence: Option<Vec<Call>>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct DeadDirectory {
     pub depends_on_cwd: bool,
 }
 
-/// What a policy gives.
+/// The result of a policy.
 pub(crate) struct Resolution {
     pub objects: Vec<Mapped>,
     pub edges: Vec<Edge>,
@@ -56,7 +56,7 @@ pub(crate) struct Resolution {
     pub dead_directories: Vec<DeadDirectory>,
     /// Per object, where its requests are searched, in order; empty if not asked for.
     pub search: Vec<Vec<SearchDirectory>>,
-    /// The loader's cache, where it was read.
+    /// The loader's cache, if it was read.
     pub cache: Option<CacheView>,
 }
 

@@ -21,7 +21,7 @@ use std::io;
 use std::sync::Arc;
 use underpin_elf::Source;
 
-/// RecognisedBy of a file: what glibc and musl compare to recognise an object that is already loaded.
+/// Identity of a file: what glibc and musl compare to recognise an object that is already loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct FileId {
     /// `st_dev`.
@@ -43,7 +43,7 @@ pub enum FileKind {
     Other,
 }
 
-/// What stat(2) says of a file.
+/// What stat(2) reports about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
     /// Device and inode.
@@ -52,11 +52,11 @@ pub struct Meta {
     pub kind: FileKind,
     /// Size in bytes.
     pub size: u64,
-    /// `st_mtim`, in nanoseconds since 1970; 0 where the file system behind the root has none.
+    /// `st_mtim`, in nanoseconds since 1970; 0 if the file system behind the root has none.
     pub modified: i64,
-    /// `S_ISUID`: secure-execution mode wants it of preloads.
+    /// `S_ISUID`: secure-execution mode requires it of preloads.
     pub set_user_id: bool,
-    /// Set-user-ID or set-group-ID to somebody: the kernel starts it in secure-execution mode.
+    /// Set-user-ID or set-group-ID: the kernel starts it in secure-execution mode.
     pub secure_execution: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct Opened {
 ///
 /// Paths are absolute, or relative to the current directory of the root.
 pub trait Root: Sync {
-    /// open(2) for reading, without ever waiting.
+    /// open(2) for reading, without ever blocking.
     ///
     /// # Errors
     /// The error number that open(2) would give.
@@ -136,7 +136,7 @@ pub trait Root: Sync {
     /// The error number that realpath(3) would give.
     fn real_path(&self, path: &BStr) -> Result<BString, PathError>;
 
-    /// readlink(2); `None` for what is not a symbolic link.
+    /// readlink(2); `None` if the path is not a symbolic link.
     fn read_link(&self, path: &BStr) -> Option<BString>;
 
     /// Names in a directory, unsorted.
@@ -154,7 +154,7 @@ pub trait Root: Sync {
         None
     }
 
-    /// A whole file, as far as it is regular and not larger than `limit` bytes.
+    /// A whole regular file of at most `limit` bytes.
     ///
     /// # Errors
     /// The error number of open(2) or read(2); `EFBIG` above the limit.

@@ -1,6 +1,6 @@
 //! Dynamic string tokens: `$ORIGIN`, `$LIB`, `$PLATFORM` (glibc elf/dl-load.c `is_dst`, `_dl_dst_substitute`).
 //!
-//! musl knows `$ORIGIN` only and gives a whole path up at any other `$`; its rule is in `musl`.
+//! musl knows `$ORIGIN` only and discards the whole path at any other `$`; its rule is in `musl`.
 
 use bstr::{BStr, BString, ByteSlice};
 

@@ -1,11 +1,11 @@
-//! A list without doubles that stays linear: a crafted file can ask for any number of names.
+//! A list without duplicates that stays linear: a crafted file can request any number of names.
 
 use crate::hash::HashMap;
 use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
 
-/// Items in the order first met, each once. What takes one insertion does not grow with the list; the hashes are seeded,
-/// so that a file cannot choose names that collide.
+/// Items in the order first met, each once. An insertion's cost does not grow with the list; the hashes are seeded, so
+/// that a file cannot choose names that collide.
 pub(crate) struct Unique<T> {
     list: Vec<T>,
     places: HashMap<u64, Vec<usize>>,
@@ -19,7 +19,7 @@ impl<T> Default for Unique<T> {
 }
 
 impl<T: Eq + Hash> Unique<T> {
-    /// Adds an item that is not there yet; says where it is.
+    /// Adds an item if it is not there yet; returns its index.
     pub(crate) fn insert(&mut self, item: T) -> usize {
         let places = self.places.entry(self.seed.hash_one(&item)).or_default();
         if let Some(&place) = places.iter().find(|&&place| self.list[place] == item) {

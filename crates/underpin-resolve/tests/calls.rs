@@ -1,7 +1,7 @@
 //! Predicted calls against strace: every call of the loader that searches, opens, reads, stats, maps or closes.
 //!
-//! The model's sequence must begin what strace saw, call for call, with path and failure. What ld.so
-//! maps for itself (its heap, the thread's storage) is left out of both.
+//! The model's sequence must be a prefix of what strace saw, call for call, with path and failure. What ld.so maps for
+//! itself (its heap, the thread's storage) is left out of both.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 

@@ -1,4 +1,4 @@
-//! `check` against its judges: objdump and readelf for what a file asks, and real loaders for what they refuse.
+//! `check` compared with objdump and readelf for what a file requires, and with real loaders for what they refuse.
 
 mod compat {
     pub mod programs;
@@ -150,7 +150,7 @@ fn the_older_loader_starts_what_we_say_it_starts() {
     need!("cc", "apt-get", "dpkg-deb");
     let Some(old) = Release::get("bullseye") else { return };
     let dir = Fixture::new();
-    // No start-up file of this machine's glibc: nothing but what is written here is asked of the libraries.
+    // No start-up file of this machine's glibc: only what is written here is required of the libraries.
     dir.write("a.c", "#include <unistd.h>\nvoid _start(void){write(1,\"up\\n\",3);_exit(0);}");
     dir.cc(["-nostartfiles", "-o", "prog", "a.c"]);
     let program = dir.join("prog");
@@ -222,7 +222,7 @@ fn a_function_that_this_machines_musl_lacks_is_refused_by_its_loader_and_by_us()
     need!("musl-gcc", "/lib/ld-musl-x86_64.so.1");
     let dir = Fixture::new();
     dir.write("a.c", "int posix_getdents(void);int main(void){return posix_getdents();}");
-    // A stand-in for a newer musl to link against: musl answers for every name that begins with libc.
+    // A stand-in for a newer musl to link against: musl serves every name that begins with libc itself.
     dir.write("stub.c", "int posix_getdents(void){return 0;}");
     dir.musl_cc(["-shared", "-fPIC", "-nostdlib", "-Wl,-soname,libc.so.newer", "-o", "stub.so", "stub.c"]);
     dir.musl_cc(["-o", "prog", "a.c", "stub.so"]);
@@ -274,7 +274,7 @@ fn programs_of_this_release_run_on_this_release() {
     }
 }
 
-/// What runs here, runs here: the loader of this very system is the judge of every installed program.
+/// Installed programs run on this system, so none of them may be refused for it.
 #[test]
 fn no_program_of_a_debian_12_machine_is_refused_for_debian_12() {
     let release = std::fs::read_to_string("/etc/debian_version").unwrap_or_default();
@@ -288,7 +288,7 @@ fn no_program_of_a_debian_12_machine_is_refused_for_debian_12() {
         match verdict.verdict {
             Verdict::Runs | Verdict::RunsIfInstalled { .. } => runs += 1,
             Verdict::RefusesToStart { reasons } => panic!("{}: {reasons:?}", path.display()),
-            // A private library, one of another archive, or a symbol of the very glibc: the reason names it.
+            // A private library, one of another archive, or a symbol of `GLIBC_PRIVATE`: the reason names it.
             Verdict::Unknown { lacks, .. } => {
                 let named = |lack: &UnknownBecause| {
                     matches!(lack, UnknownBecause::Libraries { .. } | UnknownBecause::PrivateSymbols { .. })

@@ -1,4 +1,4 @@
-//! Findings, each from a fixture that shows it and, where a loader can say so, judged by the loader.
+//! Findings, each from a fixture that shows it, compared with the loader if that reports it.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,7 @@ fn has(closure: &Closure, wanted: impl Fn(&FindingKind) -> bool) -> bool {
     kinds(closure).into_iter().any(wanted)
 }
 
-/// What the loader says when the program is really started.
+/// What the loader prints when the program is really started.
 fn started(fixture: &Fixture, program: &str) -> Output {
     Output::of(&mut fixture.command(fixture.join(program)))
 }
@@ -124,7 +124,7 @@ fn a_version_of_a_file_that_nobody_names_makes_the_loader_abort() {
     let closure = resolved(&fixture.join("p"));
     let output = started(&fixture, "p");
     let unknown = has(&closure, |kind| matches!(kind, FindingKind::VersionFileUnknown { file } if file == "libv.so"));
-    // patchelf renames DT_VERNEED along where it can; either way the loader decides.
+    // patchelf also renames DT_VERNEED where it can; either way the loader decides.
     assert_eq!(unknown, output.code != Some(0), "{:?}\n{}", closure.findings, output.stderr);
 }
 

@@ -71,7 +71,7 @@ impl Machine {
         Path::new("/usr").join(self.triplet)
     }
 
-    /// Whether it can be tested here; says so if it cannot.
+    /// Whether it can be tested here; prints the reason if not.
     fn is_here(&self) -> bool {
         let lack = missing(&[self.qemu, self.folder().to_str().unwrap()]);
         lack.inspect(|lack| skip(lack)).is_none()
@@ -242,7 +242,7 @@ fn every_file_of_the_cross_libraries() {
     }
 }
 
-/// No ELF file of a cross C library, objects included, is more than the resolver can take.
+/// The resolver can cope with every ELF file of a cross C library, objects included.
 #[test]
 fn every_file_of_the_cross_libraries_on_this_machine() {
     let mut seen = 0;
@@ -251,7 +251,7 @@ fn every_file_of_the_cross_libraries_on_this_machine() {
         let resolver = Resolver::new(&root, Environment::empty());
         for entry in std::fs::read_dir(machine.folder().join("lib")).unwrap().flatten() {
             let path = entry.path();
-            // Linker scripts, and archives of nothing.
+            // Linker scripts, and empty archives.
             if !std::fs::read(&path).unwrap_or_default().starts_with(b"\x7fELF") {
                 continue;
             }
@@ -291,7 +291,8 @@ fn a_big_endian_machine() {
     case.agrees("opt/a/libone.so", true, &[]);
 }
 
-/// What the foreign loaders say of themselves. armhf's stops in the middle of the list, at an assertion of its own.
+/// What the foreign loaders report about themselves. armhf's stops in the middle of the list, at an assertion of its
+/// own.
 #[test]
 fn what_is_compiled_into_the_loaders() {
     for machine in MACHINES.into_iter().chain([S390X]).filter(Machine::is_here) {

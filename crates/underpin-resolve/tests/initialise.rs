@@ -14,7 +14,7 @@ fn paths(closure: &Closure, order: &[ObjectId]) -> Vec<String> {
     order.iter().filter(|id| id.0 != 0).map(|id| closure.objects[id.0].path.to_string()).collect()
 }
 
-/// Paths behind `calling init: ` up to the point where the program takes over.
+/// Paths after `calling init: ` up to the point where the program takes over.
 fn called(program: &Path, arguments: &[&str], tunables: &str) -> Vec<String> {
     let mut command = Command::new(program);
     command.args(arguments).env("LD_DEBUG", "files").env("GLIBC_TUNABLES", tunables);
@@ -66,7 +66,7 @@ fn emacs_runs_its_constructors_as_modelled() {
 
 const LIBRARIES: usize = 9;
 
-/// A small generator with a fixed start (Knuth's MMIX constants), so that a failure can be made again.
+/// A small generator with a fixed seed (Knuth's MMIX constants), so that a failure can be reproduced.
 struct Numbers(u64);
 
 impl Numbers {

@@ -16,7 +16,7 @@ struct Case {
     variables: Vec<(&'static str, String)>,
 }
 
-/// What both sides agreed on.
+/// The result on which both sides agree.
 struct Agreed {
     closure: Closure,
     listing: Listing,
@@ -327,7 +327,7 @@ fn case_18_secure_execution_ignores_the_library_path() {
     std::fs::set_permissions(case.fixture.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let two = format!("{}/two", case.fixture.text());
     case.variable("LD_LIBRARY_PATH", &two);
-    // The loader cannot be asked in this mode: the program itself says which copy it got.
+    // The loader cannot list its objects in this mode: the program itself reports which copy it got.
     let status = case.fixture.command(case.fixture.join("p")).env("LD_LIBRARY_PATH", &two).status().unwrap();
     assert_eq!(status.code(), Some(1), "the kernel did not start it in secure-execution mode");
     let mut environment = Environment::empty();
@@ -405,7 +405,7 @@ fn musl_inherits_runpaths_and_merges_by_inode() {
     case.fixture.musl_cc([&shared[..], &["-o", "b/libdeep.so"]].concat());
     case.fixture.musl_cc([&shared[..], &["-o", "a/libmid.so", "-Wl,-soname,libmid.so", "-Lb", "-ldeep"]].concat());
     std::fs::hard_link(case.fixture.join("a/libmid.so"), case.fixture.join("a/libtwin.so")).unwrap();
-    // The twin's soname is libmid.so; the second name comes in by way of a stub.
+    // The twin's soname is libmid.so; the second name comes in through a stub.
     case.fixture.musl_cc([&shared[..], &["-o", "stub.so", "-Wl,-soname,libtwin.so"]].concat());
     case.fixture.musl_cc([
         "-o",

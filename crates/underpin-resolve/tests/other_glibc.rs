@@ -1,8 +1,8 @@
 //! Loaders of other glibc releases than this machine's: what they list, the calls they make, what is compiled in.
 //!
 //! Programs name the other release's loader in PT_INTERP and find its libc.so.6 by RPATH, RUNPATH or LD_LIBRARY_PATH,
-//! because a loader and a libc of different releases do not go together. They have no start-up file: this machine's
-//! asks for a newer libc than an older release has.
+//! because a loader and a libc of different releases do not work together. They have no start-up file: this machine's
+//! requires a newer libc than an older release has.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -270,7 +270,7 @@ fn notes_near_and_far() {
     });
 }
 
-/// The whole of a release's own libraries, each under its own loader.
+/// All libraries of a release, each under its own loader.
 #[test]
 fn every_library_of_a_release() {
     need!("apt-get", "dpkg-deb");
@@ -313,7 +313,7 @@ fn compiled_in_agrees(path: &Path, loader: &Loader) {
     assert_eq!(loader.platform.as_ref().unwrap(), value("dl_platform").unwrap());
     let configuration = format!("{}/ld.so.cache", value("path.sysconfdir").unwrap());
     assert_eq!(loader.configuration.as_ref().unwrap(), configuration.as_str());
-    // One bit for each active name, the best first; names that are not active stand before those that are.
+    // One bit for each active name, the best first; names that are not active come before those that are.
     let names: Vec<&str> = value("dl_hwcaps_subdirs").unwrap().split(':').collect();
     let active = u32::from_str_radix(value("dl_hwcaps_subdirs_active").unwrap().trim_start_matches("0x"), 16).unwrap();
     let active = names.iter().enumerate().filter(|(bit, _)| active & (1 << bit) != 0);

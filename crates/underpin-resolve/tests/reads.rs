@@ -1,4 +1,4 @@
-//! How little of a file is read: a list is asked for thousands of times, so what it costs is a promise.
+//! How little of a file is read: listings are made thousands of times, so their cost must not grow.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use bstr::{BStr, BString, ByteSlice};
@@ -17,7 +17,7 @@ use underpin_test_support::{Fixture, need};
 /// What was read of each path.
 type Reads = Arc<Mutex<BTreeMap<BString, Vec<Range<u64>>>>>;
 
-/// This machine's files, with a note of every read.
+/// This machine's files, with a record of every read.
 struct Noted {
     host: HostRoot,
     reads: Reads,
@@ -98,7 +98,7 @@ fn read_of_large(fixture: &Fixture, depth: Depth) -> (Vec<Range<u64>>, bool) {
     (reads, closure.findings.iter().any(is_told))
 }
 
-/// Where a section is in the large library, as readelf has it.
+/// Where a section is in the large library, according to readelf.
 fn section(fixture: &Fixture, name: &str) -> Range<u64> {
     let output = Command::new("readelf").args(["-SW"]).arg(fixture.join("liblarge.so")).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

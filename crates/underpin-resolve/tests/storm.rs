@@ -1,6 +1,7 @@
-//! The operations that the model predicts, beside those that arrive at a file server: the FUSE mirror counts them.
+//! The operations that the model predicts, compared with those that arrive at a file server: the FUSE mirror counts
+//! them.
 //!
-//! Reads are left out where pages are cold: how far the kernel reads ahead does not depend on the loader.
+//! Reads are left out if pages are cold: how far the kernel reads ahead does not depend on the loader.
 
 #![allow(clippy::print_stdout, reason = "the shared strace reader says how many calls agreed")]
 
@@ -24,7 +25,7 @@ struct Slow {
     _elsewhere: Fixture,
 }
 
-/// Moves what `dir` holds away and mounts it there. `None`, with a reason printed, if mounting is not permitted.
+/// Moves the contents of `dir` away and mounts them there. `None`, with a reason printed, if mounting is not permitted.
 fn slow(dir: &Fixture, program: &Path, options: &Options) -> Option<Slow> {
     let elsewhere = Fixture::new();
     let source = elsewhere.join("tree");
@@ -46,7 +47,7 @@ impl Slow {
         modelled(&self.program, Environment::empty()).expect("a closure")
     }
 
-    /// What the model says of the first and the second start.
+    /// What the model predicts for the first and the second start.
     fn predicted(&self, client: &Client) -> [Operations; 2] {
         let (root, closure) = (HostRoot::new(), self.closure());
         let scope = Mountpoints::at([self.at.to_str().expect("a path").into()]);

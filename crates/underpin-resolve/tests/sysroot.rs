@@ -101,8 +101,8 @@ impl Sysroot {
         std::fs::remove_file(self.fixture.join("etc/ld.so.cache")).unwrap();
     }
 
-    /// Without a cache as with one, the loader decides: it finds nothing of what ld.so.conf names. Each such library is an error
-    /// that says where it lies.
+    /// Without a cache too the model must agree with the loader, which finds nothing of what ld.so.conf names. Each
+    /// such library is an error that says where it is.
     fn agrees_without_cache(&self, path: &str, cached: &Closure) -> Closure {
         self.remove_cache();
         let closure = self.agrees(path);
@@ -132,7 +132,7 @@ impl Sysroot {
     }
 }
 
-/// Whether this process may enter a chroot; says so if it may not.
+/// Whether this process may enter a chroot; prints the reason if not.
 fn is_root() -> bool {
     let root = Output::of(Command::new("id").arg("-u")).stdout.trim() == "0";
     if !root {
@@ -294,7 +294,7 @@ fn calls_of_a_preload_of_the_system() {
 
 const LEVELS: [IsaLevel; 4] = [IsaLevel::Baseline, IsaLevel::V2, IsaLevel::V3, IsaLevel::V4];
 
-/// `--glibc-hwcaps-mask` makes a processor of a lower level of this one.
+/// `--glibc-hwcaps-mask` makes this processor one of a lower level.
 #[test]
 fn capability_entries_of_the_cache_on_processors_of_each_level() {
     need!("cc", LDCONFIG);

@@ -36,7 +36,7 @@ fn starts_with_magic(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"\x7fELF"
 }
 
-/// Whether this machine can run the loader that the file wants.
+/// Whether this machine can run the loader that the file names.
 fn has_a_judge(closure: &underpin_resolve::Closure) -> bool {
     use underpin_elf::{Class, Machine};
     let loader = closure.loader.path.to_string();

@@ -57,7 +57,7 @@ impl Sub for Counts {
     }
 }
 
-/// The same, while they grow.
+/// The same as counters that grow.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub lookups: AtomicU64,

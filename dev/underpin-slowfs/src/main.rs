@@ -1,4 +1,4 @@
-//! `underpin-slowfs SOURCE MOUNTPOINT`: mounts in the foreground until it is told to stop or the mount is gone.
+//! `underpin-slowfs SOURCE MOUNTPOINT`: mounts in the foreground until a signal or an unmount.
 //!
 //! Says `mounted` on standard output once programs can use it. SIGUSR1 writes the counts so far, SIGINT and SIGTERM
 //! unmount; the counts are written at the end too. With `-- COMMAND` it mounts, runs the command, and unmounts.
@@ -127,7 +127,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Until SIGINT, SIGTERM or somebody's `umount`.
+/// Until SIGINT, SIGTERM or an `umount` from outside.
 fn wait(signals: &SigSet, mounted: &Mounted, counts: Option<&Path>) -> anyhow::Result<()> {
     std::thread::scope(|scope| {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -156,7 +156,7 @@ fn wait(signals: &SigSet, mounted: &Mounted, counts: Option<&Path>) -> anyhow::R
     })
 }
 
-/// A file appears whole: a reader that waits for it never reads half of it.
+/// Writes the counts; a file appears whole, so that a reader waiting for it never reads half of it.
 fn write_counts(counts: Counts, file: Option<&Path>) -> anyhow::Result<()> {
     let text = serde_json::to_string(&counts)? + "\n";
     let Some(file) = file else {

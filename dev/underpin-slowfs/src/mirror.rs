@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A request larger than this is none that the kernel sends.
+/// The kernel sends no larger request.
 const LARGEST_READ: u32 = 16 << 20;
 
 /// The file system behind a mount.
@@ -120,7 +120,7 @@ impl Filesystem for Mirror {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // Without it the kernel sends one lookup per directory at a time. Missing from kernels before 4.7.
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
-        // A refused figure is the kernel's own limit, which then holds.
+        // If the figure is refused, the kernel's own limit holds.
         let _ = config.set_max_readahead(self.options.read_ahead.max(4096));
         let _ = config.set_max_background(1024);
         Ok(())
@@ -259,7 +259,7 @@ impl Filesystem for Mirror {
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
         count(&self.counters.refused);
-        // ENOSYS: the kernel grants it and does not ask again (fs/fuse/dir.c, fuse_access). The same below.
+        // ENOSYS: the kernel permits it and does not ask again (fs/fuse/dir.c, fuse_access). The same below.
         reply.error(Errno::ENOSYS);
     }
 
@@ -280,7 +280,7 @@ impl Filesystem for Mirror {
 }
 
 fn kind(facts: &Metadata) -> FileType {
-    // Whatever the kernel might invent later is of no use here; it cannot be opened.
+    // A kind of file that the kernel may add later is of no use here; it cannot be opened.
     FileType::from_std(facts.file_type()).unwrap_or(FileType::CharDevice)
 }
 

@@ -48,7 +48,7 @@ impl SlowFs {
     /// Mirrors the folder `source` at the folder `mountpoint`.
     ///
     /// # Errors
-    /// [`MountError`] if either cannot be used, or FUSE is not to be had on this machine.
+    /// [`MountError`] if either cannot be used, or FUSE is not available on this machine.
     pub fn mount(source: &Path, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
         let counters = Arc::new(Counters::default());
         let source_error = |error| MountError::Source { path: source.to_owned(), error };
@@ -81,7 +81,7 @@ impl Mounted {
         &self.mountpoint
     }
 
-    /// Whether somebody else unmounted it.
+    /// Whether it was unmounted from outside.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.session.as_ref().is_none_or(|session| session.guard.is_finished())
@@ -101,7 +101,7 @@ impl Drop for Mounted {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Whatever still holds it keeps it until it ends; the path is free either way. There is nowhere to report
+        // A program that still uses it keeps it until it ends; the path is free either way. There is nowhere to report
         // errors.
         let _ = umount2(&self.mountpoint, MntFlags::MNT_DETACH);
         drop(session);

@@ -23,8 +23,8 @@ pub struct Delays {
 pub struct Options {
     /// Delay per kind of request.
     pub delays: Delays,
-    /// Requests answered per second, all clients together; `None` for no limit. Kept by a single queue, first come
-    /// first served. RELEASE and FORGET pass it by: no client waits for them.
+    /// Requests answered per second, all clients together; `None` for no limit. A single queue enforces it, first come
+    /// first served. RELEASE and FORGET bypass it: no client waits for them.
     pub rate: Option<NonZeroU64>,
     /// How long the kernel may take a name that was found for granted.
     pub entry_ttl: Duration,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use underpin_slowfs::{Mounted, Options, SlowFs};
 use underpin_test_support::{Fixture, Output, need};
 
-/// Long against any test.
+/// Longer than any test.
 const EVER: Duration = Duration::from_secs(3600);
 
 fn mount(dir: &Fixture, options: &Options) -> Option<(PathBuf, Mounted)> {

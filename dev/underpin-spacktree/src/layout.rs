@@ -43,7 +43,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What the closures of some programs become.
+    /// Plans the tree for the closures of some programs.
     ///
     /// # Errors
     /// If a program cannot be resolved.

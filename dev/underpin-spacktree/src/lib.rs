@@ -1,10 +1,10 @@
 //! Real programs laid out as Spack lays them out: every library in a hashed prefix of its own, DT_RPATH of lib and lib64
 //! of the transitive closure in every object, the C library with its loader in a prefix too.
 //!
-//! For tests and benchmarks; no part of the product. The search path and the loader's name are written without another
+//! For tests and benchmarks; not part of the product. The search path and the loader's name are written without another
 //! segment wherever that is possible, as a linker would have written them: a tree made by patchelf has one PT_LOAD more
-//! in nearly every object, and its start would not be that of a Spack installation. What a program loads is asked of the
-//! resolver once; the loader itself is asked only by the tests.
+//! in nearly every object, and its start would not be that of a Spack installation. The resolver determines once what a
+//! program loads; only the tests ask the loader itself.
 #![forbid(unsafe_code)]
 
 mod layout;
@@ -38,7 +38,7 @@ impl Layout {
 pub struct Site {
     /// Where its files are written.
     pub folder: PathBuf,
-    /// The path that search paths and PT_INTERP begin with: another one where the tree will be mounted elsewhere.
+    /// The path that search paths and PT_INTERP begin with: a different one if the tree will be mounted elsewhere.
     pub named: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl Site {
 pub struct Tree {
     /// Where the prefixes are.
     pub folder: PathBuf,
-    /// The files asked for, in the order asked for; one that is there twice is listed once.
+    /// The files asked for, in the order asked for; one that is given twice is listed once.
     pub programs: Vec<PathBuf>,
     /// What they brought in, without the loaders.
     pub libraries: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Tree {
     pub with_segment: Vec<PathBuf>,
     /// Files that were copied as they are, and why.
     pub as_they_are: Vec<(PathBuf, Unwritten)>,
-    /// Names that the system itself does not find, with the file that asks; they stay not found.
+    /// Names that the system itself does not find, with the file that needs them; they stay missing.
     pub missing: Vec<(PathBuf, String)>,
     /// Where each file came from.
     pub origins: Vec<(PathBuf, PathBuf)>,

@@ -1,4 +1,4 @@
-//! What belongs into the tree: every object of every closure once, and which object serves which of its requests.
+//! What belongs in the tree: every object of every closure once, and which object serves which of its requests.
 
 use crate::Layout;
 use crate::layout::file_name;
@@ -24,7 +24,7 @@ pub(crate) struct Member {
     pub paths: Vec<BString>,
     /// One of the files asked for.
     pub program: bool,
-    /// A loader that a program or library has for its own.
+    /// A loader that some program or library names.
     pub is_loader: bool,
     /// Part of the C library that this loader belongs to.
     pub libc_of: Option<usize>,

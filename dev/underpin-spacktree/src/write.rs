@@ -16,7 +16,7 @@ pub enum Written {
     InPlace,
     /// It has a PT_LOAD more than its original.
     WithSegment,
-    /// It is the original.
+    /// It is a copy of the original.
     AsItIs(Unwritten),
 }
 
@@ -57,7 +57,7 @@ fn rewritten(original: &[u8], file: &Placed, site: &Site, layout: Layout) -> Res
     let interpreter = elf.interpreter.as_ref().and(file.interpreter.as_deref()).map(named);
     let renames = file.renames.iter().map(|(from, to)| Rename { from: from.clone(), to: to.clone() }).collect();
     let edits = Edits { renames, search_path, interpreter, ..Edits::default() };
-    // With a record the file would look bound.
+    // With underpin's record the file would look bound.
     let options = RewriteOptions { without_record: true, ..RewriteOptions::default() };
     let tail = RewriteOptions { only: Some(Strategy::DataTail), ..options.clone() };
     let rewrite = bytes::rewrite(original, &edits, &tail).or_else(|_| bytes::rewrite(original, &edits, &options))?;
@@ -66,7 +66,7 @@ fn rewritten(original: &[u8], file: &Placed, site: &Site, layout: Layout) -> Res
     Ok((bytes, if rewrite.cost.segments > 0 { Written::WithSegment } else { Written::InPlace }))
 }
 
-/// Where the original's zeros (bss) pass the last page of its content, the loader maps them on their own. A search path
+/// If the original's zeros (bss) pass the last page of its content, the loader maps them separately. A search path
 /// behind them puts them into the file and saves that call, which a linker would not have done: such a file gets a page
 /// of zeros behind the search path, and the call back.
 fn keep_zeros(original: &Elf, bytes: &mut [u8]) {

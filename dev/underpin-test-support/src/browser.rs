@@ -23,7 +23,7 @@ pub struct Browser {
     _profile: TempDir,
 }
 
-/// How a page is looked at.
+/// How a page is viewed.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Width of the window in pixels.
@@ -32,7 +32,7 @@ pub struct Look {
     pub dark: bool,
 }
 
-/// What no page may take.
+/// No page may take longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const FLAGS: [&str; 13] = [
@@ -59,7 +59,7 @@ impl Browser {
     #[must_use]
     pub fn start() -> Browser {
         let profile = TempDir::new().expect("a folder for the browser's profile");
-        // The protocol wants descriptors 3 and 4; a shell makes them of our pipes without unsafe code.
+        // The protocol wants descriptors 3 and 4; a shell makes them from our pipes without unsafe code.
         let mut child = Command::new("/bin/sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "chromium"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -103,7 +103,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file; what it complains of and asks for from now on is its own.
+    /// Opens a file; complaints and requests from now on are its own.
     ///
     /// # Panics
     /// If it does not load.
@@ -159,7 +159,7 @@ impl Browser {
         answer["data"].as_str().expect("a picture").to_owned()
     }
 
-    /// Calls a method and returns its result; events before it are noted.
+    /// Calls a method and returns its result; events before it are recorded.
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.next += 1;
         let mut message = json!({"id": self.next, "method": method, "params": parameters});

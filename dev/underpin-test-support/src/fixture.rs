@@ -66,7 +66,7 @@ impl Fixture {
         self.path.to_str().expect("a temporary folder with a UTF-8 name")
     }
 
-    /// Keeps the folder after the test and says where it is: for looking at a failure by hand.
+    /// Keeps the folder after the test and returns its path: for looking at a failure by hand.
     #[must_use]
     pub fn keep(mut self) -> PathBuf {
         self.dir.disable_cleanup(true);

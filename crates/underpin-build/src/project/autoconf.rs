@@ -1,8 +1,8 @@
 //! A `configure` script and make, in a copy of the sources: makefiles of such projects rebuild files in the sources' folder,
 //! and `configure` refuses to work beside sources that were configured themselves.
 //!
-//! Words behind `--` go to `configure`. For another processor it gets `--host` and `--build`, so that it starts nothing that
-//! it compiles.
+//! Arguments after `--` go to `configure`. For another processor it gets `--host` and `--build`, so that it runs
+//! nothing that it compiles.
 
 use super::{Context, Copy, Planned, make, shared};
 use crate::{BuildError, Processor, Step};
@@ -40,7 +40,7 @@ pub fn name(folder: &Path) -> Option<String> {
     Some(line.trim_matches('\'').to_owned())
 }
 
-/// The commands. `is_autoconfs`: its options are those of every such script.
+/// The commands. `is_autoconfs`: the script takes Autoconf's standard options.
 pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<Planned, BuildError> {
     shared::is_plain(context, "configure")?;
     make::program()?;
@@ -61,7 +61,7 @@ pub fn plan(folder: &Path, context: &Context<'_>, is_autoconfs: bool) -> Result<
     })
 }
 
-/// A copy in the cache belongs to no repository, whatever lies above the cache.
+/// A copy in the cache belongs to no repository, whatever is above the cache.
 pub fn ceiling(copy: &Path) -> (String, String) {
     let above = copy.parent().unwrap_or(copy).display().to_string();
     ("GIT_CEILING_DIRECTORIES".to_owned(), above)
@@ -75,14 +75,14 @@ fn options(folder: &Path, context: &Context<'_>) -> Vec<String> {
         options.push(format!("--build={build}-pc-linux-gnu"));
         options.push(format!("--host={}", host(folder, context)));
     }
-    // libtool would make programs that want the project's own libraries beside them.
+    // libtool would make programs that need the project's own libraries beside them.
     if context.spec.linkage.is_static() && !says("--enable-shared") && !says("--disable-shared") {
         options.push("--disable-shared".to_owned());
     }
     options
 }
 
-/// The name of the target. A `config.sub` from before musl's time refuses its name.
+/// The name of the target. A `config.sub` older than musl rejects that name.
 fn host(folder: &Path, context: &Context<'_>) -> String {
     let spec = context.spec;
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! A folder with `Cargo.toml`.
 //!
-//! cargo does the work. It calls rustc by way of the plan's `rustc`, which appends the linker; C in build scripts is compiled by
-//! the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's own. Where cargo would
-//! write `Cargo.lock` into the sources, a copy of them is built instead.
+//! cargo does the work. It calls rustc through the plan's `rustc`, which appends the linker; C in build scripts is
+//! compiled by the plan's `cc` and `c++` (variables of the crate `cc`). Results go to a target folder of underpin's
+//! own. If cargo would write `Cargo.lock` into the sources, a copy of them is built instead.
 
 use super::{Context, Copy, Planned, Program, outside};
 use crate::tool::Tool;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a folder with such a project has.
+/// The file that marks such a project.
 pub const MARK: &str = "Cargo.toml";
 
 /// A Cargo project.
@@ -110,7 +110,7 @@ impl Cargo {
             .map_err(|error| BuildError::Metadata { folder: self.folder.clone(), said: error.to_string() })
     }
 
-    /// Whether cargo finds nothing to write into `Cargo.lock`.
+    /// Whether cargo would leave `Cargo.lock` unchanged.
     fn is_locked(&self, choice: &RustChoice) -> bool {
         self.ask(choice, &["metadata", "--format-version", "1", "--locked"]).is_ok()
     }
@@ -133,7 +133,7 @@ impl Cargo {
     }
 }
 
-/// The packages of the workspace say which compiler they want; cargo would refuse only after it fetched everything.
+/// The packages of the workspace say which compiler they need; cargo would refuse only after it fetched everything.
 fn is_new_enough(metadata: &Metadata, choice: &RustChoice, folder: &Path) -> Result<(), BuildError> {
     let found = parts(&choice.rust.version);
     let members = metadata.packages.iter().filter(|package| metadata.workspace_members.contains(&package.id));
@@ -185,7 +185,7 @@ fn outer_configurations(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The arguments of cargo behind its configuration.
+/// The arguments of cargo after its configuration.
 fn build_arguments(context: &Context<'_>, choice: &RustChoice, locked: bool) -> Vec<String> {
     let mut arguments: Vec<String> = vec!["build".to_owned()];
     let words = context.words;
@@ -207,20 +207,21 @@ fn build_arguments(context: &Context<'_>, choice: &RustChoice, locked: bool) -> 
     arguments
 }
 
-/// What cargo, rustc and build scripts are told.
+/// Variables for cargo, rustc and build scripts.
 pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(String, String)> {
     let triple = context.spec.rust_triple().replace('-', "_");
     let mut variables = vec![("RUSTC_WRAPPER".to_owned(), context.tool(Tool::Rustc))];
     let compilers = [
         ("CC", Tool::Cc, context.toolchain.cc.is_some()),
-        // Without one the tool says so, and how to get one; build scripts would look for a name that is nowhere.
+        // Our tool reports that there is none, and how to get one; build scripts would look for a name that does not
+        // exist.
         ("CXX", Tool::Cxx, true),
         ("AR", Tool::Ar, !context.toolchain.ar.is_empty()),
         ("RANLIB", Tool::Ranlib, !context.toolchain.ranlib.is_empty()),
     ];
     for (name, tool, is_there) in compilers {
         let own = format!("{name}_{triple}");
-        // What the user set for this very target is the user's wish.
+        // What the user set for this particular target is kept.
         if is_there && std::env::var_os(&own).is_none() {
             variables.push((own, context.tool(tool)));
         }
@@ -230,7 +231,7 @@ pub(super) fn environment(context: &Context<'_>, choice: &RustChoice) -> Vec<(St
     if context.spec.processor == Processor::Aarch64 && std::env::var_os(PAGE).is_none() {
         variables.push((PAGE.to_owned(), "16".to_owned()));
     }
-    // Without a lock file, versions of dependencies that this compiler is too old for are passed over.
+    // Without a lock file, dependency versions that this compiler is too old for are skipped.
     variables.push(("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS".to_owned(), "fallback".to_owned()));
     if choice.from_source {
         variables.push(("RUSTC_BOOTSTRAP".to_owned(), "1".to_owned()));

@@ -1,7 +1,7 @@
 //! CMake, in a folder of results beside the sources. A toolchain file of ours names the compilers.
 //!
-//! Words behind `--` go to the step that configures (`-DNAME=VALUE`). Unless they say otherwise it is a release, and libraries
-//! of a static program are archives, also those that the project calls `SHARED`.
+//! Arguments after `--` go to the configure step (`-DNAME=VALUE`). Unless they say otherwise it is a release, and
+//! libraries of a static program are archives, even those that the project calls `SHARED`.
 
 use super::{Context, Planned, shared};
 use crate::tool::Tool;
@@ -9,10 +9,11 @@ use crate::{BuildError, Step};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What a folder with such a project has.
+/// The file that marks such a project.
 pub const MARK: &str = "CMakeLists.txt";
 
-/// Whether C++ is one of its languages: `project()` says so, or says nothing, which means C and C++, and there are such files.
+/// Whether C++ is one of its languages: `project()` names it, or names none, which means C and C++, and there are C++
+/// files.
 pub fn needs_cxx(folder: &Path) -> bool {
     let text = without_comments(&shared::text(&folder.join(MARK)));
     let calls = |name: &str| calls(&text, name);
@@ -54,9 +55,10 @@ fn calls(text: &str, name: &str) -> Vec<String> {
 
 /// Read after each `project()` of a static build.
 ///
-/// A project that names a library `SHARED` asks no option, and its programs (often its tests) cannot be linked. CMake makes an
-/// archive of it if the system has no shared libraries (property `TARGET_SUPPORTS_SHARED_LIBS`). Two libraries, one of each kind,
-/// often have one name: then both would write the same archive, so the second goes to a folder of its own.
+/// A library that a project names `SHARED` heeds no option, and its programs (often its tests) cannot be linked. CMake
+/// makes an archive of it if the system has no shared libraries (property `TARGET_SUPPORTS_SHARED_LIBS`). Two
+/// libraries, one of each kind, often have one name: then both would write the same archive, so the second goes to a
+/// folder of its own.
 const STATIC_LIBRARIES: &str = r#"# Written by underpin.
 set_property(GLOBAL PROPERTY TARGET_SUPPORTS_SHARED_LIBS FALSE)
 if(NOT COMMAND underpin_archives AND NOT CMAKE_VERSION VERSION_LESS 3.19)
@@ -132,7 +134,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     Ok(Planned { steps: vec![configure, build], copy, files, ..Planned::default() })
 }
 
-/// The user's words but for a toolchain file of the user's, which ours includes: CMake reads one only.
+/// The user's arguments without a toolchain file, which ours includes: CMake reads only one.
 fn without_toolchain_file(words: &[String]) -> (Vec<String>, Option<String>) {
     const NAME: &str = "-DCMAKE_TOOLCHAIN_FILE";
     let of_variable = |word: &str| {
@@ -153,8 +155,8 @@ fn without_toolchain_file(words: &[String]) -> (Vec<String>, Option<String>) {
     (kept, file)
 }
 
-/// What CMake is told of the compilers. Not told by variables of the environment: a build for another processor is told by
-/// the file alone, and `try_compile` reads it too.
+/// What CMake has to know about the compilers. Not in environment variables: only a file can declare a cross build, and
+/// `try_compile` reads it too.
 fn toolchain_file(folder: &Path, context: &Context<'_>, users: Option<&str>) -> String {
     let quoted = |text: &str| format!("[==[{text}]==]");
     let mut text = String::from("# Written by underpin.\n");

@@ -10,11 +10,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-/// Folders of history and of other tools: big, and no source. In a git worktree `.git` is a file.
+/// Folders of history and of other tools: big, and not sources. In a git worktree `.git` is a file.
 const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
 /// The mark of a folder of results that can be made again (bford.info/cachedir): cargo's `target` and others.
 const OF_CACHE: &str = "CACHEDIR.TAG";
-/// What an earlier build in the sources left, for another target than ours: `make` would take it for done.
+/// Results of an earlier build in the sources, for another target than ours: `make` would take them as up to date.
 const RESULTS: [&str; 5] = ["o", "lo", "la", "a", "gch"];
 /// What an earlier `configure` left.
 const CONFIGURED: [&str; 3] = ["config.status", "config.cache", "config.log"];
@@ -30,9 +30,9 @@ pub struct Copy {
     pub with_results: bool,
 }
 
-/// Copies files, folders and links; what is there already and has the same size and time is left as it is, so that the next
-/// build finds nothing changed. What an earlier copy brought and the sources no longer have is removed; what a build made is
-/// not. A second list beside the copy remembers which is which.
+/// Copies files, folders and links; a file with the same size and time is left alone, so that the next build finds
+/// nothing changed. What an earlier copy brought and the sources no longer have is removed; what a build made is not. A
+/// list beside the copy records which is which.
 ///
 /// # Errors
 /// If something cannot be read or written.
@@ -48,7 +48,7 @@ pub fn copy(copy: &Copy) -> Result<(), BuildError> {
     }
     for name in before.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = Path::new(std::ffi::OsStr::from_bytes(name));
-        // Not by way of a link that has taken a folder's place: it may lead to files of the user's.
+        // Not through a link that has replaced a folder: it may lead to the user's files.
         let is_ours = || {
             to.join(name).parent().and_then(|folder| folder.canonicalize().ok()).is_some_and(|folder| {
                 to.canonicalize().is_ok_and(|to| folder == to.join(name.parent().unwrap_or(Path::new(""))))
@@ -100,8 +100,8 @@ fn folder(
     Ok(())
 }
 
-/// A link within the sources leads to the same file of the copy; of a file elsewhere there is a copy, and a folder elsewhere is
-/// where it was.
+/// A link within the sources leads to the same file of the copy; a file elsewhere is copied, and a folder elsewhere is
+/// linked to where it is.
 fn link(copy: &Copy, name: &Path, source: &Path, target: &Path) -> Result<(), BuildError> {
     let to = fs::read_link(source).map_err(BuildError::io(source))?;
     let meant = normal(&source.parent().unwrap_or(Path::new("/")).join(&to));
@@ -137,7 +137,7 @@ fn stays_within(name: &Path, to: &Path) -> bool {
     true
 }
 
-/// A path without `.` and `..`, by its words alone.
+/// A path without `.` and `..`, as text.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -152,7 +152,7 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// Removes what stands in the place of something of another kind.
+/// Removes what is in the place of something of another kind.
 fn make_way(target: &Path) -> Result<(), BuildError> {
     let removed = match fs::symlink_metadata(target) {
         Ok(data) if data.is_dir() => fs::remove_dir_all(target),
@@ -162,7 +162,7 @@ fn make_way(target: &Path) -> Result<(), BuildError> {
     removed.map_err(BuildError::io(target))
 }
 
-/// The whole file under another name first: a copy that was cut short is not taken for one.
+/// Written whole under another name first, so that an interrupted copy is not taken for the file.
 fn file(source: &Path, target: &Path) -> Result<(), BuildError> {
     let data = fs::metadata(source).map_err(BuildError::io(source))?;
     let times = data.modified().map_err(BuildError::io(source))?;
@@ -184,7 +184,7 @@ fn file(source: &Path, target: &Path) -> Result<(), BuildError> {
     let mode = data.permissions().mode() | 0o200;
     fs::set_permissions(&new, fs::Permissions::from_mode(mode)).map_err(BuildError::io(&new))?;
     let opened = fs::File::options().write(true).open(&new).map_err(BuildError::io(&new))?;
-    // A time to come would be newer than every result: make would never be done, and ninja gives up.
+    // A time in the future would be newer than every result: make would never finish, and ninja gives up.
     opened.set_modified(times.min(now)).map_err(BuildError::io(&new))?;
     fs::rename(&new, target).map_err(BuildError::io(target))
 }

@@ -1,7 +1,7 @@
 //! Programs that a build system left somewhere, found by looking.
 //!
-//! What the plan's linker made carries our note: that tells a program from a helper that was built for this machine, from a
-//! wrapper script of libtool, and from whatever else can be started.
+//! What the plan's linker made has our note: that tells a program from a helper that was built for this machine, from a
+//! wrapper script of libtool, and from any other executable.
 
 use super::Program;
 use crate::BuildError;
@@ -68,7 +68,7 @@ fn look(folder: &Path, found: &mut Found) {
     }
 }
 
-/// Whether a program has our note; `None` for a file that cannot be started.
+/// Whether a program has our note; `None` for a file that cannot be executed.
 fn is_noted(path: &Path) -> Option<bool> {
     use std::os::unix::fs::PermissionsExt;
     let data = fs::metadata(path).ok()?;
@@ -81,11 +81,11 @@ fn is_noted(path: &Path) -> Option<bool> {
     (noted || starts).then_some(noted)
 }
 
-/// What is meant of several: what the user names, else all if they go to a folder, else the one called like the project.
-/// The names of the others are for a remark.
+/// Which of several programs are wanted: those that the user names, else all if they go to a folder, else the one named
+/// like the project. The names of the others are for a remark.
 ///
 /// # Errors
-/// If there is none of a name, or several and nothing tells which.
+/// If a named one does not exist, or there are several and nothing selects one.
 pub fn choose(
     programs: Vec<Program>,
     wanted: &[String],

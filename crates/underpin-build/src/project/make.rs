@@ -1,7 +1,7 @@
 //! A makefile, in a copy of the sources. The compilers are passed as variables of the command line, which win over what the
 //! makefile says, and in the environment, which recipes and makefiles below see too.
 //!
-//! Words behind `--` go to make: targets and variables.
+//! Arguments after `--` go to make: targets and variables.
 
 use super::{Context, Copy, Planned, autoconf, shared};
 use crate::tool::Tool;
@@ -41,7 +41,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let text = makefile(folder).map(|path| shared::text(&path)).unwrap_or_default();
     let mut variables = shared::variables(context);
     if context.toolchain.cxx.is_none() {
-        // It refuses with the reason; this machine's own would link what is for another C library.
+        // Ours reports why there is none; this machine's own would link for another C library.
         variables.push(("CXX".to_owned(), context.tool(Tool::Cxx)));
     }
     let mut arguments: Vec<String> = Vec::new();
@@ -83,7 +83,7 @@ fn own_options(text: &str, name: &str) -> String {
     options.map(|word| format!(" {word}")).collect()
 }
 
-/// What a makefile calls LD is often a compiler by its name.
+/// `LD` in a makefile is often the name of a compiler.
 fn linker<'v>(text: &str, variables: &'v [(String, String)]) -> Option<&'v str> {
     let said = value(text, "LD")?.split_whitespace().next()?;
     let name = match said.rsplit('/').next()? {

@@ -1,7 +1,7 @@
 //! meson, in a folder of results beside the sources. A machine file of ours names the compilers.
 //!
-//! Words behind `--` go to `meson setup`. Unless they say otherwise it is a release, and what a static program is linked with
-//! are archives. Subprojects are not downloaded: meson writes them into the sources.
+//! Arguments after `--` go to `meson setup`. Unless they say otherwise it is a release, and the libraries of a static
+//! program are archives. Subprojects are not downloaded: meson writes them into the sources.
 
 use super::{Context, Planned, shared};
 use crate::tool::Tool;
@@ -9,7 +9,7 @@ use crate::{BuildError, Step};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What a folder with such a project has.
+/// The file that marks such a project.
 pub const MARK: &str = "meson.build";
 
 fn project(folder: &Path) -> String {
@@ -52,7 +52,7 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
             arguments.push(option.to_owned());
         }
     }
-    // A first run that was cut short leaves a folder that neither is configured nor can be.
+    // An interrupted first run leaves a folder that neither is configured nor can be.
     if results.exists() && results.join("build.ninja").is_file() {
         arguments.push("--reconfigure".to_owned());
     }
@@ -73,7 +73,7 @@ fn knows_prefer_static(meson: &Path) -> bool {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (0, 63)
 }
 
-/// The machine for which programs are built. meson's own words: strings in quotes, lists in brackets.
+/// The machine for which programs are built, in meson's syntax: strings in quotes, lists in brackets.
 fn machine_file(context: &Context<'_>, own: bool) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
     let list = |words: &[String]| format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", "));

@@ -45,17 +45,17 @@ pub enum Project {
 /// What a kind of project needs for its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// What it is to be.
+    /// What is to be built.
     pub spec: &'a Spec,
     /// The tools.
     pub toolchain: &'a Toolchain,
-    /// The user's words for the project's own build tool.
+    /// The user's arguments for the project's own build tool.
     pub words: &'a [String],
     /// The folder with the names of tools (`cc`, `c++`, `ar`, `ranlib`, `rustc`, `linker`).
     pub tools: &'a Path,
-    /// A folder of this build's own: it stays for the next build of the same project and [`Spec`].
+    /// This build's own folder: it is kept for the next build of the same project and [`Spec`].
     pub work: &'a Path,
-    /// Folders of underpin's.
+    /// underpin's own folders.
     pub places: &'a Places,
 }
 
@@ -82,7 +82,7 @@ pub struct Planned {
     pub folders: Vec<PathBuf>,
     /// Variables for a build that the user starts.
     pub exported: Vec<(String, String)>,
-    /// What a person should know.
+    /// What the user should know.
     pub remarks: Vec<String>,
     /// Where results go if the caller is inside the project.
     pub inside: PathBuf,
@@ -101,7 +101,7 @@ impl Project {
     /// The project at a path: a folder, or one source file.
     ///
     /// # Errors
-    /// If nothing there can be built; says what was looked for.
+    /// If nothing there can be built; the error says what was looked for.
     pub fn find(path: &Path, system: Option<BuildSystem>) -> Result<Project, BuildError> {
         let path = path.canonicalize().map_err(BuildError::io(path))?;
         if path.is_file() {
@@ -124,7 +124,7 @@ impl Project {
     /// A crate of the registry: `ripgrep`, `ripgrep@14.1.1`.
     ///
     /// # Errors
-    /// If no crate can be called so.
+    /// If the text cannot be the name of a crate.
     pub fn published(text: &str) -> Result<Project, BuildError> {
         published::Published::new(text).map(Project::Published)
     }
@@ -135,7 +135,7 @@ impl Project {
         Project::Elsewhere(elsewhere::Elsewhere::new(folder, rust))
     }
 
-    /// Names by which one of several programs is the one that is meant.
+    /// Names that identify the wanted one of several programs.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         match self {
@@ -144,7 +144,7 @@ impl Project {
         }
     }
 
-    /// Whether every program that its tool made is one that the user wants, and no helper or test.
+    /// Whether every program that its tool made is wanted by the user, and not a helper or a test.
     #[must_use]
     pub const fn wants_all(&self) -> bool {
         !matches!(self, Project::Native(_))
@@ -162,7 +162,7 @@ impl Project {
         }
     }
 
-    /// Its kind, for people.
+    /// Its kind, for messages.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -185,7 +185,7 @@ impl Project {
         }
     }
 
-    /// The same project for a machine without a compiler of C++, if it may do without.
+    /// The same project for a machine without a C++ compiler, if it may do without.
     #[must_use]
     pub fn without_cxx(&self) -> Option<Project> {
         match self {
@@ -208,7 +208,7 @@ impl Project {
         }
     }
 
-    /// What to try instead, by what a failed command said.
+    /// What to try instead, according to what a failed command printed.
     #[must_use]
     pub fn advice(&self, said: &str) -> Option<String> {
         match self {

@@ -1,8 +1,8 @@
-//! A project with a build system of C's or C++'s world.
+//! A C or C++ project with a build system.
 //!
-//! Which one is told by files, the first of this order: a `configure` that Autoconf made, `CMakeLists.txt`, `meson.build`, any
-//! other `configure`, a makefile. A release that ships Autoconf's `configure` is built by it first of all; a makefile often
-//! only leads to one of the others.
+//! Files show which one, the first in this order: a `configure` that Autoconf made, `CMakeLists.txt`, `meson.build`,
+//! any other `configure`, a makefile. A release that ships Autoconf's `configure` is built by it first of all; a
+//! makefile often only leads to one of the others.
 
 use super::{Context, Planned, Program, autoconf, cmake, found, make, meson, shared};
 use crate::toolchain::Needs;
@@ -29,7 +29,7 @@ impl BuildSystem {
     pub const ALL: [BuildSystem; 5] =
         [BuildSystem::Autoconf, BuildSystem::Cmake, BuildSystem::Meson, BuildSystem::Configure, BuildSystem::Make];
 
-    /// For people.
+    /// The name in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl BuildSystem {
     }
 }
 
-/// Names of files that make a folder a project, for a refusal.
+/// Names of files that make a folder a project, for an error message.
 pub const MARKS: [&str; 6] = [autoconf::MARK, cmake::MARK, meson::MARK, "GNUmakefile", "makefile", "Makefile"];
 
 /// A project.
@@ -66,13 +66,13 @@ pub struct Native {
 }
 
 impl Native {
-    /// The project in a folder; none if nothing here is known. `wanted`: the build system that the user names.
+    /// The project in a folder; `None` if nothing here is known. `wanted`: the build system that the user names.
     ///
     /// # Errors
     /// If all that is missing is `configure`.
     pub(super) fn find(folder: &Path, wanted: Option<BuildSystem>) -> Result<Option<Native>, BuildError> {
         let found = match wanted {
-            // Both go by the same file.
+            // Both are recognised by the same file.
             Some(BuildSystem::Autoconf) if !autoconf::is_made_by_autoconf(folder) => Some(BuildSystem::Configure),
             Some(wanted) => Some(wanted),
             None => BuildSystem::ALL.into_iter().find(|system| system.builds(folder)),
@@ -108,7 +108,7 @@ impl Native {
         self.needs
     }
 
-    /// The same project without a compiler of C++: a makefile may name one for a test or an example only.
+    /// The same project without a C++ compiler: a makefile may name one for a test or an example only.
     pub(super) fn without_cxx(&self) -> Option<Native> {
         let is_optional = self.system == BuildSystem::Make && self.needs.cxx;
         is_optional.then(|| Native { needs: Needs { cxx: false, ..self.needs }, ..self.clone() })
@@ -127,7 +127,7 @@ impl Native {
             BuildSystem::Make => make::plan(&self.folder, context),
         }?;
         let folders = std::iter::once(PathBuf::from(shared::empty_root(context))).collect();
-        // Beside the sources, which nothing is written to.
+        // Beside the sources, which must not be written to.
         let inside = context.work.join("out");
         Ok(Planned { folders, inside, ..planned })
     }
@@ -189,7 +189,7 @@ mod tests {
         assert!(!cxx("CMakeLists.txt", "# one\nproject(brotli C)\n"));
         assert!(cxx("CMakeLists.txt", "project(cmark VERSION 0.30.2\n LANGUAGES C CXX)"));
         assert!(cxx("CMakeLists.txt", "project(x C)\nenable_language( CXX )"));
-        // Without a word CMake means both; there is a file of C++.
+        // Without a language CMake means both; there is a C++ file.
         assert!(cxx("CMakeLists.txt", "PROJECT(x)"));
         assert!(cxx("meson.build", "project('x', ['c', 'cpp'])"));
         assert!(!cxx("meson.build", "project('x', 'c')"));

@@ -1,5 +1,5 @@
 //! What a workspace uses of the files around it: path dependencies, patches, vendored sources, members and read-me files beside
-//! it. A copy of the workspace lies below a folder of its own under its whole old path, and links there lead to the rest.
+//! it. A copy of the workspace is below a folder of its own under its whole old path, and links there lead to the rest.
 
 use super::copy::normal;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Files in which cargo reads paths.
 const MANIFEST: &str = "Cargo.toml";
 const CONFIGURATIONS: [&str; 2] = ["config.toml", "config"];
-/// A workspace with more files than this is not looked through to its end.
+/// A larger workspace is not searched completely.
 const MOST: usize = 50_000;
 
 /// The place of a path in the copy.
@@ -17,7 +17,7 @@ pub fn mirrored(mirror: &Path, path: &Path) -> PathBuf {
     mirror.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Links that make relative paths out of a workspace lead to what they led to: name and what it leads to.
+/// Links that keep relative paths out of a workspace valid: name and target.
 pub fn links(root: &Path, mirror: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut wanted = BTreeSet::new();
     let mut texts = texts_below(root);
@@ -39,7 +39,7 @@ pub fn links(root: &Path, mirror: &Path) -> Vec<(PathBuf, PathBuf)> {
     for manifest in seen.into_iter().filter(|file| !file.starts_with(root) && file.is_file()) {
         wanted.insert(manifest);
     }
-    // Of a folder above the workspace its entries, but for the one that the copy takes the place of.
+    // Of a folder above the workspace, its entries except the one that the copy replaces.
     let above: Vec<PathBuf> = wanted.iter().filter(|path| root.starts_with(path)).cloned().collect();
     for path in above {
         wanted.remove(&path);
@@ -54,7 +54,7 @@ pub fn links(root: &Path, mirror: &Path) -> Vec<(PathBuf, PathBuf)> {
 fn around(root: &Path) -> Vec<PathBuf> {
     let Some(top) = root.ancestors().find(|folder| folder.join(".git").exists()) else { return Vec::new() };
     let above = root.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
-    // cargo is told of configurations above by name.
+    // Configurations above are passed to cargo by name.
     let kept = |entry: &PathBuf| !root.starts_with(entry) && !entry.ends_with(".cargo") && !entry.ends_with(".git");
     above.flat_map(|folder| entries(folder).filter(kept).collect::<Vec<_>>()).collect()
 }
@@ -93,7 +93,7 @@ fn outward(file: &Path) -> Vec<PathBuf> {
     }
     let strings = text.lines().flat_map(|line| line.split(['"', '\'']).skip(1).step_by(2));
     let leading = strings.filter(|string| Path::new(string).components().any(|part| part.as_os_str() == ".."));
-    // Members may be a pattern: what stands before it is enough.
+    // Members may be a pattern: the part before it is enough.
     let before = leading.map(|string| string.split(['*', '?', '[']).next().unwrap_or_default());
     before.map(|string| normal(&folder.join(string))).filter(|path| path.exists()).collect()
 }

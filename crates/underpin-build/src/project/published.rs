@@ -31,7 +31,7 @@ impl Published {
         Ok(Published { name: name.to_owned(), version: version.map(str::to_owned), folder: text.into() })
     }
 
-    /// No folder of this machine: what it is called.
+    /// Not a folder of this machine but the crate's name.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -56,7 +56,7 @@ impl Published {
         arguments.push(self.folder.display().to_string());
         let step = Step::new("build", choice.rust.cargo.clone(), arguments, context.work);
         let step = step.with(cargo::environment(context, choice)).captured();
-        // cargo moves the programs of a registry's crate there: where it says that they are, they no longer are.
+        // cargo moves the programs of a registry's crate there: they are no longer where it reports them.
         let step = step.makes(context.work.join("installed/bin"));
         Ok(Planned { steps: vec![step], inside: PathBuf::from("."), ..Planned::default() })
     }
@@ -79,7 +79,7 @@ impl Published {
             .then(|| format!("this compiler builds an older one: underpin build --crate {name}@{version}"))
     }
 
-    /// Whether this version and all that its `Cargo.lock` names is in the registry's cache: then no network is asked.
+    /// Whether this version and all that its `Cargo.lock` names is in the registry's cache: then no network is needed.
     fn is_at_hand(&self, context: &Context<'_>, choice: &RustChoice) -> bool {
         let Some(version) = &self.version else { return false };
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);

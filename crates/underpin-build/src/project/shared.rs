@@ -27,7 +27,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(starts)
 }
 
-/// A folder for results with these words: what was configured with others is not mixed with it.
+/// A folder for results with these arguments: what was configured with others is not mixed with it.
 pub fn folder(context: &Context<'_>, kind: &str) -> PathBuf {
     let mut hash = Sha256::new();
     for word in context.words {
@@ -38,7 +38,7 @@ pub fn folder(context: &Context<'_>, kind: &str) -> PathBuf {
     context.work.join(format!("{kind}-{digits}"))
 }
 
-/// How many commands run beside each other.
+/// How many commands run in parallel.
 pub fn jobs() -> String {
     std::thread::available_parallelism().map_or(1, usize::from).to_string()
 }
@@ -66,7 +66,7 @@ pub fn uses_machines_libraries(context: &Context<'_>) -> bool {
     spec.libc == CLibrary::Glibc(None) && spec.linkage == Linkage::Dynamic && Processor::host() == Some(spec.processor)
 }
 
-/// What starts a program of another processor, if it is installed: `qemu-aarch64`, with the other's libraries if it wants any.
+/// What runs a program of another processor, if installed: `qemu-aarch64`, with the other's libraries if it needs any.
 pub fn emulator(context: &Context<'_>) -> Option<Vec<String>> {
     let spec = context.spec;
     if Processor::host() == Some(spec.processor) {
@@ -104,11 +104,11 @@ pub fn variables(context: &Context<'_>) -> Vec<(String, String)> {
     variables
 }
 
-/// What keeps this machine's own out of a build for another C library or processor.
+/// Variables that keep this machine's own libraries out of a build for another C library or processor.
 pub fn around(context: &Context<'_>) -> Vec<(String, String)> {
     let mut variables = caches(context);
     if !uses_machines_libraries(context) {
-        // What pkg-config finds of itself is for this machine's C library.
+        // What pkg-config finds by default is for this machine's C library.
         let users = ["PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
         if !users {
             variables.push(("PKG_CONFIG_LIBDIR".to_owned(), empty_root(context)));
@@ -153,7 +153,7 @@ fn strip(context: &Context<'_>) -> Option<String> {
     names.iter().find_map(|name| find(name)).map(|path| path.display().to_string())
 }
 
-/// A folder without libraries, for what searches a root.
+/// A folder without libraries, for tools that search a root.
 pub fn empty_root(context: &Context<'_>) -> String {
     context.work.join("root").display().to_string()
 }
@@ -177,7 +177,7 @@ pub fn has_cxx(folder: &Path) -> bool {
 
 /// Whether a file below a folder is of a kind.
 fn any_file(folder: &Path, is_it: impl Fn(&Path) -> bool) -> bool {
-    /// A project larger than this is not looked through to its end.
+    /// A larger project is not searched completely.
     const MOST: usize = 20_000;
     let mut seen = 0_usize;
     let mut folders = vec![folder.to_owned()];
@@ -200,8 +200,8 @@ fn any_file(folder: &Path, is_it: impl Fn(&Path) -> bool) -> bool {
     false
 }
 
-/// The copy that a build beside the sources needs all the same: of a folder whose name its tool cannot be told, or with times
-/// to come, before which ninja and meson are never done. Also the folder to build.
+/// The copy that even a build beside the sources needs: of a folder whose name its tool cannot take, or with times in
+/// the future, with which ninja and meson never finish. Also the folder to build.
 pub fn copied(folder: &Path, context: &Context<'_>) -> (PathBuf, Option<Copy>) {
     if folder.to_str().is_some() && !has_time_to_come(folder) {
         return (folder.to_owned(), None);
@@ -215,7 +215,7 @@ fn has_time_to_come(folder: &Path) -> bool {
     any_file(folder, |path| fs::metadata(path).and_then(|data| data.modified()).is_ok_and(|time| time > now))
 }
 
-/// The text of a file; what is no UTF-8 in it does not matter for the few words sought.
+/// The text of a file; invalid UTF-8 in it does not matter for the few words sought.
 pub fn text(path: &Path) -> String {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }

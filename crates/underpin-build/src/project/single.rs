@@ -48,7 +48,7 @@ impl Single {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The file as a compiler can be told of it; by way of links if its path is not UTF-8.
+    /// The file under a path that a compiler can take; through links if its own is not UTF-8.
     fn source(&self, context: &Context<'_>) -> (String, Vec<(PathBuf, PathBuf)>) {
         if let Some(text) = self.path.to_str() {
             return (text.to_owned(), Vec::new());
@@ -68,7 +68,7 @@ impl Single {
             arguments.extend(["-iquote".to_owned(), context.work.join(LINKED).display().to_string()]);
         }
         arguments.push(source);
-        // Behind the source, so that libraries among them are searched for what it leaves open.
+        // After the source, so that libraries among them are searched for its undefined symbols.
         arguments.extend(context.words.iter().cloned());
         arguments.extend(["-o".to_owned(), result.display().to_string()]);
         let step = Step::new("compile", context.tools.join(tool.name()), arguments, &context.places.current);

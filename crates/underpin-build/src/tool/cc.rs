@@ -1,4 +1,4 @@
-//! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one at hand.
+//! `cc` and `c++`: what a build system asks of a compiler, in the dialect of the one available.
 
 use super::options::{Purpose, purpose};
 use super::{Compiler, Dialect, Invocation, STATIC_PIE, Surroundings, ToolPlan, linkage_option, mapped};
@@ -63,7 +63,7 @@ pub(super) fn foreign_start(line: &mut Line, compiler: &Compiler, linkage: Linka
     line.words(compiler.start.iter().map(String::as_str));
 }
 
-/// zig links musl statically unless told otherwise, and knows no `-static-pie`.
+/// zig links musl statically unless told otherwise, and does not know `-static-pie`.
 pub(super) fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
     match (spec.linkage, spec.libc) {
         (Linkage::StaticPie, _) => &["-static", "-pie"],
@@ -73,7 +73,7 @@ pub(super) fn zig_linkage(spec: &Spec) -> &'static [&'static str] {
     }
 }
 
-/// What each source needs for this kind of program; what the user says comes later and wins.
+/// What each source needs for this kind of program; the user's options come later and win.
 fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
     let mut options = Vec::new();
     let says = |prefix: &str| arguments.iter().any(|word| word.as_encoded_bytes().starts_with(prefix.as_bytes()));
@@ -94,7 +94,7 @@ fn code_options(spec: &Spec, compiler: &Compiler, arguments: &[OsString]) -> Vec
     options
 }
 
-/// Words about the kind of program, which the plan decides.
+/// Options for the kind of program, which the plan decides.
 pub(super) fn says_linkage(word: &str) -> bool {
     matches!(word, "-static" | "--static" | "-static-pie" | "-pie" | "-no-pie" | "-nopie" | "-Wl,-static" | "-Wl,-pie")
 }
@@ -138,9 +138,9 @@ impl Line {
     }
 }
 
-/// An argument as `zig cc` takes it; none if it knows nothing of the kind and does without.
+/// An argument as `zig cc` takes it; `None` if it has no such option and does without.
 fn zig_word(word: &str) -> Option<String> {
-    // Its linker is its own, and so are its libgcc and its search path.
+    // zig has its own linker, libgcc and search path.
     const UNKNOWN: [&str; 4] = ["-m64", "-no-canonical-prefixes", "-static-libgcc", "-shared-libgcc"];
     const LINKER_UNKNOWN: [&str; 8] = [
         "-rpath-link",

@@ -55,8 +55,8 @@ pub fn invoke(
     }
 }
 
-/// A crate's C++ is compiled by zig where gcc has no C++ for the C library. It is linked by another, which would take gcc's
-/// library for C++ or none: zig's archives are named instead.
+/// If gcc has no C++ for the C library, zig compiles a crate's C++. Another compiler links it, which would take gcc's
+/// C++ library or none: zig's archives are named instead.
 fn cxx_library(plan: &ToolPlan, linker: &RustLinker, arguments: &mut Vec<OsString>, around: Surroundings<'_>) {
     let by_zig = |compiler: &Compiler| compiler.dialect == Dialect::Zig;
     let Some(compiler) = plan.cxx.as_ref().filter(|compiler| by_zig(compiler)) else { return };
@@ -86,7 +86,7 @@ fn program(
     let mut line = Line::of(compiler);
     match dialect {
         Dialect::Own => {}
-        // Left to itself zig makes a static program for musl, whatever rustc says of the target's features.
+        // Left to itself zig makes a static program for musl, whatever rustc says about the target's features.
         Dialect::Zig => line.words(zig_linkage(&plan.spec).iter().copied()),
         Dialect::Foreign => foreign_start(&mut line, compiler, linkage),
     }
@@ -115,7 +115,7 @@ pub fn raw(plan: &ToolPlan, arguments: &[OsString]) -> Option<Invocation> {
     Some(Invocation { first: leading.len(), ..Invocation::new(program, line) })
 }
 
-/// The user's compiler as it is.
+/// The user's compiler, unchanged.
 fn users(linker: &OsStr) -> Compiler {
     let plain = |program: &OsStr| Compiler {
         program: program.into(),
@@ -127,7 +127,7 @@ fn users(linker: &OsStr) -> Compiler {
     plain(linker)
 }
 
-/// lld asks for its flavor if it is not started by a name that tells it.
+/// lld has to be given its flavor unless it is started under a name that implies it.
 fn flavor(linker: &OsStr, arguments: &[OsString]) -> Vec<String> {
     let name = Path::new(linker).file_stem().unwrap_or_default();
     let told = arguments.first().is_some_and(|word| word == "-flavor");
@@ -140,7 +140,8 @@ fn as_asked(linkage: Linkage, linker: &RustLinker, arguments: &mut Vec<OsString>
         return;
     }
     let has = |arguments: &[OsString], word: &str| arguments.iter().any(|argument| argument == word);
-    // Of some targets rustc knows no static PIE (aarch64-unknown-linux-musl), though their code and start files are for one.
+    // For some targets rustc has no static PIE (aarch64-unknown-linux-musl), though their code and start files are for
+    // one.
     if has(arguments, "-static") && !has(arguments, "-pie") && !has(arguments, "-static-pie") {
         for argument in arguments.iter_mut() {
             start_file(argument);
@@ -154,8 +155,8 @@ fn as_asked(linkage: Linkage, linker: &RustLinker, arguments: &mut Vec<OsString>
             }
         }
     }
-    // musl's wrapper of gcc passes `-dynamic-linker` whatever comes, and does not know `-static-pie`: without a word it
-    // makes a program that asks for a loader.
+    // musl's wrapper of gcc always passes `-dynamic-linker` and does not know `-static-pie`: it silently makes a
+    // program that names a loader.
     if let RustLinker::Compiler(compiler) = linker
         && compiler.program.as_os_str().as_encoded_bytes().ends_with(b"musl-gcc")
         && let Some(at) = arguments.iter().position(|argument| argument == "-static-pie")

@@ -1,4 +1,4 @@
-//! A compiler's or linker's name, acted by the caller's own executable: arguments in, another command out.
+//! Names of compilers and linkers, under which the caller's own executable turns arguments into another command.
 //!
 //! A build calls these hundreds of times, so nothing is looked for here: everything that depends on the machine is in
 //! the [`ToolPlan`], a file beside the names. [`invoke`] is pure.
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The file that says what the names in its folder stand for.
+/// The file that describes the tools behind the names in its folder.
 pub const PLAN_FILE: &str = "underpin-tools.json";
 /// Where the folder is, for a tool that was found by its bare name.
 pub const FOLDER_VARIABLE: &str = "UNDERPIN_BUILD_TOOLS";
@@ -50,8 +50,8 @@ impl Tool {
     pub const ALL: [Tool; 8] =
         [Tool::Cc, Tool::Cxx, Tool::Ar, Tool::Ranlib, Tool::Linker, Tool::Ld, Tool::RawLd, Tool::Rustc];
 
-    /// Its name in the folder. rustc tells by `ld.lld` that it is to speak as to a linker; it knows nothing of `linker`, and
-    /// speaks as to a C compiler.
+    /// Its name in the folder. rustc recognises `ld.lld` and calls it as a linker; it does not know `linker`, and calls
+    /// it as a C compiler.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Tool {
     }
 }
 
-/// How a compiler wants to be spoken to.
+/// Which arguments a compiler understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
@@ -92,7 +92,7 @@ pub struct Compiler {
     pub program: PathBuf,
     /// Its first arguments, always.
     pub leading: Vec<String>,
-    /// How it wants to be spoken to.
+    /// Which arguments it understands.
     pub dialect: Dialect,
     /// Of [`Dialect::Foreign`]: what a link begins with (start files).
     pub start: Vec<String>,
@@ -128,11 +128,11 @@ pub struct ToolPlan {
     pub ld: Vec<String>,
     /// Objects that are linked first into every program.
     pub objects: Vec<PathBuf>,
-    /// What rustc is told, if it takes part.
+    /// What is added to rustc's arguments, if it takes part.
     pub rust: Option<RustPlan>,
 }
 
-/// What rustc is told beside what cargo tells it.
+/// What rustc gets beside cargo's arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RustPlan {
     /// The target; other calls of rustc (build scripts, macros) are left alone.
@@ -154,7 +154,7 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// Variables that are set for it.
     pub environment: Vec<(&'static str, OsString)>,
-    /// So many of the first arguments are no options: `cc` of zig, `-flavor gnu` of lld.
+    /// How many of the first arguments are not options: `cc` of zig, `-flavor gnu` of lld.
     pub first: usize,
     /// Some of the others came from response files (`@FILE`), and may be too many for a command line.
     pub from_file: bool,
@@ -166,7 +166,7 @@ impl Invocation {
     }
 }
 
-/// What a tool may ask of the world.
+/// What a tool depends on besides its plan and arguments.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The folder of the tools.
@@ -175,11 +175,11 @@ pub struct Surroundings<'a> {
     pub linker: Option<&'a OsStr>,
     /// The text of a response file (`@FILE`).
     pub response: &'a dyn Fn(&OsStr) -> Option<Vec<u8>>,
-    /// The archives of a compiler's library for C++, in the order of a link line; none if it does not tell.
+    /// The archives of a compiler's library for C++, in the order of a link line; empty if it does not report them.
     pub cxx_library: &'a dyn Fn(&Compiler) -> Vec<OsString>,
 }
 
-/// Why a tool cannot act.
+/// Why a tool cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The toolchain has none.
@@ -208,7 +208,7 @@ pub fn invoke(
     if matches!(tool, Tool::Ar | Tool::Ranlib | Tool::Rustc) {
         return expanded(plan, tool, arguments, around);
     }
-    // What is filtered and looked for may stand in a file as well.
+    // Arguments that are filtered or looked for may be in a file as well.
     let words = response::expand(arguments, around.response);
     let from_file = matches!(words, Cow::Owned(_));
     Ok(Invocation { from_file, ..expanded(plan, tool, &words, around)? })
@@ -246,8 +246,8 @@ fn plain(command: &[String], arguments: &[OsString]) -> Option<Invocation> {
     Some(Invocation::new(program, arguments))
 }
 
-/// The option that gives the build's own folder another name in what a compiler writes into its output: neither the user's home nor
-/// the name of a cache is anybody's business, and the same sources give the same bytes wherever they are built.
+/// The option that gives the build's own folder another name in what a compiler writes into its output: it hides the
+/// user's home and the cache's name, and the same sources give the same bytes wherever they are built.
 fn mapped(option: &str, tools: &Path) -> Option<OsString> {
     let own = tools.parent().filter(|own| own.parent().is_some())?;
     let mut word = OsString::from(option);
@@ -256,7 +256,7 @@ fn mapped(option: &str, tools: &Path) -> Option<OsString> {
     Some(word)
 }
 
-/// What a link by the compiler's own knowledge is told.
+/// The linkage option for a compiler that knows its own start files.
 fn linkage_option(linkage: Linkage) -> &'static [&'static str] {
     match linkage {
         Linkage::StaticPie => &["-static-pie"],
@@ -265,6 +265,6 @@ fn linkage_option(linkage: Linkage) -> &'static [&'static str] {
     }
 }
 
-/// A static PIE in the words of a linker: GNU ld and lld alike take `-static` first, for the search of libraries, and `-pie`
+/// A static PIE as linker options: GNU ld and lld alike take `-static` first, for the search of libraries, and `-pie`
 /// for the kind of file. `-z text` refuses what would have to be patched in code at start.
 const STATIC_PIE: [&str; 5] = ["-static", "-pie", "--no-dynamic-linker", "-z", "text"];

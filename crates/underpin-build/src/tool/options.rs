@@ -55,7 +55,7 @@ const WITH_VALUE: [&str; 34] = [
     "-h",
 ];
 
-/// What a call is for. Response files are read before.
+/// What a call is for. Response files are expanded before.
 pub fn purpose(arguments: &[OsString]) -> Purpose {
     let mut seen = Seen::default();
     let mut takes_value = false;

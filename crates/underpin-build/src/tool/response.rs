@@ -32,8 +32,8 @@ pub(super) fn expand<'a>(
     if files == 0 { Cow::Borrowed(arguments) } else { Cow::Owned(line) }
 }
 
-/// The words of a response file: white space separates, either quote holds together, a backslash takes the next byte as it
-/// is, within quotes too.
+/// The words of a response file: white space separates, either quote groups, a backslash takes the next byte literally,
+/// within quotes too.
 fn words(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -105,11 +105,11 @@ mod tests {
             expand(&words, &response).into_owned()
         };
         assert_eq!(line(&["-O2", "@one", "@none", "e"]), ["-O2", "a", "b", "c c", "d", "@none", "e"]);
-        // Ends, with the word that is one file too many.
+        // It ends, with the word that is one file too many.
         assert_eq!(line(&["@itself"]).last().unwrap(), "@itself");
     }
 
-    /// gcc tells the macros that it was given: what it reads from a file that was written here is what went in.
+    /// gcc prints the macros that it was given: what it reads from a file written here must be what went in.
     #[test]
     fn gcc_reads_from_a_written_file_what_went_in() {
         let Ok(version) = Command::new("cc").arg("--version").output() else { return };

@@ -1,4 +1,4 @@
-//! `rustc` in cargo's place for a wrapper: appends what the target needs, and remembers the user's linker.
+//! `rustc`, as the wrapper that cargo calls: appends what the target needs, and remembers the user's linker.
 
 use super::{Invocation, LINKER_VARIABLE, RustLinker, RustPlan, Surroundings, Tool, ToolError, mapped};
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ pub fn invoke(rust: &RustPlan, arguments: &[OsString], around: Surroundings<'_>)
         };
         line.extend(rust.flags.iter().map(OsString::from));
         line.extend(mapped("--remap-path-prefix=", around.folder));
-        // The last one counts, and this is behind whatever a configuration or RUSTFLAGS said.
+        // The last one counts, and this one comes after whatever a configuration or RUSTFLAGS said.
         let mut own = OsString::from("-Clinker=");
         own.push(around.folder.join(tool.name()));
         line.push(own);

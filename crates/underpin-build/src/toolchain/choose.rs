@@ -33,11 +33,11 @@ pub struct Toolchain {
     pub rust: Option<RustChoice>,
     /// The C library's version, if it is known before anything is built.
     pub libc_version: Option<String>,
-    /// Names and versions, for people: `rustc 1.95.0, musl-gcc 12.2.0`.
+    /// Names and versions, for messages: `rustc 1.95.0, musl-gcc 12.2.0`.
     pub words: String,
     /// zig takes part: it builds its C library on first use, in a cache.
     pub zig: bool,
-    /// libgcc wants [`foreign::SUPPORT_SOURCE`].
+    /// libgcc needs [`foreign::SUPPORT_SOURCE`].
     pub support: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct RustChoice {
     pub from_source: bool,
 }
 
-/// A C compiler that would do, with what belongs to it.
+/// A suitable C compiler, with what belongs to it.
 struct Candidate {
     family: CompilerFamily,
     name: String,
@@ -80,7 +80,7 @@ impl Toolchains {
     ) -> Result<Toolchain, Missing> {
         let mut candidates = self.candidates(spec, folder);
         candidates.retain(|candidate| wanted.is_none_or(|wanted| wanted == candidate.family));
-        // C++ wants the same compiler for both languages; so one with both is better than one without.
+        // C++ needs the same compiler for both languages, so one with both is better than one without.
         let with_both = candidates.iter().position(|candidate| candidate.cxx.is_some());
         let chosen = if needs.cxx { with_both } else { (!candidates.is_empty()).then_some(0) };
         if needs.cxx && chosen.is_none() {
@@ -89,7 +89,7 @@ impl Toolchains {
         if needs.c && chosen.is_none() {
             return Err(Missing::compiler("C compiler", spec));
         }
-        // Of a project that may hold either: C by the first, C++ by the first that can.
+        // For a project that may contain either: C by the first, C++ by the first that can.
         let cxx = with_both.and_then(|at| candidates[at].cxx.clone());
         let candidate = chosen.map(|at| candidates.swap_remove(at));
         let rust = if needs.rust { Some(self.rust_choice(spec, wanted, candidate.as_ref())?) } else { None };
@@ -160,7 +160,7 @@ impl Toolchains {
     }
 }
 
-/// What rustc is told of the linkage, if it is not the target's own.
+/// rustc's flags for the linkage, if it is not the target's own.
 fn linkage_flags(spec: &Spec) -> Vec<String> {
     let flags: &[&str] = match (spec.libc, spec.linkage) {
         (CLibrary::Musl, Linkage::Static) => &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"],
@@ -205,7 +205,7 @@ fn of_gcc(gcc: &Gcc, musl: Option<&Musl>, spec: &Spec, folder: &Path) -> Option<
 }
 
 fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
-    // zig has glibc as a list of symbols, not to be linked in.
+    // zig has glibc only as a list of symbols, which cannot be linked in.
     if matches!(spec.libc, CLibrary::Glibc(_)) && spec.linkage.is_static() {
         return None;
     }
@@ -230,7 +230,7 @@ fn of_zig(zig: &Zig, spec: &Spec) -> Option<Candidate> {
     })
 }
 
-/// zig's name of the target, which is not Rust's: no vendor, and the version of glibc behind it.
+/// zig's name of the target, which is not Rust's: no vendor, and the version of glibc after it.
 fn zig_target(spec: &Spec) -> String {
     match spec.libc {
         CLibrary::Glibc(Some(version)) => format!("{}.{version}", spec.gnu_triple()),

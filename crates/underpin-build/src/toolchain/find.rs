@@ -33,7 +33,7 @@ impl Finder {
         self.path.iter().map(|folder| folder.join(name)).find(|path| is_executable(path))
     }
 
-    /// What a program prints, without the white space around it; none if it fails.
+    /// What a program prints, without the white space around it; `None` if it fails.
     fn ask<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Option<String> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).env("LC_ALL", "C");
@@ -65,7 +65,7 @@ impl Toolchains {
     }
 }
 
-/// rustc tells its folder and version; what is installed for a target is a folder of libraries.
+/// rustc reports its folder and version; what is installed for a target is a folder of libraries.
 fn rust(finder: &Finder) -> Option<Rust> {
     let named = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let rustc = named("RUSTC").or_else(|| finder.program("rustc"))?;
@@ -147,7 +147,7 @@ fn gcc(finder: &Finder, prefix: &str, processor: Processor, libc: LibcOf) -> Opt
     )
 }
 
-/// What a gcc tells of itself; none if it does not start.
+/// A gcc with what it reports about itself; `None` if it does not start.
 fn finished(finder: &Finder, gcc: Gcc) -> Option<Gcc> {
     let version = finder.ask(&gcc.program, &["-dumpfullversion"])?;
     let libgcc = finder.ask(&gcc.program, &["-print-file-name=libgcc.a"]).map(PathBuf::from);
@@ -176,7 +176,7 @@ fn is_script(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"#!"))
 }
 
-/// clang, where its headers are, and with what it can end a link.
+/// clang, where its headers are, and what it can end a link with.
 fn clang(finder: &Finder) -> Option<Clang> {
     let program = finder.program("clang")?;
     let told = finder.ask(&program, &["--version"])?;
@@ -225,7 +225,7 @@ fn musls(finder: &Finder) -> Vec<Musl> {
     found
 }
 
-/// The version in a musl, shared or not: it keeps its number as a text of its own (`src/internal/version.c`).
+/// The version in a musl, shared or not: the number is a separate string in it (`src/internal/version.c`).
 pub(super) fn musl_version(file: &Path) -> Option<String> {
     let bytes = fs::read(file).ok()?;
     let is_version = |text: &&[u8]| {

@@ -1,14 +1,14 @@
 //! Compilers of glibc made to link a static program with musl: every start file and library by its path.
 //!
-//! Left to themselves they go wrong without a word. `musl-gcc -static-pie` makes a program that asks for a loader, since its
-//! specs know no such option; clang for `x86_64-linux-musl` takes glibc's headers and start files where it finds no others.
+//! Left to themselves they fail silently. `musl-gcc -static-pie` makes a program that names a loader, since its specs
+//! know no such option; clang for `x86_64-linux-musl` takes glibc's headers and start files if it finds no others.
 
 use super::{Clang, Gcc, Musl};
 use crate::Linkage;
 use crate::tool::{Compiler, Dialect};
 use std::path::Path;
 
-/// The archive with what Debian's libgcc_eh wants and musl lacks, by its name in the folder of tools.
+/// The archive with what Debian's libgcc_eh needs and musl does not have, by its name in the folder of tools.
 pub const SUPPORT_ARCHIVE: &str = "libunderpin_support.a";
 
 /// `_dl_find_object` of glibc 2.35, which a libgcc built for that one calls to find the frames of an address: by
@@ -32,7 +32,7 @@ fn files(musl: &Path, runtime: Option<&Path>, linkage: Linkage) -> (Vec<String>,
     (start, last)
 }
 
-/// musl's wrapper of gcc. None if the gcc behind it does not tell where its start files are.
+/// musl's wrapper of gcc. `None` if the gcc behind it does not report where its start files are.
 pub fn musl_gcc(gcc: &Gcc, program: &Path, musl: &Musl, linkage: Linkage, support: &Path) -> Option<Compiler> {
     let runtime = gcc.runtime.as_deref()?;
     if linkage == Linkage::Dynamic {
@@ -55,7 +55,7 @@ pub fn musl_gcc(gcc: &Gcc, program: &Path, musl: &Musl, linkage: Linkage, suppor
     Some(Compiler { program: program.to_owned(), leading: Vec::new(), dialect: Dialect::Foreign, start, end })
 }
 
-/// clang for musl. None without lld, or without the functions that compiled code calls.
+/// clang for musl. `None` without lld, or without the functions that compiled code calls.
 pub fn musl_clang(clang: &Clang, musl: &Musl, linkage: Linkage) -> Option<Compiler> {
     let builtins = clang.builtins.iter().find(|(processor, _)| *processor == musl.processor)?;
     if !clang.has_lld {

@@ -1,4 +1,4 @@
-//! What is missing for a build, and the one command that brings it.
+//! What is missing for a build, and the one command that installs it.
 
 use crate::Spec;
 

@@ -1,4 +1,4 @@
-//! What on this machine builds for which processor and C library, and what to install if nothing does.
+//! Which tools on this machine build for which processor and C library, and what to install if none does.
 //!
 //! [`Toolchains::find`] looks and asks; [`Toolchains::choose`] decides and is pure. Programs are started with `--version` and
 //! the like only.
@@ -168,6 +168,6 @@ pub struct Musl {
     pub libraries: PathBuf,
     /// With `stdio.h`.
     pub headers: PathBuf,
-    /// `1.2.3`, if its loader tells.
+    /// `1.2.3`, if its loader shows it.
     pub version: Option<String>,
 }

@@ -61,7 +61,7 @@ NAME(memcmp)(const void *a, const void *b, size_t n)
 extern __typeof__(NAME(memcmp)) NAME(bcmp) __attribute__((alias(TEXT(NAME(memcmp)))));
 
 #ifndef OVERLAY_REPLACES
-/* Sets the level, for tests; what is in force afterwards. */
+/* Sets the level, for tests; returns the one in force afterwards. */
 int overlay_force(int level);
 int
 overlay_force(int level)

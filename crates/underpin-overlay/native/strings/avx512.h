@@ -34,7 +34,7 @@ INLINE M LEVEL(parting4)(V a, V b, V c, V d, V p, V q, V r, V s)
 }
 INLINE size_t LEVEL(first)(M m) { return (size_t)__builtin_ctzll(m); }
 INLINE size_t LEVEL(last)(M m) { return (size_t)(63 - __builtin_clzll(m)); }
-/* The first n bytes, at most 64; what follows them is not touched, be it mapped or not. */
+/* The first n bytes, at most 64; what follows them is not touched, mapped or not. */
 INLINE M LEVEL(low)(size_t n) { return _bzhi_u64(~0ull, (unsigned)n); }
 INLINE V LEVEL(few)(const char *p, size_t n) { return _mm512_maskz_loadu_epi8(LEVEL(low)(n), p); }
 /* The part of a mask for the first n bytes, at most W. */

@@ -9,7 +9,7 @@ enum { UNKNOWN, SSE2, AVX2, AVX512 };
 
 static unsigned char overlay_level __attribute__((used));
 
-/* From these sizes on, copying and filling are left to the processor's string machine (rep movsb, rep stosb). */
+/* From these sizes on, copying and filling are left to the string instructions (rep movsb, rep stosb). */
 static size_t machine_from = SIZE_MAX, fill_from = SIZE_MAX;
 
 /* What the kernel saves of the registers when it changes threads. */
@@ -21,10 +21,10 @@ saved_registers(void)
   return low;
 }
 
-/* Where the string machine begins to be faster. On AMD's it copies faster than loops as soon as source and target together are
- * more than the nearest cache, and fills faster from the second one on (Zen 5: 1.7 times and 1.2 times; measured by `cargo xtask
- * bench overlay`); before Zen 3 it is slow at places that are not aligned. Intel's is on a par from a few kilobytes on if the
- * processor says that it is the fast one (ERMS). */
+/* Where the string instructions become faster. On AMD they copy faster than loops as soon as source and target
+ * together exceed the L1 cache, and fill faster from the L2 cache on (Zen 5: 1.7 times and 1.2 times; measured by
+ * `cargo xtask bench overlay`); before Zen 3 they are slow at unaligned addresses. On Intel they are on a par from a
+ * few kilobytes on if the processor reports that they are fast (ERMS). */
 static void
 tune(uint32_t vendor, uint32_t signature, uint32_t fast)
 {

@@ -187,7 +187,7 @@ LEVEL(filled)(char *to, size_t k, size_t n)
   return to + k;
 }
 
-/* All of n bytes are written: what the string is short of is zeros. */
+/* All n bytes are written: after the string's end they are zeros. */
 INLINE char*
 LEVEL(string_within)(char *to, const char *from, size_t n)
 {

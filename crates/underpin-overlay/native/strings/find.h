@@ -1,5 +1,6 @@
-/* Strings within strings, once for each level: two bytes of the needle at their distance sort out nearly every place, and what
- * is left is compared. If that happens too often, `two_way` does the rest, which is linear whatever the two contain. */
+/* Strings within strings, once for each level: two bytes of the needle at their distance rule out nearly every
+ * place, and what is left is compared. If that happens too often, `two_way` does the rest, which is linear whatever
+ * the two contain. */
 
 /* W bytes of which only the first n need be there; the rest is anything. */
 INLINE V
@@ -86,7 +87,7 @@ LEVEL(strstr)(const char *s, const char *needle)
   s = LEVEL(strchr)(s, needle[0]);
   if (!s) return 0;
   size_t l = LEVEL(strlen)(needle);
-  /* In pieces, each twice as long as the one before: what is found early should not cost a look at the whole. */
+  /* In pieces, each twice as long as the one before: an early match should not cost a look at the whole. */
   for (size_t piece = 4 * W + 4 * l;; piece *= 2) {
     if (piece > 32768 + 4 * l) piece = 32768 + 4 * l;
     size_t n = LEVEL(strnlen)(s, piece);

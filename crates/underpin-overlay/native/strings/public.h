@@ -1,5 +1,6 @@
-/* The public functions: those of AVX-512, which begin with a look at the level, so that there is no jump on the newest processors and
- * one on the others. No instruction of AVX may stand before that look: tests/object.rs reads the code. */
+/* The public functions: those of AVX-512, which begin with a check of the level, so that there is no jump on the
+ * newest processors and one on the others. No instruction of AVX may come before that check: tests/object.rs reads
+ * the code. */
 #define PUBLIC(type, name, parameters, ...) \
   BELOW(TEXT(NAME(name)), name); \
   extern type below_##name parameters __asm__("overlay_below_" #name) __attribute__((visibility("hidden"))); \

@@ -120,7 +120,7 @@ COPYING(TEXT(NAME(memcpy)), memcpy);
 COPYING(TEXT(NAME(memmove)), memmove);
 
 #ifndef OVERLAY_REPLACES
-/* Sets the level, if the processor has it; the one in force afterwards. For tests. */
+/* Sets the level, if the processor has it; returns the one in force afterwards. For tests. */
 int overlay_force(int level);
 int
 overlay_force(int level)

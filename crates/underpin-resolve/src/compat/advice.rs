@@ -1,6 +1,6 @@
 //! How to run in more places: the commands that lower a floor, and which symbols keep a program from a system.
 //!
-//! Only what follows from the file and the verdicts. A command is a template if it cannot know a name (`SOURCE.c`).
+//! Only what follows from the file and the verdicts. A command that needs an unknown name is a template (`SOURCE.c`).
 
 use super::floor::Floors;
 use super::platform::{Arch, LibcFamily};
@@ -16,16 +16,16 @@ use serde::Serialize;
 pub struct Advice {
     /// Ways to a lower floor, the least invasive first. Empty when nothing needs lowering.
     pub lower: Vec<LowerFloor>,
-    /// The floor of glibc once needs that only weak symbols have were dropped, where that is lower than now.
+    /// The glibc floor without the needs that only weak symbols have, if that is lower than now.
     pub glibc_without_weak: Option<Number>,
-    /// For each system that refuses because of versions: what would have to go.
+    /// For each system that rejects the program because of versions: what would have to go.
     pub reach: Vec<ReachSystem>,
 }
 
 /// One way to a lower floor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LowerFloor {
-    /// The way.
+    /// The method.
     pub method: Method,
     /// The command to build with.
     pub command: String,
@@ -37,13 +37,13 @@ pub struct LowerFloor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Link against stubs of an older glibc, which zig carries for every version.
+    /// Link against stubs of an older glibc, which zig ships for every version.
     ZigGlibc,
     /// Link everything in, with musl.
     StaticMusl,
     /// Leave libc out: pure Go.
     GoWithoutCgo,
-    /// Build on the oldest system to be reached.
+    /// Build on the oldest system that has to be supported.
     OlderSystem,
     /// Point the program at the interpreter that every system has.
     StandardInterpreter,
@@ -65,7 +65,7 @@ pub struct ReachSystem {
 /// A symbol that must go, or be bound to an older version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SymbolToDrop {
-    /// The name; `None` for a version that is asked for without a symbol.
+    /// The name; `None` for a version that is required without a symbol.
     pub symbol: Option<BString>,
     /// The version.
     pub version: VersionName,
@@ -75,7 +75,7 @@ pub struct SymbolToDrop {
     pub weak: bool,
 }
 
-/// The oldest glibc that anything can be linked against with ease: Rust's own floor, and that of `manylinux2014`.
+/// The oldest glibc that is easy to link against: Rust's own floor, and that of `manylinux2014`.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
 
 /// Works out the advice. `systems` are the ones asked about, with their verdicts.
@@ -121,7 +121,7 @@ fn symbols_of(reason: &RuledOutBecause) -> Vec<SymbolToDrop> {
     out
 }
 
-/// Refusals that another glibc version would not cure but a static build would.
+/// Refusals that another glibc version would not fix but a static build would.
 fn refuses_for_libc(verdict: &SystemVerdict) -> bool {
     let Verdict::RefusesToStart { reasons } = &verdict.verdict else { return false };
     reasons.iter().any(|reason| {
@@ -146,7 +146,7 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
     let program = &subject.program;
     let Some(arch) = program.arch.filter(|_| !program.linkage.is_static()) else { return Vec::new() };
     let floor = target.cloned().filter(|_| subject.libc() == Some(LibcFamily::Glibc)).map(|glibc| {
-        // Below that no stubs exist for these tools.
+        // These tools have no stubs for older versions.
         glibc.max(Number::new(&OLDEST_GLIBC))
     });
     let mut ways = Vec::new();
@@ -172,7 +172,7 @@ fn ways(subject: &Subject, target: Option<&Number>, whole_libc: bool) -> Vec<Low
     ways
 }
 
-/// Against an older glibc, which zig carries.
+/// Links against an older glibc, whose stubs zig ships.
 fn older_glibc(toolchain: Toolchain, arch: Arch, glibc: &Number) -> LowerFloor {
     let triple = format!("{}-linux-gnu.{glibc}", arch.triple_name());
     let command = match (toolchain, target(arch)) {
@@ -184,7 +184,7 @@ fn older_glibc(toolchain: Toolchain, arch: Arch, glibc: &Number) -> LowerFloor {
     LowerFloor { method: Method::ZigGlibc, command, glibc: Some(glibc.clone()) }
 }
 
-/// With musl linked in.
+/// Links musl in.
 fn static_musl(toolchain: Toolchain, arch: Arch) -> Option<LowerFloor> {
     let triple = format!("{}-linux-musl", arch.triple_name());
     let command = match (toolchain, target(arch)) {
@@ -201,7 +201,7 @@ fn source(toolchain: Toolchain) -> &'static str {
     if toolchain == Toolchain::Rust { "" } else { " PROJECT" }
 }
 
-/// The option of `underpin build` for a processor, empty for this machine's; none if it does not build for it.
+/// The option of `underpin build` for a processor, empty for this machine's; `None` if it does not build for it.
 fn target(arch: Arch) -> Option<String> {
     match arch {
         Arch::X86_64 | Arch::Aarch64 | Arch::Riscv64 if arch.triple_name() == std::env::consts::ARCH => {
@@ -227,7 +227,7 @@ fn older_system(glibc: &Number) -> String {
     format!("docker run --rm -v \"$PWD\":/src -w /src {image} BUILD-COMMAND")
 }
 
-/// A program whose interpreter lies in a private store can be pointed at the standard one.
+/// A program whose interpreter is in a private store can be pointed at the standard one.
 fn standard_interpreter(subject: &Subject, arch: Arch) -> Option<LowerFloor> {
     let path = subject.program.interpreter.as_ref()?;
     let kind = LibcFamily::of_interpreter(path)?;

@@ -1,8 +1,8 @@
-//! Which allocator serves a program, and whom in it.
+//! Which allocators serve a program, and which of its code each of them serves.
 //!
 //! The rule is the loader's: a call of `malloc` goes to the first object in load order that defines it, and in a static
-//! file to what the linker put there. Beside it an allocator may serve one language by names of its own, as jemalloc does
-//! in Rust programs. Nothing is claimed of an allocator that the file only mentions.
+//! file to what the linker put there. Besides, an allocator may serve one language under names of its own, as jemalloc
+//! does in Rust programs. An allocator that the file merely mentions is not reported.
 
 use super::platform::LibcFamily;
 use super::subject::{MallocProvider, ObjectFacts, Subject, Toolchain};
@@ -13,17 +13,17 @@ use underpin_elf::{Allocator, AllocatorKind, AllocatorNames};
 /// An allocator of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AllocatorFinding {
-    /// Which one; `None` if the file does not tell, or it is the program's own.
+    /// Which one; `None` if the file does not show it, or it is the program's own.
     pub kind: Option<AllocatorKind>,
     /// Where it comes from.
     pub origin: AllocatorOrigin,
-    /// Whom it serves.
+    /// Which code it serves.
     pub serves: Served,
-    /// What tells so, each as a clause.
+    /// The evidence, each item a clause.
     pub evidence: Vec<String>,
 }
 
-/// Whom an allocator serves.
+/// The code that an allocator serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Served {
@@ -33,7 +33,7 @@ pub enum Served {
     Rust,
     /// The Go code of the program.
     Go,
-    /// Code that calls it by names of its own.
+    /// Code that calls it by its own names.
     OwnNames,
 }
 
@@ -50,13 +50,13 @@ pub enum AllocatorOrigin {
         /// The object that needs it.
         needed_by: BString,
     },
-    /// The C library that the target brings. For musl that is mallocng from 1.2.1 on, which every system of the table
-    /// has, and oldmalloc before.
+    /// The target's C library. For musl that is mallocng from 1.2.1 on, which every system of the table has, and
+    /// oldmalloc before.
     Libc {
         /// Which C library.
         libc: LibcFamily,
     },
-    /// The file does not tell.
+    /// The file does not show it.
     Unknown,
 }
 
@@ -69,7 +69,7 @@ const LIBRARIES: [(&str, AllocatorKind); 5] = [
     ("libgoogle_tcmalloc", AllocatorKind::Tcmalloc),
 ];
 
-/// The allocator that a needed library brings, if it is one.
+/// The allocator in a needed library, if it is one of these.
 fn allocator_library(soname: &[u8]) -> Option<AllocatorKind> {
     LIBRARIES.iter().find(|(prefix, _)| soname.starts_with(prefix.as_bytes())).map(|(_, kind)| *kind)
 }
@@ -82,7 +82,7 @@ pub fn allocators_of(subject: &Subject) -> Vec<AllocatorFinding> {
     let mut found: Vec<AllocatorFinding> = malloc.into_iter().collect();
     let taken = found.first().filter(|first| first.origin == AllocatorOrigin::InFile).and_then(|first| first.kind);
     for allocator in &program.allocators {
-        // The C library's own, where another took its place, serves only the C library.
+        // If another allocator has replaced the C library's own, that one serves only the C library itself.
         if Some(allocator.kind) != taken && !allocator.kind.is_of_libc() {
             let serves = serves(allocator, program);
             found.push(inside(Some(allocator.kind), serves, words(allocator)));
@@ -95,7 +95,7 @@ pub fn allocators_of(subject: &Subject) -> Vec<AllocatorFinding> {
     found
 }
 
-/// The allocator of `malloc`, or the only one that there is.
+/// The allocator of `malloc`, or the only one.
 #[must_use]
 pub fn allocator_of(subject: &Subject) -> AllocatorFinding {
     let unknown =
@@ -123,7 +123,7 @@ fn serves(allocator: &Allocator, program: &ObjectFacts) -> Served {
     }
 }
 
-/// Whose `malloc` a file without a loader calls.
+/// The allocator whose `malloc` a file without a loader calls.
 fn malloc_inside(program: &ObjectFacts) -> Option<AllocatorFinding> {
     let of = |allocator: &Allocator| inside(Some(allocator.kind), Served::Malloc, words(allocator));
     let list = &program.allocators;
@@ -133,7 +133,7 @@ fn malloc_inside(program: &ObjectFacts) -> Option<AllocatorFinding> {
     if program.defines_malloc {
         return Some(inside(None, Served::Malloc, vec!["defines malloc".to_owned()]));
     }
-    // Without symbols: somebody chose the one that is not the C library's, in Rust programs for Rust alone.
+    // Without symbols: an allocator that is not the C library's was chosen on purpose, in Rust programs for Rust alone.
     let open = |allocator: &&Allocator| allocator.names == AllocatorNames::Unknown;
     let of_libc = list.iter().filter(open).find(|allocator| allocator.kind.is_of_libc());
     let chosen = list.iter().filter(open).find(|allocator| !allocator.kind.is_of_libc());
@@ -144,7 +144,7 @@ fn malloc_inside(program: &ObjectFacts) -> Option<AllocatorFinding> {
     }
 }
 
-/// Whose `malloc` the loader binds calls to.
+/// The allocator whose `malloc` the loader binds calls to.
 fn malloc_loaded(subject: &Subject) -> Option<AllocatorFinding> {
     let program = &subject.program;
     if program.defines_malloc {
@@ -159,7 +159,7 @@ fn malloc_loaded(subject: &Subject) -> Option<AllocatorFinding> {
     if let Some(first) = subject.mallocs.first().filter(|first| !of_libc(first)) {
         return Some(library(first.kind.or_else(|| allocator_library(&first.soname)), &first.soname, &first.needed_by));
     }
-    // Breadth first is the loader's order, and nothing is known below what travels along.
+    // The loader's order is breadth-first; the dependencies of libraries that are not shipped along are unknown.
     let needed = subject.objects().flat_map(|object| object.needed.iter().map(move |soname| (object, soname)));
     let before_libc = needed.take_while(|(_, soname)| LibcFamily::of_soname(soname).is_none());
     for (object, soname) in before_libc.filter(|_| subject.mallocs.is_empty()) {

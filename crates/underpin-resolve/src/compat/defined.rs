@@ -9,14 +9,14 @@ use super::version::VersionName;
 pub enum Defined {
     /// It does, or the loader asks that file for no versions.
     Yes,
-    /// It does not. With the newest version of that family which it has.
+    /// It does not. Carries the newest version of that family that it does define.
     No(Option<VersionName>),
     /// The data cannot tell.
     Unknown,
 }
 
 /// Names of glibc's and GCC's versions that x86-64 never had, from the `Versions` files of glibc and the map files of
-/// libgcc: other processors have older ports.
+/// libgcc: they belong to older ports for other processors.
 const OF_OTHER_MACHINES: [&str; 15] = [
     "GLIBC_2.0",
     "GLIBC_2.1",
@@ -59,8 +59,8 @@ impl System {
         self.by_family(name, version, arch)
     }
 
-    /// From the newest version of each family that the base install defines. What it names is there, and what is newer
-    /// is not; what is older is there if any release is known to have had it.
+    /// From the newest version of each family that the base install defines: that one is defined and newer ones are
+    /// not; an older one is defined if any release is known to have had it.
     fn by_family(&self, file: &str, version: &VersionName, arch: Option<Arch>) -> Defined {
         if !matches!(self.library(file.as_bytes()), LibraryState::Base { .. }) || !has_family(file, version.family()) {
             return Defined::Unknown;
@@ -98,7 +98,7 @@ impl System {
 /// Whether the versions of a family belong to that file.
 fn has_family(file: &str, family: &str) -> bool {
     match family {
-        // The two that glibc once had, and that keep its versions where they come from elsewhere.
+        // Both were once part of glibc and keep its versions where other packages now provide them.
         "GLIBC" => is_glibc_file(file.as_bytes()) || file == "libcrypt.so.1" || file == "libnsl.so.1",
         "GLIBCXX" | "CXXABI" | "CXXABI_TM" => file == "libstdc++.so.6",
         "GCC" => file == "libgcc_s.so.1",

@@ -1,8 +1,8 @@
 //! Which versions the libraries of a release define, as the distribution's own packages say.
 //!
-//! The data is `data/definitions.txt`, which `cargo xtask systems` writes; its head explains the format. A library of
-//! that file is known in full: a version that it does not name is not there, save for those marked as open. A library
-//! that the file does not have is not known at all.
+//! The data is `data/definitions.txt`, which `cargo xtask systems` writes; its head explains the format. A library in
+//! that file is known in full: a version that is not listed does not exist, except for those marked as open. Nothing is
+//! known about a library that is not listed.
 
 use super::version::VersionName;
 use std::collections::{BTreeMap, HashSet};
@@ -14,11 +14,11 @@ const EMBEDDED: &str = include_str!("../../data/definitions.txt");
 /// What one library of a release defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definitions {
-    /// The package that brings it.
+    /// The package that contains it.
     pub package: String,
     /// Every version, its own soname left out; `None` if the library has no version definitions at all.
     pub versions: Option<Vec<VersionName>>,
-    /// Versions of which the data does not say whether they are there.
+    /// Versions that may or may not be defined: the data does not say.
     pub open: Vec<VersionName>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// What this build carries. The error is the first line that is not of the format.
+    /// The data compiled into this build. The error is the first malformed line.
     pub(super) fn embedded() -> Result<Facts, &'static str> {
         Facts::parse(EMBEDDED)
     }
@@ -75,7 +75,7 @@ impl Facts {
         Ok(Facts { releases, names: Arc::new(KnownNames(names)) })
     }
 
-    /// What the file knows about a system, by soname.
+    /// What the file says about a system, by soname.
     pub(super) fn take(&mut self, system: &str) -> BTreeMap<String, Definitions> {
         self.releases.remove(system).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! Does a program start on a system? The rules of the kernel and the loaders, applied to facts.
 //!
 //! The kernel must find PT_INTERP and know the machine; glibc's loader must find every needed file and in it every
-//! version name that is not marked weak (`elf/dl-version.c`); musl's looks at no version. Whether the program then does
-//! its work is not asked. If a fact that the loader would need is missing from the table, the verdict is unknown, never a yes.
+//! version name that is not marked weak (`elf/dl-version.c`); musl's ignores versions. Whether the program then works
+//! is not checked. If a fact that the loader would need is missing from the table, the verdict is unknown, never a yes.
 
 use super::defined::Defined;
 use super::floor::{Demand, FloorStep, Floors, HiddenFloor, HiddenKind};
@@ -18,10 +18,10 @@ use bstr::BString;
 use std::collections::{BTreeMap, HashSet};
 use underpin_elf::LibcKind;
 
-/// A soname that does not travel along, and the objects that need it.
+/// A soname that is not shipped along, and the objects that need it.
 type Outside<'a> = (&'a BString, Vec<&'a BString>);
 
-/// Collects what one system has to say.
+/// Collects the results for one system.
 struct Evaluation<'a> {
     subject: &'a Subject,
     outside: &'a [Outside<'a>],
@@ -30,7 +30,7 @@ struct Evaluation<'a> {
     reasons: Vec<RuledOutBecause>,
     lacks: Vec<UnknownBecause>,
     installs: Vec<Install>,
-    /// Sonames of which nothing is known.
+    /// Sonames about which nothing is known.
     unknown: Vec<BString>,
     doubts: Vec<Caveat>,
     notes: Vec<SystemNote>,
@@ -114,7 +114,7 @@ impl Evaluation<'_> {
                 self.reasons.push(RuledOutBecause::KernelTooOld { needs: floor.floor.clone(), has: has.clone() });
             }
             Some(_) => {}
-            // No system of the table is older than the oldest kernel that any maintained glibc asks for.
+            // No system in the table has a kernel older than the oldest that any maintained glibc requires.
             None if floor.floor <= Number::new(&[4, 0]) => {}
             None => self.lacks.push(UnknownBecause::Kernel { needs: floor.floor.clone() }),
         }
@@ -153,11 +153,11 @@ impl Evaluation<'_> {
             matches!(reason, RuledOutBecause::InterpreterMissing { cause: InterpreterCause::OtherLibc, .. })
         };
         if self.reasons.iter().any(other_libc) {
-            // Which libraries and versions it has for its own C library says nothing about this program.
+            // The libraries and versions for the system's own C library say nothing about this program.
             return;
         }
         self.libraries();
-        // A program of the other C library does not get as far as its versions.
+        // A program for the other C library fails before its versions are checked.
         if self.subject.libc().is_none_or(|kind| kind == self.system.libc.kind) {
             match self.system.libc.kind {
                 LibcFamily::Glibc => self.glibc_needs(),
@@ -188,7 +188,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The other C library's loader can be had as a package on some systems.
+    /// The other C library's loader is available as a package on some systems.
     fn missing_interpreter(&mut self, interpreter: BString, cause: InterpreterCause) {
         let package = std::str::from_utf8(&interpreter).ok().and_then(|path| self.system.repo.get(path)).cloned();
         match package {
@@ -219,9 +219,9 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Every needed soname that neither travels along nor is in the base install.
+    /// Every needed soname that is neither shipped along nor in the base install.
     fn libraries(&mut self) {
-        // The system's own libraries are of no use to a program of the other C library.
+        // The system's own libraries are of no use to a program for the other C library.
         let same_libc = self.subject.libc().is_none_or(|kind| kind == self.system.libc.kind);
         for (soname, needed_by) in self.outside {
             let state = if same_libc { self.system.library(soname) } else { LibraryState::Unknown };
@@ -288,7 +288,7 @@ impl Evaluation<'_> {
         if missing > MOST_NAMED {
             self.reasons.push(RuledOutBecause::MoreMissing { count: missing - MOST_NAMED });
         }
-        // Of a file of which nothing is known, that is said once, and not for each version again.
+        // A file about which nothing is known is reported once, not again for each version.
         let wholly: HashSet<&BString> = self.unknown.iter().collect();
         let partly = unknown.into_iter().filter(|(file, _)| !wholly.contains(file));
         self.lacks.extend(partly.map(|(file, versions)| UnknownBecause::Versions {
@@ -328,7 +328,7 @@ impl Evaluation<'_> {
         });
     }
 
-    /// musl's loader applies DT_RELR since 1.2.4 and looks at no version, only for every symbol.
+    /// musl's loader applies DT_RELR since 1.2.4 and checks no versions, only that every symbol is defined.
     fn musl_needs(&mut self) {
         let relr = self.floors.hidden.iter().find(|hidden| hidden.kind == HiddenKind::RelrOnMusl);
         if let Some(hidden) = relr

@@ -1,7 +1,7 @@
-//! Expectations of a program: `static,musl,malloc=mimalloc,glibc<=2.28`, each held against what its file tells.
+//! Expectations of a program: `static,musl,malloc=mimalloc,glibc<=2.28`, each checked against what its file shows.
 //!
-//! What is not known satisfies no expectation; it is a failure with a word of its own, so that a gate never passes by
-//! ignorance.
+//! A fact that is not known satisfies no expectation; it is a separate kind of failure, so that a gate never passes for
+//! lack of data.
 
 use super::allocator::{AllocatorFinding, AllocatorOrigin, Served};
 use super::floor::HiddenKind;
@@ -67,7 +67,7 @@ pub enum ExpectError {
     /// Not a version.
     #[error("invalid version `{version}` in `{text}`: expected a number such as 2.28")]
     Version {
-        /// What is where the version should.
+        /// The text in place of a version.
         version: String,
         /// The whole expectation.
         text: String,
@@ -80,7 +80,7 @@ pub enum ExpectError {
         /// The whole expectation.
         text: String,
     },
-    /// A limit on something that has none.
+    /// A limit on something that has no versions.
     #[error("`{text}` limits {name}, which has no versions here: expected glibc, glibcxx, cxxabi, gcc or kernel")]
     Limit {
         /// What is limited.
@@ -127,12 +127,12 @@ const MACHINES: [Arch; 11] = [
     Arch::Loongarch64,
 ];
 
-/// How an expectation fared.
+/// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExpectationResult {
     /// The expectation, as written.
     pub text: String,
-    /// How it fared.
+    /// Whether it is met.
     pub outcome: ExpectationOutcome,
     /// What was found instead, or what is not known; empty if it is met.
     pub found: String,
@@ -146,7 +146,7 @@ pub enum ExpectationOutcome {
     Met,
     /// It does not.
     Unmet,
-    /// The file does not tell; that does not satisfy it.
+    /// The file does not show it, which does not satisfy it.
     NotKnown,
 }
 
@@ -204,7 +204,7 @@ impl Expectation {
 }
 
 impl Expectations {
-    /// Judges every expectation, in the order written.
+    /// Evaluates every expectation, in the order written.
     #[must_use]
     pub fn evaluate(&self, subject: &Subject, compat: &Compat) -> Vec<ExpectationResult> {
         let result = |expectation: &Expectation| {
@@ -218,7 +218,7 @@ impl Expectations {
     }
 }
 
-/// Why an expectation is not met, and by what.
+/// The outcome of an expectation that is not met, and what was found instead.
 type Failed = (ExpectationOutcome, String);
 
 fn unless(met: bool, found: impl FnOnce() -> String) -> Result<(), Failed> {
@@ -255,7 +255,7 @@ fn verdict(what: &What, subject: &Subject, compat: &Compat) -> Result<(), Failed
     }
 }
 
-/// The C library inside, or the one that is asked for.
+/// The C library linked in, or the one that is required.
 fn libc(subject: &Subject) -> Option<LibcKind> {
     let loaded = subject.libc().map(|family| match family {
         LibcFamily::Glibc => LibcKind::Glibc,
@@ -293,7 +293,7 @@ fn malloc(wanted: &[MallocName], subject: &Subject, found: &[AllocatorFinding]) 
     Err((ExpectationOutcome::Unmet, format!("found {}", words.join(", "))))
 }
 
-/// The names that an expectation may give to an allocator, the usual one first; none if it is not known.
+/// The names that an expectation may give to an allocator, the usual one first; empty if it is not known.
 fn names(finding: &AllocatorFinding) -> &'static [&'static str] {
     match finding.kind {
         Some(AllocatorKind::Ptmalloc) => &["glibc"],
@@ -333,7 +333,7 @@ fn floor(of: Floor, below: bool, limit: &Number, compat: &Compat) -> Result<(), 
     if let Some(needs) = needs.filter(|needs| !kept(needs)) {
         return Err((ExpectationOutcome::Unmet, format!("it needs {name} {needs}")));
     }
-    // Needs without a number, of which no release is known that meets them.
+    // Needs without a version number that no known release meets.
     let open = floors.hidden.iter().find(|hidden| of == Floor::Family("GLIBC") && hidden.glibc.is_none());
     let why = |kind: &HiddenKind| match kind {
         HiddenKind::Marker { version, .. } => format!("since when glibc has {version} is not known"),

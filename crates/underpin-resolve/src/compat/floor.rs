@@ -1,7 +1,7 @@
 //! The floors of a program: the oldest version of each library family that it accepts, and what forces it.
 //!
-//! A floor is read over all files of a family: `GLIBC_2.29` asked of `libm.so.6` counts as much as one asked of
-//! `libc.so.6`. Names without a number are kept apart as markers, since they have no place in an order.
+//! A floor covers all files of a family: `GLIBC_2.29` required of `libm.so.6` counts as much as one required of
+//! `libc.so.6`. Names without a number are kept separately as markers, since they cannot be ordered.
 
 use super::subject::{Carried, NeededSymbol, NeededVersion, ObjectFacts, Subject};
 use super::version::{Number, VersionName};
@@ -9,7 +9,7 @@ use bstr::BString;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// All floors of a program and what travels with it.
+/// All floors of a program and of what is shipped with it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Floors {
     /// One for each family of numbered versions, glibc first, then by name.
@@ -27,7 +27,7 @@ pub struct Floors {
 pub struct VersionFloor {
     /// The prefix of the versions: `GLIBC`, `GLIBCXX`, `CXXABI`, `GCC`, `OPENSSL`.
     pub family: String,
-    /// Which library this is to a reader.
+    /// The library under the name that people know.
     pub library: Library,
     /// The oldest version that is accepted: the highest asked for by number, or the release that first defines a marker.
     pub floor: Number,
@@ -38,7 +38,7 @@ pub struct VersionFloor {
 }
 
 impl VersionFloor {
-    /// Whether only weak symbols hold the floor where it is.
+    /// Whether weak symbols alone determine the floor.
     #[must_use]
     pub fn held_by_weak(&self) -> bool {
         self.strong_floor.as_ref() != Some(&self.floor)
@@ -50,7 +50,7 @@ impl VersionFloor {
     }
 }
 
-/// One version asked of one file.
+/// One version required of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FloorStep {
     /// The version.
@@ -59,9 +59,9 @@ pub struct FloorStep {
     pub file: BString,
     /// Every symbol behind it is weak. GNU ld marks no need weak, so the loader still refuses when it is missing.
     pub weak_only: bool,
-    /// The loader itself lets it be missing: VER_FLG_WEAK is set in every object that asks.
+    /// The loader itself accepts its absence: VER_FLG_WEAK is set in every object that requires it.
     pub optional: bool,
-    /// Who asks, and for which symbols.
+    /// The objects that require it, and for which symbols.
     pub demands: Vec<Demand>,
 }
 
@@ -102,14 +102,14 @@ impl Library {
     }
 }
 
-/// A need that hides from a search for the highest number.
+/// A need that a search for the highest number misses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenFloor {
     /// What it is.
     pub kind: HiddenKind,
     /// The objects that have it.
     pub objects: Vec<BString>,
-    /// The glibc that first accepts it, where that is what it amounts to.
+    /// The glibc that first accepts it, if there is one and it is known.
     pub glibc: Option<Number>,
 }
 
@@ -163,8 +163,8 @@ pub struct CpuFloor {
     pub objects: Vec<BString>,
 }
 
-/// Reads the floors of all objects of a subject. A need met by an object that travels along is not a floor: it is not
-/// asked of the target.
+/// Collects the floors of all objects of a subject. A need met by an object that is shipped along is not a floor: the
+/// target does not have to meet it.
 #[must_use]
 pub fn floors(subject: &Subject) -> Floors {
     let carried = subject.carried();

@@ -1,7 +1,7 @@
 //! From what the ELF reader found to what the verdict needs.
 //!
-//! No rule lives here beyond naming: which words of a file's identity stand for which toolchain, and which functions in
-//! a static glibc program reach outside it.
+//! The only rules here are classifications: which traits of a file's identity indicate which toolchain, and which
+//! functions in a static glibc program reach outside it.
 
 use super::platform::Arch;
 use super::subject::{NeededSymbol, NeededVersion, ObjectFacts, StaticHazard, Toolchain};
@@ -11,7 +11,7 @@ use underpin_elf::{
     AbiOs, Binding, Details, Elf, Identity, Import, IsaLevels, Language, LibcKind, LibcPlacement, Linkage, SymbolKind,
 };
 
-/// A file of which it makes no sense to ask where it runs.
+/// A file that is not meant to run or to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: a file of the kind \"{linkage}\", which nothing runs or loads; name a program or a shared library")]
 pub struct NotAProgram {
@@ -58,7 +58,7 @@ impl ObjectFacts {
     }
 }
 
-/// `malloc` itself where it is imported, or else the first of its family.
+/// `malloc` itself if it is imported, or else the first of its family.
 fn imported(identity: &Identity) -> Option<BString> {
     let imported = &identity.allocation_imported;
     imported.iter().find(|name| *name == "malloc").or_else(|| imported.first()).cloned()
@@ -87,7 +87,7 @@ fn kernel(details: &Details) -> Option<Number> {
     Some(if patch == 0 { Number::new(&[major, minor]) } else { Number::new(&[major, minor, patch]) })
 }
 
-/// The strongest trace decides: Rust and Go programs often carry C, C++ programs always do.
+/// The strongest trace decides: Rust and Go programs often contain C, C++ programs always do.
 fn toolchain(identity: &Identity) -> Toolchain {
     let has = |language| identity.languages.iter().any(|trace| trace.language == language);
     if has(Language::Go) {

@@ -1,8 +1,8 @@
 //! Where a program runs: its floors, the table of systems, and one verdict for each system.
 //!
-//! Data in, data out: [`check`] takes facts of ELF files ([`Subject`]) and systems ([`SystemTable`]) and returns a model
-//! ([`Compat`]) that serialises; it opens no file, runs nothing and prints nothing. The rules are those of the loaders;
-//! the facts about distributions are dated and carry their source, and what is missing is said.
+//! Data in, data out: [`check`] takes facts of ELF files ([`Subject`]) and systems ([`SystemTable`]) and returns a
+//! serialisable model ([`Compat`]); it opens no file, runs nothing and prints nothing. The rules are those of the
+//! loaders; the facts about distributions are dated and carry their source, and missing facts are reported.
 
 mod advice;
 mod allocator;
@@ -53,17 +53,17 @@ use serde::Serialize;
 /// The whole answer of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compat {
-    /// The floors of the program and what travels with it.
+    /// The floors of the program and of what is shipped with it.
     pub floors: Floors,
-    /// The C library that the program depends on, as far as its file tells.
+    /// The C library that the program depends on, as far as its file shows.
     pub libc: Option<LibcFamily>,
-    /// Which allocators serve it, that of `malloc` first; none if the file does not tell.
+    /// The allocators that serve it, that of `malloc` first; empty if the file does not show them.
     pub allocators: Vec<AllocatorFinding>,
     /// One verdict for each system asked about, in the order asked.
     pub systems: Vec<SystemVerdict>,
     /// The answer to a limit on glibc, if one was given.
     pub max_glibc: Option<GlibcGate>,
-    /// How the expectations of the program fared, in the order given; see [`Expectations::evaluate`].
+    /// The results of the expectations, in the order given; see [`Expectations::evaluate`].
     pub expectations: Vec<ExpectationResult>,
     /// How to run in more places.
     pub advice: Advice,
@@ -71,7 +71,7 @@ pub struct Compat {
 
 impl Compat {
     /// Whether the program starts on every system asked about, at once or after an installation, and keeps the limit:
-    /// exit status 0 of a check. What is not known does not pass.
+    /// exit status 0 of a check. Unknown does not pass.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.systems.iter().all(|system| system.verdict.can_run()) && self.keeps_limit()
@@ -87,7 +87,7 @@ impl Compat {
         self.max_glibc.as_ref().is_none_or(|gate| gate.passes) && self.meets_expectations()
     }
 
-    /// Whether every expectation is met. One that is not known is not met.
+    /// Whether every expectation is met. Unknown is not met.
     #[must_use]
     pub fn meets_expectations(&self) -> bool {
         self.expectations.iter().all(|judged| judged.outcome == ExpectationOutcome::Met)
@@ -99,13 +99,13 @@ impl Compat {
 pub struct GlibcGate {
     /// The limit.
     pub max: Number,
-    /// The program's floor, hidden needs included; `None` when it asks nothing of glibc.
+    /// The program's floor, hidden needs included; `None` if it requires nothing of glibc.
     pub floor: Option<Number>,
     /// Whether the floor is within the limit.
     pub passes: bool,
     /// The versions above the limit, newest first.
     pub above: Vec<FloorStep>,
-    /// Hidden needs above the limit, and those of which no release is known that accepts them.
+    /// Hidden needs above the limit, and those that no known release accepts.
     pub hidden: Vec<HiddenFloor>,
 }
 
@@ -124,7 +124,7 @@ impl Floors {
     }
 }
 
-/// Checks a program against systems that it has to run on and, where given, a limit on glibc.
+/// Checks a program against systems that it has to run on and, if given, a limit on glibc.
 #[must_use]
 pub fn check(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>) -> Compat {
     checked(subject, systems, max_glibc, Aim::Systems)
@@ -136,7 +136,7 @@ pub fn check_limit(subject: &Subject, systems: &[&System], max_glibc: &Number) -
     checked(subject, systems, Some(max_glibc), Aim::Limit)
 }
 
-/// What the advice is to reach.
+/// What the advice aims at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aim {
     /// Every system, and the limit.
@@ -166,7 +166,7 @@ fn checked(subject: &Subject, systems: &[&System], max_glibc: Option<&Number>, a
 fn gate(floors: &Floors, max: &Number) -> GlibcGate {
     let floor = floors.glibc();
     let above = floors.family("GLIBC").map(|family| family.above(max).cloned().collect()).unwrap_or_default();
-    // Which glibc accepts a need without a release is not known, so that it does not pass.
+    // It is not known which glibc accepts a need without a release, so such a need does not pass.
     let above_limit = |hidden: &&HiddenFloor| match &hidden.glibc {
         Some(since) => since > max,
         None => hidden.kind.is_asked_of_glibc(),

@@ -1,7 +1,7 @@
 //! Which functions musl has, and since when: the floor of a program for musl.
 //!
 //! musl has no symbol versions. Its loader binds every symbol before the program starts and stops at the first strong
-//! one that nothing defines, so a function that is younger than the target's musl is a floor like a version of glibc.
+//! one that nothing defines, so a function newer than the target's musl is a floor like a version of glibc.
 
 use super::subject::ObjectFacts;
 use super::version::Number;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// The list as it is compiled in.
 const EMBEDDED: &str = include_str!("../../data/musl-symbols.txt");
 
-/// The releases before this one are not told apart: no system of the table has one.
+/// Earlier releases are not distinguished: no system of the table has one.
 const OLDEST: [u32; 3] = [1, 2, 2];
 
 /// Since when musl has a symbol; `None` if no musl up to 1.2.6 has it.
@@ -33,7 +33,7 @@ fn parse_line(line: &'static str) -> Option<(&'static [u8], Number)> {
 }
 
 /// Whether everything that an object imports must come from musl: it needs no other library. Known for x86-64 only,
-/// where the list was read.
+/// for which the list was made.
 pub(super) fn imports_from_musl_only(object: &ObjectFacts) -> bool {
     object.arch == Some(super::platform::Arch::X86_64)
         && !object.needed.is_empty()

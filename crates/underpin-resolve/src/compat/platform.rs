@@ -1,7 +1,7 @@
 //! Architectures and the loaders that belong to them: which PT_INTERP a C library has on which machine.
 //!
-//! Facts of the platform ABI, not of any distribution. A path outside this table is not wrong, it is only one that no
-//! distribution of the table of systems promises to have.
+//! Facts of the platform ABI, not of any distribution. A path outside this table is not wrong; it is just not one that
+//! any distribution in the table of systems is known to have.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -58,7 +58,7 @@ impl Arch {
         })
     }
 
-    /// The name as it is in the data file and in output.
+    /// The name as used in the data file and in output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -151,7 +151,7 @@ impl LibcFamily {
         }
     }
 
-    /// The C library whose loader a PT_INTERP string names, by its file name, wherever it lies.
+    /// The C library whose loader a PT_INTERP string names, by its file name alone.
     #[must_use]
     pub fn of_interpreter(path: &[u8]) -> Option<LibcFamily> {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
@@ -182,8 +182,8 @@ impl fmt::Display for LibcFamily {
 
 /// Whether a soname is installed as part of glibc itself, whatever the distribution.
 ///
-/// `libnsl.so.1` and `libcrypt.so.1` are left out: distributions take them from elsewhere or not at all since about
-/// glibc 2.26, which is what the table of systems records.
+/// `libnsl.so.1` and `libcrypt.so.1` are left out: since about glibc 2.26 distributions take them from elsewhere or not
+/// at all, which is what the table of systems records.
 #[must_use]
 pub fn is_glibc_file(soname: &[u8]) -> bool {
     const NAMES: [&[u8]; 11] = [
@@ -206,7 +206,7 @@ pub fn is_glibc_file(soname: &[u8]) -> bool {
         || soname.starts_with(b"libnss_dns.so.")
 }
 
-/// Whether musl answers for a needed name itself, without opening a file (musl `ldso/dynlink.c`, `load_library`).
+/// Whether musl satisfies a needed name itself, without opening a file (musl `ldso/dynlink.c`, `load_library`).
 #[must_use]
 pub fn is_musl_builtin(soname: &[u8]) -> bool {
     const RESERVED: [&[u8]; 7] = [b"c.", b"pthread.", b"rt.", b"m.", b"dl.", b"util.", b"xnet."];

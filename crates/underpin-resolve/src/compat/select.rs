@@ -1,7 +1,7 @@
 //! From what a user types after `--on` to a system of the table.
 //!
-//! Spelling is forgiving (`RHEL-8`, `rhel:8`, `rhel8.6`), meaning is not: a name that selects nothing is an error with
-//! the names that come near, never a guess.
+//! Spelling is forgiving (`RHEL-8`, `rhel:8`, `rhel8.6`), meaning is not: a name that selects nothing is an error that
+//! lists similar names, never a guess.
 
 use super::systems::{System, SystemTable};
 
@@ -11,7 +11,7 @@ use super::systems::{System, SystemTable};
 pub struct UnknownSystem {
     /// What was asked for.
     pub asked: String,
-    /// Names that come near, best first. May be empty.
+    /// Similar names, best first. May be empty.
     pub near: Vec<String>,
     /// All identifiers, in the table's order.
     pub known: Vec<String>,
@@ -29,7 +29,7 @@ impl SystemTable {
     /// selects its release if the table has no entry of its own for it.
     ///
     /// # Errors
-    /// [`UnknownSystem`] with the names that come near.
+    /// [`UnknownSystem`] with similar names.
     pub fn select(&self, asked: &str) -> Result<&System, UnknownSystem> {
         let wanted = normal_form(asked);
         let release = wanted.rsplit_once('.').map(|(release, _)| release.to_owned());

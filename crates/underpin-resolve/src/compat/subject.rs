@@ -1,4 +1,4 @@
-//! What the question is about: a program, and the objects that travel with it, as plain facts.
+//! The subject of a check: a program and the objects shipped with it, as plain facts.
 //!
 //! Filled from the ELF reader (see `from_elf`), or by hand in a test. Everything the verdict needs is here, so the
 //! verdict itself opens no file.
@@ -10,31 +10,31 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use underpin_elf::{Allocator, AllocatorKind, IsaLevel, LibcKind, Linkage, Machine};
 
-/// A program and what travels with it.
+/// A program and the objects shipped with it.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The program, or the library asked about.
     pub program: ObjectFacts,
-    /// Objects that are shipped beside it: their needs count too, and their sonames are not asked of the target.
+    /// Objects that are shipped beside it: their needs count too, and their sonames are not required of the target.
     pub companions: Vec<ObjectFacts>,
     /// The objects with a `malloc` that the program's loader would load here, in its order; empty if that was not
-    /// looked at.
+    /// examined.
     pub mallocs: Vec<MallocProvider>,
 }
 
-/// An object with a `malloc`, in the place where a loader has it.
+/// An object that defines `malloc`, at its place in load order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MallocProvider {
     /// Its soname, or the last part of its path.
     pub soname: BString,
-    /// The object that needs it; the variable where it is preloaded.
+    /// The object that needs it, or the variable that preloads it.
     pub needed_by: BString,
     /// The allocator whose code is in it, if that is known.
     pub kind: Option<AllocatorKind>,
 }
 
 impl Subject {
-    /// A program that travels alone.
+    /// A program shipped alone.
     #[must_use]
     pub fn alone(program: ObjectFacts) -> Subject {
         Subject { program, companions: Vec::new(), mallocs: Vec::new() }
@@ -51,7 +51,7 @@ impl Subject {
         self.companions.iter().any(|object| object.provides(soname))
     }
 
-    /// All sonames that companions provide, for many questions.
+    /// All sonames that companions provide, for repeated lookups.
     #[must_use]
     pub fn carried(&self) -> Carried<'_> {
         Carried(self.companions.iter().flat_map(ObjectFacts::provided).collect())
@@ -80,7 +80,7 @@ impl Subject {
         needs
     }
 
-    /// The C library that the program depends on, as far as its file tells.
+    /// The C library that the program depends on, as far as its file shows.
     #[must_use]
     pub fn libc(&self) -> Option<LibcFamily> {
         let program = &self.program;
@@ -89,12 +89,12 @@ impl Subject {
     }
 }
 
-/// The sonames that travel along.
+/// The sonames that companions provide.
 #[derive(Clone, Debug)]
 pub struct Carried<'a>(HashSet<&'a [u8]>);
 
 impl Carried<'_> {
-    /// Whether one of them is this.
+    /// Whether this soname is among them.
     #[must_use]
     pub fn has(&self, soname: &[u8]) -> bool {
         self.0.contains(soname)
@@ -108,7 +108,7 @@ pub struct ObjectFacts {
     pub name: BString,
     /// `e_machine`, for output if the architecture is unknown.
     pub machine: Machine,
-    /// The architecture, where the table of systems knows it.
+    /// The architecture, if the table of systems knows it.
     pub arch: Option<Arch>,
     /// PT_INTERP.
     pub interpreter: Option<BString>,
@@ -138,12 +138,12 @@ pub struct ObjectFacts {
     pub imports_malloc: Option<BString>,
     /// Calls of libc that a static glibc cannot serve without files of the same glibc.
     pub static_hazards: Vec<StaticHazard>,
-    /// What the file was compiled from, where it tells; chooses the advice.
+    /// What the file was compiled from, if it shows that; chooses the advice.
     pub toolchain: Toolchain,
 }
 
 impl ObjectFacts {
-    /// An object that asks for nothing, to be filled.
+    /// An object without any needs, to be filled in.
     #[must_use]
     pub fn new(name: &str, arch: Arch) -> ObjectFacts {
         ObjectFacts {
@@ -200,14 +200,14 @@ pub struct NeededVersion {
     pub file: BString,
     /// The version (`vna_name`).
     pub version: VersionName,
-    /// VER_FLG_WEAK: the loader of glibc only then lets it be missing (glibc `elf/dl-version.c`, `match_symbol`).
+    /// VER_FLG_WEAK: only then does glibc's loader accept its absence (glibc `elf/dl-version.c`, `match_symbol`).
     pub weak: bool,
     /// The imports bound to it. Empty for a marker such as `GLIBC_ABI_DT_RELR`.
     pub symbols: Vec<NeededSymbol>,
 }
 
 impl NeededVersion {
-    /// Every symbol behind this need is weak: the program has a way to do without, its version need has not.
+    /// Every symbol behind this need is weak: the program can do without them, but its version need stays strong.
     #[must_use]
     pub fn weak_only(&self) -> bool {
         !self.symbols.is_empty() && self.symbols.iter().all(|symbol| symbol.weak)
@@ -224,7 +224,7 @@ pub struct NeededSymbol {
 }
 
 /// What a static glibc program does that reaches outside itself. `dlopen` is not among them: every static glibc program
-/// has it inside, whether it calls it or not.
+/// contains it, whether it calls it or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StaticHazard {
@@ -244,9 +244,9 @@ pub enum Toolchain {
     Go,
     /// C++.
     Cxx,
-    /// C, or nothing that says otherwise.
+    /// C, or no sign of another language.
     C,
-    /// The file does not tell.
+    /// The file does not show it.
     #[default]
     Unknown,
 }

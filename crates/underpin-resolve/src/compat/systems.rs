@@ -1,7 +1,7 @@
 //! The table of systems: dated facts about distributions, each group of facts with its source.
 //!
 //! The data is `data/systems.toml`, compiled in. This module reads and checks it; it decides nothing. A fact that the
-//! file does not hold is absent here, never guessed.
+//! file does not contain is absent here, never guessed.
 
 use super::definitions::{Definitions, Facts, KnownNames};
 use super::platform::{Arch, LibcFamily};
@@ -42,7 +42,7 @@ pub struct System {
     pub id: String,
     /// Other names that select it.
     pub aliases: Vec<String>,
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// Last day of ordinary support, `YYYY-MM-DD`; `None` for a rolling system or if the data does not say.
     pub end_of_life: Option<String>,
@@ -155,7 +155,7 @@ impl System {
 }
 
 impl Serialize for System {
-    /// The identity only: a report names systems, it does not repeat the table.
+    /// Only the identity: a report names systems without repeating the table.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.id)
     }
@@ -217,7 +217,7 @@ struct RawSystem {
 }
 
 impl SystemTable {
-    /// The table that this build carries.
+    /// The table compiled into this build.
     ///
     /// # Errors
     /// Only if the data file of the build itself is wrong, which its tests rule out.
@@ -294,7 +294,7 @@ impl System {
     }
 }
 
-/// The newest versions by family; the error is the first that has no number or a family met before.
+/// The newest versions by family; the error is the first text without a number or with a repeated family.
 fn one_of_each_family(texts: &[String]) -> Result<BTreeMap<String, VersionName>, &str> {
     let mut versions = BTreeMap::new();
     for text in texts {

@@ -33,7 +33,7 @@ fn need(file: &str, version: &str, symbols: &[&str]) -> NeededVersion {
     NeededVersion { file: file.into(), version: VersionName::parse(version), weak: false, symbols: symbols.collect() }
 }
 
-/// The program of `seeds/broker-static-binary.md`, reduced.
+/// Reduced from a glibc build of fossas/broker.
 fn broker() -> ObjectFacts {
     let mut facts = program(GLIBC_LOADER, &["libbz2.so.1.0", "libgcc_s.so.1", "libm.so.6", "libc.so.6"]);
     facts.toolchain = Toolchain::Rust;

@@ -15,15 +15,15 @@ use underpin_elf::IsaLevel;
 pub struct SystemVerdict {
     /// The system's identifier.
     pub system: String,
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
-    /// Its end of life, `YYYY-MM-DD`, where known.
+    /// Its end of life, `YYYY-MM-DD`, if known.
     pub end_of_life: Option<String>,
     /// Whether the program starts.
     pub verdict: Verdict,
     /// What the table could not settle. The verdict holds as far as the data goes.
     pub doubts: Vec<Caveat>,
-    /// What holds on this system beyond starting or not.
+    /// What else applies on this system, beside whether the program starts.
     pub notes: Vec<SystemNote>,
 }
 
@@ -45,7 +45,7 @@ pub enum Verdict {
         /// All reasons.
         reasons: Vec<RuledOutBecause>,
     },
-    /// The data cannot tell: at least one fact is missing, and nothing that is known refuses.
+    /// The data cannot tell: at least one fact is missing, and no known fact rules the program out.
     Unknown {
         /// What is missing.
         lacks: Vec<UnknownBecause>,
@@ -57,8 +57,8 @@ pub enum Verdict {
 }
 
 impl SystemVerdict {
-    /// A plain yes: nothing is to be installed, every fact was read from the distribution, and each of its machines has
-    /// the processor that is needed.
+    /// A plain yes: nothing has to be installed, every fact was read from the distribution, and each of its machines
+    /// has a sufficient processor.
     #[must_use]
     pub fn is_plain_yes(&self) -> bool {
         let plain =
@@ -98,9 +98,9 @@ pub enum RuledOutBecause {
         file: BString,
         /// The newest version of that family on the system; `None` for a marker.
         newest: Option<VersionName>,
-        /// Only weak symbols ask for it.
+        /// Only weak symbols require it.
         weak_only: bool,
-        /// Who asks, for which symbols.
+        /// The objects that require it, and for which symbols.
         demands: Vec<Demand>,
     },
     /// PT_INTERP names a file that the system does not have: the kernel answers "No such file or directory".
@@ -147,7 +147,7 @@ pub enum RuledOutBecause {
         /// The objects.
         objects: Vec<BString>,
     },
-    /// Further versions and symbols that are missing, beyond those that are named one by one.
+    /// Further versions and symbols that are missing, beyond those listed one by one.
     MoreMissing {
         /// How many.
         count: usize,
@@ -170,21 +170,21 @@ pub enum InterpreterCause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "lack")]
 pub enum UnknownBecause {
-    /// Symbols of `GLIBC_PRIVATE`: whether this very build of glibc has them is in no table.
+    /// Symbols of `GLIBC_PRIVATE`: no table says whether this particular build of glibc has them.
     PrivateSymbols {
         /// The objects that use them.
         objects: Vec<BString>,
     },
     /// Whether the system has a 32-bit C library for this program.
     ThirtyTwoBit,
-    /// Which package brings a library, or whether any does.
+    /// Which package contains a library, or whether any does.
     Libraries {
         /// The sonames: the first [`MOST_NAMED`] of them.
         sonames: Vec<BString>,
         /// How many more there are.
         more: usize,
     },
-    /// Whether a library of the system defines what is asked of it.
+    /// Whether a library of the system defines the required versions.
     Versions {
         /// The library.
         file: BString,
@@ -198,15 +198,15 @@ pub enum UnknownBecause {
         /// The oldest kernel that the program accepts.
         needs: Number,
     },
-    /// Imports that musl does not have and that the other libraries must bring: musl has no symbol versions, and its
+    /// Imports that musl does not have and that the other libraries must define: musl has no symbol versions, and its
     /// loader stops at the first symbol that nothing defines.
     MuslSymbols,
 }
 
-/// So many names of one kind are kept for each system: no real program has more, and a crafted one has any number.
+/// The limit on names of one kind for each system: no real program has more, but a crafted one may.
 pub const MOST_NAMED: usize = 64;
 
-/// Something that makes a verdict less sure, though nothing that it needs is missing.
+/// Something that makes a verdict less certain, although no fact that it needs is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "doubt")]
 pub enum Caveat {
@@ -234,7 +234,7 @@ pub enum SystemNote {
     ThirtyTwoBit,
     /// A static glibc program reaches outside itself.
     StaticGlibc {
-        /// Where, as far as the file tells.
+        /// How, as far as the file shows.
         hazards: Vec<StaticHazard>,
     },
     /// Its jemalloc aborts at its first call if the kernel's pages are larger than those it was built for, and kernels of
@@ -243,7 +243,7 @@ pub enum SystemNote {
         /// In bytes, what it was built for.
         built_for: u64,
     },
-    /// The old name of the same soname could be supplied: a symbolic link, at one's own risk.
+    /// The library exists under another soname: a symbolic link could supply it, at the user's own risk.
     SameLibraryUnderOtherName {
         /// The name asked for.
         soname: BString,

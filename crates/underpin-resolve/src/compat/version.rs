@@ -10,7 +10,7 @@ use std::fmt;
 
 /// The numeric part of a version: its components, compared as numbers, then an optional letter (`1.0.1e`).
 ///
-/// Trailing zero components count: `3.4` is below `3.4.0`, because the loader would tell the two names apart.
+/// Trailing zero components count: `3.4` is below `3.4.0`, because the loader distinguishes the two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Number {
     parts: Vec<u32>,

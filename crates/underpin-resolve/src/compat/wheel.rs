@@ -1,8 +1,8 @@
 //! Which platform tag of Python's wheels a set of objects meets: `manylinux_2_17_x86_64`, `musllinux_1_2_aarch64`.
 //!
 //! A tag promises symbol versions and libraries (PEP 513, 571, 599, 600, 656). The promises are data, dated, with their
-//! source (`data/manylinux.toml`); a newer tag promises what every older one does and more, so that the answer is the
-//! oldest tag whose promises are enough, and the reason is what the next older one does not promise.
+//! source (`data/manylinux.toml`); a newer tag promises what every older one does and more, so the answer is the oldest
+//! tag whose promises are enough, and the reason is what the next older one does not promise.
 
 use super::musl;
 use super::platform::{Arch, LibcFamily};
@@ -16,7 +16,7 @@ use underpin_elf::IsaLevel;
 
 /// The table as it is compiled in.
 const EMBEDDED: &str = include_str!("../../data/manylinux.toml");
-/// The tag of every object for musl that keeps to the libraries: `since` in [`musl`] does not tell older releases apart.
+/// The tag of every object for musl that needs only promised libraries: `since` in [`musl`] merges older releases.
 const MUSLLINUX: &str = "musllinux_1_2";
 /// What a system with musl has for every wheel (PEP 656 and auditwheel's policy).
 const MUSL_LIBRARIES: [&str; 1] = ["libz.so.1"];
@@ -28,20 +28,20 @@ const PYTHON_INTERNALS: [&str; 4] = ["PyFPE_jbuf", "PyFPE_dummy", "PyFPE_counter
 pub struct Packaged {
     /// What it is.
     pub facts: ObjectFacts,
-    /// Names of libraries that it needs and that no object of the set serves, for no object that it is loaded for.
+    /// Names of libraries that it needs and that no object of the set provides in any closure.
     pub outside: Vec<BString>,
 }
 
 /// Which tag a set meets, and what rules the next older one out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TagVerdict {
-    /// The C library of the set; none if no object names one.
+    /// The C library of the set; `None` if no object names one.
     pub libc: Option<LibcFamily>,
     /// The tag's last part, as wheels name the processor: `x86_64`, `i686`, `armv7l`.
     pub platform: &'static str,
-    /// The oldest tag whose promises are enough; none if only `linux_PLATFORM` is left.
+    /// The oldest tag whose promises are enough; `None` if only `linux_PLATFORM` is left.
     pub tag: Option<PlatformTag>,
-    /// The next older tag, or the newest if none is met; none if there is no older one.
+    /// The next older tag, or the newest if none is met; `None` if there is no older one.
     pub ruled_out: Option<PlatformTag>,
     /// Why not that one.
     pub obstacles: Vec<Obstacle>,
@@ -90,7 +90,7 @@ pub enum Cause {
         /// The function.
         symbol: BString,
     },
-    /// Instructions that not every processor of the kind has.
+    /// Instructions that not every processor of the architecture has.
     Processor {
         /// The level asked for, such as `x86-64-v3`.
         level: String,
@@ -108,7 +108,7 @@ pub enum NoTag {
     /// It holds neither a program nor a library.
     #[error("no program or library in it: a wheel without them is tagged `any`")]
     NoObjects,
-    /// Objects of two kinds of processor.
+    /// Objects for two architectures.
     #[error("{first} is for {one}, {second} for {other}: one tag cannot serve both")]
     TwoProcessors {
         /// An object of the first kind.
@@ -213,8 +213,8 @@ pub fn platform_tag(objects: &[Packaged]) -> Result<TagVerdict, NoTag> {
     Ok(TagVerdict { libc, platform, tag, ruled_out, obstacles: obstacles.unwrap_or_default() })
 }
 
-/// Whether a set that meets `met` may have the tag `claimed` (without processor; old names count): it is the same or newer.
-/// `None` if `claimed` is not a known tag.
+/// Whether a set that meets `met` may claim the tag `claimed` (without processor; old names count): it is the same or
+/// newer. `None` if `claimed` is not a known tag.
 #[must_use]
 pub fn tag_is_earned(claimed: &str, met: Option<&PlatformTag>) -> Option<bool> {
     if claimed == "linux" {
@@ -245,7 +245,7 @@ fn processor(objects: &[Packaged]) -> Result<&'static str, NoTag> {
     Ok(one)
 }
 
-/// The processor as wheels name it (`sysconfig.get_platform()`); none if there are no tags for it.
+/// The processor as wheels name it (`sysconfig.get_platform()`); `None` if there are no tags for it.
 fn platform_of(arch: Arch) -> Option<&'static str> {
     Some(match arch {
         Arch::X86_64 => "x86_64",
@@ -296,7 +296,7 @@ fn promises(platform: &str) -> Vec<Promise<'static>> {
 }
 
 fn musl_promise() -> Promise<'static> {
-    // What the makers of zlib keep to themselves is the same there.
+    // zlib's private functions are the same there.
     let of_zlib = |exception: &&Exception| MUSL_LIBRARIES.contains(&exception.library.as_str());
     Promise {
         tag: PlatformTag { name: MUSLLINUX.to_owned(), alias: None },
@@ -337,8 +337,8 @@ fn is_loader(name: &BString) -> bool {
     name.contains_str("ld-linux") || matches!(name.as_slice(), b"ld64.so.1" | b"ld64.so.2")
 }
 
-/// Whether a version is among the promised ones: not above the number of its family, or named itself. A family that is
-/// not spoken of is not limited.
+/// Whether a version is among the promised ones: not above the number of its family, or listed by name. A family that
+/// is not mentioned is not limited.
 fn is_promised(version: &str, promised: &[String]) -> bool {
     let Some((family, rest)) = version.split_once('_') else { return true };
     let mut of_family =
@@ -369,8 +369,8 @@ fn forbidden(facts: &ObjectFacts, exceptions: &[&Exception]) -> Vec<Cause> {
     causes
 }
 
-/// The youngest function of musl that a set asks for, with the object, where it is younger than [`MUSLLINUX`] promises
-/// (1.2.0) as far as the list of functions tells. PEP 656 has no tag for it.
+/// The newest musl function that a set imports, with its release and the object, if it is newer than [`MUSLLINUX`]
+/// promises (1.2.0), as far as the list of functions shows. PEP 656 has no tag for it.
 #[must_use]
 pub fn youngest_of_musl(objects: &[Packaged]) -> Option<(Number, BString, BString)> {
     let told_apart = Number::new(&[1, 2, 2]);

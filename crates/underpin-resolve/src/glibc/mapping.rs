@@ -98,7 +98,7 @@ impl Engine<'_> {
         wanted && !self.stack_executable
     }
 
-    /// Relocation, last object first: text made writable and back, RELRO; then the cache is given back.
+    /// Relocation, last object first: text made writable and back, RELRO; then the cache is unmapped.
     pub(super) fn relocate(&mut self) {
         let order: Vec<MapId> = self.chain.iter().rev().copied().filter(|&map| map != RTLD).collect();
         for map in order {

@@ -43,7 +43,7 @@ pub(super) struct Map {
     /// `l_loader`.
     loader: Option<MapId>,
     facts: Option<Arc<FileFacts>>,
-    /// `l_origin`; for the main program only once it was asked for.
+    /// `l_origin`; for the main program only once it was requested.
     origin: Option<BString>,
     rpath: PathList,
     runpath: PathList,
@@ -64,7 +64,7 @@ impl Map {
     }
 }
 
-/// What the loader knows of its cache.
+/// What the loader knows about its cache.
 pub(super) enum CacheState {
     /// Not looked at yet.
     Unread,
@@ -316,7 +316,7 @@ fn loader_map(files: &Files, loader: &Loader, ident: &Ident) -> Map {
     let facts = files.open(loader.path.as_ref()).ok();
     let soname = facts.as_ref().and_then(|facts| facts.elf.as_ref().ok()?.dynamic.as_ref()?.soname.clone());
     let mut names = vec![loader.path.clone()];
-    // A loader that is not at hand still answers to its usual name.
+    // Even if the loader's file is missing, requests for its usual name match it.
     names.extend(soname.or_else(|| usual_loader(ident).map(|path| file_name(path).into())));
     Map {
         path: loader.path.clone(),
@@ -332,8 +332,8 @@ fn loader_map(files: &Files, loader: &Loader, ident: &Ident) -> Map {
     }
 }
 
-/// Only x86-64 is: the 32-bit ports differ in their calls by version and time_t, the other 64-bit machines in the
-/// capability subdirectories of processors that are not described here.
+/// Only x86-64 is modelled: the 32-bit ports differ in their calls by version and time_t, the other 64-bit machines in
+/// the capability subdirectories of processors that are not described here.
 fn is_modelled(ident: &Ident) -> bool {
     ident.machine == Machine::X86_64 && ident.class == underpin_elf::Class::Elf64
 }
@@ -359,11 +359,11 @@ fn preload_names(text: &[u8]) -> Vec<BString> {
 
 /// Every string by which some object is known: its path, the names asked for, its soname.
 ///
-/// The loader walks its chain and compares; with hundreds of objects that is most of a resolution's work. Where two
-/// objects share a string their order in the chain decides, and the walk is made after all.
+/// The loader walks its chain and compares; with hundreds of objects that is most of a resolution's work. If two
+/// objects share a string, their order in the chain decides, and the chain is walked after all.
 #[derive(Default)]
 pub(super) struct KnownNames {
-    /// `None` if several objects bear the name.
+    /// `None` if several objects have the name.
     bearers: HashMap<BString, Option<MapId>>,
 }
 
@@ -394,7 +394,7 @@ impl KnownNames {
     }
 }
 
-/// How a request meets an object that is already there (`_dl_map_object`, first loop).
+/// Whether and how a request matches an object already loaded (`_dl_map_object`, first loop).
 pub(super) fn match_loaded(
     maps: &mut [Map],
     chain: &[MapId],

@@ -14,7 +14,7 @@ struct Known {
 }
 
 impl Engine<'_> {
-    /// Loads everything that the program and its preloads need; the search list comes back.
+    /// Loads everything that the program and its preloads need; returns the search list.
     pub(super) fn load_dependencies(&mut self, preloads: &[MapId]) -> Result<Vec<MapId>, Stop> {
         let mut known: Vec<Known> = vec![Known { map: MAIN, done: false }];
         known.extend(preloads.iter().map(|&map| Known { map, done: false }));

@@ -35,7 +35,7 @@ pub(super) struct Directories {
 /// `struct r_search_path_struct`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathList {
-    /// Not taken apart yet.
+    /// Not parsed yet.
     Unread,
     /// Nothing to search (`dirs == -1`).
     Nothing,
@@ -108,7 +108,7 @@ impl Engine<'_> {
         }
     }
 
-    /// `cache_rpath`: takes the path apart on first use. An object with DT_RUNPATH has no DT_RPATH
+    /// `cache_rpath`: parses the path on first use. An object with DT_RUNPATH has no DT_RPATH
     /// (elf/get-dynamic-info.h).
     pub(super) fn cache_path(&mut self, map: MapId, tag: Tag) -> bool {
         let known = match tag {
@@ -205,7 +205,7 @@ impl Engine<'_> {
         self.maps[map].origin = Some(directory_of(&absolute));
     }
 
-    /// Where a request of `map` would be searched, in order, as far as the lists are still alive.
+    /// Where a request of `map` would be searched, in order, without the lists that the loader dropped.
     pub(super) fn search_order(&mut self, map: MapId, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<SearchDirectory> {
         let mut order = Vec::new();
         let has_runpath = self.maps[map].dynamic().is_some_and(|dynamic| dynamic.runpath.is_some());

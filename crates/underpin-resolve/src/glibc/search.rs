@@ -1,4 +1,4 @@
-//! `_dl_map_object`: where a name is looked for, in which order, and what each place answers.
+//! `_dl_map_object`: where a name is looked for, in which order, and the result at each place.
 
 use super::paths::{PathList, Status, Tag};
 use super::verify::Usability;
@@ -10,7 +10,7 @@ use crate::files::FileFacts;
 use bstr::{BStr, BString, ByteSlice};
 use std::sync::Arc;
 
-/// What became of a request.
+/// The outcome of a request.
 pub(super) enum Answer {
     Mapped(MapId, Found),
     Missing,
@@ -24,7 +24,7 @@ pub(super) struct Candidate {
     pub facts: Arc<FileFacts>,
 }
 
-/// What one place of the search answers.
+/// The result of one place of the search.
 enum Step {
     /// Go on with the next place.
     Next,
@@ -47,7 +47,7 @@ impl Engine<'_> {
             self.search(requester, name, preload, tries)
         };
         match step {
-            // Under LD_TRACE_LOADED_OBJECTS the loader goes on with a stand-in, which no later request meets.
+            // Under LD_TRACE_LOADED_OBJECTS the loader goes on with a placeholder, which no later request matches.
             Step::Next => Answer::Missing,
             Step::Fatal(path, reason) => Answer::Fatal(path, reason),
             Step::Taken(candidate) => self.map_candidate(requester, name, candidate),
@@ -180,7 +180,7 @@ impl Engine<'_> {
         };
     }
 
-    /// `open_path`: every subdirectory of every directory. Also says whether any directory exists.
+    /// `open_path`: every subdirectory of every directory. Also returns whether any directory exists.
     fn open_path(
         &mut self,
         list: &[usize],
@@ -213,7 +213,7 @@ impl Engine<'_> {
         let (mut here, mut stop) = (false, false);
         for sub in 0..=plain {
             let missing = self.directories.all[directory].status[sub] == Status::Missing;
-            // Most of the subdirectories are missing on most systems: nothing is put together for them.
+            // Most of the subdirectories are missing on most systems: no path is built for them.
             if missing && sub != plain {
                 continue;
             }

@@ -18,7 +18,7 @@ pub(super) enum Usability {
     Fatal(FatalReason),
 }
 
-/// Byte order as e_ident states it.
+/// The byte order as encoded in e_ident.
 fn data_byte(endian: Endian) -> u8 {
     match endian {
         Endian::Little => 1,
@@ -107,7 +107,7 @@ impl Engine<'_> {
             return fatal("nonzero padding in e_ident");
         }
         if self.ident.machine == Machine::ARM && self.is_other_float_abi(head) {
-            // Debian's loaders pass it over; for others it is what no check explains.
+            // Debian's loaders skip it; in others it is the error that no check explains.
             let multiarch = self.loader.lib_token.contains(&b'/');
             return if multiarch { Some(Usability::Skip(TryResult::OtherMachine)) } else { fatal("internal error") };
         }
@@ -156,8 +156,8 @@ impl Engine<'_> {
         if self.ident.class == Class::Elf64 { crate::files::HEAD as u64 } else { 512 }
     }
 
-    /// Until 2.35 the ABI note is looked for in every PT_NOTE, with a read of its own where it lies beyond the head; a
-    /// file for another system or a newer kernel is passed over.
+    /// Until 2.35 the ABI note is looked for in every PT_NOTE, with a read of its own if it is beyond the head; a file
+    /// for another system or a newer kernel is skipped.
     fn accepts_notes(&mut self, path: &BStr, elf: &Elf, facts: &FileFacts) -> bool {
         for segment in elf.segments.iter().filter(|segment| segment.kind == SegmentKind::Note) {
             if segment.file_size < ABI_NOTE || !matches!(segment.align, 4 | 8) {

@@ -1,7 +1,7 @@
 //! The loader that PT_INTERP names: which kind it is, which version, and what is compiled into it.
 //!
-//! All of it is read from the loader's own bytes; nothing is run. `ld.so --list-diagnostics` prints the same facts
-//! and is the oracle of the tests.
+//! All of it is read from the loader's own bytes; nothing is run. `ld.so --list-diagnostics` prints the same facts; the
+//! tests compare with it.
 
 pub(crate) mod glibc;
 mod musl;
@@ -32,7 +32,7 @@ pub struct Loader {
     pub kind: LoaderKind,
     /// The path in PT_INTERP; for a library without one, the host's usual loader for its machine.
     pub path: BString,
-    /// Its version, where its bytes tell.
+    /// Its version, if its bytes show it.
     pub version: Option<LibcVersion>,
     /// Whether the path was guessed from the machine because the file has no PT_INTERP.
     pub assumed: bool,
@@ -69,7 +69,7 @@ impl Loader {
         }
     }
 
-    /// Reads what is compiled into a loader. The version may only show in the name of the real file (ld-2.31.so).
+    /// Reads what is compiled into a loader. The version may be visible only in the name of the real file (ld-2.31.so).
     #[must_use]
     pub fn identify(path: &BStr, real: &BStr, bytes: &[u8], ident: &Ident, environment: &Environment) -> Loader {
         if musl::is_musl(path, bytes) {

@@ -10,7 +10,7 @@ use bstr::{BString, ByteSlice};
 use std::sync::Arc;
 use underpin_elf::{Details, Elf, SegmentKind};
 
-/// First read of a file, and what of it is left for program headers.
+/// Bytes of the first read of a file, and how many of them are for program headers.
 const HEAD: u64 = 960;
 const HEAD_TABLE: u64 = 896;
 

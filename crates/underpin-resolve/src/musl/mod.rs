@@ -1,6 +1,6 @@
 //! musl's loader as a model: `load_library`, `path_open`, `fixup_rpath`, `map_library` (musl ldso/dynlink.c).
 //!
-//! musl knows no sonames, no cache and no machine check; a request that fails is reported and the rest is still
+//! musl uses no sonames, no cache and no machine check; a request that fails is reported and the rest is still
 //! loaded, so all misses are seen. The loader itself is libc and serves the reserved names.
 
 mod mapping;
@@ -53,14 +53,14 @@ struct Engine<'a> {
     edges: Vec<Edge>,
 }
 
-/// What `load_library` gives.
+/// The result of `load_library`.
 enum Answer {
     Loaded(DsoId, Found),
     Missing,
     Fatal(BString, FatalReason),
 }
 
-/// What one search list gives.
+/// The result of one search list.
 enum Step {
     Next,
     Taken(BString, Found, Arc<FileFacts>),
@@ -203,7 +203,7 @@ impl<'a> Engine<'a> {
         has_calls_without_at(self.ident.machine)
     }
 
-    /// open(2), and fcntl(2) for FD_CLOEXEC where it succeeds.
+    /// open(2), and fcntl(2) for FD_CLOEXEC if it succeeds.
     fn call_open(&mut self, path: &BStr, failed: bool) {
         self.calls.push(if self.has_old_calls() { CallName::Open } else { CallName::Openat }, path, failed);
         if !failed {

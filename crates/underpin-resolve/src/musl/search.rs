@@ -42,7 +42,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The path of an object with `$ORIGIN` replaced; any other `$` gives it up. DT_RUNPATH wins over DT_RPATH.
+    /// The path of an object with `$ORIGIN` replaced; any other `$` discards it. DT_RUNPATH wins over DT_RPATH.
     fn fixup_rpath(&mut self, dso: DsoId) -> Option<BString> {
         if let Some(known) = &self.dsos[dso].rpath {
             return known.clone();
@@ -79,7 +79,7 @@ impl Engine<'_> {
         Some(text.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into())
     }
 
-    /// The path file beside the loader, or what is compiled in. Unreadable (not missing) means an empty path.
+    /// The path file beside the loader, or the compiled-in path. Unreadable (not missing) means an empty path.
     fn system_path(&mut self) -> (BString, Found) {
         let path = self.loader.configuration.clone().unwrap_or_default();
         if let Some(known) = &self.system_path {
@@ -167,7 +167,7 @@ impl Engine<'_> {
         order
     }
 
-    /// musl remembers nothing of directories; the ones of rpaths are looked at afterwards.
+    /// musl remembers nothing about directories; those of rpaths are checked afterwards.
     pub(super) fn dead_directories(&self, renumber: &dyn Fn(ObjectId) -> ObjectId) -> Vec<DeadDirectory> {
         let mut dead = Vec::new();
         for &dso in self.chain.iter().filter(|&&dso| dso != LDSO) {

@@ -59,7 +59,7 @@ fn components(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> + '_ {
     path.split(|&byte| byte == b'/').filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec)
 }
 
-/// Follows every symbolic link of `path` inside `top`; the components below `top` come back.
+/// Follows every symbolic link of `path` inside `top`; returns the components below `top`.
 fn walk(top: &Path, path: &Path) -> Result<Vec<Vec<u8>>, PathError> {
     let mut ahead: VecDeque<Vec<u8>> = components(path.as_os_str().as_bytes()).collect();
     let mut inside: Vec<Vec<u8>> = Vec::new();
@@ -190,7 +190,7 @@ impl Root for HostRoot {
     }
 }
 
-/// The numbers of a release such as `6.1.0-18-amd64`; what does not fit into a byte is its greatest value.
+/// The numbers of a release such as `6.1.0-18-amd64`; a number that does not fit into a byte becomes 255.
 fn kernel_version(release: &str) -> Option<[u8; 3]> {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|digits| {
         let number: Option<u64> = digits.parse().ok();

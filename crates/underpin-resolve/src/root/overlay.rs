@@ -14,16 +14,16 @@ pub type Bytes = Arc<dyn Source + Send + Sync>;
 /// Another file's bytes with some of them replaced: a changed file costs no more memory than its changes.
 pub struct PatchedSource {
     base: Bytes,
-    /// As much of the base is left.
+    /// How many bytes of the base are kept.
     kept: u64,
     /// Offset and bytes, ascending, not overlapping.
     patches: Vec<(u64, Vec<u8>)>,
-    /// Stands behind the kept part.
+    /// Follows the kept part.
     tail: Vec<u8>,
 }
 
 impl PatchedSource {
-    /// The first `kept` bytes of `base`, with patches inside them, and `tail` behind. Patches beyond `kept` are cut.
+    /// The first `kept` bytes of `base`, with patches inside them, followed by `tail`. Patches beyond `kept` are cut.
     #[must_use]
     pub fn new(base: Bytes, kept: u64, mut patches: Vec<(u64, Vec<u8>)>, tail: Vec<u8>) -> PatchedSource {
         patches.sort_by_key(|(offset, _)| *offset);
@@ -100,13 +100,13 @@ impl<'r> OverlayRoot<'r> {
         self.links.entry(place).or_default()
     }
 
-    /// Adds a symbolic link to such a directory; a relative target counts from the directory.
+    /// Adds a symbolic link in such a directory; a relative target counts from the directory.
     pub fn link(&mut self, directory: &BStr, name: &BStr, target: &BStr) {
         let place = self.place(directory);
         self.add(place).insert(name.into(), target.into());
     }
 
-    /// The directory as it is known here: the real path of what is above it, and its name.
+    /// The directory's key in this root: the real path of its parent, and its name.
     fn place(&self, directory: &BStr) -> BString {
         let directory = directory.trim_end_with(|letter| letter == '/').as_bstr();
         let (above, name) = split(directory);
@@ -117,7 +117,7 @@ impl<'r> OverlayRoot<'r> {
         }
     }
 
-    /// What a path means below: the target of an added link, or the path itself. `None` is an added directory.
+    /// What a path means in the base: the target of an added link, or the path itself. `None` is an added directory.
     fn below(&self, path: &BStr) -> Result<Option<BString>, PathError> {
         if self.links.is_empty() {
             return Ok(Some(path.into()));
@@ -132,7 +132,7 @@ impl<'r> OverlayRoot<'r> {
             Some(_) if matches!(name.as_bytes(), b"" | b".") => Ok(None),
             Some(names) => {
                 let target = names.get(&BString::from(name)).ok_or(PathError::NotFound)?;
-                // The place is a real path that does not exist below, so what climbs out of it is followed as text.
+                // The place does not exist in the base, so a target that leads out of it is resolved as text.
                 Ok(Some(if target.starts_with(b"/") { target.clone() } else { climbed(&place, target.as_ref()) }))
             }
         }

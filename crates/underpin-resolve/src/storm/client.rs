@@ -1,4 +1,4 @@
-//! What the kernel of a node remembers of a file system, and what it has to ask.
+//! What the kernel of a node remembers of a file system, and what it has to request.
 
 use bstr::{BStr, BString, ByteSlice};
 use serde::{Deserialize, Serialize, de};
@@ -8,16 +8,16 @@ use std::time::Duration;
 /// For how long an answer is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// It is asked again every time.
+    /// It is requested again every time.
     Never,
     /// For some time.
     For(Duration),
-    /// Until the server calls it back, or the memory is needed.
+    /// Until the server revokes it, or the memory is needed.
     Always,
 }
 
 impl Memory {
-    /// Whether an answer serves more than the one who asked.
+    /// Whether an answer serves more than the request that fetched it.
     #[must_use]
     pub fn keeps(self) -> bool {
         match self {
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Memory {
     }
 }
 
-/// How the kernel of a node asks a file system.
+/// How the kernel of a node uses a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
@@ -71,7 +71,7 @@ pub struct Client {
     pub found: Memory,
     /// Names that were not found.
     pub absent: Memory,
-    /// Attributes; the answer to a lookup brings them along.
+    /// Attributes; the answer to a lookup includes them.
     pub attributes: Memory,
     /// Targets of symbolic links.
     pub links: Memory,
@@ -79,7 +79,7 @@ pub struct Client {
     pub opened: Memory,
     /// The open of a name that is not known is one operation with its lookup (NFS version 4, Lustre's intents).
     pub open_finds: bool,
-    /// The right to search a directory is asked for once per directory (NFS: ACCESS).
+    /// The right to search a directory is requested once per directory (NFS: ACCESS).
     pub access: bool,
     /// The server hears of the close. A mapped library is closed at the end of the process, so nothing waits for it.
     pub close: bool,
@@ -87,7 +87,7 @@ pub struct Client {
     pub pages: bool,
 }
 
-/// What a server is asked for.
+/// The requests that a server gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Operations {
     /// Names in a directory.
@@ -159,7 +159,7 @@ pub struct Mountpoints {
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl Mountpoints {
-    /// At `/`: everything is on it but the kernel's own file systems.
+    /// At `/`: everything is on it except the kernel's own file systems.
     #[must_use]
     pub fn everything() -> Mountpoints {
         Mountpoints::at([b"/".as_bstr()])

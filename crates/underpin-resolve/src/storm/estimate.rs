@@ -1,4 +1,4 @@
-//! From operations to the time in which a whole job has started, with its doubt.
+//! From operations to the time in which a whole job has started, with its uncertainty.
 
 use super::client::{Memory, Operations};
 use super::filesystem::{FileSystem, Serves};
@@ -28,19 +28,19 @@ pub struct StormJob {
     pub processor_known: bool,
 }
 
-/// What the first and every other process of a node asks for.
+/// What the first and every other process of a node requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NodeDemand {
     /// The first, with empty caches.
     pub first: Operations,
     /// Each of the others.
     pub next: Operations,
-    /// Directories that a node asks about again when their time is over.
+    /// Directories that a node asks about again when their time to live is over.
     pub directories: u64,
 }
 
 impl NodeDemand {
-    /// The same job started once more, while the nodes remember what the first start taught them.
+    /// The same job started once more, while the nodes still remember what the first start fetched.
     #[must_use]
     pub fn following(&self) -> NodeDemand {
         NodeDemand { first: self.next, ..*self }
@@ -51,7 +51,7 @@ impl NodeDemand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// One operation after another, each on its way to the server and back.
+    /// One operation after another, each with a round trip to the server.
     Latency,
     /// The server's operations per second.
     Rate,
@@ -66,7 +66,7 @@ pub enum Limit {
 pub struct Estimate {
     /// Seconds until the last process has started.
     pub seconds: f64,
-    /// The same where every uncertain parameter is at its better end.
+    /// The same with every uncertain parameter at its better end.
     pub low: f64,
     /// And at its worse end.
     pub high: f64,
@@ -76,7 +76,7 @@ pub struct Estimate {
     pub operations: u64,
     /// Bytes that the server sends.
     pub bytes: u64,
-    /// Operations of all nodes that are asked again because a time to live is over.
+    /// Operations of all nodes that are repeated because a time to live is over.
     pub renewed: u64,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Case<'a> {
         Case { job, fs, demand, side }
     }
 
-    /// A parameter with its doubt, larger being worse.
+    /// A parameter with its uncertainty, larger being worse.
     fn cost(&self, value: f64, doubt: f64) -> f64 {
         value * doubt.max(1.0).powf(self.side)
     }
@@ -169,7 +169,7 @@ impl<'a> Case<'a> {
         if again == 0 { once } else { response(nodes, &self.stations(), &self.classes(again)) }
     }
 
-    /// How often a time to live is over within so many seconds.
+    /// How often a time to live expires within so many seconds.
     fn renewals(&self, seconds: f64) -> u64 {
         match self.fs.client.found {
             Memory::For(time) if !time.is_zero() => (seconds / time.as_secs_f64()) as u64,

@@ -1,4 +1,4 @@
-//! The table of file systems: parameters of clients and servers, each group with its source and its doubt.
+//! The table of file systems: parameters of clients and servers, each group with its source and its uncertainty.
 //!
 //! The data is `data/filesystems.toml`, compiled in; a user's own file has the same form. This module reads and checks
 //! it; it decides nothing.
@@ -31,16 +31,16 @@ pub struct ParameterSource {
     pub verified: bool,
 }
 
-/// One file system: how nodes ask, and what answers.
+/// One file system: its clients and its server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSystem {
     /// As `--fs` names it.
     pub name: String,
-    /// For people.
+    /// The display name.
     pub title: String,
-    /// How the kernel of a node asks.
+    /// How the kernel of a node uses it.
     pub client: Client,
-    /// What answers.
+    /// The server.
     pub server: Server,
     /// Share of each mapped file that a start reads.
     pub touched: f64,
@@ -48,7 +48,7 @@ pub struct FileSystem {
     pub sources: BTreeMap<String, String>,
 }
 
-/// Who shares a server.
+/// Which nodes share a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Serves {
@@ -58,10 +58,10 @@ pub enum Serves {
     Node,
 }
 
-/// What answers.
+/// The server of a file system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
-    /// From a request's leaving to its answer's coming, on an otherwise idle server.
+    /// From sending a request to receiving its answer, on an otherwise idle server.
     pub latency: Duration,
     /// The latency may be smaller or larger by this factor.
     pub latency_doubt: f64,
@@ -75,7 +75,7 @@ pub struct Server {
     pub bandwidth_doubt: f64,
     /// Bytes that one read brings.
     pub read_size: u64,
-    /// Who shares it.
+    /// Which nodes share it.
     pub serves: Serves,
     /// Squared coefficient of variation of its service times: 0 all alike, 1 exponential.
     pub variation: f64,
@@ -124,7 +124,7 @@ impl FileSystemTable {
         TABLE.get_or_init(|| FileSystemTable::parse(EMBEDDED).expect("the compiled-in table"))
     }
 
-    /// The same as it is written: a pattern for a table of the user's.
+    /// Its source text: a template for a user's own table.
     #[must_use]
     pub fn embedded_text() -> &'static str {
         EMBEDDED

@@ -1,8 +1,8 @@
 //! One node's kernel: the calls of a start become operations as far as its caches do not answer them.
 //!
 //! Paths are walked component by component, links followed, as the kernel does (path_resolution(7)); the answers come
-//! from a [`Root`]. The first start meets empty caches, the next ones what it left there. Times to live are taken as
-//! longer than a start; [`super::estimate`] adds what a long start asks again.
+//! from a [`Root`]. The first start finds empty caches, the next ones what it left in them. Times to live are assumed
+//! longer than a start; [`super::estimate`] adds what a long start requests again.
 
 use super::client::{Client, Mountpoints, Operations};
 use crate::calls::{Call, CallName};
@@ -107,7 +107,7 @@ impl<'a> Node<'a> {
         self.operations
     }
 
-    /// Directories of which the kernel remembers something: each is asked about again when its time is over.
+    /// Directories of which the kernel remembers something: each is requested again when its time to live is over.
     #[must_use]
     pub fn directories(&self) -> u64 {
         let named = self.remembered.iter().filter(|(kind, _)| matches!(kind, Kind::Name | Kind::Absence));
@@ -164,8 +164,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Walks a path and asks for every component that is not remembered. The path without links that it leads to;
-    /// `None` if it does not exist.
+    /// Walks a path and requests every component that is not remembered. Returns the path without links that it leads
+    /// to; `None` if it does not exist.
     fn walk(&mut self, path: &BStr, purpose: Purpose) -> Option<BString> {
         self.follow(path, purpose, true)
     }
@@ -181,7 +181,7 @@ impl<'a> Node<'a> {
         let mut links = 0;
         while let Some(component) = rest.pop() {
             if component == ".." {
-                // The kernel goes up along the names it came by, without asking.
+                // The kernel goes back up the path that it came by, without a request.
                 here = parent(here.as_ref());
                 continue;
             }
@@ -255,7 +255,7 @@ impl<'a> Node<'a> {
         self.operations.closes += u64::from(asked && self.client.close);
     }
 
-    /// Reads of a mapped file: once per node, or once per process where pages are not kept.
+    /// Reads of a mapped file: once per node, or once per process if pages are not kept.
     fn pages(&mut self, path: &BString) {
         let Name::File { size } = self.name(path) else { return };
         if !self.is_here(path) || size == 0 || self.touched == 0.0 || !self.first(Kind::Pages, path) {
@@ -266,7 +266,7 @@ impl<'a> Node<'a> {
         self.operations.reads += bytes.div_ceil(self.read_size);
     }
 
-    /// Forgets what does not outlast a process: call it between two starts where pages are not shared.
+    /// Forgets what does not outlast a process: call it between two starts if pages are not shared.
     pub fn end_process(&mut self) {
         if !self.client.pages {
             self.remembered.retain(|(kind, _)| *kind != Kind::Pages);
@@ -277,7 +277,7 @@ impl<'a> Node<'a> {
         self.scope.holds(path.as_ref())
     }
 
-    /// Remembers something; whether it was new.
+    /// Remembers something; returns whether it was new.
     fn first(&mut self, kind: Kind, path: &BString) -> bool {
         self.remembered.insert((kind, path.clone()))
     }
@@ -300,7 +300,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The components of a path, the last one first; empty ones and `.` ask for nothing.
+/// The components of a path, the last one first; empty ones and `.` need no request.
 fn components(path: &BStr) -> Vec<BString> {
     let mut parts: Vec<BString> =
         path.split_str("/").filter(|part| !part.is_empty() && *part != b".").map(BString::from).collect();

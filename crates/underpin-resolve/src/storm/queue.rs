@@ -28,7 +28,7 @@ pub(super) struct Class {
 pub(super) struct Station {
     /// All nodes share it.
     pub shared: bool,
-    /// Variation of its service times: 0 where all are alike, 1 where they are exponential (squared coefficient).
+    /// Variation of its service times: 0 if all are alike, 1 if they are exponential (squared coefficient).
     pub variation: f64,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn response(nodes: f64, stations: &[Station], classes: &[Class]) -> f
         let ends = classes.iter().zip(&next).filter(|(class, _)| class.per_node > 0.0);
         let longest = ends.map(|(class, times)| class.delay + times.iter().sum::<f64>()).fold(0.0, f64::max);
         let settled = (longest - total).abs() <= CLOSE * longest;
-        // Halfway: the plain iteration swings where a station is full.
+        // Halfway: the plain iteration oscillates if a station is saturated.
         total = f64::midpoint(total, longest).max(f64::MIN_POSITIVE);
         times = next;
         if settled {
@@ -82,14 +82,14 @@ fn found(
     1.0 + queue - rest
 }
 
-/// No start is over before its own work is done without any waiting, nor before a station did the work of all.
+/// No start is over before its own work is done without any waiting, nor before a station has done the work of all.
 pub(super) fn lower_bound(nodes: f64, stations: &[Station], classes: &[Class]) -> f64 {
     let present = || classes.iter().filter(|class| class.per_node > 0.0);
     let alone = present().map(|class| class.delay + class.demands.iter().sum::<f64>()).fold(0.0, f64::max);
     (0..stations.len()).map(|at| work(nodes, stations, classes, at)).fold(alone, f64::max)
 }
 
-/// Seconds of work of one station for all who come to it.
+/// Seconds of work of one station for all its customers.
 pub(super) fn work(nodes: f64, stations: &[Station], classes: &[Class], at: usize) -> f64 {
     let all = |class: &Class| class.per_node * if stations[at].shared { nodes } else { 1.0 };
     classes.iter().map(|class| all(class) * class.demands[at]).sum()

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use underpin_resolve::{Closure, Depth, EdgeKind, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver};
 
-/// What either side says: the objects in order, and the names that were not found.
+/// The answer of either side: the objects in order, and the names that were not found.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listing {
     pub objects: Vec<PathBuf>,

@@ -21,7 +21,7 @@ impl Release {
         }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let directory = folder.join(format!("glibc-of-{suite}"));
-        // Test programs are processes: the lock is one of the file system, given back when it is dropped.
+        // Test programs are separate processes, hence a file lock; it is released when dropped.
         let lock = File::create(folder.join(format!("glibc-of-{suite}.lock"))).expect("a lock file");
         lock.lock().expect("the lock");
         if !directory.is_dir() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use underpin_resolve::{CallName, Closure, Environment};
 
-/// One call, as far as the model speaks of it.
+/// One call, as far as the model covers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub name: String,
@@ -31,7 +31,7 @@ pub fn strace(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) ->
     read_log(&text)
 }
 
-/// The calls of a log; where one program started the next, those of the last.
+/// The calls of a log; if one program executed another, those of the last.
 pub fn read_log(text: &str) -> Vec<Seen> {
     let last = text.rfind("\nexecve(").map_or(text, |at| &text[at..]);
     let mut reader = Reader::default();
@@ -145,7 +145,7 @@ pub fn predicted_calls(program: &Path, closure: Closure) -> Vec<Seen> {
         .into_iter()
         .map(|call| Seen {
             name: call.name.to_string(),
-            // strace cannot tell whose pages an mprotect of the program or of ld.so means.
+            // strace does not show whose pages an mprotect of the program or of ld.so changes.
             path: if call.name == CallName::Mprotect { String::new() } else { call.path.to_string() },
             failed: call.failed,
         })
@@ -153,7 +153,7 @@ pub fn predicted_calls(program: &Path, closure: Closure) -> Vec<Seen> {
 }
 
 /// Objects whose segments want more than a page's alignment are mapped with two munmaps, one of which the loader saves
-/// where address-space randomisation happens to hand out an aligned place: such a run is made again.
+/// if address-space randomisation happens to give it an aligned place: such a run is repeated.
 const ATTEMPTS: usize = 4;
 
 /// Fails unless what strace sees begins with the predicted calls, call for call, with path and failure.
@@ -180,8 +180,8 @@ pub fn agrees(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) {
     panic!("{}: {} calls predicted, and they differ\n{difference}", program.display(), model.len());
 }
 
-/// Where the model leaves what strace saw. The loader's last act is an mprotect or munmap; another one right behind the
-/// prediction would be one that the model forgot.
+/// Where the model departs from what strace saw. The loader's last act is an mprotect or munmap; another one right
+/// after the prediction would be one that the model forgot.
 pub fn first_difference(model: &[Seen], seen: &[Seen]) -> Option<usize> {
     (0..model.len())
         .find(|&index| seen.get(index) != Some(&model[index]))

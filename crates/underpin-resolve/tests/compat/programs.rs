@@ -1,4 +1,4 @@
-//! The programs that `check` is judged on.
+//! The programs with which `check` is tested.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,7 +12,7 @@ pub fn facts(path: &Path) -> ObjectFacts {
     facts_of(path).unwrap_or_else(|| panic!("{} is not a program or library", path.display()))
 }
 
-/// The facts of a file, where it is an ELF program or library.
+/// The facts of a file, if it is an ELF program or library.
 pub fn facts_of(path: &Path) -> Option<ObjectFacts> {
     let source = FileSource::new(File::open(path).ok()?).ok()?;
     let elf = Elf::read(&source).ok()?;
@@ -20,7 +20,7 @@ pub fn facts_of(path: &Path) -> Option<ObjectFacts> {
     ObjectFacts::from_elf(path.to_str()?.as_bytes(), &elf, &details).ok()
 }
 
-/// A Rust program that uses files, threads and powers: the likeness of the one in the story.
+/// A Rust program that uses files, threads and powers, as fossas/broker does.
 pub fn rust_program(dir: &Fixture, target: Option<&str>) -> PathBuf {
     dir.write(
         "main.rs",

@@ -62,7 +62,7 @@ fn musls_wrapper_gets_start_files_of_a_static_pie_since_its_specs_know_none() {
     let expected = "musl-gcc -fPIE -static -nostdlib -Wl,--eh-frame-hdr -Wl,-pie,--no-dynamic-linker,-z,text /m/rcrt1.o /m/crti.o \
                     /t/allocator.o /t/note.o a.c -o a -x none -lc /m/crtn.o";
     assert_eq!(of("a.c -o a"), expected);
-    // What the project says of the kind of program is the plan's business.
+    // The plan decides the kind of program, whatever the project says.
     assert_eq!(of("-static a.c -o a -pie"), expected);
     assert_eq!(of("-c a.c"), "musl-gcc -fPIE -c a.c");
 }
@@ -92,7 +92,7 @@ fn outline_atomics_are_off_where_nothing_defines_their_functions() {
     let arm = Spec { processor: Processor::Aarch64, ..spec(STATIC_PIE.0, STATIC_PIE.1) };
     assert!(line(arm, Dialect::Own, "-c a.c").contains("-mno-outline-atomics"));
     assert!(line(arm, Dialect::Foreign, "-c a.c").contains("-mno-outline-atomics"));
-    // Its runtime has them, and its clang is told by the target.
+    // Its runtime has them, and its clang gets that from the target.
     assert!(!line(arm, Dialect::Zig, "-c a.c").contains("-mno-outline-atomics"));
 }
 
