@@ -2,8 +2,8 @@
 //! which bundles find their locales (`locales/`); for this target and, if rustc has what it takes, for the other machine
 //! that they are written for.
 //!
-//! rustc itself does it, with the linker that it brings (`rust-lld`) or, for the target, the one of the build. Where
-//! none of that works the image is empty, and `underpin bundle` says so instead of bundling.
+//! rustc itself does it, with its own linker (`rust-lld`) or, for the target, that of the build. If none of that
+//! works, the image is empty, and `underpin bundle` says so instead of bundling.
 
 use std::env;
 use std::fs;
@@ -24,7 +24,7 @@ fn main() {
         let own = target.starts_with(machine);
         let built = builds(machine, &target, own).any(|build| build.run(&image) && is_position_free(&image));
         if !built {
-            // Empty stands for "not built"; the crate hands out `None` for it.
+            // Empty means "not built"; the crate returns `None` for it.
             let _ = fs::write(&image, []);
             if own {
                 println!("cargo::warning=no launcher for {target}: `underpin bundle` will refuse its programs");

@@ -29,7 +29,7 @@ unsafe extern "C" {
     fn overlay_strncpy(to: *mut c_char, from: *const c_char, n: size_t) -> *mut c_char;
 }
 
-/// The end of memory behind which a page may not be touched; one for each of three.
+/// Three ends of memory, each right before a page that may not be touched.
 fn ends() -> &'static [usize; 3] {
     static ENDS: OnceLock<[usize; 3]> = OnceLock::new();
     ENDS.get_or_init(|| {
@@ -46,7 +46,7 @@ fn ends() -> &'static [usize; 3] {
     })
 }
 
-/// Puts bytes and a zero `gap` bytes before an end; where they begin.
+/// Puts bytes and a zero `gap` bytes before an end; returns where they begin.
 fn placed(end: usize, gap: usize, bytes: &[u8]) -> *mut u8 {
     let start = (end - gap - bytes.len() - 1) as *mut u8;
     // SAFETY: the input is at most 64 kB long, and the room before the end is longer.
@@ -64,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
     let [first, second, third] = *ends();
     let (byte, limit) = (c_int::from(*byte), usize::from(*limit) * 3);
     for level in 1..=3 {
-        // SAFETY: each argument points to so many bytes, or to a string that ends; the targets have room for their sources.
+        // SAFETY: each argument points to that many bytes, or to a string that ends; targets have room for sources.
         unsafe {
             if overlay_force(level) != level {
                 continue;

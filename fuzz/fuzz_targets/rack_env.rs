@@ -57,8 +57,8 @@ fn worker() -> Box<dyn Worker> {
     Arc::new(App::new(settings)).worker(Arc::new(Unwatched)).expect("the application loads")
 }
 
-/// A method and a target, fields a line each, an empty line, a body. What the server answers itself is no request, and fields
-/// that it drops (`drop_doubtful`) are none.
+/// A method and a target, fields a line each, an empty line, a body. What the server answers itself is not a request,
+/// and fields that it drops (`drop_doubtful`) are left out.
 fn request(bytes: &[u8]) -> Option<Request> {
     let end = bytes.windows(2).position(|two| two == b"\n\n")?;
     let (head, body) = (&bytes[..end], &bytes[end + 2..]);

@@ -1,4 +1,4 @@
-// What a program of C++ needs of its library: threads, exceptions across them, regular expressions, the file system, streams.
+// What a C++ program needs from its library: threads, exceptions across them, regular expressions, files, streams.
 // Prints the same on every correct build: `cargo xtask build-trials` compares.
 #include <algorithm>
 #include <atomic>

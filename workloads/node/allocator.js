@@ -2,7 +2,7 @@
 
 // Which allocator serves this process, and how it came there. Node cannot ask the dynamic linker for an address, so the
 // linker's own list of objects is read (Node's diagnostic report has it, in search order): the first with an allocator's
-// name serves, and where there is none, the C library does. An environment variable counts for nothing.
+// name serves, and if there is none, the C library does. An environment variable counts for nothing.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -41,7 +41,7 @@ function needs(object, library) {
       window.copy(PART, 0, window.length - kept);
     }
   } catch {
-    // A file that is gone by now needs nothing any more.
+    // A file that no longer exists needs no library.
   } finally {
     if (file !== undefined) fs.closeSync(file);
   }

@@ -32,8 +32,8 @@ def malloc_object():
     """The file that serves malloc."""
     found = object_of("malloc")
     if found == os.readlink("/proc/self/exe"):
-        # An executable that is not position-independent lends a function whose address it takes an address of its own,
-        # a jump to the real one. Nobody takes the address of malloc_usable_size, which every allocator brings.
+        # An executable that is not position-independent gives a function whose address it takes an address of its own,
+        # a jump to the real one. No program takes the address of malloc_usable_size, which every allocator has.
         return object_of("malloc_usable_size")
     return found
 

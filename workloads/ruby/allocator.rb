@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Which allocator serves this process, and how it came there. Nothing here believes an environment variable: the dynamic
-# linker is asked where `malloc` is, and the process's own maps say which file lies at that address. Variables are
+# linker is asked where `malloc` is, and the process's own maps say which file is mapped at that address. Variables are
 # reported beside it, as the process was started with them.
 module Allocator
   # The environment at exec: allocators read it before Ruby runs, and `underpin run` takes its own part of it out again.
@@ -42,9 +42,9 @@ module Allocator
       retain: control.call("opt.retain", :bool), narenas: control.call("opt.narenas", :unsigned) }
   end
 
-  # The file that serves malloc. An executable that is not position-independent lends a function whose address it takes
-  # an address of its own, a jump to the real one. Nobody takes the address of malloc_usable_size, which every allocator
-  # brings.
+  # The file that serves malloc. An executable that is not position-independent gives a function whose address it takes
+  # an address of its own, a jump to the real one. No program takes the address of malloc_usable_size, which every
+  # allocator has.
   def malloc_object
     require "fiddle"
     found = object_of("malloc")
@@ -101,7 +101,7 @@ module Allocator
     false
   end
 
-  # Looks through a file in parts that overlap, all read into one string: it must not weigh in the figures of who asks.
+  # Looks through a file in parts that overlap, all read into one string: it must not weigh in the caller's figures.
   def holds?(file, pattern)
     window = String.new(capacity: PART + OVERLAP)
     (0...file.size).step(PART).any? { |offset| pattern.match?(file.pread(PART + OVERLAP, offset, window)) }

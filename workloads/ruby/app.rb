@@ -7,7 +7,7 @@ require "rack"
 require "time"
 require_relative "allocator"
 
-# A small service that says what it stands on.
+# A small service that reports what it runs on.
 #
 #   /         what this process is and which allocator serves it
 #   /alloc    a page built as a service builds one: records, strings, JSON; a bounded cache keeps some of them

@@ -4,7 +4,7 @@
 # An allocation workload that resembles a Ruby service, and what is left in memory when its burst is over.
 #
 # The pattern. BENCH_THREADS threads serve requests. Each of BENCH_ITERS iterations of a round (over all threads) makes
-# one object whose body lies in malloc's memory: three quarters are strings, the others arrays and small hashes. Sizes go
+# one object whose body is in malloc's memory: three quarters are strings, the others arrays and small hashes. Sizes go
 # from 16 B to 64 kB, small ones most: half below 128 B, a tenth above 13 kB, as attributes, fragments and bodies are.
 # Lifetimes are mixed, since that is what makes memory grow: most objects live as long as a request (each thread holds
 # its last 512), one in eight goes to a cache of 4,000 entries for each thread, where it displaces another at random, and

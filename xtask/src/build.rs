@@ -23,7 +23,7 @@ pub enum Processor {
     Aarch64,
 }
 
-/// What serves memory to everything but the interpreters.
+/// The allocator of everything but the interpreters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocator {
     /// The C library's.
@@ -81,7 +81,7 @@ impl Processor {
         }
     }
 
-    /// The oldest tag of each C library that it has: a static program asks nothing of the system.
+    /// The oldest tag of each C library that it has: a static program needs nothing from the system.
     pub fn of_wheels(self) -> [&'static str; 3] {
         match self {
             Processor::X86_64 => ["manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"],
@@ -98,8 +98,8 @@ impl Processor {
     }
 }
 
-/// Checks for the programs that the builds start, before minutes of compiling end for want of one of them; `more` are others
-/// with their packages.
+/// Checks for the programs that the builds start, before minutes of compiling end because one is missing; `more` are
+/// others with their packages.
 ///
 /// # Errors
 /// Which are missing, and how to install them.
@@ -158,7 +158,7 @@ pub fn foolsgold(linkage: Linkage, allocator: Allocator) -> anyhow::Result<PathB
     let place = target.join("foolsgold").join(linkage.name()).join(allocator.name());
     fs::create_dir_all(&place)?;
     let file = place.join("foolsgold");
-    // A running one cannot be written to.
+    // A running program cannot be written to.
     if file.exists() {
         fs::remove_file(&file)?;
     }
@@ -257,10 +257,10 @@ pub fn zig_of(version: &str) -> anyhow::Result<PathBuf> {
     Ok(place)
 }
 
-/// No loader is asked for and no library: all that a static file must not do.
+/// Checks that a file names no loader (PT_INTERP) and no library, as a static file must not.
 ///
 /// # Errors
-/// Which it does.
+/// If it names one, and which.
 pub fn is_static(file: &Path) -> anyhow::Result<()> {
     let output = Command::new("readelf").args(["-lWd"]).arg(file).output().context("cannot start readelf")?;
     let text = String::from_utf8_lossy(&output.stdout);

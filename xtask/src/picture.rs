@@ -51,7 +51,7 @@ const THEMES: [Theme; 2] = [
     },
 ];
 
-/// Text of one look on one line.
+/// Text of one style on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Piece {
     text: String,
@@ -107,7 +107,8 @@ fn fold(command: &str) -> Vec<String> {
     lines
 }
 
-/// Splits a line at its SGR sequences (ECMA-48, 8.3.117); `look` is what holds at its beginning, and at its end.
+/// Splits a line at its SGR sequences (ECMA-48, 8.3.117); `look` is the style at its beginning and, on return, at its
+/// end.
 fn pieces(line: &str, look: &mut Piece) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut rest = line;
@@ -171,7 +172,7 @@ fn look(piece: &Piece, theme: &Theme) -> String {
     fill.unwrap_or_default() + weight
 }
 
-/// As SVG has it: several blanks stay several only if they do not break.
+/// As SVG has it: several blanks stay several only as no-break spaces.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}")
 }

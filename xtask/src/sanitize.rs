@@ -65,7 +65,7 @@ struct Outcome {
     well: bool,
 }
 
-/// A test that misuses memory has to be reported: else nothing is looked at.
+/// A test that misuses memory has to be reported: otherwise nothing is checked.
 fn control(runtime: &str) -> anyhow::Result<()> {
     let said = test(&["control", "--", "--ignored"], runtime)?.1;
     if !said.contains("AddressSanitizer: heap-use-after-free") {
@@ -88,13 +88,13 @@ fn one(name: &str, runtime: &str) -> anyhow::Result<Outcome> {
     Ok(Outcome { tests, reports, well })
 }
 
-/// Builds and runs one test program under the sanitizers; whether it went well and what was said.
+/// Builds and runs one test program under the sanitizers; returns whether it passed, and its output.
 fn test(arguments: &[&str], runtime: &str) -> anyhow::Result<(bool, String)> {
     let cargo = run::cargo();
     println!("+ cargo test -p mruby --test {}", arguments.join(" "));
     let mut command = Command::new(cargo);
     command.args(["test", "--package", "mruby", "--test"]).args(arguments).env("MRUBY_SANITIZE", "address");
-    // Another build than the usual one, which it would push out each time.
+    // A separate build, which would otherwise replace the usual one each time.
     command.env("CARGO_TARGET_DIR", run::target().join("sanitize"));
     // Only the tests get the sanitizer's library, not the compiler that cargo runs.
     command.env(format!("CARGO_TARGET_{}_RUNNER", host()?), format!("env LD_PRELOAD={runtime}"));

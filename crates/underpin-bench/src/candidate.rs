@@ -17,7 +17,7 @@ pub enum Shell {
     /// Cut into words here, as a shell would, without expanding anything.
     #[default]
     None,
-    /// Handed to this program with `-c`.
+    /// Passed to this program with `-c`.
     Program(Vec<OsString>),
 }
 
@@ -28,17 +28,17 @@ pub struct Command {
     words: Vec<OsString>,
     /// As a person would type it.
     shown: String,
-    /// Where it runs; `None`: where we do.
+    /// Its working directory; `None`: ours.
     directory: Option<PathBuf>,
-    /// Where its output goes; `None`: where that of all commands goes.
+    /// Where its output goes; `None`: where the output of all commands goes.
     output: Option<OutputTo>,
 }
 
 impl Command {
-    /// A command already in words.
+    /// A command that is already split into words.
     ///
     /// # Errors
-    /// [`BenchError::Nothing`] without words.
+    /// [`BenchError::Nothing`] if there are no words.
     pub fn of_words(words: Vec<OsString>) -> Result<Command, BenchError> {
         if words.is_empty() {
             return Err(BenchError::Nothing);
@@ -50,7 +50,7 @@ impl Command {
     /// A command in one string.
     ///
     /// # Errors
-    /// If nothing is in it, or a quote is not closed.
+    /// If it is empty, or a quote is not closed.
     pub fn parse(text: &str, shell: &Shell) -> Result<Command, BenchError> {
         let words = match shell {
             Shell::None => split(text)?,
@@ -68,13 +68,13 @@ impl Command {
         Command { directory: directory.map(Path::to_owned), ..self }
     }
 
-    /// The same command with a place of its own for its output.
+    /// The same command with its own destination for its output.
     #[must_use]
     pub fn with_output(self, output: Option<OutputTo>) -> Command {
         Command { output, ..self }
     }
 
-    /// Where its output goes, if not where that of all commands goes.
+    /// The destination of its output, if it has its own.
     #[must_use]
     pub fn output(&self) -> Option<&OutputTo> {
         self.output.as_ref()
@@ -86,13 +86,13 @@ impl Command {
         &self.words
     }
 
-    /// Where it runs, if not where we do.
+    /// Its working directory, if not ours.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
 
-    /// A program's name as we have to look for it: a relative path is one from the command's own directory.
+    /// A program's name for the search: a relative path is relative to the command's own directory.
     #[must_use]
     pub fn from_here(&self, program: &OsStr) -> OsString {
         match &self.directory {
@@ -155,8 +155,8 @@ pub enum Followed {
     PastExec,
 }
 
-/// Tells from a process whether a variant is in effect in it. It is asked once, in a watched run before the first
-/// timed one; whatever it does not need it leaves out.
+/// Finds out from a process whether a variant is in effect in it. It is used once, in a watched run before the first
+/// timed one; implementations omit the methods that they do not need.
 pub trait Proof: fmt::Debug + Send + Sync {
     /// Follows a traced task from right before its exec for as long as it needs, and leaves it stopped.
     ///
@@ -167,7 +167,7 @@ pub trait Proof: fmt::Debug + Send + Sync {
         Ok(Followed::BeforeExec)
     }
 
-    /// Looks at the first process of the command when it has run and still has its memory.
+    /// Looks at the first process of the command at its end, while it still has its memory.
     ///
     /// # Errors
     /// As for [`Proof::follow`].
@@ -176,16 +176,16 @@ pub trait Proof: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The same for a running process that may not be traced, for which [`Proof::follow`] is never asked.
+    /// The same for a running process that may not be traced, for which [`Proof::follow`] is never called.
     ///
     /// # Errors
-    /// As for [`Proof::follow`]; it may be too early, and then it is asked again.
+    /// As for [`Proof::follow`]; it may be too early, so the caller tries again.
     fn seen(&self, pid: RawPid) -> Result<(), String> {
         self.took(pid)
     }
 }
 
-/// Under what a command runs: changes to the environment, a wrapper, and a proof that it took.
+/// How a command is varied: changes to the environment, a wrapper, and a proof that they took effect.
 #[derive(Clone, Debug, Default)]
 pub struct Variant {
     /// Its name; empty if nothing is changed.
@@ -196,12 +196,12 @@ pub struct Variant {
     pub wrapper: Vec<OsString>,
     /// The file that is executed in place of the command's program, under the name that the command has for it.
     pub program: Option<PathBuf>,
-    /// How to find out that it took.
+    /// How to prove that it is in effect.
     pub proof: Option<Arc<dyn Proof>>,
 }
 
 impl Variant {
-    /// The environment that it makes of another.
+    /// Another environment with its changes applied.
     #[must_use]
     pub fn environment(&self, inherited: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
         let changed = |name: &OsStr| self.changes.iter().any(|(other, _)| other == name);
@@ -234,25 +234,25 @@ pub struct Candidate {
     pub name: String,
     /// What runs; for a server that underpin does not start, the request.
     pub command: Command,
-    /// The command is a server, and this is the load on it; `None`: it ends by itself.
+    /// The load, if the command is a server; `None`: the command ends by itself.
     pub load: Option<Arc<Load>>,
-    /// Under what.
+    /// The variant that it runs under.
     pub variant: Variant,
-    /// What runs around it.
+    /// The commands around its runs.
     pub hooks: Hooks,
     /// It is the reference once more, to show the noise.
     pub is_copy: bool,
 }
 
 impl Candidate {
-    /// A command as it is, with nothing around it.
+    /// A command without a variant or hooks.
     #[must_use]
     pub fn new(name: impl Into<String>, command: Command) -> Candidate {
         let (variant, hooks) = (Variant::default(), Hooks::default());
         Candidate { name: name.into(), command, load: None, variant, hooks, is_copy: false }
     }
 
-    /// Whether anything of it is started here.
+    /// Whether underpin starts it.
     #[must_use]
     pub fn is_started(&self) -> bool {
         self.load.as_ref().is_none_or(|load| load.server == Server::Started)

@@ -78,7 +78,7 @@ pub enum Refused {
     /// One of them has no such figure.
     #[error("not measured")]
     NotMeasured,
-    /// A ratio to nothing says nothing.
+    /// A ratio to zero is meaningless.
     #[error("some runs have zero, so there is no ratio")]
     NotPositive,
 }
@@ -122,7 +122,7 @@ pub fn least_blocks_at(compared: usize, level: f64) -> usize {
     chances.log2().ceil() as usize + 1
 }
 
-/// The fewest figures in each of two samples of which Mann and Whitney's test can tell anything at a level.
+/// The fewest figures in each of two samples with which Mann and Whitney's test can show anything at a level.
 fn least_figures_at(level: f64) -> usize {
     let (mut figures, mut ways) = (1usize, 2.0);
     while 2.0 / ways > level {
@@ -142,8 +142,8 @@ pub fn level(machine: &Machine, metric: Metric) -> f64 {
     }
 }
 
-/// The fewest watched runs of each variant of which the test of two samples can tell anything after the correction for
-/// that many variants: all of one above all of the other have a p-value of 2 over the number of ways to choose.
+/// The fewest watched runs of each variant with which the test of two samples can show anything after the correction
+/// for that many variants: all of one above all of the other have a p-value of 2 over the number of ways to choose.
 #[must_use]
 pub fn least_memory_runs(compared: usize) -> u32 {
     let (mut runs, mut ways) = (1u32, 2.0);
@@ -156,7 +156,7 @@ pub fn least_memory_runs(compared: usize) -> u32 {
 }
 
 impl Difference {
-    /// A difference is claimed if the corrected test and the interval both have it.
+    /// A difference is claimed if the corrected test and the interval both show it.
     fn of(ratio: Interval, p_corrected: f64, level: f64) -> Difference {
         let Interval { low, high, .. } = ratio;
         let found = ratio.is_confident() && p_corrected <= level;
@@ -192,13 +192,13 @@ impl Comparison {
         }
     }
 
-    /// Takes the p-value that is left after a correction for the number of comparisons.
+    /// Sets the p-value corrected for the number of comparisons, and the verdict that follows from it.
     pub(crate) fn correct(&mut self, p_corrected: f64) {
         self.p_corrected = p_corrected;
         self.verdict = Difference::of(self.ratio, p_corrected, self.level);
     }
 
-    /// On which side the difference lies by its interval, if that leaves out no change and the test proves nothing.
+    /// The direction of the difference by its interval, if that excludes 1 although the test does not claim it.
     #[must_use]
     pub fn likely(&self) -> Option<Difference> {
         let ratio = &self.ratio;
@@ -209,7 +209,7 @@ impl Comparison {
         }
     }
 
-    /// The fewest blocks, or figures of each sample, of which it could tell anything.
+    /// The fewest blocks, or figures of each sample, with which it could show anything.
     #[must_use]
     pub fn least(&self) -> usize {
         if self.test.is_paired() { least_blocks_at(1, self.level) } else { least_figures_at(self.level) }
@@ -224,7 +224,7 @@ impl BenchRecord {
         let timed = timed.filter_map(|sample| Some((sample.block, sample.figure(metric)?)));
         timed.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));
         if blocks.is_empty() {
-            // What timed runs do not have.
+            // Figures that timed runs do not have.
             let watched = self.memory.iter().filter(|run| run.variant == variant);
             let watched = watched.filter_map(|run| Some((run.block, run.figure(metric)?)));
             watched.for_each(|(block, figure)| blocks.entry(block).or_default().push(figure));

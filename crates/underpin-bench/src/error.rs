@@ -24,7 +24,7 @@ pub enum BenchError {
         /// How it ended.
         outcome: RunOutcome,
     },
-    /// A command took longer than it may.
+    /// A command exceeded its time limit.
     #[error("{name}: not finished after {seconds} s and killed; raise --timeout")]
     TimedOut {
         /// The variant.
@@ -53,7 +53,7 @@ pub enum BenchError {
     /// A request that cannot be read.
     #[error(transparent)]
     Request(#[from] underpin_load::RequestError),
-    /// The load could not be put on.
+    /// The load could not be applied.
     #[error("{name}: {source}")]
     Load {
         /// The variant.
@@ -78,7 +78,7 @@ pub enum BenchError {
         name: String,
         /// The limit.
         seconds: f64,
-        /// What came of the last try.
+        /// The result of the last try.
         reason: String,
         /// The end of what it wrote, as the end of the message.
         said: String,
@@ -105,7 +105,7 @@ pub enum BenchError {
         /// Why the first of them failed.
         reason: String,
     },
-    /// Somebody asked for the end.
+    /// The user asked for the end.
     #[error("stopped before the end")]
     Interrupted,
     /// Nothing to measure.

@@ -1,4 +1,4 @@
-//! What an experiment asks of whatever runs its commands.
+//! The interface between an experiment and what runs its commands.
 
 use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
@@ -6,7 +6,7 @@ use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
 use std::fmt;
 use std::time::Duration;
 
-/// Which run of a candidate it is, counted from 0; in words as hyperfine gives it to commands: `warmup-0`, `0`.
+/// Which run of a candidate it is, counted from 0; as text it is what hyperfine passes to commands: `warmup-0`, `0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
     /// A run before the timed ones.
@@ -27,9 +27,9 @@ impl fmt::Display for Iteration {
     }
 }
 
-/// Whatever runs candidates: the machine, or a model of one.
+/// Runs candidates: on this machine, or on a model of one.
 pub trait Executor {
-    /// Called right before a run that counts or warms up, for commands that want to know which one it is.
+    /// Called right before a warm-up, timed or watched run, for commands that want to know which one it is.
     fn announce(&mut self, iteration: Iteration) {
         let _ = iteration;
     }

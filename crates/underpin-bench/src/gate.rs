@@ -1,8 +1,8 @@
-//! Gates: limits that a change must not pass, as in `wall<+3%,rss<+5%`, or `rps>-5%` if more is better.
+//! Gates: limits that a change must not exceed, as in `wall<+3%,rss<+5%`, or `rps>-5%` if more is better.
 //!
 //! A gate fails only if the whole interval is past the limit, so noise alone does not fail a build; it passes only
 //! if the whole interval keeps to it. Everything else is not decided: an interval that reaches over the limit, fewer
-//! runs than can tell, a figure that was not measured. It is for the caller to see that there is something to compare.
+//! runs than can tell, a figure that was not measured. The caller ensures that there is something to compare.
 
 use crate::compare::Comparison;
 use crate::metric::{Direction, Metric, UnknownMetric};
@@ -78,7 +78,7 @@ pub enum GateError {
     /// The form is wrong.
     #[error("invalid limit `{0}`: expected `METRIC<+N%`, as in `wall<+3%,rss<+5%`")]
     Form(String),
-    /// The wrong side.
+    /// The limit is on the wrong side.
     #[error("{metric}: {} is better, so write `{metric}{}N%`", if *.more { "more" } else { "less" }, if *.more { '>' } else { '<' })]
     Side {
         /// The figure.
@@ -92,7 +92,7 @@ pub enum GateError {
 }
 
 impl GateRule {
-    /// What a comparison says of it. Fewer runs than could show a difference decide nothing.
+    /// The result for a comparison. Fewer runs than could show a difference decide nothing.
     #[must_use]
     pub fn judge(&self, comparison: Option<&Comparison>) -> GateResult {
         let Some(comparison) = comparison else { return GateResult::NotMeasured };

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use underpin_sys::{LaunchError, Limits, RunEnd, end_requests, find_program};
 
-/// A run without a limit of its own, and each command around the runs, is given up after this time: nothing waits for
-/// ever.
+/// A run without a limit of its own, and each command around the runs, is given up after this time, so that nothing
+/// waits for ever.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// So many requests to end stop a run; one lets it finish.
+/// This many requests to end stop a run; a single one lets it finish.
 pub(crate) const STOP: u32 = 2;
 
 /// The limits of a run.

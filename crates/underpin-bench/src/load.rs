@@ -1,4 +1,4 @@
-//! Work that is served: what load is put on a server, and what came of it.
+//! Servers as work: the load that is put on a server, and its results.
 //!
 //! [`Load`] is part of a candidate, [`LoadRecord`] of the header of a record, [`LoadSample`] of each timed run.
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use underpin_load::{LoadPlan, LoadResult, Pace, Request, RequestError};
 
-/// Stands for a free port in the words of a server, in the variables that its variant sets and in the request; another
-/// one for each start.
+/// Placeholder for a free port in the words of a server, in the variables that its variant sets and in the request; a
+/// different one for each start.
 pub const PORT: &str = "{PORT}";
 
-/// Who runs the server.
+/// Whether underpin starts the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// underpin: it is the candidate's command, started for each run and stopped after it.
+    /// It is the candidate's command, started for each run and stopped after it.
     Started,
     /// It is already running, keeps running, and nothing is known of its memory.
     Running,
@@ -26,7 +26,7 @@ pub enum Server {
 /// The load on a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Whose server it is.
+    /// Whether underpin starts it.
     pub server: Server,
     /// `METHOD URL`; may hold [`PORT`].
     pub line: String,
@@ -59,7 +59,7 @@ impl Load {
         Request::new(&self.line.replace(PORT, &port.to_string()), &self.headers, &self.body)
     }
 
-    /// What the load generator is to do, for so long.
+    /// The load generator's plan for a window of this length.
     pub(crate) fn plan(&self, request: Request, window: Duration) -> LoadPlan {
         let Load { pace, threads, timeout, .. } = *self;
         LoadPlan { request, pace, threads, warmup: Duration::ZERO, window, timeout }
@@ -86,7 +86,7 @@ impl Load {
     }
 }
 
-/// The load of an experiment, in words.
+/// The load of an experiment, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// `METHOD URL`.
@@ -150,7 +150,7 @@ impl Latency {
         [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0];
 }
 
-/// What came of the load of one timed run.
+/// The results of the load of one timed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadSample {
     /// How long the load counted.

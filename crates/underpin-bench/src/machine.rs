@@ -1,4 +1,4 @@
-//! The machine that figures belong to. No name of it and nothing that tells who owns it.
+//! The machine that figures were measured on, without its name or anything that identifies its owner.
 
 use serde::{Deserialize, Serialize};
 use std::fs::read_to_string;
@@ -6,7 +6,7 @@ use std::fs::read_to_string;
 /// What is known of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's model; empty if it does not say.
+    /// The processor's model; empty if unknown.
     pub processor: String,
     /// Processors that this process may use.
     pub processors: usize,
@@ -14,7 +14,7 @@ pub struct Machine {
     pub memory_bytes: Option<u64>,
     /// Release of the kernel.
     pub kernel: String,
-    /// The distribution, in words.
+    /// The distribution, as os-release(5) names it.
     pub system: String,
     /// The frequency governor, if there is one.
     pub governor: Option<String>,
@@ -25,13 +25,13 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Whether more was to be done before the start than it has processors for.
+    /// Whether the load before the start exceeded its number of processors.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.load_hundredths.is_some_and(|hundredths| hundredths as f64 > 100.0 * self.processors as f64)
     }
 
-    /// What makes figures of this machine and of another one incomparable, a clause each; empty if they
+    /// Why figures of this machine and of another one cannot be compared, a clause for each difference; empty if they
     /// are alike. Memory may differ by the little that a kernel keeps for itself.
     #[must_use]
     pub fn differs_from(&self, other: &Machine) -> Vec<String> {

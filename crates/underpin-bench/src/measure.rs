@@ -59,9 +59,9 @@ pub fn measure(
     let result = session.carry_out();
     let cleaned = session.each_once("cleanup", |candidate| candidate.hooks.cleanup.as_ref());
     let stopped = match result {
-        // What was measured up to then is shown; without any of it there is nothing to show.
+        // What was measured so far is shown; without any sample the interruption is an error.
         Err(BenchError::Interrupted) if !session.record.samples.is_empty() => Stopped::Interrupted,
-        // A command that is ended by the same key as we are has not failed.
+        // A command that is ended by the same Ctrl-C as this process has not failed.
         Err(BenchError::Failed { .. } | BenchError::Hook { .. } | BenchError::ServerEnded { .. })
             if session.is_asked_to_end() && !session.record.samples.is_empty() =>
         {
@@ -156,7 +156,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Variants that can prove themselves do so before anything is timed.
+    /// Variants that have a proof are checked before anything is timed.
     fn prove(&mut self) -> Result<(), BenchError> {
         for candidate in self.experiment.candidates.iter().filter(|candidate| candidate.variant.proof.is_some()) {
             let timeout = self.timeout();
@@ -170,7 +170,7 @@ impl Session<'_> {
         self.rules().timeout_ns.map(Duration::from)
     }
 
-    /// Runs something between the commands that belong before and after each run.
+    /// Runs `prepare`, something, and `conclude`.
     fn around<T>(
         &mut self,
         candidate: &Candidate,
@@ -186,7 +186,7 @@ impl Session<'_> {
         Ok(result)
     }
 
-    /// One timed run with what belongs around it, and the time at which it started.
+    /// One timed run with the commands around it, and the time at which it started.
     fn one(&mut self, index: usize, iteration: Iteration) -> Result<(Nanos, TimedRun), BenchError> {
         let candidate = &self.experiment.candidates[index];
         let timeout = self.timeout();

@@ -28,9 +28,9 @@ use underpin_sys::{
 pub(crate) const EVERY: Duration = Duration::from_millis(5);
 /// How long processes may outlive the first one.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
-/// How often the sampler looks whether the time is up.
+/// How often the sampler checks whether the time is up.
 const LOOK: Duration = Duration::from_millis(50);
-/// A variant is in effect, or not, once the loader is done; initialisers may take a while.
+/// The time for a proof: a variant is in effect once the loader is done, but initialisers may take a while.
 pub(crate) const PROOF: Duration = Duration::from_secs(60);
 /// A sample may take this share of the time between two.
 pub(crate) const COST_SHARE: u32 = 10;
@@ -50,7 +50,7 @@ pub struct MemoryWatch<'a> {
     pub timeout: Option<Duration>,
     /// After its exec, how long the first process takes to settle.
     pub settle: Duration,
-    /// Whose run it is.
+    /// The candidate that is run.
     pub candidate: &'a Candidate,
 }
 
@@ -108,7 +108,7 @@ impl Tree {
         } else if self.left_behind == 0 {
             self.left_behind = self.living.len();
         }
-        // Those that are gone already need no killing; one that a dying one has just made is killed in the next round.
+        // Processes that are gone need no killing; one that a dying process just forked is killed in the next round.
         self.living.iter().for_each(|&pid| drop(Tracee(pid).kill()));
     }
 }
@@ -128,7 +128,7 @@ fn sampler(shared: Shared) -> Result<JoinHandle<()>, SysError> {
             tree.sample();
             tree.enforce();
             let next = before + tree.series.every.max(before.elapsed() * COST_SHARE);
-            // However rare the samples of a long run are: it must not go on when its time is up.
+            // Samples of a long run are rare, but its limits must still be enforced in time.
             while !tree.finished && Instant::now() < next {
                 let pause = next.saturating_duration_since(Instant::now()).min(LOOK);
                 tree = shared.1.wait_timeout(tree, pause).unwrap_or_else(PoisonError::into_inner).0;
@@ -216,7 +216,7 @@ impl MemoryWatch<'_> {
                 Ok(Followed::BeforeExec) => {}
             }
         }
-        // Until here it was waited for alone; from here on every task that it makes is traced and waited for.
+        // Until here only this task was waited for; from here on every task that it makes is traced and waited for.
         suspended.task.report_exits()?;
         suspended.task.resume(Resume::Continue, 0)?;
         let thread = sampler(Arc::clone(&shared))?;
@@ -263,7 +263,7 @@ impl Tracer<'_> {
                     task.resume(Resume::Continue, 0)
                 }
                 Stop::Trap => {
-                    // The first stop of a task whose parent was killed before it could tell of it.
+                    // The first stop of a task whose parent was killed before it could report it.
                     self.appeared(tid);
                     task.resume(Resume::Continue, 0)
                 }
@@ -292,7 +292,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// A task is there; once for each process.
+    /// Notes a new task, once for each process.
     fn appeared(&mut self, task: RawPid) {
         if thread_group(task).ok() != Some(task) {
             return;
@@ -305,8 +305,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// A task is about to end and still has its memory. The first thread of a process may be gone already, so it is
-    /// asked by its own id.
+    /// A task is about to end and still has its memory. The first thread of a process may be gone already, so
+    /// `/proc` is read by the task's own id.
     fn ending(&mut self, tid: RawPid) {
         let process = thread_group(tid).unwrap_or(tid);
         let Ok(memory) = memory_use(tid) else { return };

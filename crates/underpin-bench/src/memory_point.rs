@@ -27,7 +27,7 @@ impl MemoryPoint {
         if self.processes > 1 { self.pss } else { self.rss }
     }
 
-    /// Growth from this moment to another, in bytes. Both are looked at in the same way, also if the number of
+    /// Growth from this moment to another, in bytes. Both are read in the same way, even if the number of
     /// processes has changed between them.
     pub(crate) fn growth_to(&self, end: &MemoryPoint) -> f64 {
         let of = if self.processes.max(end.processes) > 1 {

@@ -96,7 +96,7 @@ pub enum Pass {
 }
 
 impl Unit {
-    /// The word for JSON and CSV.
+    /// Its name in JSON and CSV.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ impl Unit {
 }
 
 impl Metric {
-    /// Those of every machine, in the order of a report.
+    /// The metrics that every machine has, in the order of a report.
     pub const BASIC: [Metric; 23] = [
         Metric::Wall,
         Metric::User,
@@ -136,7 +136,7 @@ impl Metric {
         Metric::InvoluntarySwitches,
     ];
 
-    /// All of them, in the order of a report.
+    /// All metrics, in the order of a report.
     pub fn all() -> impl Iterator<Item = Metric> {
         Metric::BASIC.into_iter().chain(HardwareCounter::ALL.map(Metric::Counter))
     }
@@ -238,7 +238,7 @@ impl Metric {
         }
     }
 
-    /// Where it comes from, for a command that ends. What a server has after a load is read in the timed runs.
+    /// Where it comes from, for a command that ends. A server's memory after a load is read in the timed runs.
     #[must_use]
     pub const fn pass(self) -> Pass {
         match self.unit() {

@@ -1,7 +1,7 @@
-//! A model of a machine with a clock of its own: `sleep 0.5` takes half a second of it, and no time at all.
+//! A model of a machine with a clock of its own: `sleep 0.5` advances it by half a second and takes no real time.
 //!
-//! For snapshots of screens and tests of the schedule. Noise comes from a seed. Words: `sleep SECONDS`, then any of
-//! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same words, and
+//! For snapshots of screens and tests of the schedule. Noise comes from a seed. Commands: `sleep SECONDS`, then any of
+//! `memory=MEBIBYTES`, `noise=SHARE`, `status=N`. A server is `serve REQUESTS-PER-SECOND` with the same options, and
 //! `errors=N`; one that underpin did not start answers 1,000 in a second.
 
 use crate::candidate::{Candidate, Command};
@@ -62,7 +62,7 @@ fn model(candidate: &Candidate) -> Result<Model, BenchError> {
     if known { Ok(model) } else { Err(BenchError::Launch { name: candidate.name.clone(), source: unknown() }) }
 }
 
-/// What a server of the model does; its seconds are requests in a second.
+/// What a server of the model does; its `seconds` are the requests that it answers in a second.
 fn served(candidate: &Candidate) -> Result<Model, BenchError> {
     let load = candidate.load.as_ref();
     if load.is_some_and(|load| load.server == Server::Running) {

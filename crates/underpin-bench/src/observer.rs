@@ -1,4 +1,4 @@
-//! Who follows an experiment as it happens.
+//! Observers of an experiment.
 
 use crate::record::{End, Header, MemoryRun, Sample};
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::error::Error;
 #[error(transparent)]
 pub struct ObserverError(#[from] Box<dyn Error + Send + Sync>);
 
-/// Follows everything as it happens: to store it, to show how far things are.
+/// Follows an experiment as it happens: to store it, to show its progress.
 pub trait Observer {
     /// The experiment begins.
     ///
@@ -25,7 +25,7 @@ pub trait Observer {
     /// # Errors
     /// If it cannot be kept.
     fn memory(&mut self, run: &MemoryRun) -> Result<(), ObserverError>;
-    /// All is done.
+    /// The experiment is over.
     ///
     /// # Errors
     /// If it cannot be kept.

@@ -15,7 +15,7 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    /// Whether it ended as a success does.
+    /// Whether it exited with status 0.
     #[must_use]
     pub fn succeeded(self) -> bool {
         self == RunOutcome::Exited(0)

@@ -1,7 +1,7 @@
 //! The memory pass without ptrace, for machines that deny it, such as many containers: one run, its process group sampled from outside.
 //!
 //! Each process's own peak (`VmHWM`) is read with every sample, so a peak between two samples is lost only if the
-//! process ends before the next one; what comes after the last sample is not seen. Records say that they were made so.
+//! process ends before the next one; what comes after the last sample is not seen. Records say that memory was sampled.
 
 use crate::candidate::Candidate;
 use crate::error::BenchError;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use underpin_sys::{Limits, MemoryUse, RawPid, Spawn, Started, Waited, memory_use, peak_rss, process_group};
 
-/// However long a sample took: on a busy machine most of that is waiting.
+/// The longest pause, however long a sample took: on a busy machine most of that is waiting.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// What is known of a run so far.
@@ -69,7 +69,7 @@ pub(crate) fn watch(watch: MemoryWatch<'_>) -> Result<Result<MemoryRun, String>,
 }
 
 impl Outside<'_> {
-    /// Samples until the command ends; whether its time was up.
+    /// Samples until the command ends; returns whether its time was up.
     fn follow(&mut self, limits: Limits) -> Result<bool, BenchError> {
         loop {
             let before = Instant::now();
@@ -109,7 +109,7 @@ impl Outside<'_> {
         }
     }
 
-    /// The first sample may come before the loader has done its work, so the proof is asked for until it holds.
+    /// The first sample may come before the loader has done its work, so the proof is tried until it holds.
     fn prove(&mut self, pid: RawPid) {
         if let (Err(_), Some(proof)) = (&self.proven, &self.candidate.variant.proof) {
             self.proven = proof.seen(pid);

@@ -1,4 +1,4 @@
-//! Running commands on this machine: for time as bare as can be, for memory under watch.
+//! Running commands on this machine: for time with nothing around it, for memory while it is watched.
 
 use crate::candidate::{Candidate, Command};
 use crate::error::BenchError;
@@ -62,7 +62,7 @@ impl RealExecutor {
             counters: open,
             absent,
             denied: None,
-            // Not the numbers that the order of the runs is drawn from.
+            // Independent of the numbers that the order of the runs is drawn from.
             random: Random::new(!seed),
             iteration: None,
         }
@@ -192,7 +192,7 @@ impl Executor for RealExecutor {
         let spawn = Spawn::new(program, command.words(), &environment, self.streams.of(command).open()?)
             .and_then(|spawn| spawn.in_directory(command.directory()))
             .map_err(launch)?;
-        // What cleans up is stopped only by those who insist.
+        // A clean-up command is stopped only by a further request.
         let requests = if hook == "cleanup" { STOP.max(end_requests()) + 1 } else { STOP };
         let limits = Limits { timeout: Some(LONGEST), requests };
         // It stays in our process group: it may ask for a password on the terminal.

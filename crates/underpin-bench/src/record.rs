@@ -46,12 +46,12 @@ pub struct Header {
     pub load: Option<LoadRecord>,
 }
 
-/// One variant, in words.
+/// One variant, as it is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantRecord {
     /// Its name in the report.
     pub name: String,
-    /// The command in words, the shell and the wrapper among them.
+    /// The words of the command, including the shell and the wrapper.
     pub command: Vec<String>,
     /// What it changes in the environment; `None` removes a variable.
     pub environment: BTreeMap<String, Option<String>>,
@@ -90,7 +90,7 @@ pub struct TimedRun {
     pub counters: BTreeMap<String, u64>,
     /// How it ended.
     pub outcome: RunOutcome,
-    /// What came of the load on it.
+    /// The results of the load on it.
     pub load: Option<LoadSample>,
 }
 
@@ -129,7 +129,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A run in its place: of which variant, in which block, started when.
+    /// A run with its place in the record: its variant, its block, its start.
     pub(crate) fn new(variant: usize, block: u32, at_ns: Nanos, run: TimedRun) -> Sample {
         let TimedRun { wall, usage, counters, outcome, load } = run;
         Sample {
@@ -189,11 +189,11 @@ pub struct MemoryRun {
     /// Peak resident memory of the tree: the larger of the largest process's own peak and the largest sum seen. Pages
     /// that processes share count once for each.
     pub peak_rss: Bytes,
-    /// No sum of resident memory can have been larger: the most that the own peaks of processes that lived at the same
-    /// time add up to. `None` if lives were not followed.
+    /// An upper bound on any sum of resident memory: the most that the peaks of processes that lived at the same time
+    /// add up to. `None` if the lives of processes were not tracked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bound: Option<Bytes>,
-    /// The time between two samples, on average; a sum that was there for less may not have been seen.
+    /// The time between two samples, on average; a sum that lasted for less may have been missed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ns: Option<Nanos>,
     /// Peak proportional memory of the tree: the larger of the largest sum seen and the largest process's own peak less
@@ -203,8 +203,8 @@ pub struct MemoryRun {
     pub peak_private_dirty: Bytes,
     /// The tree once the first process had settled; `None` if it ended before.
     pub at_start: Option<MemoryPoint>,
-    /// The tree late in the run: what it held, or more, for a quarter of the last fifth, in which a program that frees
-    /// everything before it ends still has it. Of a server: after the load.
+    /// The tree late in the run: what it held, or more, for a quarter of the last fifth, so that a program that frees
+    /// everything before it ends is still seen with it. For a server: after the load.
     pub at_end: Option<MemoryPoint>,
     /// The first process right before its end; `None` if it was killed, or not traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,7 +222,7 @@ pub struct MemoryRun {
 }
 
 impl MemoryRun {
-    /// Processes that a record lists.
+    /// The most processes that a record lists.
     pub const PROCESSES: usize = 16;
 
     /// The peak of what the tree held: resident memory of one process, which is exact; proportional memory of several.
@@ -289,7 +289,7 @@ pub struct End {
     pub sampled: Option<Sampled>,
 }
 
-/// That memory was sampled from outside, and why no process could be watched to its end.
+/// Notes that memory was sampled from outside, and why no process could be watched to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
     /// The shortest time between two samples.

@@ -33,7 +33,7 @@ pub struct Rules {
     pub timeout_ns: Option<Nanos>,
     /// Runs that fail count too.
     pub ignore_failure: bool,
-    /// Only those that exit with one of these statuses do; empty: all.
+    /// If so, only those that exit with one of these statuses; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored_codes: Vec<i32>,
     /// Decides the random orders.
@@ -62,7 +62,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Whether a run counts that ended so.
+    /// Whether a run that ended like this counts.
     #[must_use]
     pub fn counts(&self, outcome: RunOutcome) -> bool {
         let wanted = match outcome {
@@ -115,7 +115,8 @@ impl fmt::Display for Until {
     }
 }
 
-/// A time as people write it: `60s`, `1.5 s`, `200ms`, `2m`, `1h`; a bare number is seconds. `None` if it cannot be read.
+/// A time in the usual notation: `60s`, `1.5 s`, `200ms`, `2m`, `1h`; a bare number is seconds. `None` if it cannot be
+/// read.
 #[must_use]
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();

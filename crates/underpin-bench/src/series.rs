@@ -9,7 +9,7 @@ use crate::units::{Bytes, Nanos};
 use std::time::Duration;
 use underpin_sys::{MemoryUse, RawPid};
 
-/// Samples of one run; with more, every other one goes and the time between them doubles.
+/// The most samples of one run; beyond it every other one is dropped, and the time between them doubles.
 const MOST: usize = 400;
 /// The part of a run that is late, as a divisor: a fifth. Freeing everything at the end takes less, on a busy machine too.
 const LATE: u64 = 5;
@@ -64,8 +64,8 @@ impl Series {
         self.last.checked_div(self.taken).filter(|step| !step.is_zero()).map(Nanos::from)
     }
 
-    /// The tree late in the run: what it held, or more, for a quarter of the last [`LATE`] of its time, so that a
-    /// program that frees everything before it ends still has it. Each sample counts for as long as it was the latest:
+    /// The tree late in the run: what it held, or more, for a quarter of the last part of its time ([`LATE`]), so that
+    /// a program that frees everything before it ends still has it. Each sample counts for as long as it is the latest:
     /// those of the end itself, of which every process has one, count for nothing.
     pub fn late(&self) -> Option<MemoryPoint> {
         let end = self.points.last()?.at_ns.0;
@@ -84,8 +84,8 @@ impl Series {
         level.map(|(_, point)| *point).or(self.points.last().copied())
     }
 
-    /// The run as far as samples and the processes' own peaks tell of it: when it started and ended, how, and what it
-    /// left behind are to be filled in.
+    /// The run, from the samples and the processes' own peaks; the caller fills in when it started, when and how it
+    /// ended, and what it left behind.
     pub fn run(&self, peaks: impl IntoIterator<Item = ProcessPeak>) -> MemoryRun {
         let mut processes: Vec<ProcessPeak> = peaks.into_iter().collect();
         processes.sort_by_key(|process| std::cmp::Reverse(process.peak_rss));

@@ -1,8 +1,8 @@
 //! One run of a server: started under its variant, awaited, loaded, its memory read before and after, stopped.
 //!
 //! A timed run reads `/proc` at those two moments only; a watched run samples the whole process tree all through the load
-//! and is never timed. A server that was there before, one that ends by itself and one that never answers are errors with
-//! the end of what the server wrote. Nothing that was started outlives the run.
+//! and is never timed. A server that was already running, one that ends by itself and one that never answers are errors
+//! with the end of what the server wrote. Nothing that was started outlives the run.
 
 use crate::candidate::Candidate;
 use crate::error::BenchError;
@@ -28,11 +28,11 @@ use underpin_sys::{
     process_tree,
 };
 
-/// Between two tries to get a first answer.
+/// The pause between two tries to get a first answer.
 const TRY_EVERY: Duration = Duration::from_millis(10);
-/// How often a loaded server is looked at: whether it still runs.
+/// How often a loaded server is checked to be still running.
 const LOOK: Duration = Duration::from_millis(100);
-/// A server that was told to end gets so long.
+/// How long a server that was told to end may take.
 const GRACE: Duration = Duration::from_secs(5);
 /// The shortest time between two samples of a watched run.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
@@ -94,13 +94,13 @@ impl Service<'_> {
         Ok(Ok(watch.result(at_start, at_end)))
     }
 
-    /// Starts it under a tracer as far as the variant's proof asks for, has it answer once, and asks the proof.
+    /// Starts it under a tracer as far as the variant's proof asks for, has it answer once, and checks the proof.
     pub(crate) fn proven(&self) -> Result<(), BenchError> {
         let Some(proof) = self.candidate.variant.proof.as_ref().filter(|_| self.candidate.is_started()) else {
             return Ok(());
         };
         let (running, is_traced) = match self.start(true) {
-            // If nothing can be traced, the process's own maps have to do.
+            // If nothing can be traced, the process's own maps are the proof.
             Err(BenchError::Launch { source: LaunchError::Denied(_), .. }) => (self.start(false)?, false),
             other => (other?, true),
         };
@@ -175,8 +175,8 @@ impl Service<'_> {
         Background::release(suspended).map_err(|source| BenchError::Launch { name: name(), source })
     }
 
-    /// The server's streams; its output goes into a file without a name if nobody asked for it, so that an error can
-    /// say what it wrote.
+    /// The server's streams; its output goes into an unnamed file if it was not asked for, so that an error can
+    /// quote it.
     fn open(&self) -> Result<(Streams, Option<File>), BenchError> {
         let streams = self.streams.open()?;
         if self.streams.output != OutputTo::Null {
@@ -230,7 +230,7 @@ impl Running<'_> {
         loop {
             self.alive("before it answered")?;
             let left = ready.saturating_sub(begun.elapsed());
-            // One that takes a connection too early and forgets it is asked again.
+            // A server may accept a connection too early and never answer it, so it is asked again.
             let patience = left.clamp(TRY_EVERY, Duration::from_secs(2));
             let reason = match probe(&self.request, patience) {
                 Ok(status) if status < 500 => return self.alive("as it answered"),
@@ -306,11 +306,11 @@ fn with_port(word: &OsString, port: u16) -> OsString {
     }
 }
 
-/// Memory of a process and its descendants, and who they are.
+/// Memory of a process and its descendants, and their ids.
 fn tree_memory(root: RawPid) -> (MemoryUse, Vec<RawPid>) {
     let mut sum = MemoryUse::default();
     let mut pids: Vec<RawPid> = process_tree(root).iter().map(|process| process.pid).collect();
-    // One that has just ended has none any more.
+    // A process that has just ended has no memory any more.
     pids.retain(|&pid| memory_use(pid).map(|memory| sum += memory).is_ok());
     (sum, pids)
 }
@@ -338,7 +338,7 @@ impl TreeWatch {
         }
     }
 
-    /// Looks at the tree if it is time to.
+    /// Samples the tree if it is time to.
     fn tick(&mut self) {
         let before = Instant::now();
         if before >= self.next {

@@ -1,9 +1,9 @@
 //! Words as a POSIX shell takes them.
 
-/// Characters beside letters and digits that no shell takes for its own, wherever in a word they stand.
+/// Characters other than letters and digits that are special to no shell, anywhere in a word.
 const PLAIN: &str = "/._-+=:,@%^";
 
-/// A word as a POSIX shell takes it: quoted only if it has to be. Every shell of that kind reads the very text again.
+/// A word as a POSIX shell takes it, quoted only if it has to be. Every such shell reads exactly the same text.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
     let plain = |ch: char| ch.is_alphanumeric() || PLAIN.contains(ch);
@@ -20,7 +20,7 @@ mod tests {
     use proptest::prelude::*;
     use std::process::Command;
 
-    /// Text with all that means something to a shell.
+    /// Text with every character that means something to a shell.
     fn text() -> impl Strategy<Value = String> {
         let special =
             prop::sample::select("'\"\\$`!#&|;<>(){}[]*?~=^%+-.,:/@ \t\n\r\u{e9}\u{7f}".chars().collect::<Vec<_>>());
@@ -45,7 +45,7 @@ mod tests {
             let given = format!("printf '%s\\0' {}", quoted.join(" "));
             let set = format!("export A={}; sh -c 'printf \"%s\\0\" \"$A\"'", quoted[0]);
             let one: Vec<u8> = words[0].bytes().chain([0]).collect();
-            // sh is the judge; bash is asked too if it is here.
+            // sh is the oracle, and bash too if it is installed.
             for shell in ["sh", "bash"] {
                 if let Some(read) = read_by(shell, &given) {
                     prop_assert_eq!(&read, &expected, "{}: {}", shell, given);

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// The form of the lines; another number means another form.
+/// The format of the lines; a changed format gets another number.
 const FORM: &str = "underpin.record/1";
 
 /// A record that could not be kept or read.
@@ -48,7 +48,7 @@ pub enum StoreError {
         /// What there is.
         hint: String,
     },
-    /// A name that cannot be a file's.
+    /// A name that cannot be a file name.
     #[error("invalid name {0:?} for a saved run: use letters, digits, `-`, `_` and `.`")]
     Name(String),
 }

@@ -24,14 +24,14 @@ pub enum OutputTo {
 /// Where the streams of the commands come from and go to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamsPlan {
-    /// Standard input; `None`: nothing.
+    /// Standard input; `None`: /dev/null.
     pub input: Option<PathBuf>,
     /// Standard output and error.
     pub output: OutputTo,
 }
 
 impl StreamsPlan {
-    /// The plan of one command, which may have a place of its own for its output.
+    /// The plan of one command, which may have its own destination for its output.
     pub(crate) fn of(&self, command: &Command) -> StreamsPlan {
         StreamsPlan { input: self.input.clone(), output: command.output().unwrap_or(&self.output).clone() }
     }

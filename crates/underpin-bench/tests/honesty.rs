@@ -14,7 +14,7 @@ use underpin_sys::Usage;
 /// The factor by which a run at this time takes longer.
 type Noise = fn(&mut Machinery) -> f64;
 
-/// What the noise goes by.
+/// What the noise depends on.
 struct Machinery {
     random: Random,
     clock: f64,
@@ -67,12 +67,12 @@ impl Executor for Noisy {
     }
 }
 
-/// The comparison of two commands that take so many seconds where nothing disturbs them.
+/// The comparison of two commands that take this many seconds if nothing disturbs them.
 fn compare(seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
     compare_on(Machine::default(), seconds, noise, rules)
 }
 
-/// The same on a machine that is described.
+/// The same on a given machine.
 fn compare_on(machine: Machine, seconds: [f64; 2], noise: Noise, rules: Rules) -> Comparison {
     let candidate = |(name, seconds): (&str, f64)| common::candidate(name, &seconds.to_string());
     let machinery = Machinery { random: Random::new(rules.seed ^ 0xabcd), clock: 0.0, runs: 0, state: 0.0 };
@@ -114,7 +114,7 @@ fn in_step(machine: &mut Machinery) -> f64 {
     (if slowed { 1.5 } else { 1.0 }) * (1.0 + 0.02 * -machine.random.unit().ln())
 }
 
-/// Only a processor that is now and then shared.
+/// Only a processor that is shared now and then.
 fn shared(machine: &mut Machinery) -> f64 {
     let waits = if machine.random.unit() < 0.25 { 0.4 * -machine.random.unit().ln() } else { 0.0 };
     (1.0 + waits) * (1.0 + 0.02 * machine.normal().abs())

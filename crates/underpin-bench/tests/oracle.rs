@@ -17,7 +17,7 @@ fn run(program: &Path) -> TimedRun {
     RealExecutor::new(StreamsPlan::default(), &[], 1).run(&candidate, None).expect("it starts")
 }
 
-/// What GNU time says of a program in a format of its own.
+/// What GNU time reports for a program, in one of its formats.
 fn gnu_time(program: &Path, format: &str) -> Vec<f64> {
     let output = Process::new("/usr/bin/time").args(["-f", format]).arg(program).output().expect("GNU time");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

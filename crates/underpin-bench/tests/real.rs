@@ -272,7 +272,7 @@ impl Proof for Never {
     }
 }
 
-/// Wants a file among the maps of the process.
+/// Requires a file among the maps of the process.
 #[derive(Debug)]
 struct Mapped(&'static str);
 

@@ -196,7 +196,7 @@ fn a_server_is_started_loaded_measured_and_stopped() {
     let load = run.load.unwrap();
     assert_eq!(load.errors.total(), 0, "{:?}", load.first_failure);
     assert!(load.answered > 0 && load.requests > 0 && load.latency.is_some());
-    // What it kept is in its growth; some requests end before the first or behind the last reading.
+    // What it kept is in its growth; some requests end before the first or after the last reading.
     let grown = load.memory_after.unwrap().rss.0 - load.memory_before.unwrap().rss.0;
     assert!(grown as f64 >= 0.5 * 20_000.0 * load.requests as f64, "{grown} for {}", load.requests);
     assert!(load.cpu_ns.is_some());

@@ -130,7 +130,7 @@ fn a_disk_that_is_full_ends_keeping_and_not_measuring() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::new(dir.path());
     std::os::unix::fs::symlink("/dev/full", dir.path().join("run-5.jsonl")).unwrap();
-    // A run file is made anew, so the link is stepped over; a folder that cannot be made is told instead.
+    // A run file is created anew, so the link is skipped; what is reported is a folder that cannot be made.
     fs::write(dir.path().join("file"), "").unwrap();
     let blocked = Store::new(dir.path().join("file/below"));
     let mut file = blocked.begin(5, None).unwrap();

@@ -19,11 +19,11 @@ pub(crate) struct Answer {
     pub sent_again: bool,
 }
 
-/// Why an answer is none, a clause.
+/// Why an answer is malformed, a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub &'static str);
 
-/// What came of an answer.
+/// What is kept of a whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// The status code.
@@ -42,7 +42,7 @@ enum State {
     ChunkSize,
     /// In a chunk with this many bytes to come, and its line end.
     Chunk(u64),
-    /// In the lines behind the last chunk.
+    /// In the lines after the last chunk.
     Trailer,
     /// The body goes to the end of the connection.
     ToTheEnd,
@@ -65,8 +65,8 @@ impl AnswerReader {
         AnswerReader { state: State::Head, head: Head { status: 0, keep_alive: false }, bodiless }
     }
 
-    /// Takes what it can of `data`, which begins where the last call left off; how many bytes it took. What it did not
-    /// take belongs in front of what comes next.
+    /// Consumes what it can of `data`, which begins where the last call left off, and returns how many bytes that is.
+    /// The rest must be given again, in front of what comes next.
     pub(crate) fn take(&mut self, data: &[u8]) -> Result<usize, Malformed> {
         let mut at = 0;
         loop {
@@ -100,7 +100,7 @@ impl AnswerReader {
         matches!(self.state, State::Done).then_some(self.head)
     }
 
-    /// The connection has ended; whether that ends the answer too.
+    /// The connection has ended: the answer if that completes it, otherwise an error.
     pub(crate) fn end(&mut self) -> Result<Head, Malformed> {
         match self.state {
             State::ToTheEnd | State::Done => Ok(self.head),
@@ -155,7 +155,7 @@ impl AnswerReader {
         }
     }
 
-    /// One line behind the last chunk; the empty one is the end.
+    /// One line after the last chunk; an empty one is the end.
     fn trailer(&mut self, data: &[u8]) -> usize {
         let Some(end) = data.iter().position(|&byte| byte == b'\n') else { return 0 };
         if matches!(&data[..end], b"" | b"\r") {
@@ -165,7 +165,7 @@ impl AnswerReader {
     }
 }
 
-/// What the headers say of the body and the connection.
+/// What the headers say about the body and the connection.
 struct Framing {
     body_length: Option<u64>,
     chunked: bool,
@@ -247,7 +247,7 @@ mod tests {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
         ends(&format!("{head}5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n"), 200, true);
         ends(&format!("{head}0\r\nA: b\r\nC: d\r\n\r\n"), 200, true);
-        // A length beside chunks is overruled.
+        // Chunks take precedence over a length.
         ends("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200, true);
     }
 

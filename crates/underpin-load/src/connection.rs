@@ -1,4 +1,4 @@
-//! One connection: connecting, sending the prepared bytes, reading the answer, within a time.
+//! One connection: connecting, sending the prepared bytes, reading the answer, within a time limit.
 //!
 //! A request on a kept connection that closes before a byte of an answer is sent again once, as RFC 9112, section 9.3.1,
 //! allows if the server may have closed it while it was idle. It may also have dropped the request, which cannot be
@@ -152,7 +152,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a request at `now` and reads its answer. With a failure: whether that was of a second try.
+    /// Sends a request at `now` and reads its answer. A failure comes with whether it was the second try.
     pub(crate) async fn exchange(&mut self, request: &Request, now: Instant) -> Result<Answer, (Failure, bool)> {
         self.deadline.at = now + self.timeout;
         let reused = self.stream.is_some();
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// The status and the bytes of the answer; leaves the stream only if it can be used again.
+    /// The status and the bytes of the answer; keeps the stream only if it can be used again.
     async fn attempt(&mut self, request: &Request) -> Result<(u16, u64), Attempt> {
         self.send(request.bytes()).await?;
         let mut reader = AnswerReader::new(request.is_head());
@@ -227,7 +227,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads behind what is `filled`; 0 at the end of the connection. `first`: no byte of the answer has come yet.
+    /// Reads to after the `filled` bytes; 0 at the end of the connection. `first`: no byte of the answer has come yet.
     async fn receive(&mut self, filled: usize, first: bool) -> Result<usize, Attempt> {
         let (stream, deadline) = (&mut self.stream, &mut self.deadline);
         let mut room = ReadBuf::new(&mut self.buffer[filled..]);

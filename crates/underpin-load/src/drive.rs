@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Drives a server to the end of the plan. `meanwhile` is called on this thread once in every `tick`, and ends the load
-/// early by returning `false`; nothing of it is on the way of a request.
+/// early by returning `false`; it delays no request.
 ///
 /// # Errors
 /// If the plan cannot be carried out, or no connection at all can be made.

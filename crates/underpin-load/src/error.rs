@@ -33,7 +33,7 @@ pub enum RequestError {
     Header(String),
 }
 
-/// A load that could not be put on.
+/// A load that could not be applied.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {

@@ -1,4 +1,4 @@
-//! The beat of an open loop: request `k` of a thread is due at a moment that is known beforehand.
+//! The schedule of an open loop: request `k` of a thread is due at a moment that is known beforehand.
 //!
 //! A connection that comes for its next request takes the one that is due already, however long ago (the backlog), or
 //! waits for the next. The waiting is done by one timer of the kernel for all of them, which is exact to some
@@ -70,7 +70,7 @@ impl Pacer {
         }
     }
 
-    /// Waits for the next request; when it was due. `None` at the end.
+    /// Waits for the next request and returns when it was due; `None` at the end.
     pub(crate) async fn take(&self) -> Option<Instant> {
         let now = Instant::now();
         if now >= self.beat.until || self.over.get() {

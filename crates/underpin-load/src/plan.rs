@@ -34,9 +34,9 @@ impl Pace {
 /// A load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadPlan {
-    /// What is asked.
+    /// The request that is sent.
     pub request: Request,
-    /// When.
+    /// When requests are sent.
     pub pace: Pace,
     /// Threads of the generator, each with its share of the connections; at least one, at most one for each connection.
     pub threads: usize,
@@ -66,7 +66,7 @@ impl LoadPlan {
         Err(LoadError::Plan(wrong))
     }
 
-    /// The threads that it really takes.
+    /// The number of threads that are actually used.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         self.threads.clamp(1, self.pace.connections().max(1))

@@ -1,4 +1,4 @@
-//! One request, to see whether a server answers, and one connection, to see whether anybody is there.
+//! One request, to see whether a server answers, and one connection, to see whether anything listens.
 
 use crate::connection::{Connection, Target};
 use crate::endpoint::Endpoint;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 #[error("{0}")]
 pub struct Unanswered(String);
 
-/// Sends the request once; the status of the answer.
+/// Sends the request once and returns the status of the answer.
 ///
 /// # Errors
 /// If there is no answer within the time.

@@ -63,18 +63,18 @@ impl Request {
         &self.endpoint
     }
 
-    /// As it goes over the wire.
+    /// The bytes that are sent.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The answer has no body, whatever its headers say.
     /// Whether it may be sent twice (RFC 9110, section 9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
     }
 
+    /// Whether the answer has no body, whatever its headers say.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"
     }
@@ -114,7 +114,7 @@ fn address(url: &str) -> Result<(Endpoint, String, String), RequestError> {
     Ok((Endpoint::Tcp { host, port }, authority.to_owned(), rooted(path)))
 }
 
-/// A path with its slash in front, also if only a query was given.
+/// A path with its slash in front, even if only a query was given.
 fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }

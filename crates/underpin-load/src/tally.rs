@@ -19,7 +19,7 @@ pub struct ErrorCounts {
     pub connect: u64,
     /// Answered with a status of 400 or above.
     pub status: u64,
-    /// The connection broke, or the answer was none.
+    /// The connection broke, or the answer was malformed.
     pub broken: u64,
     /// No answer in time.
     pub timed_out: u64,
@@ -68,7 +68,7 @@ impl Latencies {
     pub(crate) fn new() -> Latencies {
         let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
         let histogram = Histogram::new_with_bounds(1, longest, DIGITS).or_else(|_| Histogram::new(DIGITS));
-        // Both are within the bounds that the type documents; a default is what is left to say.
+        // Both forms are within the bounds that the type documents, so neither can fail.
         Latencies(histogram.unwrap_or_else(|_| unreachable!("1 ns to 60 s with 3 digits are bounds of a histogram")))
     }
 
@@ -112,7 +112,7 @@ impl Latencies {
 pub struct LoadResult {
     /// Requests that were due in the window and got a good answer; each is in `latencies`.
     pub requests: u64,
-    /// Good answers that came in within the window, whenever they were asked for.
+    /// Good answers that came in within the window, whenever their requests were due.
     pub answered: u64,
     /// How long the window was.
     pub window: Duration,
@@ -164,7 +164,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// For a window.
+    /// An empty tally for a window.
     pub(crate) fn new(from: Instant, until: Instant) -> Tally {
         Tally {
             from,
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((sum.sent_again, sum.redirected), (2, 1));
         assert_eq!(sum.errors, ErrorCounts { timed_out: 1, status: 2, ..ErrorCounts::default() });
         assert_eq!(sum.unsent, 1);
-        // Three answers, one that never came, one that was never asked for.
+        // Three answers, one that never came, one that was never sent.
         assert_eq!(sum.latencies.count(), 5);
         assert_eq!(sum.first_failure.unwrap(), "it accepts connections and does not answer in time");
     }

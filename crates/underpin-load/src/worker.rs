@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
-/// After a refused connection, so that a server that is gone is not hammered.
+/// The pause after a refused connection, so that a server that is gone is not hammered.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often a thread looks whether it is to stop.
+/// How often a thread checks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What the threads of a load share.
@@ -49,7 +49,7 @@ pub(crate) fn work(shared: &Shared, index: usize) -> io::Result<Worked> {
     if let Ok((_, (_, None))) = &made {
         shared.reachable.store(true, Ordering::Relaxed);
     }
-    // Every thread passes, also one that failed: the others wait for it.
+    // Every thread passes, even one that failed: the others wait for it.
     shared.ready.wait();
     let (runtime, (connections, refusal)) = made?;
     if !shared.reachable.load(Ordering::Relaxed) {
@@ -74,7 +74,7 @@ async fn connect(shared: &Shared, index: usize) -> (Vec<Connection>, Option<io::
             Err(_) => refusal = Some(io::ErrorKind::TimedOut.into()),
         }
         if !any && refusal.is_some() {
-            // One that does not answer at all is not tried for each connection.
+            // A server that does not answer at all is not tried again for each connection.
             break;
         }
     }

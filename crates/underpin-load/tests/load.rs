@@ -42,7 +42,7 @@ fn answer(mut stream: impl Read + Write, seen: &Seen, habit: &Habit) {
         let number = seen.requests.fetch_add(1, Ordering::SeqCst);
         let Some(text) = habit(number) else { return };
         let closes = text.contains("Connection: close") || !text.contains("HTTP/1.1");
-        // The client may have had enough.
+        // The client may have closed the connection.
         if stream.write_all(text.as_bytes()).is_err() || closes {
             return;
         }
@@ -225,7 +225,7 @@ fn every_request_of_an_open_loop_is_accounted_for() {
     let result = load(&LoadPlan { window: Duration::from_millis(500), threads: 2, ..plan(&address, pace) });
     assert_eq!(result.requests + result.unsent + result.errors.total(), 200);
     assert_eq!(seen.requests.load(Ordering::SeqCst) as u64, result.requests);
-    // A server that cannot keep up: what it never got to is told, and is in the percentiles.
+    // A server that cannot keep up: what it never got to is reported, and is in the percentiles.
     let (address, _) = server(|_| {
         std::thread::sleep(Duration::from_millis(20));
         Some(FINE.to_owned())

@@ -28,7 +28,7 @@ pub const INVALID: i32 = 22;
 /// # Safety
 /// `path` ends in a NUL.
 pub unsafe fn open(path: *const u8) -> Result<Descriptor, i32> {
-    // SAFETY: the path is terminated, says the caller; the call writes nothing here.
+    // SAFETY: the caller promises a terminated path; the call writes nothing here.
     outcome(unsafe { call6(number::OPENAT, [AT_FDCWD, path as usize, O_CLOEXEC, 0, 0, 0]) })
 }
 
@@ -58,7 +58,7 @@ const FALLOC_FL_PUNCH_HOLE: usize = 2;
 /// Gives the memory behind a part of a memory file back. If the kernel cannot, it stays.
 pub fn punch(descriptor: Descriptor, offset: usize, size: usize) {
     let args = [descriptor, FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, offset, size, 0, 0];
-    // SAFETY: touches no memory of this process; the caller maps that part no more.
+    // SAFETY: touches no memory of this process; the caller no longer maps that part.
     let _ = unsafe { call6(number::FALLOCATE, args) };
 }
 
@@ -74,7 +74,7 @@ pub fn close(descriptor: Descriptor) {
     let _ = unsafe { call6(number::CLOSE, [descriptor, 0, 0, 0, 0, 0]) };
 }
 
-/// Reads a symbolic link; the length.
+/// Reads a symbolic link; returns the length.
 ///
 /// # Safety
 /// `path` ends in a NUL.
@@ -84,7 +84,7 @@ pub unsafe fn read_link(path: *const u8, into: &mut [u8]) -> Result<usize, i32> 
     outcome(unsafe { call6(number::READLINKAT, args) })
 }
 
-/// The current directory with its NUL; the length with it.
+/// The current directory with its NUL; returns the length, NUL included.
 pub fn current_directory(into: &mut [u8]) -> Result<usize, i32> {
     // SAFETY: the kernel writes at most `into.len()` bytes to `into`.
     outcome(unsafe { call6(number::GETCWD, [into.as_mut_ptr() as usize, into.len(), 0, 0, 0, 0]) })
@@ -101,7 +101,7 @@ const MFD_NOEXEC_SEAL: usize = 8;
 /// # Safety
 /// `name` ends in a NUL.
 pub unsafe fn memory_file(name: *const u8) -> Result<Descriptor, i32> {
-    // SAFETY: the name is terminated, says the caller.
+    // SAFETY: the caller promises a terminated name.
     let create = |flags| outcome(unsafe { call6(number::MEMFD_CREATE, [name as usize, flags, 0, 0, 0, 0]) });
     match create(MFD_CLOEXEC | MFD_NOEXEC_SEAL) {
         Err(INVALID) => create(MFD_CLOEXEC),
@@ -112,7 +112,7 @@ pub unsafe fn memory_file(name: *const u8) -> Result<Descriptor, i32> {
 /// Ends the process.
 pub fn exit(code: usize) -> ! {
     loop {
-        // SAFETY: does not come back.
+        // SAFETY: does not return.
         let _ = unsafe { call6(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
     }
 }

@@ -15,7 +15,7 @@ type UnsetEnv = unsafe extern "C" fn(*const u8) -> i32;
 type IconvOpen = unsafe extern "C" fn(*const u8, *const u8) -> usize;
 type IconvClose = unsafe extern "C" fn(usize) -> i32;
 
-/// Sets the variable, lets glibc read the list, takes the variable away again. A GCONV_PATH of the user's own stays.
+/// Sets the variable, lets glibc read the list, takes the variable away again. A GCONV_PATH set by the user stays.
 pub fn announce(bundle: Bundle, mut environment: impl Iterator<Item = &'static [u8]>) {
     if environment.any(|variable| variable.split_at_checked(NAME.len()).is_some_and(|(name, _)| same(name, NAME))) {
         return;

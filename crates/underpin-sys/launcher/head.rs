@@ -72,18 +72,18 @@ pub struct Object {
     pub place: usize,
     pub needed_size: usize,
     pub eager_size: usize,
-    /// File: not 0 where relocation writes to its code (DT_TEXTREL).
+    /// File: not 0 if relocation writes to its code (DT_TEXTREL).
     pub writes_code: usize,
     /// Written by the launcher: its descriptor, plus one.
     pub descriptor: usize,
-    /// Written by the launcher: not 0 where its copy was dropped.
+    /// Written by the launcher: not 0 if its copy was dropped.
     pub shared: usize,
 }
 
 /// [`Object::slot`] of a library that the program itself does not name.
 pub const NO_SLOT: usize = usize::MAX;
 
-/// A name inside a library of the file form: room for a path of another one.
+/// A name inside a library of the file form, with room for the path of another library.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Fixup {

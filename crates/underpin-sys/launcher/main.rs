@@ -5,7 +5,7 @@
 //! loader (the bundle's own, found from where the program is) and hands over with the auxiliary vector that the
 //! kernel would have written. So `/proc/self/exe`, `argv[0]`, the heap and the environment are those of a plain start.
 //!
-//! No libc, no allocation, no relocation: the image works at any address. Only what `build.rs` compiles; not a module
+//! No libc, no allocation, no relocation: the image works at any address. Compiled by `build.rs` alone; not a module
 //! of the crate. Its data, the [`head::Head`], is written by `underpin_rewrite::bundle`.
 #![no_std]
 #![no_main]

@@ -29,7 +29,7 @@ pub struct Loaded {
     pub name: &'static [u8],
 }
 
-/// All of them, in the loader's order; none if the loader keeps no list.
+/// All of them, in the loader's order; empty if the loader keeps no list.
 pub fn loaded(bundle: Bundle) -> impl Iterator<Item = Loaded> {
     let rendezvous = names::value_of(bundle, DEBUG).unwrap_or(0) as *const Rendezvous;
     // SAFETY: the loader's own record, if there is one.
@@ -38,7 +38,7 @@ pub fn loaded(bundle: Bundle) -> impl Iterator<Item = Loaded> {
         if map.is_null() {
             return None;
         }
-        // SAFETY: an entry of the loader's list, which nobody changes before the program runs.
+        // SAFETY: an entry of the loader's list, which nothing changes before the program runs.
         unsafe {
             let found = Loaded { base: (*map).base, name: text_at((*map).name) };
             map = (*map).next;

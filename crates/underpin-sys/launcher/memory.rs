@@ -1,4 +1,4 @@
-//! The memory functions that compilers call on their own: without a libc somebody has to define them.
+//! The memory functions that compilers call on their own: without a libc the launcher has to define them.
 //!
 //! Byte by byte through volatile accesses, so that the compiler does not turn a loop back into a call of itself. The
 //! launcher moves a few kilobytes at most.

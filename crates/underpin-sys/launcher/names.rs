@@ -1,7 +1,7 @@
 //! Makes the program's dynamic section name the bundle's own files, by absolute paths that hold where it is now.
 //!
 //! On disk the section is an ordinary one (sonames, and a DT_RPATH relative to `$ORIGIN`). The absolute names exist in
-//! memory alone, so the bundle may be moved at any time, and no variable of the environment has to tell them.
+//! memory alone, so the bundle may be moved at any time, and no environment variable has to name them.
 
 use crate::head::{Bundle, NO_SLOT};
 use crate::place::text_at;
@@ -13,7 +13,7 @@ struct Entry {
     value: usize,
 }
 
-/// Composes a string in the room of the bundle; its place. `None` if it does not fit.
+/// Composes a string in the room of the bundle and returns its place; `None` if it does not fit.
 pub fn compose(bundle: Bundle, parts: &[&[u8]]) -> Option<*const u8> {
     let used = bundle.head().room_used;
     let size: usize = parts.iter().map(|part| part.len()).sum();
@@ -33,7 +33,7 @@ pub fn compose(bundle: Bundle, parts: &[&[u8]]) -> Option<*const u8> {
     Some(start)
 }
 
-/// Lets entry `slot` of the dynamic section name a string.
+/// Makes entry `slot` of the dynamic section point to a string.
 pub fn point(bundle: Bundle, slot: usize, text: *const u8) {
     if slot == NO_SLOT {
         return;

@@ -79,7 +79,7 @@ pub fn by_proc(path: &mut Path) -> bool {
 
 /// The program's path by the name it was executed under (AT_EXECFN), its own symbolic links followed, made absolute.
 ///
-/// For a root without `/proc`. Links of directories on the way need no following: the kernel does.
+/// For a root without `/proc`. Links among its directories need no following: the kernel does that.
 ///
 /// # Safety
 /// `name` is a C string.
@@ -99,7 +99,7 @@ pub unsafe fn by_name(name: *const u8, path: &mut Path) -> bool {
     path.push(name) && follow(path)
 }
 
-/// Links in a row before it is a circle: the kernel's own limit.
+/// Links in a row before they count as a loop: the kernel's own limit.
 const LINKS: usize = 40;
 
 fn follow(path: &mut Path) -> bool {
@@ -125,7 +125,7 @@ fn follow(path: &mut Path) -> bool {
     false
 }
 
-/// Takes `components` off the end of the path. `false` if it has not so many.
+/// Takes `components` off the end of the path. `false` if it has fewer.
 pub fn top_of(path: &mut Path, components: usize) -> bool {
     (0..components).all(|_| path.up())
 }

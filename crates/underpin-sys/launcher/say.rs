@@ -1,11 +1,11 @@
-//! One line on standard error, and the end: what a start that cannot succeed has to say.
+//! Ends a start that cannot succeed, with one line on standard error.
 
 use crate::calls;
 
 /// Exit code of a bundle that cannot start, as env(1) has it for a command that cannot be invoked.
 pub const CANNOT_START: usize = 126;
 
-/// Says `bundle: WHAT NAME (error N): ADVICE` and ends the process.
+/// Prints `bundle: WHAT NAME (error N): ADVICE` and ends the process.
 pub fn stop(what: &[u8], name: &[u8], error: i32, advice: &[u8]) -> ! {
     let mut digits = [0; 10];
     let number = decimal(error.unsigned_abs() as usize, &mut digits);

@@ -1,7 +1,7 @@
 //! Gives memory back: what the loader mapped from memory files and nothing writes to is mapped from the bundle's own
 //! file instead, so that processes share it with the page cache, and the copies are dropped.
 //!
-//! Runs behind the loader, before any initialiser of the program or of a library (a loader without DT_PREINIT_ARRAY:
+//! Runs after the loader, before any initialiser of the program or of a library (a loader without DT_PREINIT_ARRAY:
 //! before the program). The bytes are the same, at the same addresses; if a step fails, the copy stays, or, if parts of it
 //! were left out, the program does not start.
 
@@ -26,7 +26,7 @@ pub fn all(bundle: Bundle, page: usize) {
     for loaded in maps::loaded(bundle) {
         let Some(descriptor) = descriptor_in(loaded.name) else { continue };
         let object = (0..bundle.head().object_count).map(|index| bundle.object(index)).find(|object| {
-            // SAFETY: the bundler made so many records.
+            // SAFETY: the bundler made that many records.
             unsafe { (**object).descriptor == descriptor + 1 && (**object).shared == 0 }
         });
         if let Some(object) = object {
@@ -39,7 +39,7 @@ pub fn all(bundle: Bundle, page: usize) {
     calls::close(file);
 }
 
-/// What was left out of a copy cannot be had.
+/// Ends the process: what was left out of a copy cannot be mapped.
 fn missing(error: i32) -> ! {
     stop(b"cannot map libraries of ", b"/proc/self/exe", error, b"memory is short; make it a directory")
 }
@@ -81,7 +81,7 @@ fn one(object: &Object, base: usize, file: Descriptor, page: usize) {
     }
 }
 
-/// Drops the pages of a copy, but for those that a writable segment shares with the next one.
+/// Drops the pages of a copy, except those that a writable segment shares with the next one.
 fn release(memory: Descriptor, range: (usize, usize), loads: impl Iterator<Item = Header>, page: usize) {
     let (mut start, mut end) = range;
     for load in loads.filter(|load| load.flags & 2 != 0) {

@@ -63,7 +63,7 @@ impl Auxiliary {
     }
 }
 
-/// Where the entry code jumps next. Called on the stack that the kernel made.
+/// Returns where the entry code jumps next. Called on the stack that the kernel made.
 ///
 /// # Safety
 /// `stack` is the stack pointer at entry, `params`, `after` and `before` the places in the entry code.
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn begin(stack: *mut usize, params: *const u8, after: usiz
     let (bundle, auxiliary) = unsafe { (Bundle::at(params), Auxiliary::behind(stack)) };
     let differs = |one, other| auxiliary.get(one) != auxiliary.get(other);
     if differs(aux::USER, aux::EFFECTIVE_USER) || differs(aux::GROUP, aux::EFFECTIVE_GROUP) {
-        // Whoever links to it from elsewhere would choose its libraries (as glibc ignores $ORIGIN then).
+        // A hard link to it elsewhere would choose its libraries (glibc ignores $ORIGIN then for the same reason).
         stop(b"it is set-user-ID or set-group-ID", b"", 1, b"a bundle has no rights of its own; use sudo or the like");
     }
     let page = auxiliary.get(aux::PAGE_SIZE).unwrap_or(4096);
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn before(params: *const u8) {
 
 fn close_all(bundle: Bundle) {
     for index in 0..bundle.head().object_count {
-        // SAFETY: the bundler made so many records.
+        // SAFETY: the bundler made that many records.
         match unsafe { (*bundle.object(index)).descriptor } {
             0 => {}
             descriptor => calls::close(descriptor - 1),
@@ -120,7 +120,7 @@ fn close_all(bundle: Bundle) {
     }
 }
 
-/// Where the loader's jump to the program goes first, if there is something to do behind the loader.
+/// Where the loader's jump to the program goes first, if there is something to do after the loader.
 ///
 /// # Safety
 /// As for [`begin`]; the loader is done.
@@ -214,7 +214,7 @@ fn name_all(bundle: Bundle, top: &[u8]) -> Option<()> {
     }
     for index in 0..head.object_count {
         let object = bundle.object(index);
-        // SAFETY: the bundler made so many records.
+        // SAFETY: the bundler made that many records.
         let (slot, name) = unsafe { ((*object).slot, names::text(bundle, (*object).name)) };
         names::point(bundle, slot, names::compose(bundle, &[top, b"/", name])?);
     }
@@ -262,10 +262,10 @@ fn from_file(bundle: Bundle, page: usize) -> load::Loaded {
     finish(descriptor, head.loader, page, b"/proc/self/exe")
 }
 
-/// Puts one library into a file in memory and lets the program ask for it by its descriptor.
+/// Puts one library into a file in memory and makes the program's DT_NEEDED name it by its descriptor.
 fn provide(bundle: Bundle, file: Descriptor, index: usize) {
     let object = bundle.object(index);
-    // SAFETY: the bundler made so many records.
+    // SAFETY: the bundler made that many records.
     let (slot, name, place) = unsafe { ((*object).slot, (*object).name, (*object).place) };
     let shown = names::text(bundle, name);
     // SAFETY: the bundler ends its texts with a NUL.
@@ -294,10 +294,10 @@ fn provide(bundle: Bundle, file: Descriptor, index: usize) {
     names::point(bundle, slot, path);
 }
 
-/// Writes into a library by which path another one is found. musl knows a library by its path, not by its soname.
+/// Writes into a library the path of another one. musl knows a library by its path, not by its soname.
 fn fix(bundle: Bundle, index: usize) {
     let fixups = bundle.at_offset(bundle.head().fixups).cast::<Fixup>();
-    // SAFETY: the bundler made so many fixups and records.
+    // SAFETY: the bundler made that many fixups and records.
     let (holder, target, offset) = unsafe {
         let fixup = fixups.add(index).read();
         (bundle.object(fixup.holder), bundle.object(fixup.target), fixup.offset)
@@ -344,7 +344,7 @@ fn copy(file: Descriptor, memory: Descriptor, place: usize, (from, to): (usize, 
     let mapping = Mapping { address: 0, size, protection: calls::PROT_READ, flags, file: Some((file, place)) };
     // SAFETY: the kernel chooses a free place.
     let start = unsafe { calls::map(&mapping) }?;
-    // SAFETY: mapped above. A file that is cut while it runs would end the process; so would one that is executed.
+    // SAFETY: mapped above. Truncating the file meanwhile would end the process, as it ends any running program.
     let mut rest = unsafe { core::slice::from_raw_parts(start as *const u8, size) };
     let result = loop {
         match calls::write_at(memory, rest, at) {

@@ -3,7 +3,7 @@
 
 use core::arch::{asm, global_asm};
 
-/// `ET_DYN` and `ET_EXEC` of this machine only: `e_machine`.
+/// `e_machine`.
 pub const MACHINE: u16 = 62;
 
 /// Whether read-only segments may be mapped anew: on AArch64 the loader may have marked code as guarded (`PROT_BTI`),

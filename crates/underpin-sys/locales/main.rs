@@ -6,14 +6,14 @@
 //! if the machine has no locale of that name they call them once more with LOCPATH set for that one call. On a machine
 //! with locales of its own every answer is the machine's.
 //!
-//! Only what `build.rs` compiles; not a module of the crate. Its file is in the bundle's `lib`, beside `locale`.
+//! Compiled by `build.rs` alone; not a module of the crate. Its file is in the bundle's `lib`, beside `locale`.
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// What dladdr(3) says (`<dlfcn.h>`).
+/// The result of dladdr(3) (`<dlfcn.h>`).
 #[repr(C)]
 struct Place {
     file: *const c_char,
@@ -95,7 +95,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 ///
 /// # Safety
 /// As setenv(3): no other thread may read the environment meanwhile. Programs set their locale before they start threads;
-/// and this comes to pass only if the machine has no locale of the name that is asked for.
+/// and this happens only if the machine has no locale of the requested name.
 unsafe fn with_own_path<T>(call: impl FnOnce() -> T) -> Option<T> {
     let mut path = [0; PATH];
     // SAFETY: the caller's promise; the path is terminated, and glibc keeps the strings of former values.
@@ -132,7 +132,7 @@ fn own_path(path: &mut [u8; PATH]) -> Option<()> {
         match *slot {
             0 => break,
             b'/' => end = index,
-            // LOCPATH is a list, and knows no way to quote its colon.
+            // LOCPATH is a list without a way to quote a colon.
             b':' => return None,
             _ => {}
         }

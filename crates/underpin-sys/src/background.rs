@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a process that was told to end is looked at.
+/// How often a process that was told to end is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A running command, the leader of its group.
@@ -95,7 +95,7 @@ impl Background {
         Ok(self.end)
     }
 
-    /// Tells it to end, waits for so long, then kills it. Whatever is left of its group is killed.
+    /// Tells it to end, waits for `grace`, then kills it. Whatever is left of its group is killed.
     ///
     /// # Errors
     /// Whatever `waitpid` reports.
@@ -107,7 +107,7 @@ impl Background {
         let deadline = Instant::now() + grace;
         loop {
             if let Some(end) = self.ended()? {
-                // What it left behind goes with it, in `drop`.
+                // What it left behind is killed in `drop`.
                 return Ok(end);
             }
             if Instant::now() >= deadline {
@@ -125,7 +125,7 @@ impl Background {
         unsafe { libc::kill(-self.pid, libc::SIGKILL) };
         if self.end.is_none() {
             kill_tree(self.pid);
-            // One that the kernel does not let go has been told to; there is nothing more to do about it here.
+            // If the kernel still holds it, it has its signal; nothing more can be done here.
             let _ = reap(self.pid);
             self.end = Some(RunEnd::TimedOut);
         }

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 pub(crate) const END_SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// In nanoseconds; nobody presses a key twice so soon.
 const ONE_KEYSTROKE: u64 = 300_000_000;
-/// So many requests mean that nothing is to be finished any more.
+/// This many requests mean that nothing more is to be finished.
 const AT_ONCE: u32 = 2;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static FIRST: AtomicI32 = AtomicI32::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
-/// Who counts: a child between fork and exec still has the handler, and no say.
+/// The process that counts: a child between fork and exec still has the handler, and must not count.
 static OWNER: AtomicI32 = AtomicI32::new(0);
-/// The supervisor, if there is one; without it there is nobody left to show anything to.
+/// The supervisor, if there is one; once it is gone, no user is left to show results to.
 static SUPERVISOR: AtomicI32 = AtomicI32::new(0);
 
 /// Counts the signals from now on.
@@ -79,7 +79,7 @@ extern "C" fn note(signal: i32) {
 pub struct EndAtOnce(());
 
 impl EndAtOnce {
-    /// From now on; a process that does not count such signals ([`crate::supervise`]) is left as it is.
+    /// From now on; a process that does not count such signals ([`crate::supervise`]) is left unchanged.
     #[must_use]
     pub fn new() -> EndAtOnce {
         if counts() {

@@ -1,4 +1,4 @@
-//! What can fail below, with the reason that a person can act on.
+//! Errors of system calls, each with a reason that the user can act on.
 
 use crate::exec_refusal::ExecRefusal;
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub(crate) fn check(what: &'static str, result: libc::c_long) -> Result<libc::c_
     if result == -1 { Err(SysError::last(what)) } else { Ok(result) }
 }
 
-/// Why ptrace is not allowed here, as far as it can be told.
+/// Why ptrace is not allowed here, as far as it can be determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Denied {

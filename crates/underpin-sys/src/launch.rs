@@ -33,7 +33,7 @@ pub struct Launch {
     pub filter: Option<CallFilter>,
 }
 
-/// A seized child that stands before its `execve`, and the pipe that says why it failed, if it does.
+/// A seized child that is stopped before its `execve`, and the pipe that says why that failed, if it does.
 #[derive(Debug)]
 pub struct Suspended {
     /// The child.
@@ -57,7 +57,7 @@ impl Launch {
         self.begin(false, Tracee::seize)
     }
 
-    /// The same, and only the child itself is traced ([`Tracee::seize_alone`]): for those who wait for it alone.
+    /// The same, and only the child itself is traced ([`Tracee::seize_alone`]): for callers that wait for it alone.
     ///
     /// # Errors
     /// As for [`Launch::start`].
@@ -199,7 +199,7 @@ fn fail(pipe: i32, step: u8) -> ! {
     }
 }
 
-/// The file that a command name stands for: itself where it has a slash, else the first executable regular file of
+/// The file that a command name means: itself if it has a slash, else the first executable regular file of
 /// that name in `path` (the value of PATH; unset means `/bin:/usr/bin`, as `execvp(3)` has it).
 ///
 /// # Errors
@@ -232,7 +232,7 @@ pub fn find_program(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Launc
     Err(refused.unwrap_or_else(not_found))
 }
 
-/// Whether a path is a regular file that somebody may execute; `None` if nothing is there.
+/// Whether a path is a regular file with some execute permission; `None` if nothing is there.
 fn executable(path: &Path) -> Option<bool> {
     let metadata = std::fs::metadata(path).ok()?;
     Some(metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)

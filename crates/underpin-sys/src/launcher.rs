@@ -2,7 +2,7 @@
 //!
 //! What it does and how it is told about a bundle: `launcher/main.rs` and `launcher/head.rs`.
 
-/// The machines that a launcher may be there for.
+/// The machines for which there may be a launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LauncherMachine {
     /// x86-64.
@@ -22,7 +22,7 @@ pub fn launcher(machine: LauncherMachine) -> Option<&'static [u8]> {
     (!image.is_empty()).then_some(image)
 }
 
-/// The library by which a bundle for a machine finds its locales: a shared object of glibc's, `libunderpin-locale.so`
+/// The library by which a bundle for a machine finds its locales: a shared object for glibc, `libunderpin-locale.so`
 /// (`locales/main.rs`). `None` if this build of underpin has none.
 #[must_use]
 pub fn locale_library(machine: LauncherMachine) -> Option<&'static [u8]> {

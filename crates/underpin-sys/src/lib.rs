@@ -1,8 +1,8 @@
 //! The system calls of underpin: launching, ptrace, seccomp, process memory, procfs, and probes of what this machine
 //! allows.
 //!
-//! The only crate with `unsafe`; everything it exports is safe. It knows nothing of libraries, phases or reports: it
-//! returns what the kernel says. Errors carry the call that failed and its error number.
+//! The only library of underpin with `unsafe`; all of its interface is safe. It knows nothing of libraries, phases or
+//! reports: it returns what the kernel says. Errors carry the call that failed and its error number.
 
 mod background;
 mod end_requests;

@@ -1,8 +1,8 @@
 //! What a process holds in memory, from `/proc/PID/smaps_rollup` and `/proc/PID/status`.
 //!
-//! `smaps_rollup` walks the page tables and is exact at that moment; it takes the memory map's lock, so it belongs into
-//! no timed run. `VmHWM` is the peak since the last exec; on kernels that count pages per processor it can lag by some
-//! tens of pages.
+//! `smaps_rollup` walks the page tables and is exact at that moment; it takes the memory map's lock, so it does
+//! not belong in a timed run. `VmHWM` is the peak since the last exec; on kernels that count pages per processor it can
+//! lag by some tens of pages.
 
 use crate::RawPid;
 use crate::error::SysError;

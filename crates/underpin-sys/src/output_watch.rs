@@ -1,9 +1,8 @@
 //! Notices the first write to a file, pipe or terminal without touching the writer: inotify, read by a small thread.
 //!
 //! The time is that of the thread's wake-up, some ten microseconds after the write on an idle machine. Writes by
-//! anybody count, so a device that strangers write to (`/dev/null`) is not for this, and [`crate::bytes_written`] tells
-//! whether it can have been the process in question. Kernels that do not report
-//! writes to pipes are found out by a trial.
+//! any process count, so a device that others write to (`/dev/null`) is unsuitable, and [`crate::bytes_written`] tells
+//! whether it can have been the process in question. Kernels that do not report writes to pipes are found by a trial.
 
 use crate::error::{SysError, check};
 use std::fs::File;
@@ -62,7 +61,7 @@ impl OutputWatch {
         OutputWatch::start(watched)
     }
 
-    /// Goes on where the write was another's.
+    /// Goes on watching if the write was another process's.
     ///
     /// # Errors
     /// As for [`OutputWatch::new`].

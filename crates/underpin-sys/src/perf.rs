@@ -65,7 +65,7 @@ impl Reading {
         }
     }
 
-    /// Whether it counted all the time; otherwise the count is part of the whole.
+    /// Whether it counted all the time; otherwise the count is only a part.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.enabled == self.running
@@ -126,7 +126,7 @@ mod tests {
     use crate::{Spawn, Streams};
 
     /// The kernel's two ways of counting the same thing agree. Linux 6.18 loses the count of a child at times (it then
-    /// reads as never enabled, or as one child's of two), so some runs may fail to; never may a count be too high.
+    /// reads as never enabled, or as one child's of two), so some runs may disagree; but a count may never be too high.
     #[test]
     fn page_faults_of_a_command_and_its_children_are_those_of_rusage() {
         let counter = match Counter::open(CountedEvent::PageFaults) {

@@ -103,7 +103,7 @@ pub fn thread_group(tid: RawPid) -> Result<RawPid, SysError> {
         .ok_or(SysError { what: "reading status", errno: libc::EINVAL })
 }
 
-/// Bytes that a process has passed to `write` and its kin so far (`wchar` of `/proc/PID/io`, `proc(5)`).
+/// Bytes that a process has passed to `write` and similar calls so far (`wchar` of `/proc/PID/io`, `proc(5)`).
 ///
 /// `None` if the kernel does not account for it, or the process is gone.
 #[must_use]
@@ -149,7 +149,7 @@ pub fn process_group(leader: RawPid) -> Vec<RawPid> {
     processes().into_iter().filter(|process| process.group == leader).map(|process| process.pid).collect()
 }
 
-/// Every process that `/proc` shows; none if it is not mounted.
+/// Every process that `/proc` shows; empty if it is not mounted.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     // SAFETY: takes a constant.

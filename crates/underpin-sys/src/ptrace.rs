@@ -1,6 +1,6 @@
 //! ptrace requests on one stopped task. All must come from the thread that seized it.
 //!
-//! Raw system calls and own structures, since the wrappers of the C libraries differ (musl's headers lack
+//! Raw system calls and our own structures, since the wrappers of the C libraries differ (musl's headers lack
 //! `PTRACE_GET_SYSCALL_INFO`).
 
 use crate::error::{SysError, check};
@@ -110,7 +110,7 @@ impl Tracee {
     }
 
     /// Becomes the tracer of a task without stopping it; only an exec and signals are reported, its children are left
-    /// alone, and it lives on where the tracer dies.
+    /// alone, and it lives on if the tracer dies.
     ///
     /// # Errors
     /// `EPERM` if ptrace is not allowed.
@@ -131,7 +131,7 @@ impl Tracee {
         self.detach(0)
     }
 
-    /// Lets a stopped task go on, with a signal delivered where `signal` is not 0.
+    /// Lets a stopped task go on, with a signal delivered if `signal` is not 0.
     ///
     /// # Errors
     /// `ESRCH` if the task was killed meanwhile.
@@ -183,7 +183,7 @@ impl Tracee {
     /// # Errors
     /// `ETIMEDOUT` if the kernel does not let it end.
     pub fn kill_and_reap(self) -> Result<(), SysError> {
-        // It may be gone, and reaped by the wait that told so.
+        // It may be gone, and reaped by the wait that reported it.
         let _ = self.kill();
         match reap(self.0) {
             Err(error) if error.errno != libc::ECHILD => Err(error),
@@ -191,7 +191,7 @@ impl Tracee {
         }
     }
 
-    /// Sends it a signal again that was held back while it was stepped.
+    /// Sends it again a signal that was held back while it was stepped.
     ///
     /// # Errors
     /// `ESRCH` if it is gone.
@@ -265,7 +265,7 @@ impl Tracee {
     }
 
     fn request(self, what: &'static str, request: i32, addr: usize, data: usize) -> Result<i64, SysError> {
-        // SAFETY: a raw system call. Where `data` is the address of a buffer, the callers above pass one that lives
+        // SAFETY: a raw system call. If `data` is the address of a buffer, the callers above pass one that lives
         // through the call and is as large as the request (or the iovec, or `addr`) says.
         let result = unsafe { libc::syscall(libc::SYS_ptrace, i64::from(request), i64::from(self.0), addr, data) };
         check(what, result)

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// What a wait was ended by.
+/// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// The process has ended; it is not reaped yet.
@@ -25,15 +25,15 @@ pub enum Waited {
 pub struct Limits {
     /// After this time; `None`: never.
     pub timeout: Option<Duration>,
-    /// When [`crate::end_requests`] has come to this.
+    /// When [`crate::end_requests`] has reached this.
     pub requests: u32,
 }
 
 impl Limits {
-    /// None at all.
+    /// No limits.
     pub const NONE: Limits = Limits { timeout: None, requests: u32::MAX };
 
-    /// A time alone.
+    /// A time limit alone.
     #[must_use]
     pub const fn time(timeout: Duration) -> Limits {
         Limits { timeout: Some(timeout), requests: u32::MAX }
@@ -75,7 +75,7 @@ pub(crate) fn ends_within(pid: RawPid, limits: Limits) -> Result<Waited, SysErro
     }
 }
 
-/// `None` on kernels, and in sandboxes, that have none.
+/// `None` on kernels and in sandboxes without `pidfd_open`.
 fn process_descriptor(pid: RawPid) -> Option<OwnedFd> {
     // SAFETY: takes integers only.
     let descriptor = check("pidfd_open", unsafe { libc::syscall(libc::SYS_pidfd_open, i64::from(pid), 0i64) }).ok()?;
@@ -128,7 +128,7 @@ pub(crate) fn reap(pid: RawPid) -> Result<(c_int, libc::rusage), SysError> {
     }
 }
 
-/// Kills a process, its group where it leads one, and all its descendants. It must be ours and not reaped yet.
+/// Kills a process, its group if it leads one, and all its descendants. It must be ours and not reaped yet.
 pub(crate) fn kill_tree(root: RawPid) {
     let send = |pid: RawPid, signal| {
         // SAFETY: takes integers only. Each is the root or a descendant that was alive a moment ago.

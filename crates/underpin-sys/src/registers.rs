@@ -81,7 +81,7 @@ impl Registers {
         self.0[ARGUMENT] = u64::from(code);
     }
 
-    /// Where the breakpoint is whose trap was just reported.
+    /// The address of the breakpoint whose trap was just reported.
     #[must_use]
     pub fn breakpoint_address(&self) -> u64 {
         self.0[PC].wrapping_sub(PC_AFTER_BREAKPOINT)

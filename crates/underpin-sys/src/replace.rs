@@ -1,8 +1,8 @@
 //! Becoming another program, watched from its exec on by a helper process that goes away again.
 //!
 //! The program has this process's id, parent, terminal and signals, as after any exec: nothing stays between it and
-//! whoever started us. The helper is forked twice, so it is not a child of the program either; it traces its former
-//! parent until its watch is over. If that is not allowed, the helper is told so and watches from outside.
+//! our parent. The helper is forked twice, so it is not a child of the program either; it traces its former
+//! parent until its watch is over. If that is not allowed, the helper learns it and watches from outside.
 
 use crate::error::{SysError, check};
 use crate::launch::{c_string, denied, null_terminated, pipe, variable};
@@ -24,19 +24,19 @@ pub struct Replace {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// What the helper has of the program.
+/// How the helper can watch the program.
 #[derive(Debug)]
 pub enum Watched {
-    /// It traces it, and will be told of its exec.
+    /// It traces the program, and its exec will be reported.
     Traced(Tracee),
-    /// It may not trace it; it knows its id.
+    /// It may not trace the program; it only knows its id.
     Untraced(RawPid, Denied),
 }
 
 const SEIZED: i32 = 0;
 
 impl Replace {
-    /// Becomes the program. Returns only if that failed; the helper runs `watch` in the meantime, and ends with it.
+    /// Becomes the program. Returns only if that failed; the helper runs `watch` in the meantime, and ends after it.
     ///
     /// # Errors
     /// Always one: why the program could not be executed. [`LaunchError::Sys`] if this process has several threads,
@@ -87,7 +87,7 @@ fn start_helper(watch: impl FnOnce(Watched)) -> Result<(), SysError> {
     check("waitpid", libc::c_long::from(unsafe { libc::waitpid(child, &raw mut status, 0) }))?;
     let mut told = File::from(told_read);
     let helper = receive(&mut told)?;
-    // SAFETY: takes integers only. Yama lets a process be traced by others than its ancestors where it names them; it
+    // SAFETY: takes integers only. Yama lets a process be traced by others than its ancestors if it names them; it
     // forgets the name when the helper ends. Without Yama the call fails, and is not needed.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, helper as libc::c_ulong, 0, 0, 0) };
     send(&mut File::from(go_write), 0)?;

@@ -1,4 +1,4 @@
-//! Starting a command many times with as little work as can be, timing it, and asking the kernel what it used.
+//! Starting a command many times with as little work as possible, timing it, and asking the kernel what it used.
 //!
 //! Everything that can be prepared is prepared once; a run is one `clone` and one `wait4`. The child shares our memory
 //! until its exec (`CLONE_VM | CLONE_VFORK`), so the size of this process does not matter. `posix_spawn` does the same
@@ -25,7 +25,7 @@ pub struct Spawn {
     environment: Vec<CString>,
     directory: Option<CString>,
     streams: Streams,
-    /// Signals that this process handles; what it ignores, the command ignores too, but for `SIGPIPE`.
+    /// Signals that this process handles; what it ignores, the command ignores too, except `SIGPIPE`.
     handled: Vec<c_int>,
 }
 
@@ -210,7 +210,7 @@ impl Started {
     /// Reaps it, once it has ended or was killed.
     ///
     /// # Errors
-    /// If it does not end all the same.
+    /// If it does not end even then.
     pub fn finish(mut self) -> Result<Run, SysError> {
         let (status, usage) = reap(self.pid)?;
         let wall = self.since.elapsed();
@@ -223,14 +223,14 @@ impl Drop for Started {
     fn drop(&mut self) {
         if !self.reaped {
             self.kill();
-            // There is nobody left to tell.
+            // A failure cannot be reported from here.
             let _ = reap(self.pid);
         }
     }
 }
 
 impl Streams {
-    /// The descriptors for 0, 1 and 2; -1: as they are.
+    /// The descriptors for 0, 1 and 2; -1: unchanged.
     fn descriptors(&self) -> [RawFd; 3] {
         [&self.input, &self.output, &self.error].map(|stream| stream.as_ref().map_or(-1, AsRawFd::as_raw_fd))
     }

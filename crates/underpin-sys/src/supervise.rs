@@ -13,10 +13,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Who returns from [`supervise`].
+/// Which process returns from [`supervise`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervised {
-    /// The one that is to do the work. Signals that ask for an end are counted ([`crate::end_requests`]).
+    /// The process that is to do the work. Signals that ask for an end are counted ([`crate::end_requests`]).
     Worker,
     /// The supervisor: how the worker ended; nothing of it is left.
     Over(RunEnd),
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 static WORKER: AtomicI32 = AtomicI32::new(0);
 
-/// Places in between, where another process may do anything. The tests do the worst there; otherwise nothing happens.
+/// Points at which another process may do anything. The tests do the worst there; otherwise nothing happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// In both processes, before either has its handlers.

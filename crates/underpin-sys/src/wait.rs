@@ -23,7 +23,7 @@ pub enum Stop {
     },
     /// It executed another program.
     Executed,
-    /// It is about to end and still has its memory; only where [`crate::Tracee::report_exits`] asked for it.
+    /// It is about to end and still has its memory; only if [`crate::Tracee::report_exits`] asked for it.
     Ending,
     /// A new task's first stop, the answer to an interrupt, or the end of a group stop.
     Trap,

@@ -1,4 +1,4 @@
-//! A thread that kills a process where a wait for it takes too long: for waits that the kernel gives no time-out
+//! A thread that kills a process if a wait for it takes too long: for waits that the kernel gives no time-out
 //! (`waitpid` of a tracer).
 
 use crate::RawPid;

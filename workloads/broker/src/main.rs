@@ -29,7 +29,7 @@ unsafe extern "C" {
 enum Source {
     /// The kernel, once for each key, as the crate `uuid` does.
     Kernel,
-    /// A generator of this program: the allocator's share is larger.
+    /// This program's own generator: the allocator's share is larger.
     Own,
 }
 

@@ -1,6 +1,6 @@
 //! A command against itself on a loaded machine: whatever is claimed is false.
 //!
-//! What a tool claims is what it tells its reader: underpin where it says `more` or `less`, hyperfine where it prints a
+//! What a tool claims is what it tells its reader: underpin if it says `more` or `less`, hyperfine if it prints a
 //! ratio, which is that of the means and has no uncertainty. Every comparison is made by every tool in turn, so all of
 //! them meet the same load.
 
@@ -26,7 +26,7 @@ const FEW: &str = "40";
 struct Outcome {
     /// Second over first, less 1.
     difference: f64,
-    /// The difference is told as one.
+    /// The tool claims the difference.
     claimed: bool,
 }
 

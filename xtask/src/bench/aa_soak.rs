@@ -50,7 +50,7 @@ pub fn run(comparisons: usize) -> anyhow::Result<String> {
     let mut busy = Vec::new();
     let mut rows: Vec<(&str, Vec<Said>)> = METRICS.iter().map(|metric| (*metric, Vec::new())).collect();
     for number in 0..comparisons.max(1) {
-        // Other work that waits for a processor counts: with it, more would be asked than the page says.
+        // Other work that waits for a processor is subtracted: with it the load would be higher than the page says.
         let load = Load::steady((FACTOR * processors).saturating_sub(waiting()?))?;
         busy.push(load.count());
         let document = underpin.measure(&["--budget", BUDGET], &COMMANDS, &folder)?;
@@ -63,7 +63,7 @@ pub fn run(comparisons: usize) -> anyhow::Result<String> {
     Ok(section(&rows, FACTOR * processors, &busy))
 }
 
-/// Tasks of others that run or wait for a processor now (proc_loadavg(5), fourth field), the reader left out.
+/// Tasks of others that run or wait for a processor now (proc_loadavg(5), fourth field), this process left out.
 fn waiting() -> anyhow::Result<usize> {
     let text = std::fs::read_to_string("/proc/loadavg")?;
     let running = text.split_whitespace().nth(3).and_then(|field| field.split('/').next());

@@ -1,4 +1,4 @@
-//! `ab`, and what it tells.
+//! `ab` and its figures.
 //!
 //! The original comparison waited a minute after each run for closed connections to vanish (TIME_WAIT). They are on the
 //! server's side here, each server has a port of its own, and Linux takes a new connection from the port of a lingering
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What one run of ab told; times in seconds.
+/// The figures of one run of ab; times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Requests in a second.

@@ -121,7 +121,7 @@ fn objects(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// rustc appends to the link line; what is to come first goes there by a linker of our own.
+/// rustc appends to the link line; what is to come first goes there through a linker wrapper of our own.
 fn compile(folder: &Path, build: &Build) -> anyhow::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let linker = folder.join("linker");
@@ -193,7 +193,7 @@ fn section(test: &str, meaning: &str, names: &[&str], runs: &[Runs]) -> String {
     text
 }
 
-/// The same in the words of Broker's own document, which has criterion's output.
+/// The same in the format of Broker's own document, which is criterion's output.
 fn as_broker_prints(test: &str, names: &[&str], times: &[Sample]) -> String {
     let mut text = "\n```\n".to_owned();
     let title = format!("{test} thread");
@@ -211,7 +211,7 @@ fn as_broker_prints(test: &str, names: &[&str], times: &[Sample]) -> String {
     text + "```\n"
 }
 
-/// Those of issue 14 that this test decides.
+/// The goals of issue 14 that this test decides.
 fn goals_of(test: &str, names: &[&str], runs: &[Runs]) -> Vec<Goal<'static>> {
     let limits: &[(&str, &'static str, Limit)] = match test {
         "single" => &[(BALANCED, "one thread, static musl as built without options / glibc", Limit::AtMost(0.95))],

@@ -21,7 +21,7 @@ const SEARCHES: [(&Project, &[&str], &str); 4] = [
     (&FD, &["-u", "--size", "+100k", "."], "fd, files of a size"),
 ];
 
-/// It does nothing, or says at its beginning how long its process has been at work.
+/// It does nothing, or prints at its beginning the processor time of its process.
 const EMPTY: &str = r#"
 #include <stdio.h>
 #include <time.h>

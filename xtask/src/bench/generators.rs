@@ -1,7 +1,7 @@
 //! The load generator of `bench --load` beside wrk and ab, all on the same nginx, in turn.
 //!
 //! Two loads. At one path nginx lets 2,000 requests pass in a second, so every generator has to come to the same figures:
-//! those are held against each other. At the other it answers as fast as it can, which shows what each generator can take
+//! those are compared. At the other it answers as fast as it can, which shows what each generator can take
 //! and what a request costs it. One round runs every generator once forwards and once backwards.
 
 use super::ab::{self, number};
@@ -26,7 +26,7 @@ const SECONDS: u32 = 3;
 const PACED: u32 = 2000;
 /// Bytes of the file.
 const BYTES: usize = 612;
-/// The rate that a generator must be able to take.
+/// The rate that a generator must be able to send at.
 const ENOUGH: f64 = 50_000.0;
 
 /// One generator's figures of one run; times in seconds.
@@ -117,7 +117,7 @@ impl Bench {
 
     fn ab(&self, url: &str, requests: u32) -> anyhow::Result<Figures> {
         let ab::Figures { rate, p50, p90, p99 } = ab::run(&["-k"], url, CONNECTIONS, requests, &self.folder)?;
-        // It is given requests, not a time.
+        // It is given a number of requests, not a time.
         Figures::new(rate, Some(f64::from(requests)), [p50, p90, p99])
     }
 

@@ -62,7 +62,7 @@ impl Hyperfine {
         if !program.exists() {
             let cargo = run::cargo();
             let root = root.to_str().context("a temporary folder that is not UTF-8")?;
-            // Its own statement of the compiler it needs is later than what its code needs.
+            // The minimum Rust version that it states is newer than what its code needs.
             let args = ["install", "hyperfine", "--quiet", "--locked", "--ignore-rust-version", "--root", root];
             run::must(&cargo, &[&args[..], &["--version", release]].concat())?;
         }

@@ -25,7 +25,7 @@ impl Load {
         Ok(load)
     }
 
-    /// Starts so many that are always busy.
+    /// Starts `count` processes that are always busy.
     ///
     /// # Errors
     /// If no shell can be started.

@@ -2,7 +2,7 @@
 //!
 //! One round runs every command once forwards and once backwards (ABBA), so a machine that grows slower during a round
 //! slows every command alike. A short command runs once untimed right before each timed run: else it would be timed with
-//! the caches of whatever command stands before it in the round.
+//! the caches of whatever command comes before it in the round.
 
 use super::stats::Sample;
 use anyhow::{Context, bail};

@@ -1,4 +1,4 @@
-//! mimalloc on board beside the distribution's, on programs that do little else than allocate.
+//! underpin's own mimalloc beside the distribution's, on programs that do little else than allocate.
 
 use super::stats::Estimate;
 use super::table::{self, Goal, Limit};
@@ -92,7 +92,7 @@ const PATTERNS: [Pattern; 4] = [
     Pattern { name: "bursts, 1 thread", source: BURSTS, steps: 150 },
 ];
 
-/// Ratios of the one on board over the distribution's.
+/// Ratios of underpin's own over the distribution's.
 struct Row {
     name: &'static str,
     processor: Estimate,

@@ -110,7 +110,7 @@ fn kept(file: &str, heading: &str) -> (String, String) {
     }
 }
 
-/// Runs one and writes `docs/bench/NAME.md`, or with `dry` prints it.
+/// Runs a benchmark and writes `docs/bench/NAME.md`, or with `dry` prints it.
 ///
 /// # Errors
 /// If a program of the comparison is missing or fails.

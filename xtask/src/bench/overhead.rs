@@ -72,7 +72,7 @@ struct Tool {
 /// Reads a figure from what a tool wrote.
 type Reader = dyn Fn(&Path) -> anyhow::Result<f64>;
 
-/// Whole time per run, processor time per run and median told, in seconds.
+/// Whole time per run, processor time per run and reported median, in seconds.
 #[derive(Default)]
 struct Series {
     whole: Vec<f64>,

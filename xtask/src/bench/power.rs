@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// So many steps of a generator of random numbers: each needs the one before, so a step takes its time on any
+/// A number of steps of a random number generator: each needs the one before, so none overlap on any
 /// processor, and 3 % more steps are 3 % more time.
 const SOURCE: &str = r"
 #include <stdint.h>

@@ -12,8 +12,8 @@ const BARE: &str = r#"void _start(void) { __asm__ volatile("mov $60, %eax\n xor 
 /// Ends at once, after its C library has started.
 const MAIN: &str = "int main(void) { return 0; }";
 
-/// One program, and within what its peak must lie, in KiB: the figures of August on another machine, and some room for
-/// other releases of the libraries.
+/// One program, and the range that its peak must be in, in KiB: the figures of August on another machine, with some
+/// room for other releases of the libraries.
 struct Kind {
     name: &'static str,
     program: PathBuf,

@@ -182,7 +182,7 @@ impl Measured {
         goals
     }
 
-    /// Where a form is among the contestants.
+    /// The index of a form among the contestants.
     fn place(&self, kind: Kind) -> usize {
         self.calls.iter().position(|(other, _)| *other == kind).unwrap_or(0)
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 /// The program with the largest closure that the tests install.
 const PROGRAM: &str = "/usr/bin/emacs-gtk";
 
-/// Places of two peers in the interleaved run.
+/// Indices of two peers in the interleaved run.
 const LIBTREE: usize = 6;
 const LDD: usize = 8;
 

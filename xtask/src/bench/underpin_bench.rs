@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// The release build.
 pub struct Underpin(pub PathBuf);
 
-/// What it says of the second of two commands beside the first, in one figure.
+/// What it claims about the second of two commands beside the first, in one figure.
 pub struct Claim {
     /// The ratio.
     pub ratio: f64,

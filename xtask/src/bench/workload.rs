@@ -2,7 +2,7 @@
 //! and as underpin does, over one and the same interleaved runs.
 //!
 //! `underpin bench` starts everything; each workload prints one line of figures for each run, in the order of the runs.
-//! What one keeps to of the other's figures is shown, and nothing is corrected.
+//! The figures of both are shown, and nothing is corrected.
 
 use super::stats::Sample;
 use super::table::{self, Goal, Limit};
@@ -62,11 +62,11 @@ const VARIANTS: [&str; 9] = [
     "snmalloc",
 ];
 
-/// Seconds of rest before the first round, so that a look from outside finds the process after its start-up.
+/// Seconds of rest before the first round, so that a reading from outside finds the process after its start-up.
 const SLEEP_BEFORE: f64 = 1.5;
-/// When that look is.
+/// The time of that reading.
 const SETTLE: &str = "1s";
-/// Seconds of rest before the last look at the memory, as in ruby-fips-jemalloc.
+/// Seconds of rest before the last reading of the memory, as in ruby-fips-jemalloc.
 const SLEEP_AFTER: f64 = 2.0;
 
 /// Runs the comparison and returns its page.
@@ -264,7 +264,7 @@ impl Measured {
         format!("\n## Goals\n\nThe best variant is `{}`:\n{}", best.name, table::goals(&goals))
     }
 
-    /// The variant that grows least of those that take no more than 7.5 % longer; of all, where each takes longer.
+    /// The variant that grows least of those that take no more than 7.5 % longer; of all, if each takes longer.
     fn best(&self) -> &Row {
         let base = self.rows[0].time.median().value;
         let key = |row: &&Row| (row.time.median().value > 1.075 * base, row.growth.median().value);

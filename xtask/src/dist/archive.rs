@@ -48,7 +48,7 @@ impl Stage {
         run::must("gzip", &[&["--no-name", "--best"], &files[..]].concat())
     }
 
-    /// Folders as everybody may read them, whatever the umask.
+    /// Makes folders readable by all users, whatever the umask.
     fn open_folders(&self) -> anyhow::Result<()> {
         run::must("find", &[&self.0.display().to_string(), "-type", "d", "-exec", "chmod", "755", "{}", "+"])
     }
@@ -156,7 +156,7 @@ pub fn debian(sources: &Path, release: &Release<'_>, list: &str, folder: &Path) 
     Ok(path)
 }
 
-/// Where Debian's shells look for a completion; none for shells without a place of their own.
+/// Where Debian's shells look for a completion; `None` for shells without a place of their own.
 fn completion(file: &str, program: &str) -> Option<String> {
     match Path::new(file).extension().and_then(|name| name.to_str()) {
         Some("bash") => Some(format!("usr/share/bash-completion/completions/{program}")),

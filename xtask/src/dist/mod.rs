@@ -116,7 +116,7 @@ fn make(
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut tools = vec![("dpkg-deb", "dpkg"), ("unshare", "util-linux"), ("gzip", "gzip"), ("tar", "tar")];
     if processors.contains(&Processor::Aarch64) {
-        // The allocators on board are built by GCC (crates/underpin-malloc).
+        // underpin's own allocators are built by GCC (crates/underpin-malloc).
         tools.extend([
             ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
             ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu"),

@@ -96,7 +96,8 @@ impl Place {
     }
 }
 
-/// The command that changes to another root directory. Root may do so as it is, which containers that refuse user namespaces allow.
+/// The command that changes to another root directory. Root may do so directly, which containers that refuse user
+/// namespaces allow.
 fn change_root(root: &Path) -> Vec<String> {
     let before: &[&str] = if is_root() { &["chroot"] } else { &["unshare", "--map-root-user", "chroot"] };
     before.iter().map(|&word| word.to_owned()).chain([root.display().to_string()]).collect()
@@ -128,7 +129,7 @@ fn succeeds(command: &mut Command) -> anyhow::Result<String> {
 }
 
 /// A Debian system of this machine's release below target/, unpacked but not set up: it has all of its essential packages and none
-/// of their scripts has run, so it needs no mount. None, with a sentence, if there cannot be one.
+/// of their scripts has run, so it needs no mount. `None`, with a message, if there cannot be one.
 fn debian_system(package: &Package) -> anyhow::Result<Option<PathBuf>> {
     if is_foreign(package) || !is_root() {
         println!("{}: tried in an empty root, not in a Debian system: {}", package.path.display(), why_not(package));

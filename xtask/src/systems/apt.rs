@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Names of one call of apt: a command line has a limit.
+/// Package names in one call of apt: a command line has a limit.
 const AT_ONCE: usize = 60;
 
 /// One suite.
@@ -70,7 +70,7 @@ impl Archive {
         command
     }
 
-    /// The libraries that at least so many packages depend on, and those named, up to a size in bytes.
+    /// The libraries that at least `dependents` packages depend on, and those named, up to a size in bytes.
     pub fn commonly_needed(&self, dependents: usize, largest: u64, named: &BTreeSet<String>) -> BTreeSet<String> {
         let wanted = |name: &String, package: &Package| {
             let common = is_library(name, package) && package.dependents >= dependents;
@@ -105,7 +105,7 @@ impl Archive {
     }
 }
 
-/// The packages that lie in a folder, by name.
+/// The packages in a folder, by name.
 fn files(folder: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
@@ -118,7 +118,7 @@ fn files(folder: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     Ok(found)
 }
 
-/// A package of libraries, and no language's modules, headers or data.
+/// Whether a package holds libraries, not a language's modules, headers or data.
 fn is_library(name: &str, package: &Package) -> bool {
     let libs = matches!(package.section.as_str(), "libs" | "oldlibs");
     let numbered = name.starts_with("lib") && name.ends_with(|last: char| last.is_ascii_digit());

@@ -31,10 +31,10 @@ const TABLE: &str = "crates/underpin-resolve/data/systems.toml";
 
 /// The releases: their name in the table, and Debian's own.
 const RELEASES: [(&str, &str); 3] = [("debian11", "bullseye"), ("debian12", "bookworm"), ("debian13", "trixie")];
-/// A later suite, of which only the names of versions count: programs for newer systems ask for them.
+/// A later suite, of which only the names of versions count: programs for newer systems require them.
 const NEWER: (&str, &[&str]) = ("sid", &["libc6", "libgcc-s1", "libstdc++6", "zlib1g", "libssl3t64", "libatomic1"]);
 
-/// A library counts as commonly needed from so many dependent packages on.
+/// A library counts as commonly needed from this many dependent packages on.
 const DEPENDENTS: usize = 30;
 /// Larger packages (browsers, compilers) are left out: no program is shipped without them.
 const LARGEST: u64 = 10_000_000;

@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 struct Choice {
     processor: Processor,
-    /// Options beside the target's; none for what a user gets who asks for nothing.
+    /// Options beside the target's; empty for what a user gets without options.
     options: &'static [&'static str],
 }
 
-/// By value: what most people build first.
+/// The most valuable first: what most people build.
 const CHOICES: [Choice; 3] = [
     Choice { processor: Processor::X86_64, options: &[] },
     Choice { processor: Processor::Aarch64, options: &[] },
@@ -84,7 +84,7 @@ pub fn run(old: Option<&Path>, only: &[String]) -> anyhow::Result<()> {
 fn trial(underpin: &Underpin, roots: &Roots, project: &Project, choice: Choice) -> anyhow::Result<Row> {
     println!("{} for {} {}", project.name, choice.processor.of_kernel(), choice.options.join(" "));
     let built = underpin.build(project, choice, true)?;
-    // As a refused build would have been called.
+    // A refused build gets the name that it would have had.
     let build =
         built.as_ref().map_or(if choice.is_static() { "musl" } else { choice.options[1] }, |built| &built.build);
     let mut row = Row::new(project, choice.processor.of_kernel(), build, &built);
@@ -137,7 +137,7 @@ impl Underpin {
         Underpin { program, ..self }
     }
 
-    /// `underpin build` with its cache; `arguments` behind the word.
+    /// `underpin build` with its cache; `arguments` follow the verb.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);

@@ -68,7 +68,7 @@ impl Row {
         format!("| {} | {} | {} |", self.project, self.target, self.build)
     }
 
-    /// As it stands in the table.
+    /// Its line in the table.
     pub fn line(&self) -> String {
         let ran = |outcome: &Option<Outcome>| match outcome {
             None => "-".to_owned(),
@@ -84,7 +84,7 @@ impl Row {
     }
 }
 
-/// A cell ends at a bar, and a path of the machine is nobody else's.
+/// Replaces bars, which end a cell, and a path that only this machine has.
 fn in_cell(text: &str) -> String {
     let target = crate::run::target().display().to_string();
     text.replace(&target, "target").replace('|', "/")

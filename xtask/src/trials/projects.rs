@@ -19,7 +19,7 @@ pub struct Project {
     pub version: &'static str,
     /// What it is built with, in words.
     pub kind: &'static str,
-    /// Whence.
+    /// Where its sources come from.
     pub source: Source,
     /// The name of its program.
     pub program: &'static str,
@@ -27,7 +27,7 @@ pub struct Project {
     pub work: &'static [&'static str],
     /// The work, in words.
     pub words: &'static str,
-    /// Its lines come in no order of their own.
+    /// Its lines come in no fixed order.
     pub any_order: bool,
 }
 

@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 /// Binds the folder, changes the root and starts the words behind both.
 const ENTER: &str =
     r#"mount --bind "$1" "$2/tmp" && root=$2 && shift 2 && exec unshare --root="$root" --wd=/tmp -- "$@""#;
-/// The emulator that needs no library: it stands in the root itself.
+/// The statically linked emulator, which is copied beside the program.
 const QEMU: &str = "qemu-aarch64-static";
 
 /// The roots.
@@ -31,7 +31,7 @@ pub struct Roots {
 pub enum Outcome {
     /// The same bytes.
     Same(usize),
-    /// Others, or an end that is no success.
+    /// Other bytes, or an unsuccessful end.
     Other(String),
 }
 
@@ -103,7 +103,7 @@ impl Roots {
     /// Does the work in a root.
     ///
     /// # Errors
-    /// If no namespaces can be had.
+    /// If no namespaces can be made.
     pub fn run(&self, root: &Path, project: &Project, program: &[String]) -> anyhow::Result<Ran> {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--mount", "sh", "-c", ENTER, "sh"]).arg(&self.work).arg(root);
@@ -126,7 +126,7 @@ impl Roots {
 }
 
 impl Ran {
-    /// Beside what is expected.
+    /// Compares it with what is expected.
     pub fn judged(self, project: &Project, expected: &[u8]) -> Outcome {
         let Ran(output) = self;
         if !output.status.success() {

@@ -108,7 +108,7 @@ pub fn installed(name: &str) -> Option<PathBuf> {
     ["/usr/bin", "/usr/local/bin"].into_iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// The glibc build that a result is compared with: Debian's own, or one of cargo or g++ as everybody makes them.
+/// The glibc build that a result is compared with: Debian's own, or one by cargo or g++ as users make it.
 ///
 /// # Errors
 /// If it is missing or does not build.
@@ -140,7 +140,7 @@ fn by_cargo(project: &Project) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// How many files lie below some folders.
+/// How many files are below some folders.
 pub fn count(folders: &[PathBuf]) -> usize {
     let mut open = folders.to_vec();
     let mut files = 0;

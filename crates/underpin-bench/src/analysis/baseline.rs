@@ -21,7 +21,7 @@ pub struct Baseline {
 }
 
 impl Analysis {
-    /// Adds an earlier record: each variant beside the one of the same name then, or, if both have but one, beside that.
+    /// Adds an earlier record: each variant beside the one of its name then, or beside the only one if both have one.
     #[must_use]
     pub fn with_baseline(mut self, name: &str, earlier: &BenchRecord, record: &BenchRecord) -> Analysis {
         let mut comparisons = Vec::new();
@@ -36,7 +36,7 @@ impl Analysis {
         self
     }
 
-    /// Whether any of these variants has one in an earlier record to be compared with.
+    /// Whether any of these variants can be compared with one of an earlier record.
     #[must_use]
     pub fn comparable(earlier: &BenchRecord, names: &[&str]) -> bool {
         (0..names.len()).any(|index| counterpart(earlier, names, index).is_some())
@@ -48,7 +48,7 @@ pub(super) fn names(record: &BenchRecord) -> Vec<&str> {
     record.header.variants.iter().map(|variant| variant.name.as_str()).collect()
 }
 
-/// The variant of an earlier record that one of this is compared with.
+/// The index in an earlier record of the variant that a variant of this record is compared with.
 pub(super) fn counterpart(earlier: &BenchRecord, names: &[&str], index: usize) -> Option<usize> {
     let name = names.get(index)?;
     let same = earlier.header.variants.iter().position(|variant| variant.name == *name);

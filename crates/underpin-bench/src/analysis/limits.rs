@@ -1,4 +1,4 @@
-//! What came of a gate's limits.
+//! The results of a gate's limits.
 
 use super::Analysis;
 use super::baseline::{counterpart, names};
@@ -38,7 +38,7 @@ pub struct LimitReport {
 }
 
 impl Analysis {
-    /// Judges limits: beside the baseline if there is one, else beside the reference.
+    /// Judges limits against the baseline if there is one, otherwise against the reference.
     #[must_use]
     pub fn with_gate(mut self, gate: &Gate, earlier: Option<&BenchRecord>, record: &BenchRecord) -> Analysis {
         let mut limits = Vec::new();

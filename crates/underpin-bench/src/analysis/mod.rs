@@ -1,7 +1,7 @@
 //! From raw figures to summaries, comparisons and warnings. Deterministic: the same record gives the same analysis.
 //!
-//! An [`Analysis`] is written as it is: it is the body of the document `underpin.bench/1`, and what every screen and
-//! page reads. Its field names and the words of its enumerations belong to that schema.
+//! An [`Analysis`] is serialized unchanged as the body of the document `underpin.bench/1`, and every screen and page
+//! reads it. Its field names and the names of its enum variants belong to that schema.
 
 mod baseline;
 mod limits;
@@ -91,7 +91,7 @@ impl Analysis {
         Metric::all().filter(|metric| self.has(*metric))
     }
 
-    /// The variants that have a figure, with it, in the order given.
+    /// The variants that have this figure, each with its summary, in the order given.
     pub fn rows(&self, metric: Metric) -> impl Iterator<Item = (&VariantSummary, &MetricSummary)> {
         self.variants.iter().filter_map(move |variant| Some((variant, variant.metric(metric)?)))
     }

@@ -3,7 +3,7 @@
 //! One variant beats another if it is no worse in either figure and claimed better in at least one. No worse means
 //! that its median is not the worse one, or that the two are the same within 1 %; claimed means what it means in a
 //! comparison, each variant's tests corrected for the number of its rivals. So a variant leaves the front only if the
-//! runs tell that it is beaten, and what they leave undecided stays on it.
+//! runs show that it is beaten; undecided variants stay on it.
 
 use super::variant::VariantSummary;
 use crate::compare::{Difference, ratio};
@@ -35,7 +35,7 @@ pub struct Beaten {
     pub claims: Vec<Metric>,
 }
 
-/// That one variant beats another, by their indices.
+/// One variant beats another; both are indices.
 #[derive(Clone)]
 struct Beat {
     variant: usize,
@@ -89,7 +89,7 @@ impl Pareto {
     }
 }
 
-/// A figure of time and one of memory, if some variant has them: for a server what its clients feel.
+/// The primary figures of time and memory, if some variant has each.
 fn axes(record: &BenchRecord, variants: &[VariantSummary]) -> Option<[Metric; 2]> {
     let some_has = |metric: Metric| variants.iter().any(|variant| variant.metric(metric).is_some());
     let axes = [record.primary(), record.primary_memory()];

@@ -7,7 +7,7 @@ use crate::record::{BenchRecord, Stopped};
 use crate::stats::{Order, trend};
 use crate::warning::{Warning, WarningKind};
 
-/// One honest machine in a hundred differs from itself at the level of the claims; this is half of that.
+/// By chance one sound machine in a hundred differs from itself at the level of the claims; this is half of that.
 const UNSOUND: f64 = 0.005;
 /// A first run that is slower than the median by this factor is mentioned.
 const COLD: f64 = 1.5;
@@ -172,7 +172,7 @@ fn of_load(found: &mut Found<'_>, variant: usize) {
     }
 }
 
-/// What the watched runs of a variant leave open: of each kind the run in which it shows most.
+/// The warnings from a variant's watched runs: of each kind, the run in which it is strongest.
 fn of_memory(found: &mut Found<'_>, variant: usize) {
     let record = found.record;
     let runs = || record.memory.iter().filter(|run| run.variant == variant);

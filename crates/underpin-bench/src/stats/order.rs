@@ -59,7 +59,7 @@ impl Order {
         Some(Order::new(&deviations).median()? * MAD_TO_SIGMA)
     }
 
-    /// Figures above the outer Tukey fence: the third quartile and three times the quartile range.
+    /// Figures above the outer Tukey fence: the third quartile plus three times the interquartile range.
     #[must_use]
     pub fn far_above(&self) -> usize {
         let (Some(first), Some(third)) = (self.quantile(0.25), self.quantile(0.75)) else { return 0 };

@@ -22,7 +22,7 @@ const EXACT_PAIRS: usize = 60;
 /// Figures of both samples up to which U is counted.
 const EXACT_FIGURES: usize = 60;
 
-/// Whether differences lie about zero. Zeroes are left out, as Wilcoxon has it.
+/// Whether differences are centred on zero. Zeros are left out, as in Wilcoxon's test.
 #[must_use]
 pub fn signed_rank(differences: &[f64]) -> RankTest {
     let kept: Vec<f64> = differences.iter().copied().filter(|&one| one != 0.0 && one.is_finite()).collect();

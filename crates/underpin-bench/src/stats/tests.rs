@@ -195,7 +195,7 @@ fn bootstrap_intervals_of_the_median_hold_it_nearly_as_often_as_they_say() {
 
 #[test]
 fn blocks_that_differ_from_one_another_widen_the_interval() {
-    // Runs of a block are equal: 20 blocks of 2 carry no more knowledge than 20 runs.
+    // Runs of a block are equal: 20 blocks of 2 carry no more information than 20 runs.
     let mut random = Random::new(5);
     let singles: Vec<Vec<f64>> = (0..20).map(|_| vec![busy(&mut random)]).collect();
     let doubled: Vec<Vec<f64>> = singles.iter().map(|block| vec![block[0]; 2]).collect();
@@ -217,7 +217,7 @@ fn the_same_work_twice_differs_in_one_trial_of_twenty() {
             .filter(|_| {
                 let pairs: Vec<f64> = (0..blocks).map(|_| (busy(&mut random) / busy(&mut random)).ln()).collect();
                 let (test, interval) = (signed_rank(&pairs), paired_shift(&pairs).unwrap());
-                // An approximated test and its interval may part on the very edge.
+                // An approximated test and its interval may disagree at the very edge.
                 assert!(!test.exact || (test.p_value <= 0.05) != interval.holds(0.0), "{test:?} {interval:?}");
                 test.p_value <= 0.05
             })

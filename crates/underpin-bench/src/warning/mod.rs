@@ -1,4 +1,4 @@
-//! What figures have to be read with: each warning with the figure that raised it.
+//! Warnings about figures, each with the figure that raised it.
 
 mod brief;
 mod sentence;
@@ -32,7 +32,7 @@ pub enum WarningKind {
         blocks: usize,
         /// How many it takes for that many variants.
         least: usize,
-        /// Runs of each variant that these are.
+        /// How many runs of each variant that is.
         runs: usize,
     },
     /// The reference differs from itself.
@@ -75,7 +75,7 @@ pub enum WarningKind {
         /// Of how many.
         of: u64,
     },
-    /// Several processes were there for less time than lies between two samples, or may have been.
+    /// Several processes existed, or may have existed, for less time than there is between two samples.
     SampledPeak {
         /// The time between two samples, in seconds.
         every: f64,
@@ -110,7 +110,7 @@ pub enum WarningKind {
         /// The share of the time.
         share: f64,
     },
-    /// Times grow or shrink with the order of the runs; told of the variant in which it shows most.
+    /// Times grow or shrink with the order of the runs; reported for the variant in which it is strongest.
     Drift {
         /// Last third over first third.
         change: f64,
@@ -120,7 +120,7 @@ pub enum WarningKind {
         /// First run over the median.
         factor: f64,
     },
-    /// So short that starting the process is most of it.
+    /// A run so short that starting the process is most of it.
     Short {
         /// Its median, in seconds.
         seconds: f64,
@@ -139,7 +139,7 @@ pub enum WarningKind {
         /// Processors.
         processors: usize,
     },
-    /// The processor's frequency is not held.
+    /// The processor's frequency is not fixed.
     Governor(String),
     /// The budget ended it before the rules were met.
     Budget {

@@ -1,4 +1,4 @@
-//! Who is compared: each server with its command line and the page that it is asked for.
+//! What is compared: each server with its command line and the page that is requested.
 
 use crate::build::{Allocator, Linkage, Processor};
 use anyhow::Context;
@@ -123,7 +123,7 @@ impl Server {
 /// A copy of a program: servers with one file share its pages, and each would be charged for a part of them only.
 fn copied(program: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let copy = program.with_extension(name);
-    // One that still runs cannot be written to.
+    // A running program cannot be written to.
     let _ = fs::remove_file(&copy);
     fs::copy(program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
     Ok(copy)
@@ -161,7 +161,7 @@ impl Contender {
         }
     }
 
-    /// The path that it is asked for.
+    /// The path that is requested.
     pub fn path(self) -> &'static str {
         match self.page {
             Page::Gold => "/fools-gold",

@@ -1,6 +1,6 @@
 //! foolsgold beside Thin, Puma and h2o: the comparison that the original FoolsGold made, with `ab`, all on one machine in turn.
 //!
-//! Every server runs from the start to the end and rests while another is loaded. Each is warmed up as it was there;
+//! Every server runs from the start to the end and rests while another is loaded. Each is warmed up as in the original;
 //! then come rounds, each with every contender once in an order drawn anew, at 16 and at 64 connections. A single failed
 //! request ends the benchmark with an error.
 

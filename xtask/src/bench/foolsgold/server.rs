@@ -1,4 +1,4 @@
-//! A server as processes: started, asked, weighed and ended.
+//! A server as processes: started, queried, measured and ended.
 
 use super::contender::Server;
 use anyhow::{Context, bail};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 /// Longer than any of them takes to start.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two tries to connect; our own server is up after milliseconds.
+/// The pause between two tries to connect; our own server is up after milliseconds.
 const TRY_AGAIN: Duration = Duration::from_micros(200);
 
-/// A server that answers; it ends with this.
+/// A server that answers; it is ended when this is dropped.
 pub struct Running {
     child: Child,
     /// Its port on 127.0.0.1.
@@ -124,7 +124,7 @@ pub fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// One request; the status of the whole answer.
+/// Sends one request and returns the status of the whole answer.
 pub fn get(port: u16, path: &str) -> anyhow::Result<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,7 +1,7 @@
 //! foolsgold over millions of requests in each mode, and among requests that raise, never end or take all memory.
 //!
-//! Memory is looked at between the runs of ab; the slope of a line through those looks, after the first tenth of the
-//! requests, is what tells growth. The hostile requests come while others are served, which must not notice.
+//! Memory is read between the runs of ab; the slope of a line through those readings, after the first tenth of the
+//! requests, is the growth. The hostile requests come while others are served, which must not be affected.
 
 use super::super::ab;
 use super::super::stats::Estimate;
@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Requests of one run of ab, between two looks at the memory.
+/// Requests of one run of ab, between two readings of the memory.
 const CHUNK: u32 = 25_000;
 /// Connections, kept alive.
 const CONNECTIONS: u32 = 16;

@@ -27,7 +27,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Of one start under strace.
+    /// The calls of one start under strace.
     ///
     /// # Errors
     /// If strace is missing or the program fails.
@@ -42,7 +42,7 @@ impl Calls {
         Ok(Calls::read(&String::from_utf8_lossy(&std::fs::read(log)?)))
     }
 
-    /// Of a log of `strace -f -y`.
+    /// The calls in a log of `strace -f -y`.
     fn read(log: &str) -> Calls {
         let mut calls = Calls::default();
         // The object that was mapped last: the loader maps the zeros behind an object right after its segments.
@@ -86,7 +86,8 @@ impl Calls {
     }
 }
 
-/// Whose mmap it is: by the path behind the descriptor, or fixed anonymous memory right behind that of an object.
+/// The object that an mmap belongs to: by the path behind the descriptor, or fixed anonymous memory right behind that
+/// of an object.
 fn object(text: &str, latest: Option<&str>) -> Option<String> {
     let arguments: Vec<&str> = text.split_once('(')?.1.split(", ").collect();
     let (flags, descriptor) = (*arguments.get(3)?, *arguments.get(4)?);
@@ -102,7 +103,7 @@ fn object(text: &str, latest: Option<&str>) -> Option<String> {
 pub fn without_another_map(before: &Calls, after: &Calls) -> Option<f64> {
     let pairs = before.maps_of.iter().filter_map(|(name, count)| Some((count, after.maps_of.get(name)?)));
     let pairs: Vec<_> = pairs.collect();
-    // The loader itself is mapped by the kernel and never seen.
+    // The loader itself is mapped by the kernel, which strace does not show.
     if pairs.len() < before.maps_of.len() / 2 {
         return None;
     }

@@ -19,8 +19,8 @@ pub enum Client {
 }
 
 impl Client {
-    /// Options of `underpin-slowfs`: every request about a name or a file waits; contents come from the page cache, as
-    /// they are the same for all.
+    /// Options of `underpin-slowfs`: every request about a name or a file waits; contents, which are the same for all,
+    /// come from the page cache.
     fn options(self) -> &'static [&'static str] {
         match self {
             Client::Warm => &["--lookup-delay", "100", "--entry-ttl", "3600", "--attr-ttl", "3600"],
@@ -40,7 +40,7 @@ impl Mounted {
     /// Mounts it.
     ///
     /// # Errors
-    /// If FUSE is not to be had.
+    /// If FUSE is not available.
     pub fn over(slowfs: &Path, variant: &Variant, client: Client) -> anyhow::Result<Mounted> {
         let (aside, place) = (variant.folder.with_extension("aside"), variant.folder.clone());
         fs::rename(&place, &aside)?;
@@ -89,7 +89,7 @@ impl Requests {
     /// Counts them on a mount of its own, without delay.
     ///
     /// # Errors
-    /// If FUSE is not to be had or the program fails.
+    /// If FUSE is not available or the program fails.
     pub fn of(slowfs: &Path, variant: &Variant, argument: &str) -> anyhow::Result<Requests> {
         let (aside, counts) = (variant.folder.with_extension("aside"), variant.folder.with_extension("counts"));
         fs::rename(&variant.folder, &aside)?;

@@ -11,13 +11,13 @@ use std::process::Command;
 pub struct Subject {
     /// Its path on this system.
     pub path: &'static str,
-    /// With which it says its version and ends.
+    /// The argument that makes it print its version and end.
     pub argument: &'static str,
-    /// A folder that it finds from its own place: from where, and where below its prefix.
+    /// A folder that it finds relative to its own path: its source, and its place below the prefix.
     pub data: Option<(&'static str, &'static str)>,
 }
 
-/// A way to have the program.
+/// A form of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Spack-like, as it was installed.
@@ -85,7 +85,7 @@ pub struct Variant {
     pub program: PathBuf,
 }
 
-/// A form that cannot be had, and why.
+/// A form that could not be made, and why.
 pub type Refused = (Kind, String);
 
 /// The programs that this benchmark builds.
@@ -111,7 +111,7 @@ impl Tools {
         })
     }
 
-    /// A subject in all forms below a folder, and those that are refused, with what was said.
+    /// A subject in all forms below a folder, and the forms that were refused, with the reason.
     ///
     /// # Errors
     /// If a tool fails, or what it made does not start.
@@ -200,7 +200,8 @@ fn copy_data(subject: Subject, prefix: &Path) -> anyhow::Result<()> {
     must(Command::new("cp").arg("-rL").arg(from).arg(&to)).map(drop)
 }
 
-/// What the loader maps for a program: the name asked for, and the path. The loader itself has no search and is left out.
+/// What the loader maps for a program: the name asked for, and the path. The loader itself is not searched for and is
+/// left out.
 fn loaded(program: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let text = must(Command::new(program).env("LD_TRACE_LOADED_OBJECTS", "1"))?;
     let pairs = text.lines().filter_map(|line| line.trim().split_once(" => ")).map(|(name, rest)| {

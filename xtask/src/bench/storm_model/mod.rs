@@ -1,10 +1,10 @@
 //! The prediction of `underpin storm` beside real starts from the delay file system: 1, 8 and 64 at the same time, of a
-//! program in a Spack-like tree, as it is and bound.
+//! program in a Spack-like tree, unbound and bound.
 //!
-//! What a machine costs is measured and given to the model: what a start on the local disk costs the processors, and, behind
-//! a delay of another length than those of the table, what one operation costs the processors beside it. Delay, capacity
-//! and the number of processes are then foreseen, not fitted. Two programs more are held out: of them only the start on the
-//! local disk is measured, and what an operation costs is what it cost the programs before them.
+//! The machine's own costs are measured and given to the model: the processor time of a start on the local disk and,
+//! behind a delay of another length than those of the table, the processor time of one operation. The effect of delay,
+//! capacity and number of processes is then predicted, not fitted. Two more programs are held out: of them only the
+//! start on the local disk is measured, and the cost of an operation is taken from the programs before them.
 
 mod place;
 mod start;
@@ -17,9 +17,9 @@ use std::fmt::Write;
 use std::process::Command;
 use std::time::Duration;
 
-/// Programs and the arguments with which they only say what they are.
+/// Programs and the arguments with which they only print their version.
 const PROGRAMS: [(&str, &str); 2] = [("/usr/bin/appstreamcli", "--version"), ("/usr/bin/ffmpeg", "-version")];
-/// The same of programs that no figure of the model was ever taken from.
+/// The same for programs from which no figure of the model was ever taken.
 const HELD_OUT: [(&str, &str); 2] =
     [("/usr/bin/gdb", "--version"), ("/usr/lib/postgresql/15/bin/postgres", "--version")];
 
@@ -32,7 +32,7 @@ const GOAL: f64 = 0.2;
 /// No further round of a cell is begun after this.
 const BUDGET: Duration = Duration::from_secs(20);
 
-/// A cell that is foreseen to take longer is left out.
+/// A cell that is predicted to take longer is left out.
 const LONGEST: f64 = 45.0;
 
 /// Runs from which the cost of a start is taken.
@@ -71,7 +71,7 @@ struct Costs {
     operation_wait: f64,
 }
 
-/// One cell: what was foreseen and what came.
+/// One cell: the prediction and the measurement.
 struct Cell {
     program: &'static str,
     tree: &'static str,
@@ -84,7 +84,7 @@ struct Cell {
     seconds: Vec<f64>,
 }
 
-/// What `underpin storm` says.
+/// The prediction of `underpin storm`.
 #[derive(Clone, Copy, Debug)]
 struct Foreseen {
     operations: f64,
@@ -113,7 +113,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
             place.back()?;
             let (processor, wait) = operation?;
             let cost = Costs { start: alone.processor, operation_processor: processor, operation_wait: wait };
-            // Foreseen before anything is measured, and the tree is on the disk.
+            // Predicted before anything is measured, while the tree is on the disk.
             let all = SETTINGS.iter().flat_map(|setting| TOGETHER.map(|processes| (setting, processes)));
             let foreseen = all
                 .map(|(setting, processes)| {
@@ -173,8 +173,8 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     Ok(page(&cells, &costs, &left_out))
 }
 
-/// A start from the local disk: its time alone, and what it costs the processors where several keep them busy. Making and
-/// ending a process is part of that, and not counted.
+/// A start from the local disk: its time alone, and its processor time when several keep the processors busy. Making
+/// and ending a process is part of that, and not counted separately.
 fn local(place: &Place, argument: &str) -> anyhow::Result<Started> {
     together(place, argument, 1)?;
     let (mut alone, mut busy) = (Vec::new(), Vec::new());
@@ -187,7 +187,7 @@ fn local(place: &Place, argument: &str) -> anyhow::Result<Started> {
 }
 
 /// Processor time and waiting of one operation, that of the daemon included: the one taken from processes that keep all
-/// processors busy, the other from one that is alone, both behind a delay of another length than those foreseen.
+/// processors busy, the other from one that is alone, both behind a delay of another length than those predicted.
 fn operation_costs(binaries: &Binaries, place: &Place, argument: &str, alone: Started) -> anyhow::Result<(f64, f64)> {
     let mount = place.mount(binaries, CALIBRATION_US, 0)?;
     together(place, argument, 1)?;
@@ -246,7 +246,7 @@ fn measure_first(
     Ok(())
 }
 
-/// Asks underpin, as a user would.
+/// Runs `underpin storm`, as a user would.
 fn foresee(
     binaries: &Binaries,
     place: &Place,
@@ -260,7 +260,7 @@ fn foresee(
     let mut command = Command::new(&binaries.underpin);
     command
         .args(["storm", "--json", "--after", "none", "--fs", "slowfs"])
-        // Pages are warm but for the first start, of which nothing is said about its contents.
+        // Pages are warm but for the first start, for which the contents are left to the model.
         .args(if first { &[][..] } else { &["--touched", "0"] })
         .arg("--on")
         .arg(&place.tree);
