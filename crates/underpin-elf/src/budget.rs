@@ -1,14 +1,14 @@
-//! Strings read one by one, and the memory that all of them together may take.
+//! Strings read one by one, and a limit on the memory of all of them together.
 
 use crate::{ElfError, Fault, FileOffset};
 
-/// Something that gives the strings of a table one by one.
+/// A table whose strings are read one by one.
 pub(crate) trait Strings {
     /// The NUL-terminated string at `at`, without its NUL; its length counts against the budget.
     fn string(&mut self, at: u64, budget: &mut Budget) -> Result<&[u8], ElfError>;
 }
 
-/// What is left of the memory that strings may take; entries that share bytes cannot multiply them without end.
+/// The remaining memory for strings; without it, entries that share bytes could multiply them without limit.
 pub(crate) struct Budget(u64);
 
 impl Budget {

@@ -1,7 +1,7 @@
 //! What `check` reads beyond the loader view: symbols with versions, notes, sections, identification, hardening.
 //!
-//! Tables that a loader relies on (symbols, versions) are errors where they are malformed. What only tools look at
-//! (sections, `.symtab`, notes) is read as far as it makes sense, and what does not is listed as a defect.
+//! Tables that a loader relies on (symbols, versions) are errors if they are malformed. What only tools look at
+//! (sections, `.symtab`, notes) is read as far as it is valid, and the rest is listed as defects.
 
 use crate::{Elf, ElfError, Export, Hardening, Identity, Import, Notes, Section, Source, SymbolSource};
 use crate::{VersionDefinition, VersionNeed};
@@ -27,9 +27,9 @@ pub struct Details {
     pub notes: Notes,
     /// What the file is.
     pub identity: Identity,
-    /// What was done against exploits.
+    /// Which measures against exploits it has.
     pub hardening: Hardening,
-    /// Parts that only tools look at and that made no sense.
+    /// Invalid parts that only tools look at.
     pub defects: Vec<ElfError>,
 }
 

@@ -51,7 +51,7 @@ pub struct Dynamic {
     pub debug: bool,
 }
 
-/// Which tag asked for a dependency.
+/// Which tag names a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DependencyTag {

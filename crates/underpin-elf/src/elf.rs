@@ -109,7 +109,7 @@ impl Elf {
     /// Reads what a loader reads, in a few small reads.
     ///
     /// # Errors
-    /// [`ElfError`] with the offset where the file stopped making sense. A file without a dynamic section is not an error.
+    /// [`ElfError`] with the offset where the file became invalid. A file without a dynamic section is not an error.
     pub fn read<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> {
         crate::read::read_elf(source)
     }
@@ -125,15 +125,15 @@ impl Elf {
         self.segments.iter().find(|segment| segment.kind == kind)
     }
 
-    /// The file offset behind a virtual address, as far as a PT_LOAD holds it in the file.
+    /// The file offset of a virtual address, if a PT_LOAD has content for it in the file.
     #[must_use]
     pub fn offset_of(&self, vaddr: Vaddr) -> Option<FileOffset> {
         let (load, _) = self.load_of(vaddr)?;
         load.offset.0.checked_add(vaddr.0.checked_sub(load.vaddr.0)?).map(FileOffset)
     }
 
-    /// The PT_LOAD that holds an address in the file, and the file offset up to which what follows the address in memory
-    /// follows it in the file too: the segment's end, or that of the next one where both go on without a gap (patchelf
+    /// The PT_LOAD that has an address in the file, and the file offset up to which memory after the address is
+    /// contiguous in the file too: the segment's end, or that of the next one if both continue without a gap (patchelf
     /// lets a table run from one into the other).
     #[must_use]
     pub fn load_of(&self, vaddr: Vaddr) -> Option<(&Segment, u64)> {

@@ -33,7 +33,7 @@ pub enum Fault {
     },
     /// The first four bytes are not `\x7fELF`.
     BadMagic,
-    /// A field of the header has a value that no loader takes.
+    /// A field of the header has a value that no loader accepts.
     BadHeader {
         /// Field name as in `elf(5)`.
         field: &'static str,
@@ -45,7 +45,7 @@ pub enum Fault {
         /// Table name as in `elf(5)`.
         what: &'static str,
     },
-    /// The medium failed below us.
+    /// An I/O error.
     Io(String),
 }
 

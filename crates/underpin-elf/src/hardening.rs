@@ -1,7 +1,8 @@
-//! Hardening: what compiler and linker did against exploits, judged so that it holds for musl and static files too.
+//! Hardening: the compiler's and linker's measures against exploits, determined so that it holds for musl and static
+//! files too.
 //!
-//! What cannot be known from the file is said as such, never guessed: fortify-headers of musl leave no trace, and a
-//! stripped static file does not show whether it has stack canaries.
+//! What cannot be known from the file is reported as unknown, never guessed: fortify-headers of musl leave no trace,
+//! and a stripped static file does not show whether it has stack canaries.
 
 use bstr::BString;
 use serde::Serialize;
@@ -21,7 +22,7 @@ pub struct Hardening {
     pub canary: Canary,
     /// Whether calls are replaced by ones that check buffer sizes.
     pub fortify: Fortify,
-    /// Entries of RPATH and RUNPATH that somebody else may be able to fill.
+    /// Entries of RPATH and RUNPATH that another user may be able to write to.
     pub search_path_risks: Vec<SearchPathRisk>,
     /// The loader makes code writable while it relocates.
     pub text_relocations: bool,
@@ -45,7 +46,7 @@ pub enum Relro {
     None,
     /// PT_GNU_RELRO, but lazily bound: the procedure linkage table stays writable.
     Partial,
-    /// PT_GNU_RELRO and nothing left to bind later. musl always binds at start, so there it takes no BIND_NOW.
+    /// PT_GNU_RELRO and nothing left to bind later. musl always binds at start, so there it does not need BIND_NOW.
     Full,
 }
 
@@ -57,7 +58,7 @@ pub enum StackProtection {
     NotExecutable,
     /// Stated, with PF_X.
     Executable,
-    /// Not stated: the kernel decides by architecture, on x86 in favour of an executable stack.
+    /// Not stated: the kernel decides by architecture; on x86 it makes the stack executable.
     Unstated,
 }
 
@@ -65,11 +66,11 @@ pub enum StackProtection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Canary {
-    /// `__stack_chk_fail` is imported, or defined outside of a C library.
+    /// `__stack_chk_fail` is imported, or defined other than by a C library.
     Present,
-    /// Symbols are there and it is not among them.
+    /// There are symbols, and it is not among them.
     Absent,
-    /// No symbols to tell by, or a C library is inside, which has the function whether it is called or not.
+    /// There are no symbols, or a C library is inside, which has the function whether it is called or not.
     Unknown,
 }
 
@@ -77,7 +78,7 @@ pub enum Canary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fortify {
-    /// glibc: how many functions are checked and how many are not though they could be.
+    /// glibc: which functions are checked, and which are not although they could be.
     Glibc {
         /// Distinct `__*_chk` functions.
         checked: Vec<BString>,
@@ -85,11 +86,11 @@ pub enum Fortify {
         /// them safe, so this is not a count of mistakes.
         plain: Vec<BString>,
     },
-    /// Cannot be told: the reason.
+    /// Unknown, with the reason.
     NotApplicable(FortifyUnknown),
 }
 
-/// Why nothing can be said of `_FORTIFY_SOURCE`.
+/// Why nothing is known about `_FORTIFY_SOURCE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FortifyUnknown {
@@ -103,7 +104,7 @@ pub enum FortifyUnknown {
     OtherLibc,
 }
 
-/// An entry of RPATH or RUNPATH that somebody else may be able to fill.
+/// An entry of RPATH or RUNPATH that another user may be able to write to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchPathRisk {
     /// The entry.
@@ -118,6 +119,6 @@ pub struct SearchPathRisk {
 pub enum SearchPathRiskKind {
     /// Empty or relative: depends on the directory in which the program is started.
     WorkingDirectory,
-    /// Below a directory in which everybody may create files (/tmp, /var/tmp, /dev/shm).
+    /// Below a directory in which every user may create files (/tmp, /var/tmp, /dev/shm).
     WorldWritable,
 }

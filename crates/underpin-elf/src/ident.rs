@@ -1,4 +1,4 @@
-//! The identity of a file: class, byte order, machine, type. Decides which loader would take it at all.
+//! The identity of a file: class, byte order, machine, type. It decides which loaders accept the file.
 
 use serde::Serialize;
 use std::fmt;
@@ -47,7 +47,7 @@ impl Machine {
     /// LoongArch.
     pub const LOONGARCH: Machine = Machine(258);
 
-    /// The usual name, or `None` for a machine that this table does not hold.
+    /// The usual name, or `None` for a machine that is not in this table.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -64,7 +64,7 @@ impl Machine {
         })
     }
 
-    /// The machine of this build of underpin, where the table knows it.
+    /// The machine of this build of underpin, if the table has it.
     #[must_use]
     pub const fn host() -> Option<Machine> {
         if cfg!(target_arch = "x86_64") {

@@ -1,7 +1,7 @@
 //! What a file is: linkage, the C library and allocator inside it, the languages it came from.
 //!
-//! Nothing here is certain the way a header field is: every statement carries the evidence that led to it, and what
-//! left no trace is not claimed.
+//! Nothing here is certain the way a header field is: every statement carries its evidence, and nothing is claimed
+//! without a trace.
 
 use bstr::BString;
 use serde::Serialize;
@@ -12,16 +12,16 @@ use std::fmt;
 pub struct Identity {
     /// How it was linked.
     pub linkage: Linkage,
-    /// The C library inside it or expected by it; `None` if nothing tells.
+    /// The C library inside it or expected by it; `None` if there is no evidence.
     pub libc: Option<Libc>,
     /// Allocators whose code is in this file. Usually none (the allocator is in libc.so) or one. Each is proven: by a
-    /// definition, or where the symbols are stripped by two traces that do not depend on each other.
+    /// definition, or, if the symbols are stripped, by two independent traces.
     pub allocators: Vec<Allocator>,
-    /// Allocators of which a single trace was found, such as a text. Other files mention them too: no proof.
+    /// Allocators for which a single trace was found, such as a text. Other files mention them too: no proof.
     pub allocator_hints: Vec<Allocator>,
     /// The file defines `malloc` in its dynamic symbol table: a loader may bind every object's calls to it.
     pub exports_malloc: bool,
-    /// Languages whose compilers or runtimes left traces, C excepted.
+    /// Languages whose compilers or runtimes left traces, except C.
     pub languages: Vec<LanguageTrace>,
     /// The lines of `.comment`: compilers and linkers that took part, in file order, duplicates left out.
     pub compilers: Vec<BString>,
@@ -101,11 +101,11 @@ impl fmt::Display for Linkage {
 pub struct Libc {
     /// Which one.
     pub kind: LibcKind,
-    /// Its version, where it is inside the file and left one.
+    /// Its version, if it is inside the file and left one.
     pub version: Option<BString>,
     /// Whether its code is in this file, or the file expects to find it.
     pub placement: LibcPlacement,
-    /// What tells so.
+    /// The evidence.
     pub evidence: Vec<Evidence>,
 }
 
@@ -130,7 +130,7 @@ pub enum LibcKind {
 }
 
 impl LibcKind {
-    /// Its name, for people.
+    /// Its display name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -160,13 +160,13 @@ pub enum LibcPlacement {
 pub struct Allocator {
     /// Which one.
     pub kind: AllocatorKind,
-    /// Its version, where it left one.
+    /// Its version, if it left one.
     pub version: Option<BString>,
     /// The page size in bytes that it was built for (jemalloc aborts on a machine with larger pages).
     pub page_size: Option<u64>,
     /// By which names the code around it calls it.
     pub names: AllocatorNames,
-    /// What tells so.
+    /// The evidence.
     pub evidence: Vec<Evidence>,
 }
 
@@ -178,9 +178,9 @@ pub enum AllocatorNames {
     Malloc,
     /// By the names that Rust's bindings give it (`_rjem_malloc`), or by its own (`mi_malloc`) in a Rust program.
     Rust,
-    /// By names of its own, and `malloc` is somebody else's.
+    /// By names of its own; `malloc` belongs to another allocator.
     Own,
-    /// The file does not tell: its symbols are stripped.
+    /// Unknown: the file's symbols are stripped.
     Unknown,
 }
 
@@ -194,7 +194,7 @@ pub enum AllocatorKind {
     MuslOldmalloc,
     /// musl's malloc since 1.2.1.
     MuslMallocng,
-    /// What stands in for musl's malloc in a static program that never frees (`src/malloc/lite_malloc.c`).
+    /// musl's replacement for malloc in a static program that never frees (`src/malloc/lite_malloc.c`).
     MuslSimple,
     /// jemalloc.
     Jemalloc,
@@ -224,9 +224,9 @@ impl AllocatorKind {
 pub struct LanguageTrace {
     /// Which one.
     pub language: Language,
-    /// Compiler or runtime version, where it left one.
+    /// Compiler or runtime version, if it left one.
     pub version: Option<BString>,
-    /// What tells so.
+    /// The evidence.
     pub evidence: Vec<Evidence>,
 }
 
@@ -242,7 +242,7 @@ pub enum Language {
     Rust,
 }
 
-/// What a statement rests on.
+/// A piece of evidence for a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {

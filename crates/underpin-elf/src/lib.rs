@@ -1,12 +1,12 @@
 //! Bytes to facts: what one ELF file says about itself.
 //!
-//! Two depths. [`Elf::read`] takes what a loader takes (header, segments, dynamic section) with a handful of small
-//! reads, so that a closure of a hundred objects costs no more than opening them. [`Details::read`] takes the rest
+//! Two depths. [`Elf::read`] reads what a loader reads (header, segments, dynamic section) with a handful of small
+//! reads, so that a closure of a hundred objects costs no more than opening them. [`Details::read`] reads the rest
 //! (symbol versions, symbols, notes, sections, identification) for `check`.
 //!
 //! Invariants: no I/O beyond the [`Source`] given, no unsafe code, no panic on any input, and never an allocation
-//! larger than the file. Every error carries the offset at which the file stopped making sense.
-//! It does not search for libraries: that is `underpin-resolve`.
+//! larger than the file. Every error carries the offset at which the file became invalid. Searching for libraries is
+//! left to `underpin-resolve`.
 #![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! What a closure is checked with: a small part of [`crate::Details`] at a small part of its cost.
+//! What a closure is checked with: a small part of [`crate::Details`], at a small part of its cost.
 
 use crate::{Elf, ElfError, Source, VersionDefinition, VersionNeed};
 use bstr::BString;
@@ -14,13 +14,13 @@ pub struct LinkFacts {
     pub version_definitions: Vec<VersionDefinition>,
     /// Those of the wanted names that are undefined symbols here.
     pub imports: Vec<BString>,
-    /// What an index of DT_VERSYM means among `version_needs`.
+    /// Index into `version_needs` by index in DT_VERSYM.
     #[serde(skip)]
     pub(crate) need_of: BTreeMap<u16, usize>,
 }
 
 impl LinkFacts {
-    /// Reads the version tables, and looks for imports of the wanted names where `worth` says that the versions needed
+    /// Reads the version tables, and looks for imports of the wanted names if `worth` says that the versions needed
     /// leave the question open.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl LinkFacts {
         crate::deep::read_link(source, elf, &[], |_| false)
     }
 
-    /// Whether one of the wanted names is an undefined symbol bound to one of the versions for which `of` holds. The symbols
-    /// of other versions are not read; these facts must be those of the same file.
+    /// Whether one of the wanted names is an undefined symbol bound to one of the versions for which `of` holds. The
+    /// symbols of other versions are not read; these facts must be those of the same file.
     ///
     /// # Errors
     /// [`ElfError`] if a table that a loader relies on is malformed.

@@ -27,17 +27,17 @@ pub struct Notes {
     pub go_build_id: Option<BString>,
     /// PT_NOTE type 0x63a86cb6 (`.note.nixos.ldcache`): library paths that a patched loader looks up first.
     pub resolution_cache: Option<ResolutionCache>,
-    /// `.note.underpin` (owner `underpin`, type 1): what `underpin build` says of a file that it built.
+    /// `.note.underpin` (owner `underpin`, type 1): what `underpin build` states about a file that it built.
     pub build: Option<BuildNote>,
     /// Owner and type of every note, known or not, in file order.
     pub all: Vec<NoteHead>,
 }
 
 impl Notes {
-    /// Reads the notes alone, in a few reads: what a tracer needs of ld.so's probes. Malformed notes are left out.
+    /// Reads the notes alone, in a few reads: what a tracer needs for ld.so's probes. Malformed notes are left out.
     ///
     /// # Errors
-    /// [`ElfError`] if the file cannot be read as ELF any more.
+    /// [`ElfError`] if the file can no longer be read as ELF.
     pub fn read<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<Notes, ElfError> {
         crate::deep::read_notes(source, elf).map(|(notes, _)| notes)
     }
@@ -50,7 +50,7 @@ pub const BUILD_NOTE_OWNER: &str = "underpin";
 /// Its type.
 pub const BUILD_NOTE_TYPE: u32 = 1;
 
-/// What `underpin build` says of a file: claims, which the file's code may contradict.
+/// What `underpin build` states about a file: claims, which the file's code may contradict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BuildNote {
     /// Key and value, in the order of the note: `allocator`, `libc`, `toolchain` and others.
@@ -95,7 +95,7 @@ impl Serialize for BuildId {
 /// NT_GNU_ABI_TAG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AbiTag {
-    /// For which system.
+    /// The operating system.
     pub os: AbiOs,
     /// Oldest kernel: major, minor, patch.
     pub kernel: (u32, u32, u32),
@@ -120,7 +120,7 @@ pub enum AbiOs {
 /// NT_GNU_PROPERTY_TYPE_0, decoded for x86 and AArch64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Properties {
-    /// GNU_PROPERTY_X86_ISA_1_NEEDED: the loader refuses on a lesser CPU.
+    /// GNU_PROPERTY_X86_ISA_1_NEEDED: the loader refuses a lesser CPU.
     pub x86_isa_needed: Option<IsaLevels>,
     /// GNU_PROPERTY_X86_ISA_1_USED: for information, nothing is refused.
     pub x86_isa_used: Option<IsaLevels>,
@@ -204,7 +204,7 @@ pub struct DlopenNote {
     pub priority: DlopenPriority,
 }
 
-/// How much is lost when the library is not there.
+/// How much is lost if the library is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DlopenPriority {
@@ -234,8 +234,8 @@ pub struct PackageNote {
     pub os_cpe: Option<String>,
 }
 
-/// A static probe of `.note.stapsdt`. Addresses are as linked; where `base` differs from the address of section
-/// `.stapsdt.base`, the difference is to be added to `pc` and `semaphore` (prelinked files).
+/// A static probe of `.note.stapsdt`. Addresses are as linked; if `base` differs from the address of section
+/// `.stapsdt.base`, the difference must be added to `pc` and `semaphore` (prelinked files).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Probe {
     /// e.g. `rtld`.
@@ -277,6 +277,6 @@ pub enum CachedPlace {
     File(BString),
     /// `?<dir>`: a directory that is to be searched at run time.
     Directory(BString),
-    /// Anything else, as it is.
+    /// Anything else, unchanged.
     Unknown(BString),
 }

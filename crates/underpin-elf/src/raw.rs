@@ -1,8 +1,8 @@
 //! The ELF structures of both classes and byte orders, flattened to 64-bit values, read and written.
 //!
 //! The only module of the workspace that knows field widths. Reading takes bytes that were already read and returns
-//! `None` (or fewer entries) if they are too short; it never allocates more entries than the bytes hold. Writing gives
-//! bytes back.
+//! `None` (or fewer entries) if they are too short; it never allocates more entries than the bytes hold. Writing
+//! returns bytes.
 
 mod write;
 
@@ -21,7 +21,7 @@ pub struct Layout {
     pub endian: Endian,
 }
 
-/// The fields of the file header behind `e_ident`.
+/// The fields of the file header after `e_ident`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawHeader {
     /// `e_type`.
@@ -96,8 +96,7 @@ pub struct RawSection {
     pub entry_size: u64,
 }
 
-/// An entry of the dynamic section. The tag of a 32-bit file is widened without its sign: tags are compared as `u32`
-/// there.
+/// An entry of the dynamic section. The tag of a 32-bit file is zero-extended: tags are compared as `u32` there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEntry {
     /// `d_tag`.

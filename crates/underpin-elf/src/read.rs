@@ -1,8 +1,8 @@
 //! The loader's view of a file: header, program headers, interpreter, dynamic section.
 //!
 //! Three small reads for a usual library: the head, the dynamic section, the strings that it names. Sections are never
-//! looked at. Where a tag occurs twice the last one wins, as in glibc's `elf_get_dynamic_info` (`get-dynamic-info.h`)
-//! and musl's `decode_vec` (`ldso/dynlink.c`).
+//! looked at. If a tag occurs twice the last one wins, as in glibc's `elf_get_dynamic_info` (`get-dynamic-info.h`) and
+//! musl's `decode_vec` (`ldso/dynlink.c`).
 
 use crate::raw::{Layout, RawHeader};
 use crate::strings::{StringTable, read_strings};
@@ -12,7 +12,7 @@ use crate::{Segment, SegmentKind, Source, Vaddr};
 use bstr::BString;
 use object::elf;
 
-/// Longest PT_INTERP that the kernel takes (`fs/binfmt_elf.c`, PATH_MAX).
+/// Longest PT_INTERP that the kernel accepts (`fs/binfmt_elf.c`, PATH_MAX).
 const INTERPRETER_MAX: u64 = 4096;
 
 pub(crate) fn read_elf<S: Source + ?Sized>(source: &S) -> Result<Elf, ElfError> {
@@ -97,7 +97,7 @@ fn read_segments<S: Source + ?Sized>(
 }
 
 /// PT_INTERP as the kernel reads it: the first one, at most PATH_MAX bytes, NUL at the end (`fs/binfmt_elf.c`). A
-/// segment without bytes in the file, as in a detached debug file, is none.
+/// segment without bytes in the file, as in a detached debug file, does not count.
 fn read_interpreter<S: Source + ?Sized>(window: &Window<'_, S>, elf: &Elf) -> Result<Option<BString>, ElfError> {
     let Some(segment) = elf.segment(SegmentKind::Interpreter).filter(|segment| segment.file_size > 0) else {
         return Ok(None);
@@ -113,7 +113,7 @@ fn read_interpreter<S: Source + ?Sized>(window: &Window<'_, S>, elf: &Elf) -> Re
     Ok(bytes.split(|byte| *byte == 0).next().map(BString::from))
 }
 
-/// The last PT_DYNAMIC that has bytes in the file (`glibc elf/dl-load.c` skips one with `p_filesz` 0, for the sake of
+/// The last PT_DYNAMIC that has bytes in the file (`glibc elf/dl-load.c` skips one with `p_filesz` 0, because of
 /// detached debug files).
 fn read_dynamic<S: Source + ?Sized>(
     window: &Window<'_, S>,
@@ -124,7 +124,7 @@ fn read_dynamic<S: Source + ?Sized>(
     let Some(segment) = elf.segments.iter().rfind(wanted) else {
         return Ok(None);
     };
-    // Loaders go by the address; the offset counts only if no PT_LOAD covers it.
+    // Loaders use the address; the offset counts only if no PT_LOAD covers it.
     let offset = elf.offset_of(segment.vaddr).unwrap_or(segment.offset).0;
     let bytes = window.range(offset, segment.file_size, "the dynamic section")?;
     let (entries, ended) = layout.dynamic(&bytes);
@@ -142,8 +142,8 @@ fn read_dynamic<S: Source + ?Sized>(
     Ok(Some(dynamic))
 }
 
-/// Loaders stop only at DT_NULL: without one inside the segment they read on to the end of the PT_LOAD,
-/// behind which a larger memory size means zeros.
+/// Loaders stop only at DT_NULL: without one inside the segment they read on to the end of the PT_LOAD, after which a
+/// larger memory size means zeros.
 fn read_past_end<S: Source + ?Sized>(
     window: &Window<'_, S>,
     layout: Layout,
@@ -199,8 +199,8 @@ impl Slot {
     }
 }
 
-/// Numbers go into `dynamic` at once; strings are returned with their offsets, single ones only for the last entry of
-/// their tag, since no loader looks at the others.
+/// Numbers are stored in `dynamic` at once; strings are returned with their offsets, single ones only for the last
+/// entry of their tag, since no loader looks at the others.
 fn collect(dynamic: &mut Dynamic, entries: &[(i64, u64)]) -> Vec<(Slot, u64)> {
     let mut dependencies = Vec::new();
     let mut singles: [Option<(Slot, u64)>; 5] = [None; 5];
@@ -223,7 +223,7 @@ fn collect(dynamic: &mut Dynamic, entries: &[(i64, u64)]) -> Vec<(Slot, u64)> {
     dependencies
 }
 
-/// Pairs of tags that make one fact.
+/// Tags that form one fact in pairs.
 #[derive(Default)]
 struct Table {
     strings: (Option<u64>, u64),

@@ -1,4 +1,4 @@
-//! A part of the file that is read as far as it turns out to be needed.
+//! A part of the file that is read only as far as needed.
 //!
 //! Tables of the dynamic section state no size, or one that no loader checks: they end where the PT_LOAD that holds
 //! them ends. A region starts with a guess and grows to that limit, at most.
@@ -39,7 +39,7 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         self.limit.saturating_sub(self.start)
     }
 
-    /// `size` bytes at `at` (relative to the region), read if need be.
+    /// `size` bytes at `at` (relative to the region), read if necessary.
     pub(crate) fn get(&mut self, at: u64, size: u64) -> Result<&[u8], ElfError> {
         let end = at.checked_add(size).filter(|end| *end <= self.size()).ok_or_else(|| self.fault(at))?;
         if end > self.bytes.len() as u64 {
@@ -57,7 +57,7 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         self.window.range(self.start.saturating_add(at), size, self.what)
     }
 
-    /// Reads on: to `end`, and at least to twice of what is there, so that growing costs a constant number of reads.
+    /// Reads on: to `end`, and at least to twice the current size, so that growing costs few reads.
     fn grow(&mut self, end: u64) -> Result<(), ElfError> {
         let have = self.bytes.len() as u64;
         let wanted = end.max(have.saturating_mul(2)).max(4096).min(self.size());
@@ -66,7 +66,7 @@ impl<'w, 's, S: Source + ?Sized> Region<'w, 's, S> {
         Ok(())
     }
 
-    /// The fault of an entry at `at` that is not inside.
+    /// The fault of an entry at `at` that is outside.
     pub(crate) fn fault(&self, at: u64) -> ElfError {
         ElfError { fault: Fault::BadTable { what: self.what }, offset: FileOffset(self.start.saturating_add(at)) }
     }

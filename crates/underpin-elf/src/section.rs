@@ -17,7 +17,7 @@ pub struct Section {
     pub vaddr: Vaddr,
     /// `sh_offset`.
     pub offset: FileOffset,
-    /// `sh_size`, in bytes; a [`SectionKind::NoBits`] section takes none of them in the file.
+    /// `sh_size`, in bytes; a [`SectionKind::NoBits`] section occupies none of them in the file.
     pub size: u64,
     /// `sh_link`.
     pub link: u32,

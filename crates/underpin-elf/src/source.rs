@@ -12,10 +12,10 @@ pub trait Source {
     /// Size in bytes. Reads past it fail.
     fn len(&self) -> u64;
 
-    /// Fills `buf` from `offset`, or fails with `UnexpectedEof` where the file is shorter.
+    /// Fills `buf` from `offset`, or fails with `UnexpectedEof` if the file is shorter.
     ///
     /// # Errors
-    /// Whatever the underlying medium reports.
+    /// The I/O error.
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
     /// Whether there is nothing to read.
@@ -49,7 +49,7 @@ impl Source for Vec<u8> {
     }
 }
 
-/// An open file. Its size is asked for once, so that the reader costs one system call per range.
+/// An open file. Its size is queried once, so that the reader costs one system call per range.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
@@ -57,11 +57,11 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Takes an open file over.
+    /// Takes ownership of an open file.
     ///
     /// # Errors
-    /// When its size cannot be asked for, or with `InvalidInput` when it is not a regular file: a FIFO or a device
-    /// has no random access, and reading it could block.
+    /// If its size cannot be queried, or with `InvalidInput` if it is not a regular file: a FIFO or a device has no
+    /// random access, and reading it could block.
     pub fn new(file: File) -> io::Result<FileSource> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {

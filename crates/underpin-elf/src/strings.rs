@@ -2,8 +2,8 @@
 //!
 //! Loaders trust DT_STRTAB and never look at DT_STRSZ (`glibc elf/dl-load.c`, `musl ldso/dynlink.c`): neither does this
 //! reader. They add an offset to the table's address, wherever that leads: a string may be in another PT_LOAD than the
-//! table, and ends where that PT_LOAD ends in the file, at the latest.
-//! The sum of all strings is bounded by a small multiple of the file's size, since entries may share bytes.
+//! table, and ends at the end of that PT_LOAD in the file at the latest. The sum of all strings is bounded by a small
+//! multiple of the file's size, since entries may share bytes.
 
 use crate::budget::{Budget, Strings};
 use crate::region::Region;
@@ -13,19 +13,19 @@ use bstr::{BString, ByteSlice};
 
 /// Strings closer than this are fetched by one read.
 const GAP: u64 = 4096;
-/// Longest span fetched at once for the sake of saving reads.
+/// Longest span fetched at once to save reads.
 const SPAN: u64 = 8192;
-/// How much is read behind the start of a string at first; library names and most search paths fit.
+/// How much is read at first from the start of a string; library names and most search paths fit.
 const FIRST: u64 = 256;
 
-/// A string table: an address, and the segments that say what of the file is there.
+/// A string table: an address, and the segments that map the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StringTable<'e> {
     elf: &'e Elf,
     start: Vaddr,
 }
 
-/// Where in the file a string starts, and between which offsets it is mapped.
+/// Where in the file a string starts, and between which offsets the file is mapped there.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     begin: u64,
@@ -55,7 +55,7 @@ impl<'e> StringTable<'e> {
     }
 }
 
-/// The strings at `offsets` (relative to the table), in the order asked for.
+/// The strings at `offsets` (relative to the table), in the given order.
 ///
 /// # Errors
 /// A string that starts outside the table's segment or that no NUL ends.
@@ -108,11 +108,11 @@ fn group_len(rest: &[usize], offsets: &[u64], first: u64) -> usize {
         .max(1)
 }
 
-/// Strings that lie near to each other, as those of version tables do: a piece of the table is kept at hand.
+/// Strings that are close to each other, as those of version tables are: a piece of the table is kept in memory.
 pub(crate) struct Nearby<'w, 's, 'e, S: ?Sized> {
     window: &'w Window<'s, S>,
     table: StringTable<'e>,
-    /// File offset of what is at hand.
+    /// File offset of that piece.
     base: u64,
     bytes: Vec<u8>,
 }
@@ -122,7 +122,7 @@ impl<'w, 's, 'e, S: Source + ?Sized> Nearby<'w, 's, 'e, S> {
         Nearby { window, table, base: 0, bytes: Vec::new() }
     }
 
-    /// The string at a file offset, as far as it lies whole in what is at hand.
+    /// The string at a file offset, if that piece holds all of it.
     fn held(&self, at: u64) -> Option<(usize, usize)> {
         let start = usize::try_from(at.checked_sub(self.base)?).ok()?;
         let length = self.bytes.get(start..)?.find_byte(0)?;
@@ -150,7 +150,7 @@ impl<S: Source + ?Sized> Strings for Nearby<'_, '_, '_, S> {
     }
 }
 
-/// Strings of a table whose own segment is at hand; those in other segments are fetched when they are asked for.
+/// Strings of a table whose own segment is in memory; those in other segments are fetched on demand.
 pub(crate) struct Reaching<'w, 's, 'e, S: ?Sized> {
     /// From the table's start to the end of its segment.
     pub near: Region<'w, 's, S>,

@@ -79,7 +79,7 @@ impl SymbolKind {
     }
 }
 
-/// An undefined dynamic symbol: something that another object must bring.
+/// An undefined dynamic symbol, which another object must define.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Import {
     /// Its name.
@@ -88,7 +88,7 @@ pub struct Import {
     pub binding: Binding,
     /// Function, data, thread-local.
     pub kind: SymbolKind,
-    /// Index into [`crate::Details::version_needs`], where the import is bound to a version.
+    /// Index into [`crate::Details::version_needs`], if the import is bound to a version.
     pub version: Option<usize>,
 }
 
@@ -124,7 +124,7 @@ pub enum SymbolSource {
     None,
 }
 
-/// One entry of `.gnu.version_r`: a version that the loader demands of a library before the program starts.
+/// One entry of `.gnu.version_r`: a version that the loader requires of a library before the program starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VersionNeed {
     /// `vn_file`: the library that must define it, as named in DT_NEEDED.
@@ -143,7 +143,8 @@ pub struct VersionNeed {
 pub struct VersionedSymbol {
     /// Its name.
     pub name: BString,
-    /// Weak: the program was written to do without it, yet the version need refuses to start.
+    /// Weak: the program was written to work without it, yet the loader refuses to start it because of the version
+    /// need.
     pub binding: Binding,
 }
 
@@ -153,9 +154,9 @@ pub struct VersionedSymbol {
 pub enum NeedStrength {
     /// At least one strong import is bound to it.
     Strong,
-    /// Only weak imports are: the program could run without, but the loader refuses unless VER_FLG_WEAK is set.
+    /// Only weak imports are: the program could run without them, but the loader refuses unless VER_FLG_WEAK is set.
     WeakOnly,
-    /// No symbol at all, e.g. `GLIBC_ABI_DT_RELR`: a feature of the loader is demanded.
+    /// No symbol at all, e.g. `GLIBC_ABI_DT_RELR`: a feature of the loader is required.
     Marker,
 }
 

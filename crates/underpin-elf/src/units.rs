@@ -8,7 +8,7 @@ use std::fmt;
 #[serde(transparent)]
 pub struct FileOffset(pub u64);
 
-/// A virtual address as the file states it, before the loader adds its bias.
+/// A virtual address as stored in the file, before the loader adds its bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Vaddr(pub u64);

@@ -1,6 +1,6 @@
-//! Reading ranges of a file with as few calls as possible: the head is read once, what lies inside it costs nothing.
+//! Reading ranges of a file with as few calls as possible: the head is read once, and ranges inside it cost nothing.
 //!
-//! Every range is checked against the length of the source before memory is reserved for it.
+//! Every range is checked against the length of the source before memory is allocated for it.
 
 use crate::{ElfError, Fault, FileOffset, Source};
 use std::borrow::Cow;
@@ -11,21 +11,21 @@ use std::cell::Cell;
 const HEAD: usize = 1024;
 
 thread_local! {
-    /// Memory of the last [`Window::around`] of this thread: zeroing it anew for each of a hundred libraries took a twentieth
-    /// of the time of `tree`.
+    /// Memory of the last [`Window::around`] of this thread: zeroing it again for each of a hundred libraries took a
+    /// twentieth of the time of `tree`.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Memory above this is given back.
+/// Memory above this is released.
 const SCRATCH_MAX: usize = 64 * 1024;
 
-/// A source with its first kilobyte at hand.
+/// A source with its first kilobyte in memory.
 pub(crate) struct Window<'s, S: ?Sized> {
     source: &'s S,
     len: u64,
     head: [u8; HEAD],
     filled: usize,
-    /// Another piece at hand: its offset and bytes.
+    /// Another piece in memory: its offset and bytes.
     piece: (u64, Vec<u8>),
 }
 
@@ -42,7 +42,7 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(window)
     }
 
-    /// A window that has the bytes from `start` to `end` at hand, as far as the file goes, instead of the head.
+    /// A window that holds the bytes from `start` to `end`, as far as the file goes, instead of the head.
     pub(crate) fn around(source: &'s S, start: u64, end: u64, what: &'static str) -> Result<Self, ElfError> {
         let len = source.len();
         let size = end.min(len).saturating_sub(start);
@@ -52,13 +52,13 @@ impl<'s, S: Source + ?Sized> Window<'s, S> {
         Ok(Window { source, len, head: [0; HEAD], filled: 0, piece: (start, bytes) })
     }
 
-    /// What of the piece at hand serves a range.
+    /// The part of a range that the piece in memory covers.
     fn held(&self, offset: u64, size: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.piece.0)?).ok()?;
         self.piece.1.get(start..)?.get(..size)
     }
 
-    /// Reads `buf.len()` bytes at `offset` into a buffer that the caller keeps.
+    /// Reads `buf.len()` bytes at `offset` into the caller's buffer.
     pub(crate) fn fill(&self, offset: u64, buf: &mut [u8], what: &'static str) -> Result<(), ElfError> {
         self.source.read_exact_at(offset, buf).map_err(|error| io_fault(&error, offset, what))
     }
@@ -112,7 +112,7 @@ impl<S: ?Sized> Drop for Window<'_, S> {
     }
 }
 
-/// A failed read as an [`ElfError`]: a file that shrank while it was read is truncated, all else is the medium's fault.
+/// A failed read as an [`ElfError`]: a file that shrank while it was read is truncated, all else is an I/O error.
 fn io_fault(error: &std::io::Error, offset: u64, what: &'static str) -> ElfError {
     let fault = match error.kind() {
         std::io::ErrorKind::UnexpectedEof => Fault::Truncated { what },

@@ -9,11 +9,11 @@ use std::process::Command;
 use underpin_elf::{Binding, Details, Elf, LinkFacts, SymbolKind, VersionNeed};
 use underpin_test_support::need;
 
-/// A sample of this system, the files that the project is measured by, and one C library of each cross package.
+/// A sample of this system, the files that the project is measured with, and one C library of each cross package.
 fn files() -> Vec<PathBuf> {
     let directories = ["/usr/bin", "/usr/sbin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"];
     let mut files = sample(system_files(&directories), 60);
-    // Object files have no dynamic symbols: their exports come from .symtab, of which these judges do not speak.
+    // Object files have no dynamic symbols: their exports come from .symtab, which these tests do not compare.
     files.retain(|path| path.extension() != Some(OsStr::new("o")));
     let named = [
         "/usr/bin/git",
@@ -45,7 +45,8 @@ type Symbol = (String, String, String, bool);
 fn readelf_symbols(path: &Path) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for line in readelf("--dyn-syms", path).lines() {
-        // "141: 0000000000074e80 3169 FUNC GLOBAL DEFAULT 9 name@VERSION (2)"; ppc64 puts "[<localentry>: 8]" in between.
+        // "141: 0000000000074e80 3169 FUNC GLOBAL DEFAULT 9 name@VERSION (2)"; ppc64 puts "[<localentry>: 8]" in the
+        // middle.
         let line = match (line.find("[<"), line.find("] ")) {
             (Some(start), Some(end)) => format!("{}{}", &line[..start], &line[end + 1..]),
             _ => line.to_string(),
@@ -103,7 +104,7 @@ fn our_symbols(details: &Details) -> Vec<Symbol> {
             .find(|need| export.version.is_none() && need.symbols.iter().any(|symbol| symbol.name == export.name));
         let defined = export.version.and_then(|index| details.version_definitions.get(index));
         let version = match (defined, copied) {
-            // readelf leaves the version out of the symbol that stands for the version itself.
+            // readelf omits the version of the symbol that represents the version itself.
             (Some(version), _) if version.name == export.name => String::new(),
             (Some(version), _) if export.hidden_version => format!("@{}", version.name),
             (Some(version), _) => format!("@@{}", version.name),
@@ -188,7 +189,7 @@ fn every_versioned_import_is_listed_under_its_need() {
     }
 }
 
-/// Build id, ABI tag, ISA needed, features, probes: as readelf words them.
+/// Build id, ABI tag, ISA needed, features, probes: in readelf's wording.
 fn readelf_notes(path: &Path) -> Vec<String> {
     let mut said = Vec::new();
     let text = readelf("-n", path);

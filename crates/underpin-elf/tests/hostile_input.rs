@@ -1,4 +1,4 @@
-//! No input makes the reader panic; whatever fails says where.
+//! No input makes the reader panic; every error has an offset.
 
 #[path = "common/synthetic.rs"]
 mod synthetic;
@@ -76,7 +76,7 @@ proptest! {
     }
 }
 
-/// s390 has words of 64 bits in DT_HASH: a number of symbols that no file holds, times the size of an entry, is beyond
+/// s390 has words of 64 bits in DT_HASH: a count of symbols larger than any file, times the size of an entry, exceeds
 /// 64 bits.
 #[test]
 fn a_number_of_symbols_beyond_all_bounds_is_survived() {
@@ -84,7 +84,7 @@ fn a_number_of_symbols_beyond_all_bounds_is_survived() {
     let (name, version) = (file.string("libx.so.1"), file.string("X_1"));
     file.strings.resize(64, 0);
     let tables = synthetic::BASE + 64 + 2 * 56 + 8 * 16;
-    // DT_HASH: one bucket, and as many symbols as there are numbers.
+    // DT_HASH: one bucket, and the highest possible number of symbols.
     file.strings.extend([1_u64.to_be_bytes(), u64::MAX.to_be_bytes()].concat());
     // One need with one version of index 2 (`elf(5)`, Elf64_Verneed and Elf64_Vernaux).
     file.strings.extend([[0, 1], 1_u16.to_be_bytes()].concat());
@@ -100,7 +100,7 @@ fn a_number_of_symbols_beyond_all_bounds_is_survived() {
     let elf = Elf::read(&bytes[..]).expect("a sound file but for its tables");
     let facts = LinkFacts::versions(&bytes[..], &elf).expect("one version");
     assert_eq!(facts.version_needs.len(), 1, "{facts:?}");
-    // Whatever it says, it comes back, and an error says where.
+    // Whatever the result, the call returns, and an error has an offset.
     if let Err(error) = facts.imports_under(&bytes[..], &elf, &[b"f"], |_| true) {
         assert!(error.to_string().contains("at offset 0x"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What a file is: judged on programs that the tests build, where we know what went in.
+//! What a file is: checked on programs that the tests build, so the right answer is known.
 
 mod common;
 
@@ -90,7 +90,7 @@ fn musl_is_recognised_dynamic_and_static() {
     }
 }
 
-/// Its own allocator is what gave a stripped musl away; a program may bring another.
+/// Its own allocator is what reveals a stripped musl; a program may have another one.
 #[test]
 fn musl_is_recognised_without_its_own_allocator_and_without_symbols() {
     need!("musl-gcc", "strip");
@@ -322,7 +322,7 @@ fn evidence_reads_as_a_phrase() {
     assert_eq!(Evidence::Text("some text".into()).to_string(), "text \"some text\"");
 }
 
-/// Every text and table that the search looks for, in the spelling of the released versions.
+/// Every text and table that the search looks for, as spelled in the released versions.
 const NEEDLES: [(&str, &str); 14] = [
     ("ptmalloc", "malloc(): corrupted top size"),
     ("glibc banner", "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\\n"),
@@ -432,7 +432,8 @@ const OWN: &str = "#include <stddef.h>\n\
     void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n\
     int main(void) { return malloc(3) == 0; }\n";
 
-/// Where each half of a program's pointers comes from, and by which names; the loader or the linker decided it.
+/// Which allocator each half of a program's pointers comes from, and by which names; the loader or the linker decided
+/// it.
 #[test]
 fn an_allocator_with_a_prefix_leaves_malloc_to_the_c_library() {
     const ARCHIVE: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.a";
@@ -463,7 +464,6 @@ fn an_allocator_with_a_prefix_leaves_malloc_to_the_c_library() {
     assert_eq!(kinds(&stripped(&fixture, "fixed")), [AllocatorKind::Ptmalloc, AllocatorKind::Jemalloc]);
 }
 
-/// A static program that never frees has no mallocng: `nm` shows `malloc` at `default_malloc`, above `__simple_malloc`.
 /// Entries of jemalloc that lead to another allocator, as `underpin build` links them in.
 const ENTRIES: &str = r#"
 #include <stdlib.h>
@@ -486,12 +486,13 @@ fn entries_alone_make_no_jemalloc_beside_an_allocator_that_is_there() {
     };
     let mimalloc = "void *_mi_malloc_generic(void) { return \"mimalloc: error: %s\"; }";
     assert_eq!(kinds("led", mimalloc), [AllocatorKind::Mimalloc]);
-    // There is no other source: only the entries are known.
+    // There is no other evidence: only the entries are known.
     assert_eq!(kinds("alone", ""), [AllocatorKind::Jemalloc]);
     let both = format!("{mimalloc}\nvoid je_arena_boot(void) {{}}");
     assert_eq!(kinds("both", &both), [AllocatorKind::Jemalloc, AllocatorKind::Mimalloc]);
 }
 
+/// A static program that never frees has no mallocng: `nm` shows `malloc` at `default_malloc`, above `__simple_malloc`.
 #[test]
 fn musl_without_free_is_musls_all_the_same() {
     need!("musl-gcc");

@@ -9,7 +9,7 @@ use std::process::Command;
 use underpin_elf::{Elf, SegmentKind};
 use underpin_test_support::{Fixture, need};
 
-/// What readelf says of one file.
+/// What readelf prints about one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Said {
     needed: Vec<String>,

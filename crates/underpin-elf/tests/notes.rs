@@ -1,4 +1,4 @@
-//! Notes of packagers, tracers and patched loaders, assembled as their specifications have them.
+//! Notes of packagers, tracers and patched loaders, assembled according to their specifications.
 
 mod common;
 

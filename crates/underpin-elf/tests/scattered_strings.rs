@@ -10,7 +10,7 @@ use underpin_test_support::{Fixture, need, traced_objects};
 const DT_NEEDED: u64 = 1;
 const DT_RUNPATH: u64 = 29;
 
-/// Lets the first entry with this tag hold the string at `address`; the file offset of the entry's value.
+/// Makes the first entry with this tag use the string at `address`; returns the file offset of the entry's value.
 fn point(bytes: &mut [u8], tag: u64, address: u64) {
     let elf = Elf::read(&*bytes).unwrap();
     let dynamic = elf.segment(underpin_elf::SegmentKind::Dynamic).unwrap();
@@ -82,7 +82,7 @@ fn a_string_table_may_run_on_in_the_next_segment() {
     let fixture = Fixture::new();
     let functions: String = (0..2000).map(|number| format!("int f{number}(void){{return {number};}}\n")).collect();
     fixture.write("main.c", format!("{functions}int main(void){{return 0;}}"));
-    // In a program with fixed addresses patchelf begins a new first segment and lets the table run on into the old one,
+    // In a program with fixed addresses patchelf begins a new first segment and lets the table extend into the old one,
     // over the tables that it moved.
     fixture.cc(["-no-pie", "-rdynamic", "-o", "main", "main.c"]);
     let path = format!("/{}", "long/".repeat(2000));

@@ -1,4 +1,4 @@
-//! Plans for the paths given, and prints what would become of them: `cargo run --example plan -- PATH...`.
+//! Plans for the given paths, and prints what would happen to them: `cargo run --example plan -- PATH...`.
 #![allow(clippy::print_stdout, reason = "an example shows what it found")]
 
 use std::collections::BTreeMap;

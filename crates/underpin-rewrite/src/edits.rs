@@ -1,39 +1,39 @@
-//! What is to be different in one file, in strings; the planner decides where they go in it.
+//! The changes to make to one file, as strings; [`crate::bytes`] decides where in the file they go.
 
 use bstr::BString;
 use serde::{Deserialize, Serialize};
 
-/// What is to be different in one file.
+/// The changes to make to one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// Names to replace wherever a DT_NEEDED or the `vn_file` of a needed version holds them.
+    /// Names to replace wherever DT_NEEDED or the `vn_file` of a needed version holds them.
     pub renames: Vec<Rename>,
-    /// The whole list of DT_NEEDED anew, in this order (flattening); `renames` then still applies to `vn_file`.
+    /// The complete new list of DT_NEEDED, in this order (flattening); `renames` then still applies to `vn_file`.
     pub needed: Option<Vec<BString>>,
-    /// What becomes of DT_RPATH and DT_RUNPATH.
+    /// What happens to DT_RPATH and DT_RUNPATH.
     pub search_path: SearchPathEdit,
-    /// The loader that PT_INTERP names, where it is to be another one (the segment and `.interp` follow the string).
+    /// The new loader in PT_INTERP, if it changes (the segment and `.interp` follow the string).
     pub interpreter: Option<BString>,
 }
 
-/// One name and what it becomes.
+/// A name and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rename {
-    /// As the file has it.
+    /// The name in the file.
     pub from: BString,
-    /// What it becomes.
+    /// Its replacement.
     pub to: BString,
 }
 
-/// What becomes of the search path of a file.
+/// What happens to the search path of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SearchPathEdit {
     /// DT_RPATH and DT_RUNPATH stay as they are.
     #[default]
     Keep,
-    /// They stay, unless their bytes are needed for a name: nothing is searched by them any more.
+    /// They stay unless their bytes are needed for a name; no library is searched for through them any more.
     Dead,
-    /// Neither is left.
+    /// Both are removed.
     Remove,
     /// One DT_RUNPATH with this value, no DT_RPATH.
     Runpath(BString),
@@ -47,9 +47,9 @@ pub enum SearchPathEdit {
 pub enum Strategy {
     /// Bytes of `.dynstr` that nothing refers to any more.
     DeadStrings,
-    /// The padding up to the next page behind a segment that is not writable.
+    /// The padding up to the next page after a segment that is not writable.
     PagePadding,
-    /// Behind the last writable segment, whose zeros (bss) then are in the file.
+    /// After the last writable segment, whose zeros (bss) are then in the file.
     DataTail,
     /// A new read-only segment at the end of the file, with a program header table of its own.
     NewSegment,
@@ -60,21 +60,21 @@ pub enum Strategy {
 pub struct RewriteOptions {
     /// Only this strategy, or a refusal; `None` takes the cheapest.
     pub only: Option<Strategy>,
-    /// The objects that names were bound to, for the record.
+    /// The objects that names were bound to, to be stored in the record.
     pub bound: Vec<BoundObject>,
-    /// Whether the names are registered as a section, so that strip and objcopy keep them. On unless a test wants to
-    /// see what happens without.
+    /// Whether the names are not registered as a section, so that strip and objcopy lose them. Only for tests of what
+    /// happens then.
     pub without_sections: bool,
     /// Whether the record is left out: the file then does not look bound and cannot be restored (trees for tests).
     pub without_record: bool,
 }
 
-/// What a bound name stands for, as it was when it was bound. Paths that are not UTF-8 are never bound.
+/// The object that a bound name refers to, as it was when the name was bound. Paths that are not UTF-8 are never bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundObject {
-    /// The name as the file had it.
+    /// The name in the original file.
     pub name: String,
-    /// The path that it became.
+    /// The path that replaced it.
     pub path: String,
     /// The object's build-id in hexadecimal, if it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -86,7 +86,7 @@ pub struct BoundObject {
 }
 
 impl Edits {
-    /// Whether nothing is to be different.
+    /// Whether nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.renames.is_empty()

@@ -1,5 +1,5 @@
-//! A bundled program behaves as a plain start does: from any place, under any name, with its descriptors, signals,
-//! arguments and environment, and without a trace in its children. Both forms, judged by the programs themselves.
+//! A bundled program behaves like a plain start: from any place, under any name, with its descriptors, signals,
+//! arguments and environment, and without a trace in its children. Both forms; the programs themselves check it.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// A folder with the probe in `built/`, and its library where only its RUNPATH leads.
+/// A directory with the probe in `built/`, and its library where only its RUNPATH leads.
 fn probe() -> (Fixture, PathBuf) {
     let dir = Fixture::new();
     dir.write("built/probe.c", PROBE);
@@ -70,7 +70,7 @@ fn probe() -> (Fixture, PathBuf) {
 
 fn bundle(dir: &Fixture, program: &Path, form: Form) -> PathBuf {
     let entry = Making::new(program, form, dir.path()).entry();
-    // Whatever the bundle still took from here would be missed.
+    // Anything that the bundle still used from here would be missing.
     std::fs::rename(dir.join("built"), dir.join("gone")).expect("the folder of the original");
     entry
 }
@@ -192,7 +192,7 @@ fn every_mapping_is_of_the_bundle() {
         let strange: Vec<_> =
             of_files.iter().filter(|path| !path.starts_with(top) && !path.starts_with("memfd:")).collect();
         assert!(!of_files.is_empty() && strange.is_empty(), "{form:?}: {strange:?}");
-        // What is not writable is shared with the file itself.
+        // What is not writable is mapped from the file itself.
         let copies = maps.lines().filter(|line| line.contains("memfd:") && line.contains("r-xp"));
         assert!(cfg!(target_arch = "aarch64") || copies.count() == 0, "{form:?}: {maps}");
     });
@@ -223,7 +223,7 @@ fn a_program_at_fixed_addresses_is_bundled_too() {
     }
 }
 
-/// Its libraries in load order are those of the original, by the real loader's word on both.
+/// Its libraries in load order are those of the original, according to the real loader for both.
 #[test]
 fn the_load_order_is_that_of_the_original() {
     need!("/usr/bin/emacs-gtk");
@@ -238,19 +238,19 @@ fn the_load_order_is_that_of_the_original() {
         names.filter(|name| !name.starts_with("ld-")).collect()
     };
     let (original, mut bundled) = (names(program), names(&written.entry));
-    // Emacs sets a locale: underpin's library stands before those of the original.
+    // Emacs sets a locale: underpin's library comes before those of the original.
     assert_eq!(bundled.remove(0), "libunderpin-locale.so");
     assert!(original.len() > 50 && original == bundled, "{original:?}\n{bundled:?}");
     assert_eq!(written.check, BundleCheck::Agrees { objects: bundled.len() + 2 });
 }
 
-/// Initialisers run in the same order as in the original: LD_DEBUG of the loader says.
+/// Initialisers run in the same order as in the original, according to the loader's LD_DEBUG.
 #[test]
 fn the_order_of_initialisers_is_that_of_the_original() {
     need!("cc", "/usr/bin/git");
     for form in FORMS {
         let dir = Fixture::new();
-        // In one file, what a directory opens later is in the closure; that is not what is compared here.
+        // In one file, what a directory opens later is in the closure; that is not compared here.
         let making =
             Making { exclude: vec!["gconv", "libnss_*"], ..Making::new(Path::new("/usr/bin/git"), form, dir.path()) };
         let entry = making.entry();
@@ -258,7 +258,7 @@ fn the_order_of_initialisers_is_that_of_the_original() {
             let output = Output::of(dir.command(program).arg("--version").env("LD_DEBUG", "files"));
             let calls =
                 output.stderr.lines().filter_map(|line| line.split_once("calling init: ")).map(|(_, path)| path);
-            // Underpin's own library has no initialiser; the loader names it all the same.
+            // Underpin's own library has no initialiser; the loader prints it all the same.
             calls.filter(|path| !path.ends_with("/libunderpin-locale.so")).map(str::to_owned).collect()
         };
         let (original, bundled) = (order(Path::new("/usr/bin/git")), order(&entry));
@@ -316,7 +316,7 @@ fn a_plugin_that_is_opened_by_name_comes_from_the_bundle() {
     }
 }
 
-/// `soname` is what `libodd.so` calls itself, if anything, when everything is linked against its file's name.
+/// `soname` is the soname of `libodd.so`, if any; everything is linked against its file name.
 fn odd_names(soname: Option<&str>) {
     for form in FORMS {
         let dir = Fixture::new();
@@ -434,7 +434,7 @@ fn tools_read_the_bundled_program() {
     );
 }
 
-/// A tool that knows nothing of the launcher finds nothing to strip.
+/// A tool that does not know the launcher finds nothing to strip.
 #[test]
 fn strip_leaves_a_bundle_whole() {
     need!("cc", "strip", "objcopy", "eu-strip");
@@ -463,8 +463,8 @@ fn with_set_user_id_it_does_not_start() {
 }
 
 /// Code and constants of a library that are needed before its initialisers run: a resolver of an indirect function that
-/// calls another library, a constant that the program has a copy of. And an initialiser that reads what a start does not
-/// copy.
+/// calls another library, and a constant that the program has a copy of. Also an initialiser that reads what is not
+/// copied at the start.
 const EARLY: &str = r#"
 #include <stdio.h>
 extern int helper(void);
@@ -502,7 +502,7 @@ fn what_is_needed_before_initialisers_run_is_there_in_one_file() {
     library("early", &["libhelper.so"]);
     library("large", &[]);
     library("constant", &[]);
-    // Bound at the start, so that the resolver runs while the loader relocates; at fixed addresses, so that data is copied.
+    // Bound at start, so that the resolver runs while the loader relocates; at fixed addresses, so that data is copied.
     let flags = ["-no-pie", "-fno-pie", "-Wl,-z,now", "-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN"];
     let files = ["-o", "program", "main.c", "libearly.so", "liblarge.so", "libconstant.so", "libhelper.so"];
     dir.cc(files.iter().chain(&flags));

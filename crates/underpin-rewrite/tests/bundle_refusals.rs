@@ -1,4 +1,4 @@
-//! What is not bundled, with the reason; and what a failed bundle leaves behind: nothing.
+//! What is not bundled, and the reason; a failed bundle leaves nothing behind.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -45,7 +45,7 @@ fn a_machine_without_a_launcher_is_named() {
     let dir = Fixture::new();
     let program = Path::new("/prog");
     dir.mkdir("sysroot/lib");
-    // A file header and three program headers of a program for 32-bit ARM are all that is looked at.
+    // Only the file header and three program headers of a program for 32-bit ARM are read.
     dir.write("sysroot/prog", arm_program());
     let mut making = Making::new(program, Form::Directory, dir.path());
     making.sysroot = Some(dir.join("sysroot"));
@@ -190,7 +190,7 @@ fn an_image_that_is_no_launcher_is_refused() {
     let own = bundle_support::launcher(underpin_elf::Machine::host().expect("a machine")).expect("a launcher");
     let whole = Launcher::new(own).expect("the launcher of this build");
     for end in (0..own.len()).step_by(97) {
-        // What is behind its read-only segments is for tools.
+        // What follows its read-only segments is for tools.
         assert!(
             Launcher::new(&own[..end]).is_ok_and(|cut| cut == whole) || Launcher::new(&own[..end]).is_err(),
             "{end}"
@@ -199,7 +199,7 @@ fn an_image_that_is_no_launcher_is_refused() {
     assert!(Launcher::new(&own[..own.len() / 2]).is_err());
 }
 
-/// A library that opens its plug-ins beside itself, as VLC's does, and names the place that it was built for.
+/// A library that opens its plug-ins beside itself, as VLC's does, and contains the path that it was built for.
 const OPENER: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -284,7 +284,8 @@ fn plug_ins_of_compiled_in_paths_are_told_and_found_beside_their_library_when_in
     assert_eq!(Output::of(&mut dir.command(with.entry())).stdout, "42\n");
 }
 
-/// What was in a folder of libraries is found by the libraries from `lib` and by the program along the old way.
+/// The contents of a directory of libraries are found by the libraries from `lib` and by the program along the old
+/// path.
 #[test]
 fn a_folder_of_libraries_is_found_from_the_program_and_from_the_libraries() {
     need!("cc");
@@ -305,7 +306,7 @@ fn a_folder_of_libraries_is_found_from_the_program_and_from_the_libraries() {
     assert_eq!(Output::of(&mut dir.command(entry)).code, Some(0));
 }
 
-/// The directory is the one that OpenSSL's own tool tells.
+/// The directory is the one that OpenSSL's own tool prints.
 #[test]
 fn where_certificates_are_looked_for_is_told() {
     need!("openssl");
@@ -331,7 +332,7 @@ fn a_place_that_cannot_be_written_to_is_named_as_it_was_given() {
     let dir = hello(&[]);
     let program = dir.join("hello");
     for form in FORMS {
-        // Nobody makes files there, not even root.
+        // No user can make files there, not even root.
         let making = Making { target: "/proc/bundle".into(), ..Making::new(&program, form, dir.path()) };
         let error = making.write().unwrap_err().to_string();
         assert!(error.starts_with("cannot write /proc/bundle"), "{form:?}: {error}");

@@ -1,5 +1,5 @@
-//! Bundles on other systems: a Debian with an older glibc, a root with musl alone, a root with nothing at all. The
-//! programs were built here, against a glibc that none of these roots has.
+//! Bundles on other systems: a Debian with an older glibc, a root with only musl, an empty root. The programs were
+//! built here, against a glibc that none of these roots has.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Says which locale it gets by either function, how that writes a number, and whether LOCPATH is the caller's.
+/// Prints which locale it gets by either function, how that formats a number, and whether LOCPATH is the caller's.
 const LOCALE: &str = r#"
 #define _GNU_SOURCE
 #include <locale.h>
@@ -83,7 +83,7 @@ int main() {
 }
 "#;
 
-/// Every root that can be had here. The musl root needs musl, the older one a package of Debian.
+/// Every root that is available here. The musl root needs musl, the older one a Debian package.
 fn roots() -> Vec<Root> {
     let mut roots = vec![Root::empty()];
     if underpin_test_support::available("musl-gcc") {
@@ -128,7 +128,7 @@ fn users_are_looked_up_in_the_files_of_the_machine() {
     }
 }
 
-/// UTF-16 is no built-in charset; the variable that leads to the modules is gone before the program starts.
+/// UTF-16 is not a built-in charset; the variable that leads to the modules is removed before the program starts.
 #[test]
 fn charset_modules_come_from_the_bundle() {
     need!("cc");
@@ -149,9 +149,9 @@ fn charset_modules_come_from_the_bundle() {
         );
         let entry = root.inside(&making.entry());
         assert_eq!(root.run(false, &[&entry, "UTF-16BE"]).stdout, "00e9 unset\n", "{}", root.name);
-        // A variable of the user's own is the user's.
+        // A variable that the user set is left alone.
         let own = root.run_with(false, &[("GCONV_PATH", "/tmp/own")], &[&entry, "UTF-16BE"]);
-        // glibc then looks where its own were at home, which only the older Debian has.
+        // glibc then looks where its modules were on the original machine, which only the older Debian has.
         let expected = if root.name == "older glibc" { "00e9 /tmp/own\n" } else { "no such charset\n" };
         assert_eq!(own.stdout, expected, "{}", root.name);
     }
@@ -166,7 +166,7 @@ fn locale_program() -> Fixture {
     dir
 }
 
-/// glibc finds locales by a path compiled in, which is empty on such a machine. The answers are those of the original
+/// glibc finds locales by a compiled-in path, which is empty on such a machine. The answers are those of the original
 /// program here.
 #[test]
 fn the_locale_c_utf_8_comes_from_the_bundle() {
@@ -189,13 +189,13 @@ fn the_locale_c_utf_8_comes_from_the_bundle() {
             let output = root.run_with(false, variables, &[&entry, name]);
             assert_eq!(output.stdout, expected, "{} `{name}`: {}", root.name, output.stderr);
         }
-        // A variable of the user's own is the user's, before and after.
+        // A variable that the user set is left alone, before and after.
         let own = root.run_with(false, &[("LOCPATH", "/tmp/none")], &[&entry, "C.UTF-8"]);
         assert!(own.stdout.starts_with("C.UTF-8 1 UTF-8 ") && own.stdout.ends_with(" /tmp/none\n"), "{}", own.stdout);
     }
 }
 
-/// Whatever locales a machine has: a bundle with some of its own answers as the original does there.
+/// Whatever locales a machine has: a bundle that includes some answers there as the original does.
 #[test]
 fn on_a_machine_with_locales_every_answer_is_the_machines() {
     need!("cc", "localedef", "/usr/lib/locale/C.utf8");
@@ -222,7 +222,7 @@ fn on_a_machine_with_locales_every_answer_is_the_machines() {
     assert_eq!(answers(&entry), original);
 }
 
-/// An archive or a directory, as localedef(1) makes either: the files in the bundle are the same.
+/// From an archive or a directory, both made by localedef(1): the files in the bundle are the same.
 #[test]
 fn a_locale_that_is_named_is_taken_from_an_archive_or_a_directory() {
     need!("cc", "localedef");
@@ -238,7 +238,7 @@ fn a_locale_that_is_named_is_taken_from_an_archive_or_a_directory() {
     for in_archive in [true, false] {
         let dir = locale_program();
         let root = Root::empty();
-        // This machine's C library in a folder that stands for `/`, with locales of its own.
+        // This machine's C library in a directory used as `/`, with locales of its own.
         let system = dir.mkdir("system");
         let plain = Making::new(&dir.join("program"), Form::Directory, &root.place()).plan().expect("a plan");
         let object = |item: &&Item| matches!(item.reason, IncludedBecause::Needed { .. } | IncludedBecause::Loader);
@@ -347,7 +347,7 @@ fn emacs_says_its_version() {
     if !can_enter() {
         return;
     }
-    // One root is enough for so large a bundle.
+    // One root is enough for such a large bundle.
     {
         let root = Root::empty();
         let mut making = Making::new(Path::new("/usr/bin/emacs-gtk"), Form::Directory, &root.place());
@@ -427,7 +427,7 @@ fn programs_of_other_releases_run_here() {
         for form in FORMS {
             let dir = Fixture::new();
             let mut making = Making::new(&shell, form, dir.path());
-            // Since the merge of /usr the loader's path leads through links that a package alone does not have.
+            // Since the merge of /usr the loader's path goes through links that a package alone does not have.
             making.sysroot = Some(bundle_release::merged(top, dir.path()));
             let entry = making.entry();
             let output = underpin_test_support::Output::of(dir.command(&entry).args(["-c", "echo $((6 * 7))"]));

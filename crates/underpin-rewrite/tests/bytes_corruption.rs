@@ -1,4 +1,4 @@
-//! The ways in which rewriting tools are known to break files, each as a test: the file works, or is refused.
+//! The known ways in which rewriting tools break files, each as a test: the file works, or is refused.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -30,7 +30,7 @@ fn the_dynamic_section_stays_in_writable_memory() {
         program(&dir, "cc", &[linker]);
         let mut edits = absolute(&dir, "main");
         for entries in [0, 40] {
-            // The loader takes a name that occurs twice as one.
+            // The loader treats a name that occurs twice as one.
             let once: Vec<_> = edits.renames.iter().map(|rename| rename.to.clone()).collect();
             let twice = std::iter::repeat_n(once.first().unwrap().clone(), entries);
             edits.needed = (entries > 0).then(|| once.clone().into_iter().chain(twice).collect());
@@ -75,8 +75,8 @@ fn patchelf_bind_strip_and_patchelf_again_leave_a_working_program() {
         }
         tool(&dir, "strip", &["bound"]);
         works(&dir, "bound", &edits).unwrap_or_else(|error| panic!("{strategy:?}, stripped: {error}"));
-        // patchelf makes room for program headers in the order of the section table, and takes a first section that has
-        // made way already for the end of the matter (0.14.3). A new segment is the last resort for such reasons.
+        // patchelf makes room for program headers in the order of the section table, and stops at a first section that
+        // has already been moved (0.14.3). A new segment is the last resort for such reasons.
         if strategy == Strategy::NewSegment {
             continue;
         }
@@ -103,7 +103,7 @@ fn binding_and_undoing_twenty_times_neither_grows_nor_changes_a_byte() {
                 file = undo(&bound).unwrap();
             }
             assert!(file == original, "{linker} {strategy:?}");
-            // Bound once more without undo: refused, or it would grow.
+            // Bound again without undo: refused, or it would grow.
             let other = Rename { from: edits.renames[0].to.clone(), to: "/other".into() };
             let again = Edits { renames: vec![other], ..Edits::default() };
             assert_eq!(rewrite(&first, &again, &only(strategy)), Err(Refusal::AlreadyBound));
@@ -158,7 +158,7 @@ fn a_file_without_a_section_table_is_bound_and_its_record_found() {
     }
 }
 
-/// As in chromium's builds: the header says that the section table is where the file has ended already.
+/// As in chromium's builds: according to the header, the section table is where the file has already ended.
 #[test]
 fn a_section_table_out_of_bounds_is_left_as_it_is() {
     need!("cc", "llvm-objcopy");
@@ -176,7 +176,7 @@ fn a_section_table_out_of_bounds_is_left_as_it_is() {
         works(&dir, "bound", &edits).unwrap_or_else(|error| panic!("{strategy:?}: {error}"));
         assert_eq!(word(&std::fs::read(dir.join("bound")).unwrap(), 40), 0x7fff_ffff);
     }
-    // With bytes behind the segments nobody can say whose they are.
+    // It is unknown what bytes after the segments belong to.
     let mut garbage = whole;
     garbage[40..48].copy_from_slice(&0x7fff_ffff_u64.to_le_bytes());
     assert!(matches!(rewrite(&garbage, &edits, &RewriteOptions::default()), Err(Refusal::Payload { .. })));
@@ -250,7 +250,7 @@ fn zeros_of_many_pages_are_not_written_out() {
     assert_eq!(Output::of(&mut dir.command(dir.join("bound"))).code, ANSWER);
 }
 
-/// Zeros behind the last page of the file's content have a mapping of their own; in the file they have none.
+/// Zeros after the last page of the file's content have a mapping of their own; in the file they need none.
 #[test]
 fn names_behind_the_data_save_the_mapping_of_its_zeros() {
     need!("cc", "ld.lld", "strace");
@@ -355,11 +355,11 @@ fn a_damaged_or_newer_record_is_said_to_be_so() {
         changed
     };
     assert!(record(&with(15, b'3')).unwrap_err().to_string().contains("underpin.binding/3"));
-    // Its length, in front of the magic.
+    // Its length, before the magic.
     let mut changed = bound.clone();
     changed[at - 8] ^= 1;
     assert!(record(&changed).unwrap_err().to_string().contains("damaged"));
-    // A byte of the program itself: the record is sound, the original is gone.
+    // A byte of the program itself: the record is valid, but the original cannot be restored.
     let mut changed = bound.clone();
     changed[0x200] ^= 1;
     assert!(undo(&changed).unwrap_err().to_string().contains("changed after it was bound"));
@@ -367,7 +367,7 @@ fn a_damaged_or_newer_record_is_said_to_be_so() {
     assert!(Path::new(&dir.join("bound")).exists());
 }
 
-/// As underpin 0.1.0 has written them: JSON, its length, and another magic, at the end of the file.
+/// As written by underpin 0.1.0: JSON, its length, and another magic, at the end of the file.
 #[test]
 fn a_record_of_the_first_schema_is_read_and_undone() {
     need!("cc");

@@ -1,7 +1,7 @@
-//! Files of other machines, judged by their own loaders under qemu's user emulation: 64 kB pages, 32 bit, big-endian.
+//! Files of other machines, checked by their own loaders under qemu's user emulation: 64 kB pages, 32 bit, big-endian.
 //!
-//! Each fixture is a sysroot: a copy of a cross C library with bound copies of its libraries, and of what clang with lld
-//! or the cross gcc link, beside it. `qemu-MACHINE -L SYSROOT` looks every absolute path up below the sysroot first.
+//! Each fixture is a sysroot: a copy of a cross C library, with bound copies of its libraries and of what clang with
+//! lld or the cross gcc link. `qemu-MACHINE -L SYSROOT` looks up every absolute path below the sysroot first.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -19,7 +19,7 @@ struct Machine {
     triplet: &'static str,
     /// Path of the loader inside the sysroot.
     loader: &'static str,
-    /// Flags that make clang's objects those of the cross library's ABI.
+    /// Flags that make clang's objects match the cross library's ABI.
     flags: &'static [&'static str],
 }
 
@@ -111,7 +111,7 @@ fn renames(pairs: &[(&str, &str)]) -> Edits {
     Edits { renames: renames.collect(), ..Edits::default() }
 }
 
-/// Where the C library is in a sysroot; glibc's own path is as good as any other.
+/// Where the C library is in a sysroot; glibc's own path will do.
 const LIBC: (&str, &str) = ("libc.so.6", "/lib/libc.so.6");
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a binding adds to a file: less than patchelf does, and next to nothing for a file that is not tiny.
 //!
-//! Judges: the sizes of the files, patchelf in four versions, the loader.
+//! Compared with: the sizes of the files, patchelf in four versions, the loader.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -10,7 +10,7 @@ use bytes_support::{ANSWER, LINKERS, STRATEGIES, bind, library, only};
 use underpin_rewrite::{BoundObject, Edits, RewriteOptions, SearchPathEdit};
 use underpin_test_support::{Fixture, Output, need, patchelfs, skip};
 
-/// As `bind` asks for it: the record names what was bound.
+/// The options of `bind`: the record names what was bound.
 fn options(edits: &Edits) -> RewriteOptions {
     let bound = |rename: &underpin_rewrite::Rename| BoundObject {
         name: rename.from.to_string(),
@@ -26,7 +26,7 @@ fn size(dir: &Fixture, name: &str) -> u64 {
     std::fs::metadata(dir.join(name)).unwrap().len()
 }
 
-/// By how many bytes the file grows when it is bound, which has to be what the rewrite says.
+/// By how many bytes the file grows when it is bound, which must be what the rewrite predicts.
 fn growth(dir: &Fixture, edits: &Edits) -> u64 {
     let rewrite = bind(dir, "libentry.so", edits, &options(edits)).unwrap();
     let more = size(dir, "bound") - size(dir, "libentry.so");
@@ -97,14 +97,14 @@ fn a_file_as_patchelf_leaves_it_grows_by_less_than_a_hundredth() {
     }
 }
 
-/// What slides stays inside of the segment that grows for it: strip says of an allocated section that no segment holds, and the
-/// next tool drops it.
+/// What slides stays inside the segment that grows for it: strip warns about an allocated section outside of all
+/// segments, and the next tool drops it.
 #[test]
 fn every_allocated_section_lies_in_a_segment_wherever_the_names_go() {
     need!("cc", "ld.lld", "ld.gold", "mold", "strip");
     for linker in LINKERS {
         let dir = Fixture::new();
-        // A small library without zeros behind its data: all that follows the string table can slide.
+        // A small library without zeros after its data: everything that follows the string table can slide.
         dir.write("s.c", "#include <stdio.h>\nvoid hear(int n) { printf(\"%d\", n); }\n");
         dir.cc(["-shared", "-fPIC", linker, "-o", "libs.so", "s.c", "-nostartfiles", "-Wl,-z,lazy"]);
         let original = std::fs::read(dir.join("libs.so")).unwrap();
@@ -119,7 +119,7 @@ fn every_allocated_section_lies_in_a_segment_wherever_the_names_go() {
                 dir.write("bound", rewrite.apply(&original));
                 let stripped = Output::of(dir.command("strip").args(["-o", "stripped", "bound"]));
                 let place = format!("{linker} {strategy:?} {length}");
-                // Neither outside of a segment nor over each other, which strip would put right by moving them.
+                // Neither outside a segment nor overlapping, which strip would correct by moving them.
                 assert_eq!(stripped.stderr, "", "{place}");
                 let loaded = Output::of(dir.command("/bin/true").env("LD_PRELOAD", dir.join("stripped")));
                 assert_eq!((loaded.code, loaded.stderr.as_str()), (Some(0), ""), "{place}");

@@ -1,4 +1,4 @@
-//! No input makes a rewrite panic, hang or grow without end, and whatever is rewritten is restored byte for byte.
+//! No input makes a rewrite panic, hang or grow without limit, and whatever is rewritten is restored byte for byte.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 use underpin_rewrite::{Edits, Names, Rename, RewriteOptions, SearchPathEdit, record, rewrite, undo};
 use underpin_test_support::{Fixture, available, skip};
 
-/// What a rewrite may append beside a small multiple of the file: names, alignment, zeros that become content.
+/// What a rewrite may append in addition to a small multiple of the file: names, alignment, zeros that become content.
 const ALLOWANCE: usize = 1 << 20;
 
-/// Programs of several linkers, 32 bit as well; each bound with every strategy, too.
+/// Programs of several linkers, including 32 bit; each also bound with every strategy.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut files = Vec::new();
     let all = [

@@ -1,7 +1,7 @@
-//! Files as patchelf leaves them, bound in every place, then given to every tool: each starts, or was refused before.
+//! Files rewritten by patchelf, bound in every place, then given to every tool: each starts, or was refused before.
 //!
-//! Users of Spack, Nix and Conda have files that patchelf has rewritten. Judges: the loader and the program's answer. A
-//! tool that breaks the file without any binding, too, is not underpin's.
+//! Users of Spack, Nix and Conda have files that patchelf has rewritten. Checked by the loader and the program's
+//! answer. A tool that breaks the file even without a binding is not underpin's fault.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -12,7 +12,7 @@ use std::path::Path;
 use underpin_rewrite::{Caution, Edits, Refusal, record};
 use underpin_test_support::{Fixture, Output, need, patchelfs, skip};
 
-/// Tools that take symbols or sections away, or write the file anew.
+/// Tools that remove symbols or sections, or write the file again.
 const TOOLS: [&[&str]; 8] = [
     &["strip"],
     &["strip", "-g"],
@@ -35,7 +35,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// Whether the file at the place of "bound" does what the original did, with the names of `edits`.
+    /// Whether the file "bound" does what the original did, with the names of `edits`.
     fn works(&self, edits: &Edits) -> Result<(), String> {
         let Some(user) = self.user else { return works(&self.dir, "bound", edits) };
         let folder = self.dir.mkdir("used");
@@ -64,14 +64,14 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// All places and tools for one file as patchelf has left it. What is wrong is returned.
+/// All places and tools for one file rewritten by patchelf. Returns what is wrong.
 fn all_places(subject: &Subject, made_by: &str, again: &[(String, std::path::PathBuf)]) -> (usize, Vec<String>) {
     let path = "/another/path/that/is/longer/than/the/one/before:/and/one/more";
     let patch = again.iter().map(|(_, patchelf)| vec![text(patchelf), "--set-rpath", path]);
     let tools: Vec<Vec<&str>> = TOOLS.iter().map(|tool| tool.to_vec()).chain(patch).collect();
     let original = std::fs::read(subject.dir.join(subject.name)).unwrap();
     let nothing = Edits::default();
-    // A search path that is not needed any more stays unless a name needs its bytes.
+    // A search path that is no longer needed stays unless a name needs its bytes.
     let sound: Vec<&Vec<&str>> = tools
         .iter()
         .filter(|tool| {
@@ -112,7 +112,7 @@ fn unbound(subject: &Subject) -> bool {
     Output::of(command.env("LD_LIBRARY_PATH", subject.dir.path())).code == ANSWER
 }
 
-/// Makes a subject anew for each patchelf and for none, and tries all places and tools.
+/// Makes a subject for each patchelf, and for none, and tries all places and tools.
 fn matrix(make: impl Fn() -> Subject, least: usize) {
     need!("cc", "ld.lld", "strip", "eu-strip", "objcopy", "llvm-strip", "llvm-objcopy", "patchelf");
     let versions = patchelfs();

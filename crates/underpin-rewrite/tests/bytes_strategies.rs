@@ -1,4 +1,5 @@
-//! Each placement of names, on files of each linker: the real loader must take the new paths, and undo every byte.
+//! Each placement of names, on files of each linker: the real loader must accept the new paths, and undo must restore
+//! every byte.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -15,7 +16,7 @@ fn long_path() -> String {
     format!("-Wl,-rpath,/{}", ["none"; 60].join(":/"))
 }
 
-/// Builds with the flags, tries every strategy, and says which ones had room.
+/// Builds with the flags, tries every strategy, and returns those that had room.
 fn tried(compiler: &str, flags: &[&str], edit: SearchPathEdit) -> BTreeSet<Strategy> {
     let dir = Fixture::new();
     program(&dir, compiler, flags);
@@ -33,8 +34,8 @@ fn tried(compiler: &str, flags: &[&str], edit: SearchPathEdit) -> BTreeSet<Strat
 const ANYWHERE: [Strategy; 2] = [Strategy::DataTail, Strategy::NewSegment];
 const PADDED: [Strategy; 3] = [Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment];
 
-/// What has room in what GNU ld links: at a fixed address the string table stays on its page, or patchelf, run later,
-/// breaks the program (`bytes_matrix` has the proof).
+/// What has room in files that GNU ld links: at a fixed address the string table stays on its page, or patchelf, run
+/// later, breaks the program (shown by `bytes_matrix`).
 fn expected(flags: &[&str], anywhere: &[Strategy]) -> BTreeSet<Strategy> {
     let pinned = flags.contains(&"-no-pie") && !flags.contains(&"-Wl,-z,noseparate-code");
     if pinned { BTreeSet::from([Strategy::PagePadding]) } else { anywhere.iter().copied().collect() }
@@ -94,7 +95,7 @@ fn a_dead_search_path_gives_its_bytes_to_the_names() {
     let rewrite = bind(&dir, "main", &edits, &RewriteOptions::default()).unwrap();
     assert!(rewrite.placed.iter().all(|placed| placed.strategy == Strategy::DeadStrings));
     assert_eq!(rewrite.cost.mapped_bytes, 0);
-    // An entry whose bytes are gone would be searched by.
+    // An entry whose bytes are gone would still be searched.
     let headers = dir.must("readelf", ["-dW", "bound"]);
     assert!(!headers.contains("RUNPATH") && !headers.contains("RPATH"), "{headers}");
     // A path that is kept is not dead.

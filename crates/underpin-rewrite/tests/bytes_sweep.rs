@@ -1,6 +1,6 @@
-//! Real files of this machine, each bound to absolute paths: its loader must list them, undo must give every byte.
+//! Real files of this machine, each bound to absolute paths: its loader must list them, undo must restore every byte.
 //!
-//! Each file is judged by itself, and against itself unbound: the verdict does not depend on what else is installed.
+//! Each file is compared with itself unbound: the result does not depend on what else is installed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -16,7 +16,7 @@ const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 /// Files that are bound, spread evenly over all: the loader is asked about each of them.
 const COUNT: usize = 700;
-/// Every so many of them are stripped as well.
+/// Every n-th of them is stripped as well.
 const STRIPPED: usize = 12;
 /// Larger files only take time.
 const LARGEST: u64 = 16 << 20;
@@ -39,7 +39,7 @@ fn dynamic(path: &Path) -> Option<(Vec<u8>, Elf)> {
     (own && glibc && elf.dynamic.is_some()).then_some((bytes, elf))
 }
 
-/// Every DT_NEEDED that the system folder holds becomes its path there; the loader keeps its name.
+/// Every DT_NEEDED that is in the system's directory becomes its path there; the loader keeps its name.
 fn absolute(elf: &Elf) -> Edits {
     let needed = elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
     let renames = needed.filter(|name| !name.starts_with(b"ld-linux") && !name.contains(&b'/')).filter_map(|name| {
@@ -53,7 +53,7 @@ fn options(only: Option<Strategy>) -> RewriteOptions {
     RewriteOptions { only, ..RewriteOptions::default() }
 }
 
-/// Asks the loader, and says what is wrong.
+/// Asks the loader, and returns what is wrong.
 fn judge(dir: &Fixture, name: &str, edits: &Edits) -> Result<(), String> {
     let output = Output::of(dir.command(LOADER).arg("--list").arg(dir.join(name)));
     let listed = |path: &str| output.stdout.lines().any(|line| line.trim().starts_with(&format!("{path} (0x")));
@@ -81,9 +81,9 @@ fn bind(dir: &Fixture, at: usize, path: &Path, strategies: &Mutex<BTreeMap<Strin
             return Ok(false);
         }
     };
-    // Some find a library beside themselves ($ORIGIN), which a copy elsewhere does not.
+    // Some find a library beside themselves ($ORIGIN), which a copy elsewhere would not.
     let name = format!("{at}");
-    // Only the loader reads it, so it need not be written by a child as executables are.
+    // Only the loader reads it, so unlike an executable it need not be written by a child.
     std::fs::write(dir.join(&name), &original).unwrap();
     if judge(dir, &name, &Edits::default()).is_err() {
         count("loads nothing from another folder, bound or not".to_owned());
@@ -96,7 +96,7 @@ fn bind(dir: &Fixture, at: usize, path: &Path, strategies: &Mutex<BTreeMap<Strin
             return Err("its program header table has moved".to_owned());
         }
     }
-    // The choice, and one other strategy in turn.
+    // The chosen strategy, and one other in turn.
     let others = [Strategy::NewSegment, Strategy::DataTail, Strategy::PagePadding, Strategy::DeadStrings];
     let other = others.get(at % others.len()).and_then(|only| rewrite(&original, &edits, &options(Some(*only))).ok());
     for rewrite in std::iter::once(chosen).chain(other) {

@@ -1,6 +1,6 @@
 //! Other tools on bound files: strip and objcopy keep the names, linkers link against them, readers read them.
 //!
-//! Judges: the tools' own exit codes, and the loader with the program's answer afterwards.
+//! Checked by the tools' own exit codes, then by the loader and the program's answer.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
@@ -11,7 +11,7 @@ use underpin_rewrite::{Edits, RewriteOptions, Strategy, UndoError, record, undo}
 use underpin_test_support::{Fixture, Output, need};
 
 const PLACES: [Strategy; 3] = [Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment];
-/// Tools that take symbols or sections away, or write the file anew.
+/// Tools that remove symbols or sections, or write the file again.
 const TOOLS: [&[&str]; 8] = [
     &["strip"],
     &["strip", "-g"],

@@ -1,11 +1,11 @@
-//! What trees for tests and bundles ask for besides bindings: another loader, and no trace of the rewrite.
+//! What trees for tests and bundles need in addition to bindings: another loader, and no trace of the rewrite.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use underpin_rewrite::{Edits, Rename, RewriteOptions, SearchPathEdit, Strategy, record_of, rewrite, undo};
 use underpin_test_support::{Fixture, Output, need, traced_objects};
 
-/// `main`, which ends with 42 of a library.
+/// `main`, which exits with 42 from a library.
 fn program(dir: &Fixture) {
     dir.mkdir("elsewhere");
     dir.write("a.c", "int a(void){return 42;}");
@@ -78,7 +78,7 @@ fn a_rewrite_without_a_record_does_not_look_bound() {
         let sections = dir.must("readelf", ["-SW", "changed"]);
         assert!(!sections.contains("underpin.binding"), "{sections}");
         assert_eq!(Output::of(&mut dir.command(&path)).code, Some(42));
-        // What does not look bound can be bound.
+        // A file that does not look bound can be bound.
         let again = Edits { search_path: SearchPathEdit::Rpath("/somewhere/else".into()), ..Edits::default() };
         let bound = rewrite(&changed, &again, &RewriteOptions::default()).unwrap().apply(&changed);
         assert!(undo(&bound).unwrap() == changed, "undo gives what stood there");

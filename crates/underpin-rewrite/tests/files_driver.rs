@@ -21,7 +21,7 @@ use underpin_test_support::{Fixture, need, skip};
 const LIBRARIES: usize = 12;
 const PROGRAMS: usize = 8;
 
-/// Libraries in a prefix each, which need the next two; programs that need every third, by a search path of all
+/// Libraries in one prefix each, which need the next two; programs that need every third, by a search path of all
 /// prefixes.
 fn tree() -> Fixture {
     let dir = Fixture::new();
@@ -63,7 +63,7 @@ fn original(path: &Path) -> Vec<u8> {
     if record(&bytes).unwrap().is_some() { undo(&bytes).unwrap() } else { bytes }
 }
 
-/// A job that renames what `becomes` says, planned from the original of what is there.
+/// A job that renames according to `becomes`, planned from the original of the current file.
 fn job(path: &Path, becomes: &BTreeMap<String, PathBuf>) -> Job {
     let original = original(path);
     let renames: Vec<Rename> = becomes
@@ -84,7 +84,7 @@ fn bound_object(rename: &Rename) -> BoundObject {
     let notes = Command::new("readelf").args(["-n", &path]).env("LC_ALL", "C").output().unwrap().stdout;
     let text = String::from_utf8(notes).unwrap();
     let build_id = text.lines().find_map(|line| line.trim().strip_prefix("Build ID: ").map(str::to_owned));
-    // The original's, as plans have it: that a library is bound itself makes no other library of it.
+    // The original's, as in plans: that a library is bound itself does not make it another library.
     let size = if Path::new(&path).exists() { original(Path::new(&path)).len() as u64 } else { 0 };
     BoundObject { name: rename.from.to_string(), path, build_id, size, modified: 0 }
 }
@@ -163,7 +163,7 @@ fn one_failure_never_stops_the_rest() {
     let mut jobs = bind_jobs(dir.path());
     let gone = dir.join("bin/prog0");
     fs::remove_file(&gone).unwrap();
-    // Another file of the same size than the one that was planned.
+    // Another file of the same size as the planned one.
     let other = dir.join("bin/prog1");
     let mut bytes = fs::read(&other).unwrap();
     let comment = bytes.windows(5).rposition(|part| part == b"GCC: ").unwrap();
@@ -243,7 +243,7 @@ fn what_changes_a_program_is_taken_back() {
         let jobs = Jobs::new(vec![to_version(&dir, version)], Environment::empty());
         run_all(&Jobs { programs: vec![dir.join("prog")], ..jobs }, &NullProgress)
     };
-    // Alone the library is as planned; only the program shows that it is not the copy that it had.
+    // Alone the library is as planned; only the program shows that it is not the copy that was loaded before.
     let summary = run("v2");
     assert!(
         matches!(outcome(&summary, &library), JobOutcome::RolledBack { program, .. } if *program == dir.join("prog")),
@@ -340,7 +340,7 @@ fn a_status_tells_bound_unbound_and_stale() {
     assert_eq!(status(&program), Status::Unbound);
     assert!(matches!(status(&text), Status::Unreadable(_)));
     let _ = run_all(&bind_jobs(dir.path()), &NullProgress);
-    // That the library itself was bound meanwhile is no other build.
+    // A library that was itself bound meanwhile is not another build.
     let all = status_all(&files(dir.path()));
     assert!(all.iter().all(|(_, status)| matches!(status, Status::Bound(_))), "{all:#?}");
 
@@ -357,7 +357,7 @@ fn a_status_tells_bound_unbound_and_stale() {
 const CHILD: &str = "UNDERPIN_TEST_BINDS_A_TREE";
 const UNBIND: &str = "UNDERPIN_TEST_UNBINDS_A_TREE";
 
-/// Starts the same test again as the one that works, and kills it as soon as so many files are others than they were.
+/// Runs this test again in a child that does the work, and kills it as soon as this many files have changed.
 fn killed_in_the_middle(dir: &Path, variable: &str, changed: usize) {
     let inodes = || files(dir).iter().map(|path| fs::metadata(path).unwrap().ino()).collect::<Vec<_>>();
     let before = inodes();
@@ -389,7 +389,7 @@ fn a_killed_run_leaves_programs_that_start_and_the_next_one_does_the_rest() {
     need!("cc", "readelf");
     let dir = tree();
     let old = contents(dir.path());
-    // What an uninterrupted run makes of it.
+    // The result of an uninterrupted run.
     let _ = run_all(&bind_jobs(dir.path()), &NullProgress);
     let new = contents(dir.path());
     let _ = run_all(&unbind_jobs(dir.path()), &NullProgress);

@@ -1,4 +1,4 @@
-//! Farms on the disk: whole or not at all, and nobody else's directory is touched.
+//! Farms on disk: whole or not at all, and no other directory is touched.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Files of musl and of other machines through the driver: verified by their own loader, or by the model and said so.
+//! Files of musl and of other machines through the driver: verified by their own loader, or reported as verified by the
+//! model.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 use std::fs;
@@ -10,7 +11,7 @@ use underpin_rewrite::files::{BoundName, Job, JobKind, JobOutcome, Jobs, NotAske
 use underpin_rewrite::{Edits, Rename, RewriteOptions};
 use underpin_test_support::{Fixture, need};
 
-/// A program that needs libx.so from a directory of its own, made by this compiler.
+/// A program that needs libx.so from a directory of its own, built by this compiler.
 fn tree(compiler: &str) -> Fixture {
     let dir = Fixture::new();
     dir.mkdir("lib");

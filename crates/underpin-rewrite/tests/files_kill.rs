@@ -53,7 +53,7 @@ fn bind(program: &Path, original: &[u8]) -> Vec<u8> {
     rewrite(original, &edits, &RewriteOptions::default()).unwrap().apply(original)
 }
 
-/// A small generator of random numbers (splitmix64); the seed is printed, so that a failure can be seen again.
+/// A small generator of random numbers (splitmix64); the seed is printed, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -106,14 +106,14 @@ fn killed_at_any_instant_the_file_is_the_old_one_or_the_new_one() {
         leftovers += temporaries(dir.path()).len();
         let also = fs::read(other_name(&program)).unwrap();
         assert!(also == old || also == new, "neither the old nor the new file under its second name");
-        // What is not finished is finished by the next run, and both names lead to one file again.
+        // The next run finishes what is unfinished, and both names lead to one file again.
         finished += clean(&dir.join("bin")).unwrap().finished.len() + clean(dir.path()).unwrap().finished.len();
         let inode = |path: &Path| fs::metadata(path).unwrap().ino();
         assert_eq!(inode(&program), inode(&other_name(&program)), "two files of what was one");
     }
     println!("{olds} times the old file, {news} times the new one, {leftovers} leftovers, {finished} finished");
     assert!(olds > 0 && news > 0 && leftovers > 0, "the kills did not come at different moments");
-    // What the last child had started may hold its lock a moment longer than the child itself lived.
+    // A process that the last child had started may hold its lock a moment longer than the child lived.
     for _ in 0..100 {
         if temporaries(dir.path()).is_empty() && temporaries(&dir.join("bin")).is_empty() {
             return;
@@ -131,7 +131,7 @@ fn temporaries(directory: &Path) -> Vec<String> {
     names.filter(|name| name.contains("underpin")).collect()
 }
 
-/// A program with two names, its bound bytes under a third, as they are when a run is killed between two renames.
+/// A program with two names, its bound bytes under a third, as after a kill between two renames.
 fn half_done(dir: &Fixture, renamed: bool) -> (PathBuf, PathBuf) {
     dir.mkdir("lib");
     dir.mkdir("bin");
@@ -169,7 +169,7 @@ fn names_for_which_not_all_was_ready_stay_as_they_were() {
     need!("cc");
     let dir = Fixture::new();
     let (program, other) = half_done(&dir, false);
-    // A third name, killed before there was a link for it.
+    // A third name, for which no link existed yet when the run was killed.
     let third = dir.join("third");
     fs::hard_link(&program, &third).unwrap();
     let found = [clean(dir.path()).unwrap(), clean(&dir.join("bin")).unwrap()];

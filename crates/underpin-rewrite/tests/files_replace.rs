@@ -1,5 +1,5 @@
-//! Replacing one file: what is kept, what is refused, and that nothing is left behind. Judged by stat, getfattr, getcap
-//! and getfacl.
+//! Replacing one file: what is kept, what is refused, and that nothing is left behind. Checked by stat, getfattr,
+//! getcap and getfacl.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the failing assertion")]
 
@@ -119,7 +119,7 @@ fn extended_attributes_and_acls_are_kept() {
         return skip("the temporary folder's file system has no user attributes");
     }
     dir.must("setfacl", ["-m", "u:12345:rx,g:54321:r", "prog"]);
-    // What the directory would give a new file must not be on the one that takes an old one's place.
+    // What the directory would give a new file must not be on the one that replaces an old one.
     dir.must("setfacl", ["-d", "-m", "u:777:rwx", "."]);
     let facts = || {
         let attributes = told("getfattr", &["-d", "-m", "-"], &file);
@@ -177,7 +177,7 @@ fn a_hard_link_is_refused_unless_every_name_is_known() {
     let error = to(&file, b"new", &keep(vec![file.clone(), other.clone()])).unwrap_err();
     assert!(matches!(error, ReplaceError::HardLinks { links: 3, known: 2, .. }), "{error}");
     assert_eq!(fs::read(&third).unwrap(), b"old");
-    // A symbolic link to a name is no further name.
+    // A symbolic link to a name does not count as another name.
     let link = dir.symlink("libz.so", "b/link.so");
     assert!(to(&file, b"new", &keep(vec![other.clone(), link.clone()])).is_err());
 
@@ -213,7 +213,7 @@ fn a_file_that_changed_since_it_was_planned_is_left_alone() {
     assert_eq!(names(dir.path()), ["prog"]);
 }
 
-/// Something that somebody else may do to a file, and its name.
+/// A change that another process may make to a file, and its name.
 type Change = (&'static str, fn(&Path));
 
 #[test]
@@ -250,7 +250,7 @@ fn two_at_once_do_not_fight() {
     let error = Target::open(&file, None).unwrap_err();
     assert!(matches!(error, ReplaceError::Busy { .. }), "{error}");
     first.replace(b"new", &Keep::default(), |_| Ok(())).unwrap();
-    // The first still holds the old file, which is not there any more.
+    // The first still holds the old file, which is no longer there.
     assert_eq!(Target::open(&file, None).unwrap().read().unwrap(), b"new");
 }
 
@@ -293,7 +293,7 @@ fn the_running_program_and_what_it_has_mapped_are_refused() {
     let libc = maps.lines().find_map(mapped).unwrap();
     for path in [&exe, &libc] {
         let before = FileIdentity::at(path).unwrap();
-        // A verifier behind it, so that a hole in the rule does not cost the machine its libc.
+        // With a verifier that rejects everything, so that a gap in the rule does not cost the machine its libc.
         let never = |_: &Path| Err(Disagreement::Lost { name: "never".into() });
         let error = replace(path, &before, b"new", &Keep::default(), never).unwrap_err();
         assert!(matches!(error, ReplaceError::OwnFile { .. }), "{error}");
@@ -357,9 +357,9 @@ fn a_read_only_file_system_is_refused() {
 
 const AS_NOBODY: &str = "UNDERPIN_TEST_AS_NOBODY";
 
-/// Runs one of this file's tests again as a user without rights.
+/// Runs one of this file's tests again as an unprivileged user.
 fn as_nobody(test: &str, dir: &Fixture) {
-    // The build folder may be closed to others, so the test is copied.
+    // The build directory may be closed to others, so the test is copied.
     let copy = dir.copy(std::env::current_exe().unwrap(), "test");
     dir.chmod(".", 0o755);
     dir.chmod("test", 0o755);

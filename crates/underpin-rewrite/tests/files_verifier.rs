@@ -1,4 +1,4 @@
-//! Asking the real loader: what it says is what it says to everybody, and nothing ever runs.
+//! Asking the real loader: its answer is the same as in a real start, and nothing ever runs.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "in a test a panic is the failing assertion")]
 
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ fn nothing_that_is_asked_about_runs() {
         assert_eq!(not_asked(&dir.join(name)), NotAsked::Static, "{name}");
     }
     assert!(!marker.exists());
-    // And the telltale would have told.
+    // And the telltale would have shown it.
     assert!(Command::new(dir.join("static")).status().unwrap().success());
     assert!(marker.exists());
 }
@@ -147,7 +147,7 @@ fn musl_is_asked_without_running_anything() {
     assert!(!marker.exists());
 }
 
-/// Source of an interpreter that needs nothing and is nothing but these statements.
+/// Source of an interpreter that needs nothing and consists only of these statements.
 #[cfg(target_arch = "x86_64")]
 fn interpreter(statements: &str) -> String {
     format!(
@@ -179,7 +179,7 @@ fn an_interpreter_that_is_no_known_loader_is_never_started() {
 fn a_loader_that_never_answers_is_given_up() {
     need!("cc");
     let dir = Fixture::new();
-    // Bears the marks of a loader, and then waits for ever (pause).
+    // Has the marks of a loader, and then waits for ever (pause).
     let marks = r#"const char marks[] = "\0TRACE_LOADED_OBJECTS\0GLIBC_PRIVATE\0GLIBC_2.36\0";"#;
     dir.write("slow.c", format!("{marks}\n{}", interpreter("for(;;) call(34, 0, 0, 0);")));
     dir.write("m.c", "int main(void){return 0;}");

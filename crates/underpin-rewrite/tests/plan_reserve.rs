@@ -64,7 +64,7 @@ fn a_flattened_program_asks_for_spare_entries() {
     fixture.write("src/main.c", "int main(void){return 0;}\n");
     let mut arguments = vec!["-o", "prog", "src/main.c", "-Wl,--no-as-needed", "l/liby.so"];
     let rpath = format!("-Wl,-rpath,{}", text(&fixture.join("l")));
-    // The flag of lld is none of GNU ld's.
+    // GNU ld does not have lld's flag.
     arguments.extend([rpath.as_str(), reserved.flags[0].as_str(), "-Wl,-z,separate-code"]);
     fixture.cc(arguments);
     let plan = plan_of(&[&program], &policy);

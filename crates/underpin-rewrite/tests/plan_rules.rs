@@ -1,4 +1,4 @@
-//! One test per rule of a plan; where files are rewritten, the real loader says what came of it.
+//! One test per rule of a plan; if files are rewritten, the real loader checks the result.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 mod plan_support;
@@ -10,7 +10,7 @@ use underpin_rewrite::plan::{Decision, EdgeNote, Exclusion, LeftAlone, Origin, P
 use underpin_rewrite::plan::{Planner, Scope};
 use underpin_test_support::{Fixture, need};
 
-/// loader.md 2.3: two libraries, each with its own RUNPATH, need one soname; the loader takes the first for both.
+/// loader.md 2.3: two libraries, each with its own RUNPATH, need one soname; the loader uses the first for both.
 fn two_runpaths() -> (Fixture, std::path::PathBuf) {
     let fixture = Fixture::new();
     Library::new("v1/libx.so").build(&fixture);
@@ -91,7 +91,7 @@ fn a_path_that_lexically_leads_elsewhere_is_not_shortened() {
 fn the_loader_is_never_bound_and_libc_is() {
     need!("cc");
     let fixture = Fixture::new();
-    // With thread-local data in a library the loader itself is a needed object.
+    // With thread-local data in a library, the loader itself is a needed object.
     fixture.write("src/t.c", "__thread int t; int *f(void){return &t;}");
     let loader = "/lib64/ld-linux-x86-64.so.2";
     need!("/lib64/ld-linux-x86-64.so.2");
@@ -114,7 +114,7 @@ fn versions_follow_the_names_also_those_that_are_not_needed() {
     fixture.write("src/v.map", "V1 { global: *; };");
     let script = format!("-Wl,--version-script={}", text(&fixture.join("src/v.map")));
     Library::new("d/libv.so").flags(&[&script]).build(&fixture);
-    // Linked against libv for its version, which then is not in DT_NEEDED: another library of the program brings it.
+    // Linked against libv for its version, which is then not in DT_NEEDED: another library of the program loads it.
     fixture.write("src/u.c", "int f_d_libv_so(void); int u(void){return f_d_libv_so();}");
     let dir = text(&fixture.join("d"));
     let rpath = format!("-Wl,-rpath,{dir}");
@@ -194,7 +194,7 @@ fn a_path_that_depends_on_the_current_directory_is_left_alone() {
     need!("cc");
     let fixture = Fixture::new();
     Library::new("l/libx.so").soname(None).build(&fixture);
-    // Without a soname the linker writes the path that it was given.
+    // Without a soname the linker writes the path as given.
     fixture.write("src/m.c", "int main(void){return 0;}");
     fixture.cc(["-o", "prog", "src/m.c", "-Wl,--no-as-needed", "l/libx.so"]);
     let mut root = MemoryRoot::new();
@@ -343,7 +343,7 @@ fn a_name_that_is_not_the_soname_is_bound_and_noted() {
 fn a_name_that_is_not_the_soname_stays_where_somebody_else_asks_by_it() {
     need!("cc");
     let fixture = Fixture::new();
-    // No soname: who asks later meets the object only by the name under which it came.
+    // No soname: a later request finds the object only by the name under which it was loaded.
     Library::new("l/libn.so").soname(None).build(&fixture);
     Library::new("l/libq.so").build(&fixture);
     let dir = text(&fixture.join("l"));
@@ -358,7 +358,7 @@ fn a_name_that_is_not_the_soname_stays_where_somebody_else_asks_by_it() {
     assert!(command.status().unwrap().success());
     let program = fixture.join("prog");
     let before = loaded(&program);
-    // libq is not in scope and has no search path of its own: it meets libn only as "libn.so".
+    // libq is not in scope and has no search path of its own: it finds libn only as "libn.so".
     let plan = plan_of(&[&program], &Policy::default());
     let reason = left_alone(&plan, &program, "libn.so");
     assert!(matches!(reason, LeftAlone::OtherName { soname: None, .. }), "{reason:?}");

@@ -1,4 +1,4 @@
-//! Flattened programs, farms, and trees that may be moved, judged by the real loader.
+//! Flattened programs, farms, and trees that may be moved, checked by the real loader.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the failing assertion")]
 
 mod plan_support;
@@ -16,7 +16,7 @@ fn shaped(shape: Shape) -> Policy {
     Policy { shape, ..Policy::default() }
 }
 
-/// prog -> b, a; b -> d; a -> c; d -> e: each in a prefix of its own, DT_RUNPATH of the direct needs.
+/// prog -> b, a; b -> d; a -> c; d -> e: each in a prefix of its own, with a DT_RUNPATH to its direct needs.
 fn tree(fixture: &Fixture, compiler: &str) -> PathBuf {
     let build = |path: &str, needs: &[&str]| {
         let directories: Vec<String> =
@@ -92,7 +92,7 @@ fn flattening_is_refused_where_an_object_would_not_answer_to_its_name() {
     let because = refusal(&plan, &program);
     assert!(matches!(because, RefusedBecause::OtherSoname { soname: None, .. }), "{because:?}");
     assert!(because.to_string().contains("no soname"), "{because}");
-    // In a farm it is asked for by its name, so it stays known by it.
+    // In a farm it is requested by its name, so it stays known by it.
     let plan = plan_of(&[&program], &shaped(Shape::Farm));
     let before = loaded(&program);
     carry_out(&plan);
@@ -170,7 +170,7 @@ fn a_farm_serves_every_name_and_ld_library_path_still_comes_first() {
     let mine = text(&fixture.join("mine"));
     let replaced = loaded_in(&program, &[("LD_LIBRARY_PATH", &mine)]);
     assert!(replaced.contains(&fixture.join("mine/libe.so")), "{replaced:?}");
-    // Planned again with the farm in place, it is the same plan.
+    // Planned again with the farm in place, the plan is the same.
     let again = plan_of(&[&program], &shaped(Shape::Farm));
     assert_eq!(again.farms, plan.farms);
     assert_eq!(object(&again, &program).rewrite, object(&plan, &program).rewrite);
@@ -234,7 +234,7 @@ fn a_library_that_opens_its_neighbours_is_named_by_path_beside_the_farm() {
     carry_out(&plan);
     assert_eq!(loaded(&program), before);
     runs(&program);
-    // A tree that may be moved has no such way out.
+    // A tree that may be moved cannot do that.
     let fresh = Fixture::new();
     let program = opener(&fresh);
     let plan = plan_of(&[fresh.path()], &shaped(Shape::Relative));
@@ -278,7 +278,7 @@ fn a_relative_tree_keeps_to_itself() {
     let plan = plan_of(&[&fixture.join("p")], &shaped(Shape::Relative));
     let because = refusal(&plan, &program);
     assert!(matches!(because, RefusedBecause::OutsideTree { .. }), "{because:?}");
-    // Where the program alone is named, the tree is what it and its libraries have in common.
+    // If only the program is named, the tree is the common parent of the program and its libraries.
     assert_eq!(plan_of(&[&program], &shaped(Shape::Relative)).refused, []);
 }
 
@@ -293,7 +293,7 @@ fn a_loader_inside_the_tree_forbids_to_move_it() {
     assert!(matches!(because, RefusedBecause::LoaderInTree { .. }), "{because:?}");
 }
 
-/// patchelf moves the string table of an ET_EXEC in front of its first segment, over the border of two.
+/// patchelf moves the string table of an ET_EXEC before its first segment, across the border of two.
 #[test]
 fn a_string_table_over_two_segments_is_not_cut() {
     need!("cc", "patchelf");

@@ -11,7 +11,7 @@ use underpin_resolve::{Depth, Environment, HostRoot, Resolver};
 use underpin_rewrite::plan::{CallSum, Policy, Shape};
 use underpin_test_support::{Fixture, Output, need};
 
-/// Copies a program and its libraries, glibc left out; DT_RPATH of the program names all their directories.
+/// Copies a program and its libraries, except for glibc; DT_RPATH of the program names all their directories.
 fn spread(fixture: &Fixture, program: &str) -> PathBuf {
     let program = Path::new(program).canonicalize().unwrap();
     let root = HostRoot::new();
@@ -36,7 +36,7 @@ fn spread(fixture: &Fixture, program: &str) -> PathBuf {
 }
 
 /// What the loader does in a real start: constructors in order, what the program prints, its exit code. (Emacs does not
-/// find its dump from another directory, and ends with an error after all constructors have run.)
+/// find its dump from another directory, and exits with an error after all constructors have run.)
 fn start(program: &Path, argument: &str) -> (Vec<String>, String, Option<i32>) {
     let mut command = Command::new(program);
     command.arg(argument).env("LD_DEBUG", "files").env_remove("LD_LIBRARY_PATH").env("LC_ALL", "C");

@@ -1,7 +1,7 @@
-//! Which allocators are in a file, by what proof, and by which names they are called.
+//! Which allocators are in a file, on what evidence, and by which names they are called.
 //!
-//! A definition proves one. In a file that was stripped of its symbols two traces that do not depend on each other do. All
-//! else is a hint: help texts, log filters and embedded data mention allocators that are not in use.
+//! A definition is proof. In a file that was stripped of its symbols two independent traces are. All else is a hint:
+//! help texts, log filters and embedded data mention allocators that are not in use.
 
 use crate::deep::known::Known;
 use crate::deep::symbols::Reader;
@@ -9,7 +9,7 @@ use crate::deep::traces::{Finding, LibcTag, MallocAlias, Subject, Traces};
 use crate::{Allocator, AllocatorKind, AllocatorNames, Class, Evidence, LanguageTrace, Machine, Source};
 use bstr::BString;
 
-/// The allocators inside and those that are only hinted at, each in the order of their kinds.
+/// The allocators inside and those with only hints, each in the order of their kinds.
 pub(crate) fn run<S: Source + ?Sized>(
     reader: &Reader<'_, '_, S>,
     known: &Known<'_>,
@@ -50,8 +50,8 @@ pub(crate) fn run<S: Source + ?Sized>(
     (list, hints.into_iter().map(record).collect())
 }
 
-/// jemalloc's or mimalloc's entries without anything else of theirs, beside an allocator that left its texts: the entries lead
-/// to that one (`underpin build` links such entries in). The real ones leave texts or names of their insides.
+/// Removes jemalloc or mimalloc if only its entries are there, beside an allocator that left its texts: the entries
+/// lead to that one (`underpin build` links such entries in). The real ones leave texts or internal names.
 fn leave_out_taken_over(list: &mut Vec<Allocator>) {
     let leaves_texts =
         |kind| matches!(kind, AllocatorKind::Jemalloc | AllocatorKind::Mimalloc | AllocatorKind::Snmalloc);
@@ -79,7 +79,7 @@ fn leave_out_taken_over(list: &mut Vec<Allocator>) {
 fn is_proven(kind: AllocatorKind, finding: &Finding, traces: &Traces, stripped: bool) -> bool {
     let libc = |tag| {
         let other = traces.findings.get(&Subject::Libc(tag));
-        // What speaks for the C library besides its malloc.
+        // Evidence of the C library other than its malloc.
         other.is_some_and(|libc| libc.evidence.iter().any(|piece| !finding.evidence.contains(piece)))
     };
     let corroborated = match kind {
@@ -90,7 +90,7 @@ fn is_proven(kind: AllocatorKind, finding: &Finding, traces: &Traces, stripped: 
     finding.is_defined() || (stripped && (finding.has_two_traces() || corroborated))
 }
 
-/// By which names an allocator is called, as far as its symbols tell.
+/// By which names an allocator is called, as far as its symbols show.
 fn names(kind: AllocatorKind, traces: &Traces, rust: bool) -> AllocatorNames {
     let aliases = || traces.malloc_aliases.iter().filter(|(_, at)| Some(*at) == traces.malloc);
     let is_alias = aliases().any(|(alias, _)| match alias {
@@ -112,11 +112,12 @@ fn names(kind: AllocatorKind, traces: &Traces, rust: bool) -> AllocatorNames {
     }
 }
 
-/// musl's, where its `malloc` is the C library's and none that frees came along with it.
+/// musl's simple allocator, if `malloc` is the C library's and no allocator that frees was linked in.
 fn simple_malloc(list: &[Allocator], traces: &Traces) -> Option<Allocator> {
     let is_libcs = |(alias, at): &(MallocAlias, _)| *alias == MallocAlias::Libc && Some(*at) == traces.malloc;
     let alone = !list.iter().any(|allocator| allocator.kind.is_of_libc());
-    // Others define glibc's names as well, so that its own callers come to them (Chromium's shim): that makes no musl of them.
+    // Others define glibc's names as well, to catch its internal callers (Chromium's shim): musl cannot be inferred
+    // from that.
     let is_musl = traces.findings.contains_key(&Subject::Libc(LibcTag::Musl));
     (alone && is_musl && traces.malloc_aliases.iter().any(is_libcs)).then(|| Allocator {
         kind: AllocatorKind::MuslSimple,
@@ -127,8 +128,8 @@ fn simple_malloc(list: &[Allocator], traces: &Traces) -> Option<Allocator> {
     })
 }
 
-/// Where the file defines `malloc` and no name beside it tells whose it is: that of the allocator that somebody chose, or
-/// else of the C library inside.
+/// If the file defines `malloc` and no other name shows whose it is: that of the allocator that the program was linked
+/// with, or else of the C library inside.
 fn settle_malloc(list: &mut [Allocator], traces: &Traces) {
     if traces.malloc.is_none() || list.iter().any(|allocator| allocator.names == AllocatorNames::Malloc) {
         return;
@@ -141,7 +142,7 @@ fn settle_malloc(list: &mut [Allocator], traces: &Traces) {
         chosen.names = AllocatorNames::Malloc;
         return;
     }
-    // glibc's own name for malloc is elsewhere: this malloc is the program's.
+    // glibc's own name for malloc has another address: this malloc is the program's.
     let glibc_elsewhere = traces.malloc_aliases.iter().any(|(alias, _)| *alias == MallocAlias::Libc);
     if let Some(of_libc) =
         list.iter_mut().filter(open).find(|allocator| allocator.kind != AllocatorKind::Ptmalloc || !glibc_elsewhere)
@@ -150,8 +151,8 @@ fn settle_malloc(list: &mut [Allocator], traces: &Traces) {
     }
 }
 
-/// jemalloc 5 has `SC_NPSIZES + 1` entries in `sz_pind2sz_tab`, with SC_NPSIZES = 4 * (62 - (LG_PAGE + 2)) + 7 on 64-bit
-/// machines (`include/jemalloc/internal/sc.h`).
+/// jemalloc 5 has `SC_NPSIZES + 1` entries in `sz_pind2sz_tab`, with SC_NPSIZES = 4 * (62 - (LG_PAGE + 2)) + 7 on
+/// 64-bit machines (`include/jemalloc/internal/sc.h`).
 fn jemalloc_page_size(table: u64) -> Option<u64> {
     let sizes = (table / 8).checked_sub(1)?.checked_sub(7)?;
     let lg_page = 60_u64.checked_sub(sizes / 4)?;

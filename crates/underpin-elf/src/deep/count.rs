@@ -1,5 +1,5 @@
 //! How many dynamic symbols there are. No tag says so: it follows from the hash tables, as in musl's `count_syms`
-//! (`ldso/dynlink.c`), and where these are empty from what lies behind the symbol table.
+//! (`ldso/dynlink.c`), and if these are empty from what follows the symbol table.
 
 use crate::raw::Layout;
 use crate::region::Region;
@@ -42,7 +42,7 @@ pub(crate) fn table<'w, 's, S: Source + ?Sized>(
     }
 }
 
-/// DT_HASH counts the symbols in its second word. Words are 64 bit wide on 64-bit s390 and on Alpha.
+/// DT_HASH has the number of symbols in its second word. Words are 64 bits wide on 64-bit s390 and on Alpha.
 fn from_hash<S: Source + ?Sized>(
     window: &Window<'_, S>,
     layout: Layout,
@@ -94,8 +94,8 @@ fn from_section(dynamic: &Dynamic, layout: Layout, sections: &[Section]) -> Opti
     sections.iter().find(is_table)?.size.checked_div(layout.symbol_size() as u64)
 }
 
-/// Linkers put another table right behind the symbols: the distance to the nearest is an upper bound that is exact but
-/// for padding, which reads as nameless symbols.
+/// Linkers put another table right after the symbols: the distance to the nearest is an upper bound that is exact
+/// except for padding, which reads as nameless symbols.
 pub(crate) fn between_tables(dynamic: &Dynamic, layout: Layout) -> Option<u64> {
     let start = dynamic.symbol_table?;
     let pairs = [dynamic.string_table, dynamic.verneed, dynamic.verdef].map(|pair| pair.map(|(vaddr, _)| vaddr));

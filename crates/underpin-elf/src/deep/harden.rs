@@ -1,11 +1,11 @@
-//! Judges hardening from what the other modules read.
+//! Determines hardening from what the other modules read.
 
 use crate::deep::traces::Traces;
 use crate::{Canary, Elf, FileType, Fortify, FortifyUnknown, Hardening, Identity, LibcKind, LibcPlacement, Notes};
 use crate::{Relro, SearchPathRisk, SearchPathRiskKind, SegmentKind, StackProtection, SymbolSource};
 use bstr::ByteSlice;
 
-/// Says what was done against exploits.
+/// Determines which measures against exploits a file has.
 pub(crate) fn run(
     elf: &Elf,
     notes: &Notes,
@@ -46,8 +46,8 @@ fn relro(elf: &Elf, identity: &Identity, bind_now: bool) -> Relro {
     if bind_now || musl || identity.linkage.is_static() { Relro::Full } else { Relro::Partial }
 }
 
-/// A C library defines `__stack_chk_fail` whether somebody calls it or not (in musl it shares an object file with the
-/// start-up code): where one is inside, the definition says nothing.
+/// A C library defines `__stack_chk_fail` whether it is called or not (in musl it shares an object file with the
+/// start-up code): if one is inside, the definition says nothing.
 fn canary(traces: &Traces, identity: &Identity, symbols: SymbolSource) -> Canary {
     let inside = identity.libc.as_ref().is_some_and(|libc| {
         libc.placement == LibcPlacement::Inside && !matches!(libc.kind, LibcKind::NoLibc | LibcKind::GoRuntime)

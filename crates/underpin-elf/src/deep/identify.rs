@@ -1,4 +1,4 @@
-//! Puts traces, notes and dependencies together into what a file is.
+//! Combines traces, notes and dependencies into what a file is.
 
 use crate::deep::allocators;
 use crate::deep::known::Known;
@@ -9,7 +9,7 @@ use crate::{AllocatorKind, ElfError, Evidence, Identity, Language, LanguageTrace
 use crate::{LibcKind, LibcPlacement, Linkage, Section, Source, SymbolSource};
 use bstr::{BString, ByteSlice};
 
-/// Says what the file is.
+/// Determines what the file is.
 pub(crate) fn run<S: Source + ?Sized>(
     reader: &Reader<'_, '_, S>,
     known: &Known<'_>,
@@ -81,10 +81,10 @@ fn is_glibc_itself(known: &Known<'_>) -> bool {
         .is_some_and(|soname| soname.starts_with(b"libc.so.6"))
 }
 
-/// What only start files and a libc's own name give away.
+/// What only start files and a libc's own name reveal.
 fn static_hints(known: &Known<'_>, traces: &mut Traces) {
-    // glibc's crt1.o carries the ABI tag; musl's and diet libc's do not. But the tag belongs to the ABI, and Free Pascal
-    // for one writes it without any C library.
+    // glibc's crt1.o carries the ABI tag; musl's and diet libc's do not. But the tag belongs to the ABI, and Free
+    // Pascal, for example, writes it without any C library.
     if known.notes.abi.is_some() {
         traces.note(Subject::Libc(LibcTag::Glibc), Evidence::Note("GNU ABI tag".into()));
     }
@@ -109,7 +109,7 @@ fn static_hints(known: &Known<'_>, traces: &mut Traces) {
     }
 }
 
-/// The C library that a dynamic file asks for.
+/// The C library that a dynamic file expects.
 fn expected_libc(known: &Known<'_>) -> Option<Libc> {
     let mut found: Option<(LibcKind, Vec<Evidence>)> = None;
     let mut add = |kind, evidence| match &mut found {
@@ -232,8 +232,8 @@ fn go_trace<S: Source + ?Sized>(reader: &Reader<'_, '_, S>, known: &Known<'_>) -
     Some(LanguageTrace { language: Language::Go, version, evidence })
 }
 
-/// Go 1.18 and later: magic, flags in byte 15 with bit 1 for inline strings, and at 32 the version behind its length
-/// (`debug/buildinfo`). Earlier ones hold pointers, which are not followed.
+/// Go 1.18 and later: magic, flags in byte 15 with bit 1 for inline strings, and at offset 32 the version after its
+/// length (`debug/buildinfo`). Earlier versions hold pointers, which are not followed.
 fn go_version(bytes: &[u8]) -> Option<BString> {
     if !bytes.starts_with(b"\xff Go buildinf:") || bytes.get(15)? & 2 == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! What the readers of sections, symbols and notes found, for those that say what the file is.
+//! What the readers of sections, symbols and notes found, as input for the identification of a file.
 
 use crate::deep::symbols::Symbols;
 use crate::{Elf, Notes, Section};

@@ -1,6 +1,6 @@
 //! The part of the deep facts that a closure is checked with, for a fraction of their cost: versions needed and
-//! defined, and whether certain functions are imported. A few small reads; the symbols and their names are read only
-//! where the versions leave the question open.
+//! defined, and whether certain functions are imported. A few small reads; the symbols and their names are read only if
+//! the versions leave the question open.
 
 use crate::budget::Budget;
 use crate::deep::count;
@@ -54,10 +54,10 @@ pub(crate) fn read<S: Source + ?Sized>(
     Ok(facts)
 }
 
-/// Whether an undefined symbol bound to one of the versions `indices`, in ascending order, bears one of the names.
+/// Whether an undefined symbol bound to one of the versions `indices`, in ascending order, has one of the names.
 ///
-/// The entries of DT_VERSYM tell which symbols are bound to these versions: two bytes each, where a symbol with its name takes
-/// forty or more. Only these symbols are read.
+/// The entries of DT_VERSYM show which symbols are bound to these versions: two bytes each, whereas a symbol with its
+/// name takes forty or more. Only these symbols are read.
 pub(crate) fn imports_under<S: Source + ?Sized>(
     source: &S,
     elf: &Elf,
@@ -77,11 +77,12 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
         Some(count) => count,
         None => count::dynamic_symbols(&window, layout, elf, dynamic, &[])?,
     };
-    // The count of a DT_HASH with words of 64 bits is any number.
+    // The count in a DT_HASH with words of 64 bits can be any number.
     let size = count.saturating_mul(2);
     let mut versions = count::table(&window, elf, versym, "DT_VERSYM", size)?;
     let held = versions.size().min(size);
-    // Bit 15 hides a version from the linker. A crafted file names thousands of versions: they are not asked one by one.
+    // Bit 15 hides a version from the linker. A crafted file names thousands of versions: they are not checked one by
+    // one.
     let is_meant =
         |bytes: &[u8; 2]| layout.u16(bytes, 0).is_some_and(|index| indices.binary_search(&(index & 0x7fff)).is_ok());
     let entries = (0u64..).zip(versions.get(0, held)?.as_chunks::<2>().0);
@@ -103,11 +104,12 @@ pub(crate) fn imports_under<S: Source + ?Sized>(
     Ok(names.iter().any(|name| wanted.contains(&name.as_slice())))
 }
 
-/// Up to so many symbols their number is taken from the distance between tables, which costs no read and may be too great.
+/// Up to this many symbols their number is taken from the distance between tables, which costs no read and may be too
+/// high.
 const FEW: u64 = 1 << 14;
 
-/// Where one read gets everything: linkers put the version tables right behind the strings, and the names of versions
-/// at the end of these. Nothing where the tables lie too far apart.
+/// A range that one read covers: linkers put the version tables right after the strings, and the names of versions at
+/// the end of these. Empty if the tables are too far apart.
 fn tables_of(elf: &Elf, dynamic: &Dynamic, strings: Vaddr, size: u64) -> (u64, u64) {
     const NAMES: u64 = 1024;
     const TABLE: u64 = 2048;

@@ -1,8 +1,8 @@
-//! Which of the ways of linking made a file.
+//! How a file was linked.
 //!
 //! ET_DYN says little: libraries, programs and loaders share it. A program has PT_INTERP, unless it is static; then
-//! DF_1_PIE (binutils since 2.26, lld) or DT_DEBUG (any linker, for programs) tells it from a library. A library may
-//! have PT_INTERP too (`libc.so.6`): it has a soname and neither mark.
+//! DF_1_PIE (binutils since 2.26, lld) or DT_DEBUG (any linker, for programs) distinguishes it from a library. A
+//! library may have PT_INTERP too (`libc.so.6`): it has a soname and neither mark.
 
 use crate::{Dynamic, Elf, FileType, Linkage, Vaddr};
 

@@ -55,7 +55,7 @@ pub(crate) fn read_details<S: Source + ?Sized>(source: &S, elf: &Elf) -> Result<
     })
 }
 
-/// The sections; none, and a defect, where their table is damaged: loaders do not look at it.
+/// The sections; none, and a defect, if their table is damaged: loaders do not look at it.
 fn sections_or_defect<S: Source + ?Sized>(
     window: &Window<'_, S>,
     layout: Layout,

@@ -1,4 +1,4 @@
-//! Reads notes from segments and sections, and decodes those that somebody acts on.
+//! Reads notes from segments and sections, and decodes those that have a use.
 
 use crate::raw::Layout;
 use crate::window::Window;
@@ -10,7 +10,7 @@ use crate::{Section, SectionKind, SegmentKind, Source, Vaddr};
 use bstr::{BString, ByteSlice};
 use serde::Deserialize;
 
-/// All notes; what is malformed ends its own list and goes to `defects`.
+/// All notes; a malformed note ends its own list and goes to `defects`.
 pub(crate) fn read<S: Source + ?Sized>(
     window: &Window<'_, S>,
     layout: Layout,
@@ -39,7 +39,7 @@ fn ranges(elf: &Elf, sections: &[Section], len: u64) -> Vec<(u64, u64, u64)> {
     let segments = elf.segments.iter().filter(|segment| is_note(segment.kind));
     let mut ranges: Vec<(u64, u64, u64)> = Vec::new();
     let sections = sections.iter().filter(|section| section.kind == SectionKind::Note);
-    // Lists that overlap without one covering the other are read twice, but not without end.
+    // Lists that overlap without one covering the other are read twice, but not without limit.
     let mut left = len.saturating_mul(2);
     let candidates = segments
         .map(|segment| (segment.offset.0, segment.file_size, segment.align))
@@ -59,7 +59,7 @@ fn ranges(elf: &Elf, sections: &[Section], len: u64) -> Vec<(u64, u64, u64)> {
     ranges
 }
 
-/// One list of notes. Fields are padded to 4 bytes, or to 8 where the list is aligned so (gABI, `elf(5)`).
+/// One list of notes. Fields are padded to 4 bytes, or to 8 if the list has that alignment (gABI, `elf(5)`).
 struct List {
     layout: Layout,
     machine: Machine,
@@ -77,7 +77,7 @@ struct Note<'b> {
 impl List {
     fn read(&self, bytes: &[u8], notes: &mut Notes) -> Result<(), ElfError> {
         let mut at = 0;
-        // Fewer than 12 bytes are padding behind the last note.
+        // Fewer than 12 bytes are padding after the last note.
         while bytes.len().saturating_sub(at) >= 12 {
             let malformed = || ElfError {
                 fault: Fault::BadTable { what: "a note" },
@@ -107,7 +107,7 @@ impl List {
         Some((Note { owner, kind, content }, next))
     }
 
-    /// Takes what the note says; `None` if its content is malformed.
+    /// Stores the content of the note; `None` if it is malformed.
     fn decode(&self, note: &Note<'_>, notes: &mut Notes) -> Option<()> {
         match (note.owner, note.kind) {
             (b"GNU", 1) => notes.abi = Some(self.abi_tag(note.content)?),
@@ -179,7 +179,7 @@ impl List {
     }
 }
 
-/// `.note.dlopen`: a JSON array, NUL behind it.
+/// `.note.dlopen`: a JSON array, followed by NUL.
 fn dlopen_entries(content: &[u8]) -> Option<Vec<DlopenNote>> {
     #[derive(Deserialize)]
     struct Raw {

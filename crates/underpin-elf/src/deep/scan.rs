@@ -1,11 +1,11 @@
-//! Looks for texts in the read-only data: what is left to tell of a library when the symbols are stripped.
+//! Looks for texts in the read-only data: the only evidence of a library once the symbols are stripped.
 //!
-//! A text proves nothing by itself: any file may mention it. Where one was found, the other texts that come with the same
-//! allocator are looked for, and where its symbols are stripped both together are a proof (`identify`). What stands in an
-//! ELF file that is embedded in the data belongs to that file, and is passed over.
+//! A text proves nothing by itself: any file may mention it. If one is found, the other texts of the same allocator are
+//! looked for, and if its symbols are stripped both together are proof (`identify`). Text inside an ELF file that is
+//! embedded in the data belongs to that file, and is skipped.
 //!
-//! Bounded: at most [`LIMIT`] bytes are read, in pieces of constant size. The texts searched for are put together at
-//! run time, so that this program does not find them in itself.
+//! Bounded: at most [`LIMIT`] bytes are read, in pieces of constant size. The texts to search for are composed at run
+//! time, so that this program does not find them in itself.
 
 use crate::deep::traces::{LibcTag, Subject, Traces, version_prefix};
 use crate::raw::Layout;
@@ -18,7 +18,7 @@ use std::ops::Range;
 const LIMIT: u64 = 64 << 20;
 /// Bytes searched at once.
 const PIECE: u64 = 1 << 20;
-/// Bytes of a piece that are searched again with the next: longer than any text with what is read behind it.
+/// Bytes of a piece that are searched again with the next: longer than any text and what is read after it.
 const OVERLAP: u64 = 256;
 
 /// A text to look for: the first byte apart from the rest.
@@ -26,7 +26,7 @@ struct Needle {
     head: u8,
     tail: Vec<u8>,
     subject: Subject,
-    /// How the bytes from the match on give a version, or `None` if they show that the match means nothing.
+    /// Extracts the version from the bytes starting at the match, or returns `None` if they show a false match.
     judge: fn(&[u8]) -> Option<Option<BString>>,
 }
 
@@ -85,17 +85,18 @@ fn needles(endian: Endian) -> Vec<Needle> {
     ]
 }
 
-/// What musl says of the first error numbers, in the order of its table (`src/errno/__strerror.h`, all releases), behind the first
-/// byte: nothing else has these sentences one behind the other, and `strerror` is in nearly every program. glibc says other things of two of them.
+/// musl's messages for the first error numbers, in the order of its table (`src/errno/__strerror.h`, all releases),
+/// after the first byte: no other text has these sentences in a row, and `strerror` is in nearly every program. glibc
+/// words two of them differently.
 const MUSL_MESSAGES: &str = "llegal byte sequence\0Domain error\0Result not representable\0";
 
-/// mallocng's table of group sizes behind its first byte (`mallocng/malloc.c`).
+/// mallocng's table of group sizes after its first byte (`mallocng/malloc.c`).
 const GROUPS: [u8; 26] =
     [30, 30, 31, 15, 15, 20, 10, 10, 31, 15, 7, 25, 12, 6, 21, 10, 5, 18, 8, 4, 31, 15, 7, 28, 14, 6];
 
-/// Texts found together in an allocator's code, and how many of them must be there to count as a second trace: names
-/// of options and messages that other texts have no reason to repeat. Each ends with a zero byte, as texts in C do, but
-/// those of PartitionAlloc, which are beginnings.
+/// Texts found together in an allocator's code, and how many of them must be there to count as a second trace: names of
+/// options and messages that other texts have no reason to repeat. Each ends with a zero byte, as strings in C do,
+/// except for PartitionAlloc's, which are prefixes.
 fn pool(kind: AllocatorKind) -> Option<(&'static str, usize, &'static [&'static [u8]])> {
     match kind {
         AllocatorKind::Jemalloc => Some((
@@ -153,7 +154,7 @@ fn head_of(endian: Endian, first: u8) -> u8 {
     if endian == Endian::Little { first } else { 0 }
 }
 
-/// The start of mallocng's table of size classes, 16 bits each, behind its first byte (`mallocng/malloc.c`).
+/// The start of mallocng's table of size classes, 16 bits each, after its first byte (`mallocng/malloc.c`).
 fn size_classes(endian: Endian) -> Vec<u8> {
     const CLASSES: [u16; 23] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 18, 20, 25, 31, 36, 42, 50, 63, 72, 84, 102, 127];
     let rest = CLASSES.into_iter().flat_map(|class| match endian {
@@ -163,7 +164,7 @@ fn size_classes(endian: Endian) -> Vec<u8> {
     std::iter::once(if endian == Endian::Little { 0 } else { 1 }).chain(rest).collect()
 }
 
-/// The start of oldmalloc's table of bins behind its first byte, 32 (`oldmalloc/malloc.c`).
+/// The start of oldmalloc's table of bins after its first byte, 32 (`oldmalloc/malloc.c`).
 fn bins() -> Vec<u8> {
     [33, 34, 35, 36, 36, 37, 37, 38, 38, 39, 39].into_iter().chain((40..44).flat_map(|bin| [bin; 4])).collect()
 }
@@ -198,7 +199,7 @@ pub(crate) fn run<S: Source + ?Sized>(
     Ok(cut_off)
 }
 
-/// Looks for the texts that come with an allocator of which nothing but one trace is known.
+/// Looks for the texts of an allocator for which only one trace is known.
 fn second_traces<S: Source + ?Sized>(
     window: &Window<'_, S>,
     ranges: &[(u64, u64)],
@@ -220,13 +221,13 @@ fn second_traces<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Reads ranges piece by piece, embedded ELF files left out; returns whether that ended at the limit.
+/// Reads ranges piece by piece, without embedded ELF files; returns whether that ended at the limit.
 fn pieces<S: Source + ?Sized>(
     window: &Window<'_, S>,
     ranges: &[(u64, u64)],
     mut look: impl FnMut(&[u8]),
 ) -> Result<bool, ElfError> {
-    // Sections may overlap in a malformed file: twice its size is enough for any other.
+    // Sections may overlap in a malformed file: twice the file's size is enough for any other.
     let mut left = LIMIT.min(window.len().saturating_mul(2));
     let mut buffer = Vec::new();
     for (start, size) in ranges {
@@ -246,8 +247,8 @@ fn pieces<S: Source + ?Sized>(
     Ok(false)
 }
 
-/// Overwrites what belongs to ELF files embedded in the data. `at` is where the buffer is in the file, `until` the end
-/// of the embedded file that reaches furthest.
+/// Overwrites what belongs to ELF files embedded in the data. `at` is the file offset of the buffer, `until` the end of
+/// the embedded file that reaches furthest.
 fn blank_embedded(buffer: &mut [u8], at: u64, until: &mut u64) {
     let magic = [0x7f, b'E', b'L', b'F'];
     let inside = |until: u64| usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
@@ -271,8 +272,8 @@ fn blank(buffer: &mut [u8], range: Range<usize>) {
     buffer.get_mut(range).unwrap_or_default().fill(0);
 }
 
-/// How many bytes an ELF file has that begins here, by its section headers, which are at its end; those of 64 bits in
-/// little-endian order, which is what is embedded in practice. `None` if it is not such a file.
+/// The size of an ELF file that begins here, from its section headers, which are at its end; only 64-bit little-endian
+/// files, which is what is embedded in practice. `None` if it is not such a file.
 fn embedded_size(bytes: &[u8]) -> Option<u64> {
     let number = |at: usize, size: usize| {
         let bytes = bytes.get(at..)?.get(..size)?;
@@ -280,7 +281,7 @@ fn embedded_size(bytes: &[u8]) -> Option<u64> {
     };
     let identified = bytes.get(4..7)? == [2, 1, 1] && number(0x14, 4)? == 1 && number(0x34, 2)? == 64;
     let sections = number(0x28, 8)?.checked_add(number(0x3a, 2)?.checked_mul(number(0x3c, 2)?)?)?;
-    // The program headers of a file that was stripped of its sections stand behind its header, and the rest is not told.
+    // A file stripped of its sections has its program headers right after its header, and its size is unknown.
     let segments = number(0x38, 2).unwrap_or(0).saturating_mul(56).saturating_add(64);
     identified.then(|| sections.max(segments))
 }
@@ -299,7 +300,7 @@ fn git_version(bytes: &[u8]) -> Option<BString> {
     })
 }
 
-/// A text that is `1.`, a number, a dot and a number: all that musl's loader says of its version.
+/// A text that is `1.`, a number, a dot and a number: musl's loader gives no more of its version.
 fn plain_version(bytes: &[u8]) -> Option<BString> {
     bytes.find_iter("\x001.").find_map(|at| {
         let rest = bytes.get(at.checked_add(1)?..)?;

@@ -7,10 +7,10 @@ use crate::window::Window;
 use crate::{ElfError, Fault, FileOffset, Section, SectionKind, Source, Vaddr};
 use bstr::BString;
 
-/// `e_shstrndx` that says: the index is in `sh_link` of section 0.
+/// The value of `e_shstrndx` meaning that the index is in `sh_link` of section 0.
 const INDEX_ELSEWHERE: u16 = 0xffff;
 
-/// The sections; a file without a table has none. Names that make no sense are left empty and reported in `defects`.
+/// The sections; a file without a table has none. Invalid names are left empty and reported in `defects`.
 pub(crate) fn read<S: Source + ?Sized>(
     window: &Window<'_, S>,
     layout: Layout,

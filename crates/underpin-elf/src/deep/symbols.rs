@@ -12,7 +12,7 @@ use crate::{Binding, Dynamic, Elf, ElfError, Export, Fault, FileOffset, Import, 
 use crate::{SymbolKind, SymbolSource, Vaddr, VersionedSymbol};
 use bstr::BString;
 
-/// What the symbol tables gave.
+/// What was read from the symbol tables.
 #[derive(Default)]
 pub(crate) struct Symbols {
     pub imports: Vec<Import>,
@@ -21,7 +21,7 @@ pub(crate) struct Symbols {
     pub versions: Versions,
 }
 
-/// Everything that reading a table takes.
+/// Everything needed to read a table.
 pub(crate) struct Reader<'a, 's, S: ?Sized> {
     pub window: &'a Window<'s, S>,
     pub layout: Layout,
@@ -91,7 +91,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         Ok(bytes.chunks_exact(2).filter_map(|bytes| self.layout.u16(bytes, 0)).collect())
     }
 
-    /// `.symtab`: always looked through for traces; kept as imports and exports only if there are no dynamic symbols.
+    /// `.symtab`: always searched for traces; kept as imports and exports only if there are no dynamic symbols.
     /// `Ok(false)` if the file has none.
     pub(crate) fn static_table(&self, symbols: &mut Symbols, traces: &mut Traces) -> Result<bool, ElfError> {
         let Some(table) = self.sections.iter().find(|section| section.kind == SectionKind::SymbolTable) else {
@@ -127,7 +127,7 @@ impl<S: Source + ?Sized> Reader<'_, '_, S> {
         Ok(true)
     }
 
-    /// Bytes of the file behind an address, as many as are there.
+    /// Bytes of the file at an address, as many as there are.
     pub(crate) fn bytes_at(&self, vaddr: Vaddr, size: u64) -> Option<Vec<u8>> {
         let (_, limit) = self.elf.load_of(vaddr)?;
         let FileOffset(offset) = self.elf.offset_of(vaddr)?;

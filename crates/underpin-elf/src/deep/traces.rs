@@ -1,14 +1,14 @@
-//! Which symbol names and texts give a C library, an allocator or a language away.
+//! Which symbol names and texts reveal a C library, an allocator or a language.
 //!
-//! Symbols are looked at as they are read, so nothing is kept that does not matter. Each finding keeps the first few
-//! pieces of evidence. The tables below are facts about released versions; where one came from is beside it.
+//! Symbols are examined as they are read, so nothing is kept that does not matter. Each finding keeps the first few
+//! pieces of evidence. The tables below are facts about released versions; sources are given beside them.
 
 use crate::{AllocatorKind, Evidence, Language, LibcKind, Vaddr};
 use bstr::{BString, ByteSlice};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-/// What a trace speaks for.
+/// What a trace is evidence of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Libc(LibcTag),
@@ -41,7 +41,7 @@ impl LibcTag {
     }
 }
 
-/// What was found out about a subject.
+/// What was found about a subject.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Finding {
     pub evidence: Vec<Evidence>,
@@ -49,13 +49,13 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// Whether a symbol or the file's own name says so, which is proof by itself.
+    /// Whether it is proven by a symbol or by the file's own name.
     pub(crate) fn is_defined(&self) -> bool {
         self.evidence.iter().any(|piece| matches!(piece, Evidence::Defines(_) | Evidence::Soname(_)))
     }
 
-    /// Whether two traces say so that do not depend on each other: texts, names, tables and notes are one each, but for
-    /// tables, which are not repeated in prose.
+    /// Whether there are two independent traces: texts, names and notes count once each, but every table counts, since
+    /// prose does not repeat tables.
     pub(crate) fn has_two_traces(&self) -> bool {
         let any = |wanted: fn(&Evidence) -> bool| self.evidence.iter().find(|piece| wanted(piece));
         let tables = self.evidence.iter().filter(|piece| matches!(piece, Evidence::Table(_)));
@@ -73,7 +73,7 @@ pub(crate) struct Seen {
     pub size: u64,
 }
 
-/// All that the symbols gave away.
+/// Everything that the symbols revealed.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     pub findings: BTreeMap<Subject, Finding>,
@@ -94,9 +94,9 @@ pub(crate) struct Traces {
     pub plain_version: Option<BString>,
     /// Size in bytes of jemalloc's table of page size classes: it depends on the page size.
     pub jemalloc_pages: Option<u64>,
-    /// Where `malloc` is, if the file defines it.
+    /// The address of `malloc`, if the file defines it.
     pub malloc: Option<Vaddr>,
-    /// Where the other names are under which an allocator may have defined `malloc`.
+    /// The addresses of the other names under which an allocator may have defined `malloc`.
     pub malloc_aliases: Vec<(MallocAlias, Vaddr)>,
     /// jemalloc defines `malloc` without a prefix.
     pub plain_jemalloc: bool,
@@ -104,7 +104,7 @@ pub(crate) struct Traces {
     pub rust_jemalloc: bool,
 }
 
-/// Whose `malloc` a second name of it gives away.
+/// Whose `malloc` it is, as shown by a second name at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MallocAlias {
     /// The C library's.
@@ -113,9 +113,9 @@ pub(crate) enum MallocAlias {
     Of(AllocatorKind),
 }
 
-/// Names that are at the address of `malloc` where the file's `malloc` is that allocator's: glibc's `__libc_malloc`
-/// (`malloc/malloc.c`), musl's `default_malloc` (`src/malloc/lite_malloc.c`), the functions that mimalloc and gperftools
-/// make `malloc` an alias of, jemalloc's where it has a prefix.
+/// Names that are at the address of `malloc` if the file's `malloc` is that allocator's: glibc's `__libc_malloc`
+/// (`malloc/malloc.c`), musl's `default_malloc` (`src/malloc/lite_malloc.c`), the functions that mimalloc and
+/// gperftools make `malloc` an alias of, jemalloc's if it has a prefix.
 const MALLOC_ALIASES: &[(&str, MallocAlias)] = &[
     ("__libc_malloc", MallocAlias::Libc),
     ("default_malloc", MallocAlias::Libc),
@@ -128,7 +128,7 @@ const MALLOC_ALIASES: &[(&str, MallocAlias)] = &[
 /// Pieces of evidence kept per subject.
 const EVIDENCE: usize = 4;
 
-/// Symbols whose definition gives a subject away.
+/// Symbols whose definition reveals a subject.
 const DEFINED: &[(&str, Subject)] = {
     use AllocatorKind::{Jemalloc, Mimalloc, MuslMallocng, MuslOldmalloc, Ptmalloc, Tcmalloc};
     use Subject::{Allocator, Libc};
@@ -164,7 +164,7 @@ const DEFINED: &[(&str, Subject)] = {
         ("_rjem_mallctl", Allocator(Jemalloc)),
         ("_rjem_mallocx", Allocator(Jemalloc)),
         ("_rjem_je_arena_boot", Allocator(Jemalloc)),
-        // Not mi_malloc: memory profilers define it too, to get between.
+        // Not mi_malloc: memory profilers define it too, to intercept it.
         ("mi_heap_malloc", Allocator(Mimalloc)),
         ("_mi_malloc_generic", Allocator(Mimalloc)),
         ("mi_version", Allocator(Mimalloc)),
@@ -175,7 +175,7 @@ const DEFINED: &[(&str, Subject)] = {
     ]
 };
 
-/// Beginnings of mangled names whose definition gives a subject away.
+/// Prefixes of mangled names whose definition reveals a subject.
 const DEFINED_PREFIXES: &[(&str, Subject)] = &[
     ("_ZN8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
     ("_ZNK8snmalloc", Subject::Allocator(AllocatorKind::Snmalloc)),
@@ -190,7 +190,7 @@ const DEFINED_PREFIXES: &[(&str, Subject)] = &[
 const CPP_IMPORTS: &[&str] =
     &["__gxx_personality_v0", "__cxa_throw", "__cxa_pure_virtual", "_ZSt9terminatev", "__cxa_begin_catch"];
 
-/// Functions by which a file allocates, or takes allocation over from the C library.
+/// Functions by which a file allocates, or replaces the C library's allocation.
 const ALLOCATION: &[&str] = &[
     "malloc",
     "free",
@@ -318,7 +318,7 @@ pub(crate) const FORTIFIABLE: &[&str] = &[
     "inet_pton",
 ];
 
-/// What a name means where it is looked up; one table, since most names of most files are in none.
+/// The meaning of a name; one table, since most names of most files are not in it.
 #[derive(Clone, Copy)]
 enum Meaning {
     Gives(Subject),
@@ -361,7 +361,7 @@ static MEANINGS: LazyLock<HashMap<&'static [u8], Vec<Meaning>>> = LazyLock::new(
 });
 
 impl Traces {
-    /// Looks at one symbol.
+    /// Examines one symbol.
     pub(crate) fn see(&mut self, name: &[u8], seen: &Seen) {
         if let Some(meanings) = MEANINGS.get(name) {
             for meaning in meanings {
@@ -402,7 +402,7 @@ impl Traces {
     fn see_reserved(&mut self, name: &[u8], seen: &Seen) {
         if seen.defined {
             let prefix = DEFINED_PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix.as_bytes()));
-            // One mangled name says it all, and they are long.
+            // One mangled name is enough, and they are long.
             if let Some((_, subject)) = prefix.filter(|(_, subject)| !self.findings.contains_key(subject)) {
                 self.note(*subject, Evidence::Defines(name.into()));
             }
@@ -419,7 +419,7 @@ impl Traces {
         }
     }
 
-    /// The allocators that nothing but texts and tables speak for.
+    /// The allocators for which there are only texts and tables.
     pub(crate) fn unproven_allocators(&self) -> Vec<AllocatorKind> {
         let found = self.findings.iter().filter(|(_, finding)| !finding.is_defined());
         let kind = |(subject, _): (&Subject, &Finding)| match subject {
@@ -435,7 +435,7 @@ impl Traces {
     }
 }
 
-/// The beginning of `text` that looks like a version: digits, dots, dashes, letters.
+/// The prefix of `text` that looks like a version: digits, dots, dashes, letters.
 pub(crate) fn version_prefix(text: &[u8]) -> Option<BString> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+' | b'~');
     let end = text.iter().position(|byte| !is_part(*byte)).unwrap_or(text.len());
@@ -456,7 +456,7 @@ mod tests {
         let bytes = std::fs::read(LIBC).expect("libc can be read");
         let elf = Elf::read(&bytes).expect("libc is a good file");
         let details = Details::read(&bytes, &elf).expect("libc is a good file");
-        // These check something else than a buffer's size in a call of the same name.
+        // These check something other than a buffer's size in a call of the same name.
         let special = ["____longjmp_chk", "__longjmp_chk", "__fdelt_chk", "__fdelt_warn"];
         let mut compared = 0;
         for export in &details.exports {

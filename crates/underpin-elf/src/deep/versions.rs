@@ -1,7 +1,7 @@
 //! Reads the version tables: what DT_VERNEED demands of libraries, what DT_VERDEF defines.
 //!
 //! Both are linked lists of lists inside one table. Links only lead forward and the number of entries is bounded by
-//! what fits into the table, so a hostile one ends in an error, soon.
+//! what fits into the table, so a hostile table soon ends in an error.
 
 use crate::budget::{Budget, Strings};
 use crate::raw::Layout;
@@ -24,7 +24,7 @@ pub(crate) struct Versions {
     pub definition_of: BTreeMap<u16, usize>,
 }
 
-/// Where strings and their allowance come from.
+/// The source of strings, and their budget.
 pub(crate) struct Names<'r> {
     pub strings: &'r mut dyn Strings,
     pub budget: &'r mut Budget,

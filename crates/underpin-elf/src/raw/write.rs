@@ -1,4 +1,5 @@
-//! Structures as bytes. A value that does not fit the class is cut off, so callers check addresses of 32-bit files before.
+//! Structures as bytes. A value that does not fit the class is truncated, so callers check addresses of 32-bit files
+//! first.
 
 use super::{Layout, RawEntry, RawHeader, RawSection, RawSegment};
 use crate::{Class, Endian};
@@ -30,7 +31,8 @@ impl Layout {
     /// The fields of the header that a rewrite changes, with their offsets.
     #[must_use]
     pub fn header_writes(self, header: &RawHeader) -> Vec<(u64, Vec<u8>)> {
-        // Offsets of e_phoff, e_shoff, e_phnum, e_shentsize, e_shnum and e_shstrndx (elf(5), Elf32_Ehdr and Elf64_Ehdr).
+        // Offsets of e_phoff, e_shoff, e_phnum, e_shentsize, e_shnum and e_shstrndx (elf(5), Elf32_Ehdr and
+        // Elf64_Ehdr).
         let [phoff, shoff, phnum, shentsize, shnum, shstrndx] = match self.class {
             Class::Elf32 => [28, 32, 44, 46, 48, 50],
             Class::Elf64 => [32, 40, 56, 58, 60, 62],

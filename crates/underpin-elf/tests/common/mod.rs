@@ -1,4 +1,4 @@
-//! What the tests of this crate share: tools that may be missing, files of the system, small compilations.
+//! Shared by the tests of this crate: tools that may be missing, files of the system, small compilations.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 use std::fs::File;
@@ -27,7 +27,7 @@ pub fn details(path: &Path) -> Details {
     Details::read(&source, &elf).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The ELF files below the given directories (not recursive), symlinks left out, in name order.
+/// The ELF files below the given directories (not recursive), without symlinks, in name order.
 pub fn system_files(directories: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for directory in directories {
@@ -49,7 +49,7 @@ fn is_elf(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
-/// Every n-th element, so that about `count` remain: a sample that is the same on every run.
+/// Every n-th element, so that about `count` remain: the sample is the same on every run.
 pub fn sample<T>(all: Vec<T>, count: usize) -> Vec<T> {
     let step = (all.len() / count.max(1)).max(1);
     all.into_iter().step_by(step).collect()

@@ -1,7 +1,7 @@
 //! Asks the bundle's own loader what it maps: every object must come from the bundle, in the order of the plan.
 //!
-//! glibc's loader lists and stops where LD_TRACE_LOADED_OBJECTS is set; the bundle is started for that as a user starts
-//! it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
+//! glibc's loader lists and stops if LD_TRACE_LOADED_OBJECTS is set; the bundle is started for that the way a user
+//! starts it, launcher included. musl's lists when it is called with `--list`. The program itself never runs.
 
 use super::BundleError;
 use super::model::{BundlePlan, Form, IncludedBecause};
@@ -15,7 +15,7 @@ use std::time::Duration;
 use underpin_elf::Machine;
 use underpin_resolve::LoaderKind;
 
-/// What came of asking.
+/// The outcome of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum BundleCheck {
@@ -24,7 +24,7 @@ pub enum BundleCheck {
         /// How many.
         objects: usize,
     },
-    /// It could not be asked.
+    /// The loader could not be asked.
     NotAsked {
         /// Why.
         reason: String,
@@ -59,8 +59,8 @@ fn lines(command: &mut Command) -> Result<Vec<BString>, BundleError> {
     Ok(output.stdout.lines().map(BString::from).collect())
 }
 
-/// Starts a command whose file was written just now. Where another thread forks in between, its child holds the file
-/// open for writing until its own exec, and the kernel says ETXTBSY for that long.
+/// Starts a command whose file has just been written. If another thread forks in between, its child holds the file open
+/// for writing until its own exec, and until then execve fails with ETXTBSY.
 fn started(command: &mut Command) -> io::Result<Output> {
     const ATTEMPTS: usize = 100;
     for _ in 0..ATTEMPTS {
@@ -112,7 +112,7 @@ fn is_loader(plan: &BundlePlan, entry: &Path, path: &Path) -> bool {
     }
 }
 
-/// The top of the bundle: the program is in its `bin`.
+/// The top directory of the bundle; the program is in its `bin`.
 fn top(entry: &Path) -> PathBuf {
     entry.ancestors().nth(2).unwrap_or(Path::new("/")).to_owned()
 }

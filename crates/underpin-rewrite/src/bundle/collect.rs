@@ -1,4 +1,4 @@
-//! Looks for what a bundle cannot carry or changes.
+//! Collects notices about what a bundle cannot carry or changes.
 
 use super::model::{Form, IncludedBecause, Item, Wish, file_name};
 use super::notice::Notice;
@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice};
 use underpin_elf::{Elf, Machine};
 use underpin_resolve::{Closure, FindingKind, LoaderKind, Root};
 
-/// Beginnings of sonames whose libraries hand over to drivers.
+/// Prefixes of the sonames of libraries that pass their work on to drivers.
 const DRIVERS: &[&str] = &[
     "libGL.so",
     "libGLX.so",
@@ -26,7 +26,7 @@ const DRIVERS: &[&str] = &[
     "libgbm.so",
 ];
 
-/// Looks for all of it.
+/// Collects all notices.
 pub(super) fn collect(root: &dyn Root, closure: &Closure, elf: &Elf, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
     let mut notices = Vec::new();
     let names = || items.iter().filter_map(|item| item.name.clone());
@@ -71,7 +71,7 @@ fn openers(closure: &Closure) -> Vec<BString> {
     paths.map(|path| file_name(path).into()).collect()
 }
 
-/// Bytes behind everything that the ELF headers speak of.
+/// Bytes after everything that the ELF headers describe.
 fn payload(source: &(dyn underpin_elf::Source + Send + Sync), elf: &Elf) -> Option<Notice> {
     let segments = elf.loads().map(|load| load.offset.0.saturating_add(load.file_size)).max().unwrap_or(0);
     let details = underpin_elf::Details::read(source, elf).ok()?;
@@ -86,13 +86,13 @@ fn payload(source: &(dyn underpin_elf::Source + Send + Sync), elf: &Elf) -> Opti
     (size > 0).then_some(Notice::Payload { size })
 }
 
-/// Directories named after the program below its prefix that are not taken.
+/// Directories below the program's prefix that are named after it and not included.
 fn data(root: &dyn Root, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
     let program = root.real_path(wish.program.as_ref()).unwrap_or_else(|_| wish.program.clone());
     let mut parts = program.rsplitn_str(3, "/");
     let (Some(name), Some(_), Some(prefix)) = (parts.next(), parts.next(), parts.next()) else { return Vec::new() };
     let mut names: Vec<&[u8]> = vec![name, wish.name.as_slice()];
-    // A name with a version or variant behind it: emacs-gtk, python3.11.
+    // A name followed by a version or variant: emacs-gtk, python3.11.
     names.extend(name.find_byteset(b"-.").map(|end| &name[..end]));
     names.sort_unstable();
     names.dedup();
@@ -111,7 +111,7 @@ fn data(root: &dyn Root, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
     notices
 }
 
-/// What objects name by paths compiled in, and what a script sets.
+/// What objects name by compiled-in paths, and what a wrapper script sets.
 fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) -> Vec<Notice> {
     let place_of = |path: &BString| {
         let real = root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
@@ -131,7 +131,7 @@ fn named(root: &dyn Root, closure: &Closure, items: &[Item], wish: &Wish<'_>) ->
     for (by, texts) in texts {
         let mut paths = texts.paths;
         paths.retain(|path| texts::is_certificates(path.as_ref()));
-        // What exists comes first: it can be included.
+        // Existing paths come first: they can be included.
         paths.sort_by_key(|path| root.stat(path.as_ref()).is_err());
         if !paths.is_empty() {
             let place = paths.iter().find_map(place_of);

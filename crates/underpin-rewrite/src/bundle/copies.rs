@@ -1,4 +1,4 @@
-//! The bytes of each file of a bundle: as they are, or with the few strings changed that would lead out of it.
+//! The bytes of each file of a bundle: unchanged, or with the few strings replaced that would lead out of it.
 
 use super::graft::{Charsets, Graft, Named, Source, Stored, alignment, loaded_size};
 use super::model::{BundlePlan, Form, IncludedBecause, Item, file_name, read_error};
@@ -11,7 +11,7 @@ use underpin_resolve::{LoaderKind, Root};
 /// A file larger than this is not copied: it would not fit the memory of most machines either.
 const LIMIT: u64 = 16 << 30;
 
-/// An item's bytes as they go into the bundle. The program's are those before its launcher.
+/// An item's bytes as they go into the bundle; for the program, those without its launcher.
 pub(super) fn bytes(root: &dyn Root, item: &Item) -> Result<Vec<u8>, BundleError> {
     if let Some(content) = &item.content {
         return Ok(content.clone());
@@ -29,11 +29,11 @@ pub(super) fn bytes(root: &dyn Root, item: &Item) -> Result<Vec<u8>, BundleError
     }
 }
 
-/// What is different in an object: its names, as in the plan, and its search path.
+/// What changes in an object: its names, as planned, and its search path.
 ///
-/// An object without DT_RUNPATH takes part in the program's DT_RPATH, which leads into the bundle (glibc
-/// `elf/dl-load.c`); one with its own would search the host. What counts from `$ORIGIN` is kept for an object that keeps
-/// its place.
+/// An object without DT_RUNPATH is covered by the program's DT_RPATH, which leads into the bundle (glibc
+/// `elf/dl-load.c`); one with its own would search the host. Entries relative to `$ORIGIN` are kept for an object that
+/// keeps its place.
 fn edits(item: &Item, elf: &Elf) -> Edits {
     let renames = item.renames.iter().map(|(from, to)| Rename { from: from.clone(), to: to.clone() }).collect();
     let mut edits = Edits { renames, ..Edits::default() };
@@ -66,7 +66,7 @@ pub(super) fn program_of_directory(plan: &BundlePlan, root: &dyn Root) -> Result
     graft(plan, &bytes, named, source, charsets)
 }
 
-/// The whole file of the file form: the program with its launcher, its loader, its libraries.
+/// The complete file of the file form: the program with its launcher, its loader and its libraries.
 pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<u8>, BundleError> {
     let own = bytes(root, program(plan)?)?;
     let loader = loader(plan)?;
@@ -79,7 +79,7 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     // Names that the launcher writes into a library must not be in what it maps from the file.
     let partial = plan.loader == LoaderKind::Glibc && fixups.iter().all(Vec::is_empty);
     let eager = if partial { eager::sizes(&own, parts.get(1..).unwrap_or_default()) } else { None };
-    // A first pass finds out how large the program gets with its launcher: that does not depend on the places.
+    // A first pass determines the program's size with its launcher, which does not depend on the places.
     let stored = places(&parts, eager.as_deref(), 0, plan.launcher.machine());
     let size = place_all(plan, &own, &parts, (&stored, &fixups))?.len() as u64;
     let stored = places(&parts, eager.as_deref(), size.next_multiple_of(align), plan.launcher.machine());
@@ -91,17 +91,17 @@ pub(super) fn program_of_file(plan: &BundlePlan, root: &dyn Root) -> Result<Vec<
     Ok(whole)
 }
 
-/// Names in one library that lead to others: offset of the name, index of the other one.
+/// Names in one library that refer to others: offset of the name, index of the other library.
 type Fixups = Vec<(u64, usize)>;
 
-/// Lets libraries name each other by paths that the launcher fills in, where no soname will do: musl knows a library
-/// that was opened by its path by that path alone (musl `ldso/dynlink.c`, `load_library`), and so does glibc one without
-/// a soname. The loader is first among the parts.
+/// Lets libraries name each other by paths that the launcher fills in, if a soname does not work: musl knows a library
+/// that was opened by its path only by that path (musl `ldso/dynlink.c`, `load_library`), and so does glibc if it has
+/// no soname. The loader is the first part.
 fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixups>, BundleError> {
     let by_path = |item: &Item| plan.loader == LoaderKind::Musl || !item.is_soname;
     let names: Vec<(BString, bool)> =
         plan.closure().map(|item| (item.name.clone().unwrap_or_default(), by_path(item))).collect();
-    // As long as the longest that the launcher may write there, and told apart by its number.
+    // As long as the longest path that the launcher may write there, and unique by its number.
     let path = |index: usize| BString::from(format!("/proc/self/fd/{index:010}"));
     let mut all = Vec::new();
     for (item, bytes) in parts.iter_mut().skip(1) {
@@ -125,7 +125,7 @@ fn by_path(plan: &BundlePlan, parts: &mut [(&Item, Vec<u8>)]) -> Result<Vec<Fixu
     Ok(all)
 }
 
-/// Where everything is; the loader is first, and the sizes to copy are those of the libraries behind it.
+/// The place of every part; the loader is first, and the sizes to copy are those of the libraries after it.
 fn places(parts: &[(&Item, Vec<u8>)], eager: Option<&[u64]>, start: u64, machine: Machine) -> Vec<Stored> {
     let mut offset = start;
     let mut places = Vec::new();
@@ -191,7 +191,7 @@ fn loader(plan: &BundlePlan) -> Result<&Item, BundleError> {
         .ok_or_else(|| BundleError::program("no loader"))
 }
 
-/// Functions of the C library by which the launcher makes it read the bundle's list of charset modules.
+/// Functions of the C library that the launcher calls to make it read the bundle's list of charset modules.
 const CHARSET_FUNCTIONS: [&str; 4] = ["setenv", "unsetenv", "iconv_open", "iconv_close"];
 
 fn charsets(plan: &BundlePlan, root: &dyn Root) -> Result<Option<Charsets>, BundleError> {

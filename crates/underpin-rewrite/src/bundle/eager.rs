@@ -1,10 +1,11 @@
-//! What of a library a loader reads before any code of it runs. In the file form only that is copied at each start; the
-//! rest is mapped from the bundle's file before the first initialiser (DT_PREINIT_ARRAY; glibc `elf/dl-init.c`).
+//! The part of a library that a loader reads before any code of the library runs. In the file form only that part is
+//! copied at each start; the rest is mapped from the bundle's file before the first initialiser (DT_PREINIT_ARRAY;
+//! glibc `elf/dl-init.c`).
 //!
-//! The loader reads tables of the dynamic section, notes, and everything writable. It runs code before initialisers only
-//! to resolve STT_GNU_IFUNC symbols, to start the C library (`__libc_early_init`) and to allocate by the program's malloc;
-//! a copy relocation reads data that may be beside code. Libraries with any of that are copied whole, and so is all
-//! that they need.
+//! The loader reads tables of the dynamic section, notes, and everything writable. It runs code before initialisers
+//! only to resolve STT_GNU_IFUNC symbols, to start the C library (`__libc_early_init`) and to allocate by the program's
+//! malloc; a copy relocation reads data that may be beside code. Libraries with any of that are copied whole, and so is
+//! all that they need.
 
 use super::graft::loaded_size;
 use super::head::as_usize;
@@ -54,15 +55,15 @@ const IFUNC: u8 = 10;
 const SYMBOL: usize = 24;
 const RELOCATION: usize = 24;
 
-/// An object as far as it is looked at here.
+/// What is examined of an object.
 struct Object<'a> {
     bytes: &'a [u8],
     elf: Elf,
     entries: Vec<(u64, u64)>,
 }
 
-/// How many bytes from the start of each library are copied, in the order of the libraries; `None` if every one is copied
-/// whole, and the loader does not call before the first initialiser.
+/// How many bytes from the start of each library are copied, in the order of the libraries; `None` if every one is
+/// copied whole and the loader does not call the launcher before the first initialiser.
 pub(super) fn sizes(program: &[u8], libraries: &[(&Item, Vec<u8>)]) -> Option<Vec<u64>> {
     let program = Object::read(program)?;
     if program.elf.ident.machine != Machine::X86_64 || program.value(tag::PREINIT_ARRAY).is_some() {
@@ -89,7 +90,7 @@ pub(super) fn sizes(program: &[u8], libraries: &[(&Item, Vec<u8>)]) -> Option<Ve
         let needed = objects[index].elf.dynamic.iter().flat_map(|dynamic| &dynamic.needed);
         pending.extend(needed.filter_map(index_of).filter(|index| whole.insert(*index)));
     }
-    // A copy is made without running code, and from the writable part it is made of what is copied anyway.
+    // A copy relocation runs no code, and what it reads from the writable part is copied anyway.
     for (index, object) in objects.iter().enumerate() {
         if object.has_constant(&copied)? {
             whole.insert(index);
@@ -123,7 +124,7 @@ impl<'a> Object<'a> {
         self.bytes.get(as_usize(offset.0)..)?.get(..as_usize(size))
     }
 
-    /// The symbols: what linkers put right before their names.
+    /// The symbol table, up to the string table: linkers place the two next to each other.
     fn symbols(&self) -> Option<&'a [u8]> {
         let size = self.value(tag::STRTAB)?.checked_sub(self.value(tag::SYMTAB)?)?;
         self.table(tag::SYMTAB, size - size % SYMBOL as u64)
@@ -141,7 +142,7 @@ impl<'a> Object<'a> {
         Some(self.symbols()?.chunks_exact(SYMBOL).filter(is_defined).filter_map(|symbol| self.name(symbol)).collect())
     }
 
-    /// Whether it defines one of some names in what is only read.
+    /// Whether it defines one of these names in read-only data.
     fn has_constant(&self, names: &BTreeSet<Vec<u8>>) -> Option<bool> {
         let is_constant = |symbol: &[u8]| {
             let address = symbol[8..16].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
@@ -167,7 +168,7 @@ impl<'a> Object<'a> {
         Some(all)
     }
 
-    /// Whether the loader runs code of it to relocate.
+    /// Whether relocating it runs its code.
     fn runs_early(&self) -> Option<bool> {
         let resolver =
             self.symbols()?.chunks_exact(SYMBOL).any(|symbol| symbol[4] & 0xf == IFUNC && symbol[6..8] != [0, 0]);
@@ -175,7 +176,7 @@ impl<'a> Object<'a> {
         Some(resolver || writes_code || self.relocations()?.iter().any(|(kind, _)| *kind == IRELATIVE))
     }
 
-    /// Names of data that the program has a copy of.
+    /// Names of data that the program holds a copy of (copy relocations).
     fn copied(&self) -> Option<BTreeSet<Vec<u8>>> {
         let symbols = self.symbols()?;
         let name = |symbol: u32| self.name(symbols.chunks_exact(SYMBOL).nth(symbol as usize)?).map(<[u8]>::to_vec);
@@ -183,7 +184,7 @@ impl<'a> Object<'a> {
         relocations.into_iter().filter(|(kind, _)| *kind == COPY).map(|(_, symbol)| name(symbol)).collect()
     }
 
-    /// The end in the file of all that the loader reads and that is not writable. `None` if that is not to be told.
+    /// The end in the file of everything read-only that the loader reads; `None` if it cannot be determined.
     fn tables_end(&self) -> Option<u64> {
         let mut tables: Vec<(u64, Option<u64>)> = Vec::new();
         for (table, size) in TABLES {

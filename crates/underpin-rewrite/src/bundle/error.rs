@@ -1,4 +1,4 @@
-//! Why a program is not bundled: each reason a sentence with what to do.
+//! Why a program cannot be bundled: each reason is a sentence that says what to do.
 
 use crate::bytes::Refusal;
 use bstr::BString;
@@ -6,17 +6,17 @@ use std::io;
 use std::path::PathBuf;
 use underpin_resolve::ResolveError;
 
-/// Why a program is not bundled.
+/// Why a program cannot be bundled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
     /// It cannot be resolved.
     #[error("{0}")]
     Resolve(#[from] ResolveError),
-    /// It has no loader to carry along.
+    /// It names no loader to include.
     #[error("{0} names no loader: a static program or a library; a static program runs anywhere as it is")]
     Static(BString),
-    /// No launcher for its machine.
+    /// There is no launcher for its machine.
     #[error(
         "{path}: a program for {machine}, for which this underpin has no launcher; bundle it with an underpin built for \
          (or with a compiler for) that machine"
@@ -39,7 +39,7 @@ pub enum BundleError {
         program: BString,
         /// What is missing.
         name: BString,
-        /// Who asks for it.
+        /// The object that needs it.
         by: BString,
     },
     /// Two objects would need the same name.
@@ -52,7 +52,7 @@ pub enum BundleError {
         /// The other.
         other: BString,
     },
-    /// The program's headers make no sense.
+    /// The program's headers are invalid.
     #[error("the program cannot carry a launcher: {0}")]
     Program(String),
     /// A library's strings cannot be changed.
@@ -82,7 +82,7 @@ pub enum BundleError {
         /// Why not.
         reason: String,
     },
-    /// What is to be left out is needed.
+    /// A pattern excludes something that is needed.
     #[error("--exclude {pattern} leaves {name} out, without which the program does not start")]
     Excluded {
         /// The pattern.
@@ -90,10 +90,10 @@ pub enum BundleError {
         /// The object.
         name: BString,
     },
-    /// Something is where the bundle is to go.
+    /// The target exists.
     #[error("{} exists; choose another place, or pass --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// Something that is not a bundle is where it is to go.
+    /// The target exists and is not a bundle.
     #[error("{} exists and was not made by `underpin bundle`; choose another place", .0.display())]
     NoBundle(PathBuf),
     /// A file cannot be read.
@@ -109,10 +109,10 @@ pub enum BundleError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The loader maps something else than was bundled.
+    /// The loader maps something other than what was bundled.
     #[error("the bundle's own loader rejects it, so it was removed: {0}")]
     Judge(String),
 }

@@ -1,9 +1,9 @@
-//! Puts a launcher into a program: one segment of code, one of data, a program header table and a dynamic section of
-//! their own, all behind the program's own bytes, which stay as they are but for the ELF header.
+//! Adds a launcher to a program: one segment of code, one of data, a program header table and a dynamic section of
+//! their own, all after the program's own bytes, which stay unchanged except for the ELF header.
 //!
 //! The kernel sees a program without PT_INTERP and starts it at the launcher. The loader is shown a second header table
 //! that has one. On disk the new dynamic section is an ordinary one, with sonames and a DT_RPATH relative to `$ORIGIN`,
-//! so that every tool reads the bundle right; the launcher lets it name absolute paths, in memory.
+//! so that every tool reads the bundle correctly; the launcher makes it name absolute paths, in memory.
 
 use super::BundleError;
 use super::head::{Head, Launcher, as_usize};
@@ -27,25 +27,25 @@ const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
 const PT_PHDR: u32 = 6;
 const HEADER_SIZE: u64 = 56;
-/// Bytes that a path may have (`PATH_MAX`).
+/// The maximum length of a path, in bytes (`PATH_MAX`).
 const PATH_MAX: u64 = 4096;
-/// Bytes of an object's record.
+/// The size of an object's record, in bytes.
 const RECORD: u64 = 64;
 /// In place of a slot: the program itself does not name that library.
 const NO_SLOT: u64 = u64::MAX;
 
-/// A library that the program shall name.
+/// A library that the program will name.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
-    /// The name by which it is asked for.
+    /// The name that objects use for it.
     pub name: BString,
     /// Its path below the top (directory form), or its name (file form).
     pub place: BString,
-    /// File form: where it is, how many bytes its segments need, how many it has.
+    /// File form: where it is, how many bytes its segments need, how many are copied at start.
     pub stored: Stored,
     /// Whether the name is its soname.
     pub is_soname: bool,
-    /// File form: names in it that lead to others, as their offset in it and the index of the other one.
+    /// File form: names in it that refer to other libraries, as the offset in it and the index of the other one.
     pub fixups: Vec<(u64, usize)>,
 }
 
@@ -56,7 +56,8 @@ pub(super) struct Stored {
     pub offset: u64,
     /// Up to the end of its last segment.
     pub needed_size: u64,
-    /// From its start, up to where the loader reads before any code of it runs; all that it needs if it is copied whole.
+    /// From its start, what the loader reads before any code of it runs; the same as `needed_size` if it is copied
+    /// whole.
     pub eager_size: u64,
     /// Whether relocation writes to its code (DT_TEXTREL).
     pub writes_code: bool,
@@ -78,32 +79,32 @@ pub(super) struct Charsets {
 pub(super) enum Source {
     /// From files below a directory.
     Directory {
-        /// How many components the program's path is below it.
+        /// How many directories below it the program is.
         up: u64,
         /// The loader's path below it.
         loader: BString,
         /// The directory of libraries below it.
         libraries: BString,
-        /// What DT_RPATH holds besides, each entry with a colon before it.
+        /// Further entries of DT_RPATH, each preceded by a colon.
         more: BString,
     },
     /// From the program's own file.
     File {
-        /// The name that the loader has, for PT_INTERP.
+        /// The loader's name, for PT_INTERP.
         loader: BString,
-        /// Where it is.
+        /// Where it is in the file.
         stored: Stored,
     },
 }
 
-/// All that a graft takes.
+/// Everything that a graft needs.
 pub(super) struct Graft<'a> {
     pub program: &'a [u8],
     pub elf: &'a Elf,
     pub launcher: &'a Launcher,
     /// In load order.
     pub named: Vec<Named>,
-    /// Whether every one gets a DT_NEEDED of its own (glibc), or only those that the program has one for (musl).
+    /// Whether each library gets a DT_NEEDED of its own (glibc), or only those that the program has one for (musl).
     pub flatten: bool,
     pub source: Source,
     pub charsets: Option<Charsets>,
@@ -117,7 +118,7 @@ pub(super) fn alignment(machine: Machine) -> u64 {
     if machine == Machine::AARCH64 { 0x1_0000 } else { 0x1000 }
 }
 
-/// Bytes put together, each at an offset that is known at once.
+/// Bytes under construction; the offset of each piece is known as soon as it is added.
 #[derive(Default)]
 struct Data(Vec<u8>);
 
@@ -139,11 +140,11 @@ impl Data {
     }
 }
 
-/// The segment of data.
+/// The data segment.
 struct DataSegment {
     data: Vec<u8>,
     head: Head,
-    /// Its size in memory: room for composed names is behind its bytes.
+    /// Its size in memory, which includes room for composed names after its bytes.
     memory_size: u64,
 }
 
@@ -154,10 +155,10 @@ struct Places {
 }
 
 impl Graft<'_> {
-    /// The program with its launcher. Payload of the file form follows behind it, at a multiple of [`alignment`].
+    /// The program with its launcher. In the file form the payload follows it, at a multiple of [`alignment`].
     ///
     /// # Errors
-    /// [`BundleError::Program`] if its headers make no sense.
+    /// [`BundleError::Program`] if its headers are invalid.
     pub fn bytes(&self) -> Result<Vec<u8>, BundleError> {
         let places = self.places();
         let DataSegment { data, head, memory_size } = self.data(&places)?;
@@ -232,18 +233,18 @@ impl Graft<'_> {
         Ok(DataSegment { data: data.0, head, memory_size })
     }
 
-    /// Room for every absolute path, each as long as a path may be: pages that are not written to cost nothing.
+    /// Room for every absolute path at its maximum length: pages that are never written cost nothing.
     fn room(&self) -> u64 {
         let texts: u64 = self.named.iter().map(|named| named.place.len() as u64 + 1).sum();
         (self.named.len() as u64 + 4) * PATH_MAX + texts
     }
 
-    /// Whether the launcher copies libraries in part, and maps the rest before the first initialiser.
+    /// Whether the launcher copies only parts of libraries and maps the rest before the first initialiser.
     fn is_partial(&self) -> bool {
         self.named.iter().any(|named| named.stored.eager_size < named.stored.needed_size)
     }
 
-    /// The program's string table, to be continued, and its size.
+    /// A copy of the program's string table, to be extended, and its size.
     fn old_strings(&self) -> Result<(Data, u64), BundleError> {
         let table = self.elf.dynamic.as_ref().and_then(|dynamic| dynamic.string_table);
         let (start, size) = table.ok_or_else(|| BundleError::program("it has no DT_STRTAB"))?;
@@ -288,8 +289,8 @@ impl Graft<'_> {
                 && let Some(index) = self.named.iter().position(|named| named.name == *name)
             {
                 match self.flatten {
-                    // The name stays beside the path, for versions are looked up by it; without a soname nothing in one
-                    // file would answer to it.
+                    // The name stays in addition to the path, because versions are looked up by it; but in the file
+                    // form no library would match a name that is not a soname.
                     true if in_file && !self.named[index].is_soname => continue,
                     true => {}
                     false => slots[index] = Some(entries.len() as u64),
@@ -320,7 +321,7 @@ impl Graft<'_> {
 
     /// Records and texts.
     fn fill(&self, head: &mut Head, data: &mut Data, slots: &[Option<u64>]) {
-        // In a directory a library finds the others by itself; in a file only the launcher can hand it out.
+        // In a directory a library finds the others by itself; in a file only the launcher can provide it.
         let all = matches!(self.source, Source::File { .. });
         let slots = slots.iter().map(|slot| slot.or(all.then_some(NO_SLOT)));
         let records: Vec<(&Named, u64)> =
@@ -416,8 +417,8 @@ impl Graft<'_> {
         put(24, &entry.to_le_bytes());
         put(32, &headers.to_le_bytes());
         put(56, &count.to_le_bytes());
-        // No section headers (e_shoff, e_shnum, e_shstrndx): they would know nothing of the launcher, and strip would
-        // drop it. Without them strip, eu-strip and objcopy refuse the file and leave it whole.
+        // No section headers (e_shoff, e_shnum, e_shstrndx): they would not describe the launcher, and strip would drop
+        // it. Without them strip, eu-strip and objcopy refuse the file and leave it unchanged.
         put(40, &[0; 8]);
         put(60, &[0; 4]);
         Ok(())
@@ -436,7 +437,7 @@ fn program_header(kind: u32, flags: u32, place: (u64, u64), sizes: (u64, u64), a
     header
 }
 
-/// The end of an object's last segment in its file: bytes behind it are for tools, not for loaders.
+/// The end of an object's last segment in its file: the bytes after it are for tools, not for loaders.
 pub(super) fn loaded_size(elf: &Elf) -> u64 {
     let end = |load: &Segment| load.offset.0.saturating_add(load.file_size);
     let headers = elf.segments_offset.0 + elf.segments.len() as u64 * HEADER_SIZE;

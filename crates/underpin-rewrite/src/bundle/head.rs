@@ -1,10 +1,10 @@
-//! What a bundled program's launcher is told: the head of its data, word for word as `underpin-sys/launcher/head.rs`
+//! What a bundled program's launcher receives: the head of its data, field by field as `underpin-sys/launcher/head.rs`
 //! reads it, and the launcher's own image.
 
 use super::BundleError;
 use underpin_elf::{Elf, Machine, SegmentKind};
 
-/// The text before the distance from the entry code to the head; its last letter is the version of this layout.
+/// The text before the distance from the entry code to the head; its last character is the version of this layout.
 const PARAMS: &[u8; 16] = b"underpin-bundle2";
 
 /// A launcher's image, as it will be in memory.
@@ -61,7 +61,7 @@ impl Launcher {
     /// The image with the distance from its start to the head written into it.
     pub(super) fn pointed_at(&self, head: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
-        // The launcher adds the distance to the place of the text in front of the word.
+        // The launcher adds the distance to the address of the text before this word.
         let distance = head.wrapping_sub((self.params - PARAMS.len()) as u64);
         if let Some(place) = bytes.get_mut(self.params..self.params + 8) {
             place.copy_from_slice(&distance.to_le_bytes());
@@ -70,17 +70,17 @@ impl Launcher {
     }
 }
 
-/// A number of the file as an index; what does not fit is beyond every file.
+/// A number from the file as an index; one that does not fit becomes an index beyond any file.
 pub(super) fn as_usize(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-/// Whether a program has the PT_INTERP and PT_DYNAMIC that a launcher stands in for.
+/// Whether a program has the PT_INTERP and PT_DYNAMIC that a launcher replaces.
 pub(super) fn is_dynamic_program(elf: &Elf) -> bool {
     elf.interpreter.is_some() && elf.segment(SegmentKind::Dynamic).is_some()
 }
 
-/// The head, in the launcher's own terms (see there for each field).
+/// The head; the launcher's source documents each field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Head {
     pub own_address: u64,
@@ -111,10 +111,10 @@ pub(super) struct Head {
 impl Head {
     /// Its size in bytes: the fields, and three words that the launcher writes.
     pub const SIZE: u64 = 29 * 8;
-    /// The last of those words, which DT_PREINIT_ARRAY points to.
+    /// The offset of the last of those words, which DT_PREINIT_ARRAY points to.
     pub const PREINIT: u64 = Head::SIZE - 8;
 
-    /// The bytes, in the byte order of both machines that have a launcher.
+    /// The bytes, in the byte order that all machines with a launcher use.
     pub fn bytes(&self) -> Vec<u8> {
         let fields = [
             self.own_address,

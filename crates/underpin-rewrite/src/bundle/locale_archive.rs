@@ -1,7 +1,7 @@
 //! glibc's archive of locales (`locale-archive`), as localedef(1) writes it: the files of one locale.
 //!
-//! Layout: glibc `locale/locarchive.h`. A head, a hash table of names, a table of records; each record says for every
-//! category where in the archive the bytes are that its file would hold.
+//! Layout: glibc `locale/locarchive.h`. A head, a hash table of names, a table of records; each record gives, for every
+//! category, where in the archive the bytes of its file are.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -9,7 +9,7 @@ const MAGIC: u32 = 0xde02_0109;
 /// Bytes of an entry in the table of names: hash, offset of the name, offset of the record.
 const NAME: usize = 12;
 
-/// Categories and their numbers, which are the places in a record (`<bits/locale.h>`; 6 is LC_ALL).
+/// Categories and their numbers, which are indices into a record (`<bits/locale.h>`; 6 is LC_ALL).
 const CATEGORIES: [(usize, &str); 12] = [
     (0, "LC_CTYPE"),
     (1, "LC_NUMERIC"),
@@ -25,16 +25,16 @@ const CATEGORIES: [(usize, &str); 12] = [
     (12, "LC_IDENTIFICATION"),
 ];
 
-/// A locale out of an archive.
+/// A locale in an archive.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Archived<'a> {
     /// Its name in the archive.
     pub name: BString,
-    /// Its files by the names that they have in a directory.
+    /// Its files, by the names that they have in a directory.
     pub files: Vec<(&'static str, &'a [u8])>,
 }
 
-/// The locale of the first name in an archive that `is_meant` accepts. `None` if there is none, or no archive.
+/// The first locale whose name `is_meant` accepts. `None` if there is none, or if this is not an archive.
 pub(super) fn find<'a>(archive: &'a [u8], is_meant: impl Fn(&BStr) -> bool) -> Option<Archived<'a>> {
     let word = |at: usize| Some(u32::from_ne_bytes(*archive.get(at..)?.first_chunk()?));
     let offset = |at: usize| usize::try_from(word(at)?).ok();

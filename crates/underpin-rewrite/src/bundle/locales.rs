@@ -1,7 +1,8 @@
-//! The locales that setlocale(3) finds in a bundle: `C.UTF-8`, which programs fall back to, and those that the user names.
+//! The locales that setlocale(3) finds in a bundle: `C.UTF-8`, which programs fall back to, and those that the user
+//! names.
 //!
-//! They are in `lib/locale`, beside a library of underpin's that leads glibc there if the machine has no locale of the
-//! name asked for (`underpin-sys`, `locales/main.rs`).
+//! They are in `lib/locale`, beside a library of underpin's that points glibc there if the machine has no locale of the
+//! requested name (`underpin-sys`, `locales/main.rs`).
 
 use super::model::{Form, IncludedBecause, Item, Wish, read_error};
 use super::notice::{NoLocale, Notice};
@@ -13,25 +14,25 @@ use underpin_elf::{Elf, Machine};
 use underpin_resolve::root::FileKind;
 use underpin_resolve::{Closure, LoaderKind, Root};
 
-/// The name that `--exclude` knows locales by.
+/// The name for locales in `--exclude`.
 const LOCALES: &str = "locale";
 
-/// The locale that is included unasked.
+/// The locale that is included by default.
 const DEFAULT: &str = "C.UTF-8";
 
 /// Functions that load a locale.
 const USES: &[&[u8]] = &[b"setlocale", b"newlocale", b"__newlocale"];
 
-/// What underpin's library takes from libc.so.6; before glibc 2.34 two of them are in libdl.so.2.
+/// What underpin's library imports from libc.so.6; before glibc 2.34 two of them are in libdl.so.2.
 const WANTS: [&str; 5] = ["dladdr", "dlsym", "getenv", "setenv", "unsetenv"];
 
-/// The file of underpin's library; its soname too.
+/// The file name of underpin's library, and its soname.
 const LIBRARY: &str = "libunderpin-locale.so";
 
-/// Where glibc looks if its file does not tell.
+/// Where glibc looks if libc.so.6 contains no such path.
 const DIRECTORY: &str = "/usr/lib/locale";
 
-/// Larger archives are ignored: that of all locales of Debian has 220 MB.
+/// Larger archives are ignored: Debian's archive of all locales has 220 MB.
 const ARCHIVE_LIMIT: u64 = 1 << 30;
 const LIBC_LIMIT: u64 = 1 << 28;
 
@@ -40,7 +41,7 @@ pub(super) fn is_utf8(name: &BString) -> bool {
     codeset(name.as_ref()).1.as_deref() == Some(b"utf8")
 }
 
-/// A name in two parts: without its codeset, and the codeset as glibc compares it, letters and figures in lower case
+/// A name split in two: without its codeset, and the codeset as glibc compares it, letters and digits in lower case
 /// (glibc `intl/l10nflist.c`, `_nl_normalize_codeset`).
 fn codeset(name: &BStr) -> (Vec<u8>, Option<Vec<u8>>) {
     let (rest, modifier) =
@@ -53,7 +54,7 @@ fn codeset(name: &BStr) -> (Vec<u8>, Option<Vec<u8>>) {
     ([language, &modifier].concat(), codeset.map(letters))
 }
 
-/// Includes all of it. What a program that sets a locale will miss.
+/// Includes all locales. Returns a notice if a program that sets a locale will miss one.
 pub(super) fn take(
     taken: &mut Taken,
     root: &dyn Root,
@@ -104,7 +105,7 @@ pub(super) fn take(
     Ok((!has_default).then_some(Notice::NoLocales { reason: NoLocale::NotHere { directory } }))
 }
 
-/// Where the C library has its locales, by the text that is in it.
+/// The C library's directory of locales, taken from the path of the archive in its bytes.
 fn directory(libc: &[u8]) -> BString {
     const ARCHIVE: &[u8] = b"/locale-archive\0";
     let end = libc.find(ARCHIVE);
@@ -112,7 +113,7 @@ fn directory(libc: &[u8]) -> BString {
     text.filter(|text| text.starts_with(b"/")).map_or_else(|| DIRECTORY.into(), BString::from)
 }
 
-/// Includes one locale: from a directory of its own, else out of the archive. `false` if neither has it.
+/// Includes one locale: from its own directory, else from the archive. `false` if neither has it.
 fn one(taken: &mut Taken, root: &dyn Root, directory: &BString, wanted: &BStr) -> bool {
     let meant = |name: &BStr| name == wanted || codeset(name) == codeset(wanted);
     let mut names = root.list(directory.as_ref()).unwrap_or_default();
@@ -141,7 +142,7 @@ fn one(taken: &mut Taken, root: &dyn Root, directory: &BString, wanted: &BStr) -
     true
 }
 
-/// Includes the files of a directory, and those of its one level of directories (`LC_MESSAGES`).
+/// Includes the files of a directory and of its immediate subdirectories (`LC_MESSAGES`).
 fn files(taken: &mut Taken, root: &dyn Root, (from, to): (&BString, &BString), locale: &BString) {
     let mut names = root.list(from.as_ref()).unwrap_or_default();
     names.retain(|name| name.starts_with(b"LC_") || name.starts_with(b"SYS_LC_"));

@@ -1,4 +1,4 @@
-//! What a bundle is: what is asked for, and the plan of it as data.
+//! What a bundle is: the request for it, and its plan as data.
 
 use super::notice::Notice;
 use super::{BundleError, Launcher};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use underpin_elf::Machine;
 use underpin_resolve::LoaderKind;
 
-/// In which form.
+/// The form of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -18,17 +18,17 @@ pub enum Form {
     File,
 }
 
-/// What is asked for.
+/// The request for a bundle.
 pub struct Wish<'a> {
     /// The program's path below the root.
     pub program: BString,
-    /// The name that it gets.
+    /// The program's name in the bundle.
     pub name: BString,
     /// The form.
     pub form: Form,
     /// Paths (files or directories) and library names to include as well.
     pub include: Vec<BString>,
-    /// What is not taken: plugins, charset modules, included files. The closure itself cannot be left out.
+    /// What to leave out: plugins, charset modules, included files. The closure itself cannot be left out.
     pub exclude: Vec<Pattern>,
     /// Names of locales to include besides `C.UTF-8`.
     pub locales: Vec<BString>,
@@ -38,7 +38,7 @@ pub struct Wish<'a> {
     pub locale_library: &'a dyn Fn(Machine) -> Option<&'static [u8]>,
 }
 
-/// Why something is taken.
+/// Why a file is included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum IncludedBecause {
@@ -46,9 +46,9 @@ pub enum IncludedBecause {
     Program,
     /// Its PT_INTERP.
     Loader,
-    /// In the closure of the program; asked for by this object first.
+    /// In the closure of the program.
     Needed {
-        /// By which name.
+        /// The object that needs it first.
         by: BString,
     },
     /// A name service (nsswitch.conf(5)).
@@ -77,9 +77,9 @@ pub enum IncludedBecause {
         /// By which argument.
         by: BString,
     },
-    /// Needed by something that is not in the closure of the program, but included.
+    /// Needed by something that is included without being in the program's closure.
     NeededByTaken {
-        /// By what.
+        /// The object that needs it.
         by: BString,
     },
 }
@@ -96,13 +96,13 @@ pub struct Item {
     pub reason: IncludedBecause,
     /// Its size in bytes.
     pub size: u64,
-    /// The name by which it is asked for, where it is an object.
+    /// The name that objects use for it, if it is an object.
     #[serde(skip)]
     pub(super) name: Option<BString>,
     /// Whether that name is its soname, by which loaders recognise it among the loaded objects.
     #[serde(skip)]
     pub(super) is_soname: bool,
-    /// Names that it uses and what they become.
+    /// Names that it uses, and their replacements.
     #[serde(skip)]
     pub(super) renames: Vec<(BString, BString)>,
     /// Its bytes, if they are not those of the source.
@@ -113,30 +113,30 @@ pub struct Item {
 /// What goes into a bundle.
 #[derive(Clone, Debug, Serialize)]
 pub struct BundlePlan {
-    /// The program as it was named.
+    /// The program as the user named it.
     pub program: BString,
-    /// The name that it gets.
+    /// The program's name in the bundle.
     pub name: BString,
     /// The form.
     pub form: Form,
-    /// Whose rules the loader follows.
+    /// Which C library's rules the loader follows.
     pub loader: LoaderKind,
     /// Every file: the program, its loader, the closure in load order, then what is opened later.
     pub items: Vec<Item>,
-    /// Symbolic links: where below the top, and what they hold.
+    /// Symbolic links: the path below the top, and the target.
     pub links: Vec<(BString, BString)>,
-    /// What a person should know.
+    /// What the user should know.
     pub notices: Vec<Notice>,
     /// The launcher.
     #[serde(skip)]
     pub(super) launcher: Launcher,
-    /// Entries of the program's search path that count from its own place.
+    /// Entries of the program's search path that are relative to its own place.
     #[serde(skip)]
     pub(super) search: BString,
 }
 
 impl Item {
-    /// A file that is copied as it is.
+    /// A file that is copied unchanged.
     pub(super) fn file(source: BString, place: BString, reason: IncludedBecause, size: u64) -> Item {
         Item { source, place, reason, size, name: None, is_soname: false, renames: Vec::new(), content: None }
     }
@@ -157,7 +157,7 @@ impl BundlePlan {
         self.items.iter().filter(move |item| at_start(&item.reason) || self.form == Form::File && self.preloads(item))
     }
 
-    /// Whether the file form maps something at start that a directory opens later: there is no directory to find it in.
+    /// Whether the file form maps at start what the directory form opens later: a file has no directory to find it in.
     pub(super) fn preloads(&self, item: &Item) -> bool {
         item.name.is_some()
             && !matches!(

@@ -1,10 +1,10 @@
-//! What a bundle cannot carry or changes, told with what to do.
+//! What a bundle cannot carry or changes, with advice on what to do.
 
 use bstr::BString;
 use serde::Serialize;
 use std::fmt;
 
-/// Something that a person should know about a bundle.
+/// Something that the user should know about a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[non_exhaustive]
@@ -19,37 +19,37 @@ pub enum Notice {
         /// Their names.
         by: Vec<BString>,
     },
-    /// The program looks at its own file by `/proc/self/exe`.
+    /// The program refers to its own file as `/proc/self/exe`.
     OwnFile,
-    /// Set-user-ID or set-group-ID: a copy has no rights of its own.
+    /// Set-user-ID or set-group-ID: a copy does not have those rights.
     SetUser,
     /// A directory that looks like the program's data.
     Data {
         /// The directory.
         path: BString,
     },
-    /// Plug-ins or data by a path compiled into an object.
+    /// Plug-ins or data at a path compiled into an object.
     Compiled {
         /// The directory or file.
         path: BString,
-        /// Objects with that text.
+        /// Objects that contain that path.
         by: Vec<BString>,
-        /// Bytes of its files.
+        /// The size of its files, in bytes.
         size: u64,
         /// How many of them are shared objects.
         objects: u64,
         /// Where it is in the bundle, if it was included.
         place: Option<BString>,
-        /// Words in those objects that look like variables which lead to files.
+        /// Words in those objects that look like variables for paths.
         variables: Vec<BString>,
     },
-    /// Certificates of authorities are looked for by paths compiled in.
+    /// CA certificates are looked for at compiled-in paths.
     Certificates {
         /// The object.
         by: BString,
-        /// Where.
+        /// The paths.
         paths: Vec<BString>,
-        /// Variables that lead elsewhere, if it reads any.
+        /// Variables that override the paths, if it reads any.
         variables: Vec<BString>,
         /// Where in the bundle they are, if they were included.
         place: Option<BString>,
@@ -63,7 +63,7 @@ pub enum Notice {
         /// Where in the bundle the values are, or would be if they were included.
         places: Vec<BString>,
     },
-    /// Bytes behind the last segment and section, which the program may look for at the end of its file.
+    /// Bytes after the last segment and section, which the program may look for at the end of its file.
     Payload {
         /// How many bytes.
         size: u64,
@@ -76,11 +76,11 @@ pub enum Notice {
         #[serde(flatten)]
         reason: NoLocale,
     },
-    /// Memory that a start of a bundle in one file takes for its libraries.
+    /// Memory that each start of a bundle in one file uses for its libraries.
     Memory {
         /// How many bytes are copied at each start.
         size: u64,
-        /// Whether what is only read is given back before the program runs.
+        /// Whether memory that is only read is released before the program runs.
         given_back: bool,
     },
 }
@@ -90,11 +90,11 @@ pub enum Notice {
 #[serde(rename_all = "snake_case", tag = "reason")]
 #[non_exhaustive]
 pub enum NoLocale {
-    /// One file has no directory to hold it.
+    /// A bundle in one file has no directory for it.
     OneFile,
     /// The user left it out.
     Excluded,
-    /// glibc before 2.34.
+    /// The C library is a glibc before 2.34.
     OldLibrary,
     /// This machine has none either.
     NotHere {
@@ -153,7 +153,7 @@ impl fmt::Display for Notice {
 }
 
 impl Notice {
-    /// What is looked for by a path compiled in, or set by a script.
+    /// What is looked for at a compiled-in path, or set by a script.
     fn compiled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |names: &[BString]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         match self {

@@ -1,4 +1,4 @@
-//! What goes into a bundle, where, and why: a plan as data, before a byte is written.
+//! What goes into a bundle, where, and why: a plan as data, before any byte is written.
 
 use super::head::is_dynamic_program;
 use super::model::{BundlePlan, Wish, read_error};
@@ -8,7 +8,7 @@ use bstr::{BString, ByteSlice};
 use underpin_elf::Elf;
 use underpin_resolve::{Closure, Depth, Outcome, Resolver, Root};
 
-/// Finds out what goes into a bundle.
+/// Decides what goes into a bundle.
 ///
 /// # Errors
 /// [`BundleError`]: the program cannot be bundled, and why.
@@ -47,7 +47,7 @@ fn shown(elf: &Elf) -> String {
     elf.ident.machine.name().map_or_else(|| format!("machine {}", elf.ident.machine.0), str::to_owned)
 }
 
-/// What counts from the program's own place stays true in a bundle; absolute directories are those of this machine.
+/// Entries relative to the program's own place stay valid in a bundle; absolute directories belong to this machine.
 fn own_search(elf: &Elf) -> BString {
     let dynamic = elf.dynamic.as_ref();
     let path = dynamic.and_then(|dynamic| dynamic.runpath.as_ref().or(dynamic.rpath.as_ref()));

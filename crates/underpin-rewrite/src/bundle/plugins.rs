@@ -1,5 +1,5 @@
-//! What the C library and the objects of a closure open later, as far as files say: name services, libraries declared
-//! in `.note.dlopen`, charset modules.
+//! What the C library and the objects of a closure open later, as far as files show it: name services, libraries
+//! declared in `.note.dlopen`, charset modules.
 
 use super::model::{Form, IncludedBecause, Item, Wish, file_name};
 use super::scan::{self, is_libc};
@@ -44,7 +44,7 @@ const CONFIGURATION_LIMIT: u64 = 1 << 20;
 /// glibc since 2.34 has the services `files` and `dns` in libc.so.6 (its NEWS).
 const BUILT_IN_SINCE: LibcVersion = LibcVersion { major: 2, minor: 34, patch: 0 };
 
-/// Takes all of it.
+/// Includes all of it.
 pub(super) fn take(
     taken: &mut Taken,
     resolver: &Resolver<'_>,
@@ -113,7 +113,7 @@ fn name_services(
     Ok(())
 }
 
-/// Services in the order in which they are first named; `files dns` where nothing says (glibc `nss/nsswitch.c`).
+/// Services in the order in which they are first named; `files dns` if none is named (glibc `nss/nsswitch.c`).
 fn services(text: &[u8]) -> Vec<BString> {
     let mut services: Vec<BString> = Vec::new();
     for line in text.lines() {
@@ -146,7 +146,7 @@ fn declared(
         let FindingKind::DlopenNote { feature, sonames, .. } = &finding.kind else { continue };
         let by = finding.object.and_then(|id| closure.objects.get(id.0));
         let by = by.map_or_else(BString::default, |object| file_name(object.path.as_ref()).into());
-        // Any of the names serves; the first that is there is what the program would take.
+        // Any of the names will do; the program would take the first one that exists.
         let found = sonames.iter().find_map(|name| locate(root, directories, name.as_str().into()));
         if let Some(path) = found {
             let reason = IncludedBecause::Declared { by, feature: feature.clone() };
@@ -156,13 +156,13 @@ fn declared(
     Ok(())
 }
 
-/// The name that `--exclude` knows charset modules by.
+/// The name for charset modules in `--exclude`.
 const CHARSETS: &str = "gconv";
 
-/// Takes the modules by which iconv(3) converts, where an object of the closure uses it (glibc `iconv/gconv_conf.c`:
+/// Includes the modules that iconv(3) converts with, if an object of the closure uses it (glibc `iconv/gconv_conf.c`:
 /// they are in `gconv` beside the C library, `gconv-modules` and `gconv-modules.d/*.conf` list them).
 fn charsets(taken: &mut Taken, root: &dyn Root, closure: &Closure, wish: &Wish<'_>) {
-    // A locale of another charset converts by them too.
+    // A locale with another charset converts with them too.
     let other_charset = wish.locales.iter().any(|name| !locales::is_utf8(name));
     let uses = |path: &BString| other_charset || !scan::imports(root, path.as_ref(), &[b"iconv_open"]).is_empty();
     let excluded = wish.exclude.iter().any(|pattern| pattern.covers(CHARSETS.into(), None, CHARSETS.into()));

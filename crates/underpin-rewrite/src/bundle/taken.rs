@@ -1,4 +1,5 @@
-//! What goes into a bundle so far, each name once: objects of closures under the one name by which all ask for them.
+//! The contents of a bundle so far; an object of a closure is there once, under the one name that everything uses for
+//! it.
 
 use super::BundleError;
 use super::model::{IncludedBecause, Item, Wish, file_name};
@@ -6,15 +7,15 @@ use bstr::{BStr, BString};
 use std::collections::HashMap;
 use underpin_resolve::{Closure, Depth, EdgeKind, ObjectId, Outcome, Resolver};
 
-/// What is taken so far.
+/// The contents so far.
 #[derive(Default)]
 pub(super) struct Taken {
     pub items: Vec<Item>,
-    /// Links to make: where, and what they hold.
+    /// Symbolic links to make: the path, and the target.
     pub links: Vec<(BString, BString)>,
     /// Directories that the libraries of the closure come from.
     pub homes: Vec<BString>,
-    /// Sources by their names in `lib/`.
+    /// Source paths by name in `lib/`.
     by_name: HashMap<BString, BString>,
 }
 
@@ -24,7 +25,7 @@ impl Taken {
         self.by_name.contains_key(name)
     }
 
-    /// Takes the closure of the program.
+    /// Adds the closure of the program.
     pub fn closure(&mut self, closure: &Closure, wish: &Wish<'_>) -> Result<(), BundleError> {
         let preloaded = |id: ObjectId| {
             let preload = |kind| matches!(kind, EdgeKind::LdPreload | EdgeKind::EtcPreload);
@@ -53,7 +54,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes one object of a closure.
+    /// Adds one object of a closure.
     fn object(
         &mut self,
         closure: &Closure,
@@ -83,7 +84,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes a library that is opened later, and what it needs besides. Its own closure decides.
+    /// Adds a library that is opened later and what else it needs, as its own closure resolves it.
     pub fn library(
         &mut self,
         resolver: &Resolver<'_>,
@@ -109,7 +110,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Takes what a library needs, not itself: it is copied to a place of its own.
+    /// Adds what a library needs, but not the library: that is copied to a place of its own.
     pub fn needs_of(&mut self, resolver: &Resolver<'_>, path: &BStr, wish: &Wish<'_>) -> Result<(), BundleError> {
         let closure = resolver.resolve(path, Depth::Load)?;
         for (index, object) in closure.objects.iter().enumerate().skip(1) {
@@ -131,7 +132,7 @@ fn loaded(outcome: &Outcome) -> Option<ObjectId> {
     }
 }
 
-/// The one name under which everything in the bundle asks for an object: its soname, or its file's name.
+/// The one name that everything in the bundle uses for an object: its soname, or its file name.
 fn name_of(object: &underpin_resolve::Object, loader: &BString, reason: &IncludedBecause) -> BString {
     match (&object.soname, reason) {
         (_, IncludedBecause::Loader) => file_name(loader.as_ref()).into(),
@@ -140,13 +141,13 @@ fn name_of(object: &underpin_resolve::Object, loader: &BString, reason: &Include
     }
 }
 
-/// Names in an object that differ from those of the objects that they led to: absolute ones, and links.
+/// Names in an object that differ from those of the objects they resolved to: absolute paths, and links.
 fn renames(closure: &Closure, id: ObjectId) -> Vec<(BString, BString)> {
     let of = closure.edges.iter().filter(|edge| edge.from == id && !matches!(edge.kind, EdgeKind::Interpreter));
     let pairs = of.filter_map(|edge| {
         let object = closure.objects.get(loaded(&edge.outcome)?.0)?;
         let is_loader = object.found == underpin_resolve::Found::Interpreter;
-        // The loader answers to its soname and to the text of PT_INTERP; other names of it stay as they are.
+        // The loader answers to its soname and to the text of PT_INTERP; other names for it stay unchanged.
         let name = if is_loader {
             edge.name.clone()
         } else {

@@ -1,7 +1,7 @@
-//! Paths compiled into the objects of a bundle, as texts in what is only read of them: plug-ins, data, certificates.
+//! Paths compiled into the objects of a bundle, found in their read-only texts: plug-ins, data, certificates.
 //!
-//! A text is evidence that an object may look there, not proof that it does. So nothing is taken because of one: what is
-//! there on this machine is told, with its size and the option that includes it.
+//! A text is evidence that an object may look there, not proof that it does. So nothing is included because of one:
+//! what exists on this machine is reported, with its size and the option that includes it.
 
 use super::model::{IncludedBecause, Item, file_name};
 use super::{plugins, scan};
@@ -11,12 +11,12 @@ use underpin_elf::Elf;
 use underpin_resolve::root::FileKind;
 use underpin_resolve::{Closure, Root};
 
-/// What an object's texts say.
+/// What an object's texts contain.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// Paths from the top, each once, sorted; lists with colons are taken apart.
+    /// Absolute paths, each once, sorted; colon-separated lists are split.
     pub paths: Vec<BString>,
-    /// Words that look like names of variables which lead to a place.
+    /// Words that look like names of variables for paths.
     pub variables: Vec<BString>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Compiled {
     pub found: Found,
 }
 
-/// What lies below a path.
+/// What is below a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     /// Bytes of all its files.
@@ -41,14 +41,14 @@ pub(super) struct Found {
 
 /// Texts longer than this are not paths (`PATH_MAX`).
 const LONGEST: usize = 4096;
-/// Files looked at below one directory, and how deep.
+/// How many files below one directory are looked at, and how deep.
 const FILES: usize = 20_000;
 const DEPTH: usize = 8;
 
-/// Ends of variables' names that lead to files.
+/// Suffixes of the names of variables for paths.
 const LEADS: [&[u8]; 7] = [b"_PATH", b"_DIR", b"_HOME", b"_LIB", b"_ROOT", b"_FILE", b"_PREFIX"];
 
-/// Where programs have files of their own. Elsewhere is the machine's own: its configuration, its state.
+/// Where programs have files of their own. Other places belong to the machine: its configuration, its state.
 const OWN: [&[u8]; 7] = [
     b"/usr/lib/",
     b"/usr/lib64/",
@@ -85,7 +85,7 @@ const SHARED: [&[u8]; 22] = [
     b"zoneinfo",
 ];
 
-/// Paths that lead to certificates of authorities, by how they end.
+/// Suffixes of paths to CA certificates.
 const CERTIFICATES: [&[u8]; 7] = [
     b"/ssl/certs",
     b"/tls/certs",
@@ -96,7 +96,7 @@ const CERTIFICATES: [&[u8]; 7] = [
     b"/ca-certificates",
 ];
 
-/// Whether a path is where certificates of authorities are looked for.
+/// Whether a path is one where CA certificates are looked for.
 pub(super) fn is_certificates(path: &BStr) -> bool {
     CERTIFICATES.iter().any(|end| path.ends_with(end))
 }
@@ -138,7 +138,7 @@ impl Texts {
 }
 
 /// The objects of a bundle whose texts count, with their texts: not the C library and its loader, which name the
-/// machine's own places, and nothing of underpin's.
+/// machine's own places, and not underpin's libraries.
 pub(super) fn of_items(root: &dyn Root, closure: &Closure, items: &[Item]) -> Vec<(BString, Texts)> {
     let libc = closure.objects.iter().find(|object| scan::is_libc(object)).map(|object| &object.path);
     let counts = |item: &&Item| match item.reason {
@@ -200,25 +200,26 @@ pub(super) fn compiled(
     kept
 }
 
-/// Whether a variable is of the object or the path: its first word is in one of their names, as in GS_LIB of libgs.
+/// Whether a variable belongs to the object or the path: its first word is part of one of their names, as GS_LIB for
+/// libgs.
 fn concerns(variable: &BString, path: &BString, by: &BString) -> bool {
     let word = variable.split_str("_").next().unwrap_or_default().to_ascii_lowercase();
     let object = by.split_str(".so").next().unwrap_or_default().to_ascii_lowercase();
     word.len() > 1 && (object.contains_str(&word) || path.to_ascii_lowercase().contains_str(&word))
 }
 
-/// Whether a path is of one program or library, not the machine's.
+/// Whether a path belongs to one program or library, not to the machine.
 fn is_own(path: &BString) -> bool {
     let Some(rest) = OWN.iter().find_map(|start| path.strip_prefix(*start)) else { return false };
     let mut parts = rest.split_str("/");
     let first = parts.next().unwrap_or_default();
-    // Directories such as sysusers.d are the system manager's.
+    // Directories such as sysusers.d belong to the system manager.
     let of_system = first == b"systemd" || first.ends_with(b".d");
     let of_machine = parts.next().is_none() && first.contains_str("-linux-");
     !(path.contains_str("/../") || of_system || of_machine || SHARED.contains(&first))
 }
 
-/// What lies at and below a path.
+/// What is at and below a path.
 fn below(root: &dyn Root, path: &BString) -> Found {
     let mut found = Found::default();
     let mut pending = vec![(path.clone(), 0)];

@@ -1,7 +1,7 @@
-//! What the user asks for besides: library names, files, whole directories, patterns.
+//! What the user includes in addition: library names, files, whole directories, patterns.
 //!
-//! A file keeps its place relative to the program's prefix, since that is how programs that may be moved find their
-//! data: what is in `/usr/share/app` for `/usr/bin/app` goes to `share/app` of the bundle.
+//! A file keeps its place relative to the program's prefix, since that is how relocatable programs find their data:
+//! what is in `/usr/share/app` for `/usr/bin/app` goes to `share/app` of the bundle.
 
 use super::model::{Form, IncludedBecause, Item, Wish, file_name, read_error};
 use super::taken::Taken;
@@ -12,7 +12,7 @@ use underpin_elf::{Elf, FileType};
 use underpin_resolve::root::FileKind;
 use underpin_resolve::{Closure, Resolver, Root};
 
-/// Takes all of it.
+/// Includes all of it.
 pub(super) fn take(
     taken: &mut Taken,
     resolver: &Resolver<'_>,
@@ -35,7 +35,7 @@ pub(super) fn take(
         if files.is_empty() {
             return Err(BundleError::NotIncluded(argument.clone()));
         }
-        // Named itself, not found in a directory.
+        // The argument is the file itself, not a directory.
         let alone = files.len() == 1 && files[0] == *argument;
         for path in files {
             file(taken, resolver, root, (&path, &program), (&reason, alone), wish)?;
@@ -44,7 +44,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Directories that the libraries of the closure come from, by every name, without those inside of another.
+/// Directories that the libraries of the closure come from, by every name, without those inside another.
 fn homes(root: &dyn Root, closure: &Closure) -> Vec<BString> {
     let of =
         |path: &BString| path.rsplit_once_str("/").map_or_else(BString::default, |(directory, _)| directory.into());
@@ -61,8 +61,8 @@ fn homes(root: &dyn Root, closure: &Closure) -> Vec<BString> {
 }
 
 impl Taken {
-    /// What was below the directory of a library is below `lib`, so that the library finds it from its own place;
-    /// a link keeps the way from the program. Elsewhere a place stays as it is.
+    /// What was below a library's directory goes below `lib`, so that the library finds it relative to itself; a link
+    /// keeps the path valid that is relative to the program. Anything else keeps its place.
     fn in_lib(&mut self, path: BString, program: &BStr) -> BString {
         for home in &self.homes {
             let home = place(home.as_ref(), program);
@@ -85,7 +85,7 @@ impl Taken {
     }
 }
 
-/// Regular files that an argument stands for, sorted: itself, all below it, or what a pattern matches.
+/// Regular files that an argument denotes, sorted: itself, all below it, or what a pattern matches.
 fn files(root: &dyn Root, argument: &BString) -> Result<Vec<BString>, BundleError> {
     let mut found = Vec::new();
     let path = BString::from(argument.trim_end_with(|letter| letter == '/'));
@@ -101,7 +101,7 @@ fn files(root: &dyn Root, argument: &BString) -> Result<Vec<BString>, BundleErro
     Ok(found)
 }
 
-/// Directories deeper than this are a circle of links.
+/// Directories deeper than this are a cycle of links.
 const DEPTH: usize = 64;
 
 fn walk(root: &dyn Root, start: &BString, found: &mut Vec<BString>) -> Result<(), BundleError> {
@@ -122,7 +122,7 @@ fn walk(root: &dyn Root, start: &BString, found: &mut Vec<BString>) -> Result<()
     Ok(())
 }
 
-/// Takes one file; `paths` are its own and the program's.
+/// Includes one file; `paths` are its own and the program's.
 fn file(
     taken: &mut Taken,
     resolver: &Resolver<'_>,
@@ -148,7 +148,7 @@ fn file(
     }
     let place = taken.in_lib(place(path.as_ref(), program.as_ref()), program.as_ref());
     let in_lib = place.starts_with(b"lib/") && !place[4..].contains(&b'/');
-    // A library with a soname that was named itself is one that is opened by name; a plugin keeps its place.
+    // A library with a soname that the user named directly is opened by name; a plugin keeps its place.
     let by_name = wish.form == Form::File || in_lib || alone && has_soname;
     if is_library && by_name {
         return taken.library(resolver, path.as_ref(), reason, wish);
@@ -163,8 +163,8 @@ fn file(
     Ok(())
 }
 
-/// Where a file goes: beside the program what is beside it, below the top what is below its prefix, and anything else
-/// by its whole path.
+/// Where a file goes: into `bin` if it is in or below the program's directory, relative to the top if it is below its
+/// prefix, else by its whole path.
 pub(super) fn place(path: &BStr, program: &BStr) -> BString {
     let directory = program.rsplit_once_str("/").map_or(&b""[..], |(directory, _)| directory);
     let below = |top: &[u8]| path.strip_prefix(top).and_then(|rest| rest.strip_prefix(b"/"));

@@ -1,4 +1,4 @@
-//! Scripts that start a program and set variables for it: what `R` is to `/usr/lib/R/bin/exec/R`.
+//! Scripts that start a program and set variables for it, as `R` does for `/usr/lib/R/bin/exec/R`.
 
 use super::model::file_name;
 use bstr::{BStr, BString, ByteSlice};
@@ -8,10 +8,10 @@ use underpin_resolve::root::FileKind;
 
 /// A larger script does more than start a program.
 const LIMIT: u64 = 1 << 20;
-/// Where the scripts are that users start.
+/// Directories of the scripts that users start.
 const PATH: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/games"];
 
-/// A script, and the variables that it exports with directories that are there.
+/// A script, and the variables that it exports whose values are existing directories.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrapper {
     pub script: BString,
@@ -40,7 +40,7 @@ pub(super) fn find(root: &dyn Root, program: &BStr) -> Option<Wrapper> {
     None
 }
 
-/// Variables that a script exports, with the first value of each that is a path which is there.
+/// Variables that a script exports, each with its first value that is an existing path.
 fn exported(text: &[u8], is_there: &dyn Fn(&BStr) -> bool) -> Vec<(BString, BString)> {
     let mut values: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let mut exported: Vec<Vec<u8>> = Vec::new();
@@ -65,7 +65,7 @@ fn exported(text: &[u8], is_there: &dyn Fn(&BStr) -> bool) -> Vec<(BString, BStr
     paths.map(|(name, value)| (name.into(), value.into())).collect()
 }
 
-/// A value in which other variables are at its beginning: `${HOME_DIR}/lib`.
+/// A value with the variables at its beginning substituted: `${HOME_DIR}/lib`.
 fn substituted(value: &[u8], values: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     let Some(rest) = value.strip_prefix(b"$") else { return value.to_vec() };
     let (name, rest) = match rest.strip_prefix(b"{").and_then(|rest| rest.split_once_str("}")) {

@@ -1,4 +1,5 @@
-//! Writes a bundle beside its place, has it check, and puts it there in one step: a bundle that is there is complete.
+//! Writes a bundle beside its target, has its loader check it, and moves it there in one step: a bundle that exists is
+//! complete.
 
 use super::model::{BundlePlan, IncludedBecause};
 use super::{BundleCheck, BundleError, check, copies};
@@ -9,7 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use underpin_resolve::Root;
 
-/// The plan of a bundle, in its directory: what is in it and why. Also what tells a bundle from any other directory.
+/// The plan of a bundle, in its directory: what is in it and why. It also distinguishes a bundle from any other
+/// directory.
 const MANIFEST: &str = "bundle.json";
 
 /// What was written.
@@ -19,7 +21,7 @@ pub struct Written {
     pub entry: PathBuf,
     /// Bytes of all files.
     pub size: u64,
-    /// What the bundle's loader says.
+    /// What the bundle's loader reported.
     pub check: BundleCheck,
 }
 
@@ -48,7 +50,7 @@ pub fn write(plan: &BundlePlan, root: &dyn Root, target: &Path, replace: bool) -
     };
     let (entry, size, check) = make().map_err(|error| temporary.hidden_in(error, target))?;
     let entry = target.join(entry.strip_prefix(&temporary.path).unwrap_or(Path::new("")));
-    // `join` of nothing adds a slash.
+    // Joining an empty path adds a slash.
     let entry = if copies::is_file(plan) { target.to_owned() } else { entry };
     temporary.sync()?;
     temporary.become_target(target)?;
@@ -147,7 +149,8 @@ impl Temporary {
         }
     }
 
-    /// Waits until all of it is on the disk: once for its file system, since a bundle may be thousands of small files.
+    /// Waits until all of it is on disk: once for its whole file system, since a bundle may be thousands of small
+    /// files.
     fn sync(&self) -> Result<(), BundleError> {
         let sync = || rustix::fs::syncfs(File::open(&self.path)?).map_err(io::Error::from);
         sync().map_err(|error| failed(&self.path, error))

@@ -1,4 +1,4 @@
-//! What moves to a new place as one piece: sections that made way, a longer dynamic section, the whole string table, the
+//! What moves to a new place as one piece: displaced sections, a longer dynamic section, the whole string table, the
 //! record.
 //!
 //! If the old string table moves, it is copied in front of the new names, so every offset in use stays valid and tools
@@ -13,18 +13,18 @@ use std::ops::Range;
 use underpin_elf::FileOffset;
 use underpin_elf::raw::RawSegment;
 
-/// The start of a block with anything but strings in it is aligned to this.
+/// The start of a block that holds anything but strings is aligned to this.
 pub(super) const ALIGN: u64 = 16;
 
-/// The content of a block, in this order: strings, dynamic section, what made way, record.
+/// The content of a block, in this order: strings, dynamic section, displaced sections, record.
 pub(super) struct Block<'t> {
-    /// The whole string table with the new names behind; `None` if it stays.
+    /// The whole string table, followed by the new names; `None` if it stays.
     pub texts: Option<&'t [BString]>,
     /// How many entries the dynamic section needs, if it has no room for them.
     pub entries: Option<usize>,
-    /// Addresses that make way.
+    /// Addresses that are displaced.
     pub displaced: Vec<Range<u64>>,
-    /// Bytes for the record.
+    /// Bytes reserved for the record.
     pub reserve: u64,
 }
 
@@ -54,7 +54,7 @@ impl Block<'_> {
         self.dynamic_at(image)?.checked_add(table_size(self.entries.unwrap_or(0), image.layout.entry_size()))
     }
 
-    /// What made way and where it goes, each with the alignment that it had.
+    /// What is displaced and where it goes, each with its old alignment.
     fn displaced_at(&self, image: &Image<'_>) -> Option<Vec<(&Range<u64>, u64)>> {
         let mut end = self.behind_dynamic(image)?;
         let mut places = Vec::new();
@@ -66,7 +66,7 @@ impl Block<'_> {
         Some(places)
     }
 
-    /// Writes it to a place that a segment of the builder holds, and points all that refers to its parts there.
+    /// Writes it to a place that a segment of the builder covers, and points everything that refers to its parts there.
     pub fn write(&self, builder: &mut PatchBuilder<'_, '_>, vaddr: u64, offset: u64, strategy: Strategy) -> Option<()> {
         let image = builder.image;
         for (range, at) in self.displaced_at(image)? {
@@ -104,10 +104,10 @@ impl Block<'_> {
     }
 }
 
-/// Copies a range of addresses, and points segments (other than PT_LOAD), sections and tags that lie in it to the copy.
+/// Copies a range of addresses, and points segments (other than PT_LOAD), sections and tags inside it to the copy.
 ///
-/// What lies in it is told by the addresses of the original: what slid into the place of something that makes way has an address
-/// in that range by now, and must not follow it.
+/// What is inside is decided by the addresses of the original: what slid into the place of a displaced section has an
+/// address in that range by now, and must not be moved with it.
 pub(super) fn displace(builder: &mut PatchBuilder<'_, '_>, range: &Range<u64>, vaddr: u64, offset: u64) -> Option<()> {
     let size = usize::try_from(length(range)).ok()?;
     vaddr.checked_add(length(range)).and(offset.checked_add(length(range)))?;

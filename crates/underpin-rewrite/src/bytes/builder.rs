@@ -1,8 +1,8 @@
-//! A rewrite in the making: the tables as they will be written, and the bytes that change.
+//! A rewrite under construction: the tables as they will be written, and the bytes that change.
 //!
-//! A strategy places strings and moves tables in the builder; [`PatchBuilder::finish`] writes the dynamic section, the versions,
-//! both header tables and the record. Everything is addressed as in the rewritten file, so bytes behind what is kept of
-//! the original go to the appended tail.
+//! A strategy places strings and moves tables in the builder; [`PatchBuilder::finish`] writes the dynamic section, the
+//! versions, both header tables and the record. Every offset is one in the rewritten file, so bytes after the kept part
+//! of the original go to the appended tail.
 
 use super::cut::{self, Cut};
 use super::image::{Image, fault, reach};
@@ -18,14 +18,14 @@ use std::ops::Range;
 use underpin_elf::raw::{RawEntry, RawSection, RawSegment};
 use underpin_elf::{Fault, FileOffset};
 
-/// Addresses whose content is somewhere else now.
+/// Addresses whose content has moved.
 pub(super) struct Moved {
     pub from: Range<u64>,
-    /// Where `from.start` is.
+    /// The new address of `from.start`.
     pub to: u64,
 }
 
-/// A place in the rewritten file that a segment holds.
+/// A place in the rewritten file that a segment covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub vaddr: u64,
@@ -33,11 +33,11 @@ pub(super) struct Place {
     pub size: u64,
 }
 
-/// A rewrite in the making.
+/// A rewrite under construction.
 pub(super) struct PatchBuilder<'i, 'a> {
     pub image: &'i Image<'a>,
     pub segments: Vec<RawSegment>,
-    /// `None` if the file has no section table, or none is wished for.
+    /// `None` if the file has no section table, or none is wanted.
     pub sections: Option<Sections<'a>>,
     /// Where the program headers are.
     pub phoff: u64,
@@ -49,22 +49,22 @@ pub(super) struct PatchBuilder<'i, 'a> {
     pub dynamic: (u64, usize),
     /// String offsets by string.
     pub offsets: BTreeMap<BString, u64>,
-    /// The loader's name, which is behind the table: patchelf overwrites an old table from its start to its end.
+    /// The loader's name, which is after the table: patchelf overwrites an old table from its start to its end.
     pub interpreter: Option<BString>,
     pub placed: Vec<PlacedString>,
     pub tail: Vec<u8>,
     pub cost: LoadCost,
     pub cautions: Vec<Caution>,
-    /// Tables that made way.
+    /// Tables that have moved.
     pub moved: Vec<Moved>,
     /// Holes that are in use: first and last file offset.
     pub taken: Vec<(u64, u64)>,
-    /// Where the record goes, if not to the end of the file.
+    /// Where the record goes, if not at the end of the file.
     pub record: Option<Place>,
-    /// How many bytes are kept free for it there.
+    /// How many bytes are reserved for it there.
     pub reserve: u64,
     cut: Cut,
-    /// What is now elsewhere of the original.
+    /// Parts of the original that have moved.
     spans: Vec<Span>,
     writes: Vec<(u64, Vec<u8>)>,
 }
@@ -96,34 +96,34 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         }
     }
 
-    /// The end of the file as far as it is made.
+    /// The end of the file as written so far.
     pub fn end(&self) -> u64 {
         self.cut.kept.saturating_add(self.tail.len() as u64)
     }
 
-    /// Cuts the file somewhere else, before anything is written behind the place.
+    /// Cuts the file somewhere else, before anything is written after that place.
     pub fn cut(&mut self, cut: Cut) {
         self.cut = cut;
     }
 
-    /// Fills up with zeros until the end of the file is `offset` or behind it.
+    /// Appends zeros until the end of the file is at least `offset`.
     pub fn pad_to(&mut self, offset: u64) {
         let missing = usize::try_from(offset.saturating_sub(self.end())).unwrap_or(0);
         self.tail.resize(self.tail.len().saturating_add(missing), 0);
     }
 
-    /// Says that bytes of the original which were at `offset` are at `to` now.
+    /// Records that bytes of the original at `offset` are now at `to`.
     pub fn slid(&mut self, offset: u64, to: u64, len: u64) {
         self.spans.push(Span { from: to, to: offset, len });
     }
 
-    /// Whether bytes of the original are to be others in some place.
+    /// Whether bytes of the original change in some place.
     pub fn has_written(&self, place: Range<u64>) -> bool {
         let within = |(start, bytes): &(u64, Vec<u8>)| *start < place.end && end_of(*start, bytes) > place.start;
         self.writes.iter().any(within)
     }
 
-    /// Replaces bytes of the rewritten file; those behind the kept part must be in the tail already.
+    /// Replaces bytes of the rewritten file; those after the kept part must already be in the tail.
     pub fn write(&mut self, offset: u64, bytes: Vec<u8>) {
         if let Some(at) = offset.checked_sub(self.cut.kept).and_then(|at| usize::try_from(at).ok()) {
             return put(&mut self.tail, at, &bytes);
@@ -144,7 +144,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         }
     }
 
-    /// Writes a string and its NUL at an address that a segment already holds.
+    /// Writes a string and its NUL at an address that a segment already covers.
     pub fn place(&mut self, text: &BString, vaddr: u64, offset: u64, strategy: Strategy) {
         self.write(offset, [text.as_slice(), &[0]].concat());
         self.offsets.insert(text.clone(), vaddr.wrapping_sub(self.strtab));
@@ -158,8 +158,8 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         reach(&self.segments, vaddr, end).map(|(start, _)| start as u64)
     }
 
-    /// Writes all that follows from the placed strings, and the record, whose size is the second result. `digest` is
-    /// that of the original.
+    /// Writes everything that follows from the placed strings, and the record, whose size is the second result.
+    /// `digest` is that of the original.
     pub fn finish(
         mut self,
         wanted: &Wanted,
@@ -181,7 +181,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         }
         let mut patches = self.patches();
         patches.sort_by_key(|patch| patch.offset);
-        // Tables of a hostile file may lie over each other.
+        // Tables of a hostile file may overlap.
         let next = patches.iter().skip(1);
         if let Some((first, _)) = patches.iter().zip(next).find(|(first, next)| first.end() > next.offset.0) {
             return Err(fault(Fault::BadTable { what: "a table that overlaps another" }, first.offset.0));
@@ -204,7 +204,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         Ok((rewrite, record))
     }
 
-    /// Where an address of the original is now.
+    /// The current address of an address in the original.
     fn address(&self, vaddr: u64) -> u64 {
         let moved = self.moved.iter().find(|moved| moved.from.contains(&vaddr));
         moved.map_or(vaddr, |moved| moved.to.saturating_add(vaddr.saturating_sub(moved.from.start)))
@@ -233,7 +233,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         if let Some(over) = entries.len().checked_sub(capacity) {
             return Err(Refusal::DynamicFull { missing: over.saturating_add(1) });
         }
-        // Entries that are gone become DT_NULL.
+        // Removed entries become DT_NULL.
         entries
             .resize(capacity.min(self.image.dynamic.entries.len().max(entries.len())), RawEntry { tag: 0, value: 0 });
         let bytes = entries.into_iter().flat_map(|entry| self.image.layout.entry_bytes(entry)).collect();
@@ -282,7 +282,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         self.sections.iter_mut().flat_map(|sections| &mut sections.headers)
     }
 
-    /// Writes the sections again that made way.
+    /// Writes the displaced sections again.
     fn write_pieces(&mut self) {
         for piece in std::mem::take(&mut self.cut.pieces) {
             self.pad_to(self.end().next_multiple_of(piece.align));
@@ -297,7 +297,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         }
     }
 
-    /// Appends the section table and writes the file header. Gives the place of the record's section header.
+    /// Appends the section table and writes the file header. Returns the place of the record's section header.
     fn write_sections(&mut self, with_record: bool) -> Option<u64> {
         let layout = self.image.layout;
         let mut header = self.image.header;
@@ -323,7 +323,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         encoded.record_at
     }
 
-    /// Its place is not known yet if that is the end of the file: then it is one that no section ever has.
+    /// If its place is the end of the file, it is not known yet: then it is a place that no section ever has.
     fn record_section(&self) -> RawSection {
         let section = RawSection { kind: tags::SHT_NOTE, align: 4, ..RawSection::default() };
         let unknown = self.image.layout.highest();
@@ -336,7 +336,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         })
     }
 
-    /// Writes the record and says its size; `None` if it does not fit into its place.
+    /// Writes the record and returns its size; `None` if it does not fit into its place.
     fn write_record(&mut self, options: &RewriteOptions, header_at: Option<u64>, digest: &[u8]) -> Option<u64> {
         let layout = self.image.layout;
         let original_size = self.image.bytes.len() as u64;
@@ -353,7 +353,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         let (offset, note) = (self.end(), note::encode(&record, layout, None)?);
         let size = note.len() as u64;
         if let Some(at) = header_at {
-            // `sh_offset` and `sh_size` are behind two words of 32 bits and two addresses.
+            // `sh_offset` and `sh_size` follow two words of 32 bits and two addresses.
             let place = at.checked_add(table_size(2, layout.word_size()))?.checked_add(8)?;
             self.write(place, [layout.word_bytes(offset), layout.word_bytes(size)].concat());
         }
@@ -361,7 +361,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         Some(size)
     }
 
-    /// What turns the rewritten file, as far as it is made, back into the original.
+    /// What turns the rewritten file, as written so far, back into the original.
     fn inverse(&self) -> Vec<Inverse> {
         let original = |offset: u64, len: usize| {
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -374,7 +374,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
                 Inverse::between(*offset, original(*offset, new.len()), &self.slid_back(*offset, new))
             })
             .collect();
-        // Its bytes are not known yet, so each of them is put back.
+        // Its bytes are not known yet, so every original byte there is recorded.
         if let Some(place) = self.record.filter(|place| place.offset < self.cut.kept) {
             let size = usize::try_from(place.size).unwrap_or(usize::MAX);
             inverse.push(Inverse::new(place.offset, original(place.offset, size)));
@@ -386,7 +386,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         inverse
     }
 
-    /// What the spans alone make of bytes that are written at an offset.
+    /// What the spans alone restore of bytes that are written at an offset.
     fn slid_back(&self, offset: u64, new: &[u8]) -> Vec<u8> {
         let mut bytes = new.to_vec();
         let end = end_of(offset, new);
@@ -400,7 +400,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         bytes
     }
 
-    /// Bytes of the rewritten file as far as it is made.
+    /// Bytes of the rewritten file as written so far.
     fn now(&self, offset: u64, len: u64) -> Vec<u8> {
         let mut bytes = vec![0; index(len)];
         let kept = self.image.bytes.get(..index(self.cut.kept)).unwrap_or_default();
@@ -415,7 +415,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         bytes
     }
 
-    /// What the spans alone make of the bytes behind the kept part.
+    /// What the spans alone restore of the bytes after the kept part.
     fn moved_back(&self, len: usize) -> Vec<u8> {
         let mut behind = vec![0; len];
         for span in &self.spans {
@@ -431,7 +431,7 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
         behind
     }
 
-    /// The writes, each cut down to the bytes that differ.
+    /// The writes, each reduced to the bytes that differ.
     fn patches(&self) -> Vec<Patch> {
         let mut patches = Vec::with_capacity(self.writes.len());
         for (offset, new) in &self.writes {
@@ -447,17 +447,17 @@ impl<'i, 'a> PatchBuilder<'i, 'a> {
     }
 }
 
-/// The offset behind bytes that start at one.
+/// The end offset of bytes that start at an offset.
 fn end_of(start: u64, bytes: &[u8]) -> u64 {
     start.saturating_add(bytes.len() as u64)
 }
 
-/// An offset as an index; what does not fit is beyond every file.
+/// An offset as an index; one that does not fit becomes an index beyond any file.
 fn index(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
 
-/// Replaces bytes at an index; none if they do not fit.
+/// Replaces bytes at an index; does nothing if they do not fit.
 fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..new.len())) {
         place.copy_from_slice(new);

@@ -9,10 +9,10 @@ use super::{dead, padding, refuse, segment, shift, table, tail};
 use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 
-/// Plans the rewrite of one file. Nothing is different until [`Rewrite::apply`].
+/// Plans the rewrite of one file. Nothing changes until [`Rewrite::apply`].
 ///
 /// # Errors
-/// [`Refusal`]: the file is left as it is, and why.
+/// [`Refusal`]: why the file is left unchanged.
 pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Result<Rewrite, Refusal> {
     let original_size = original.len() as u64;
     let nothing = Rewrite { original_size, kept: original_size, ..Rewrite::default() };
@@ -25,7 +25,7 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     if wanted.is_met(&image) {
         return Ok(nothing);
     }
-    // With the search path dead, its bytes may take a name, and its entry goes.
+    // If the search path is dead, a name may use its bytes, and its entry is removed.
     let without_path = (edits.search_path == SearchPathEdit::Dead)
         .then(|| Wanted::new(&image, &Edits { search_path: SearchPathEdit::Remove, ..edits.clone() }))
         .transpose()?;
@@ -34,7 +34,7 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
     tiers.extend(without_path.as_ref().map(|wanted| (wanted, vec![Place::Dead])));
     tiers.push((&wanted, vec![Place::Tail, Place::TailShift, Place::TailSlide, Place::Segment, Place::SegmentShift]));
     let target = Target { image: &image, options, digest: Sha256::digest(original).to_vec() };
-    // The strategy asked for may have no place at all that is allowed.
+    // The requested strategy may have no place at all that is allowed.
     let mut refusal = options.only.map_or(Refusal::TooFar, |strategy| Refusal::NoRoom { strategy });
     let mut found: Vec<Rewrite> = Vec::new();
     for (wanted, places) in tiers {
@@ -48,7 +48,7 @@ pub fn rewrite(original: &[u8], edits: &Edits, options: &RewriteOptions) -> Resu
                 Err(reason) => refusal = reason,
             }
         }
-        // What needs no other place is taken at once, if the file stays about as large as it is.
+        // Later tiers are only tried if everything so far makes the file much larger.
         if found.iter().any(|rewrite| !is_large(rewrite)) {
             break;
         }
@@ -63,14 +63,14 @@ enum Place {
     Dead,
     /// The whole table in padding.
     PaddingTable,
-    /// The names behind the table, and what followed it moved on.
+    /// The names after the table, and what followed it shifted.
     PaddingShift,
     /// The names alone in padding.
     PaddingNames,
-    /// The whole table behind the data.
+    /// The whole table after the data.
     Tail,
     TailShift,
-    /// The names behind the table, and what followed it moved on behind the end of the data.
+    /// The names after the table, and what followed it shifted beyond the end of the data.
     TailSlide,
     /// The whole table in a new segment.
     Segment,
@@ -101,7 +101,8 @@ fn is_large(rewrite: &Rewrite) -> bool {
     rewrite.cost.file_bytes > rewrite.original_size / 100
 }
 
-/// What is compared first to last. Below a hundredth of the file, growth comes after calls and segments; above, a call
+/// The price, compared from first to last. Below a hundredth of the file, growth comes after calls and segments; above,
+/// a call counts as much as a page.
 /// counts as much as a page.
 fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
     let cost = &rewrite.cost;
@@ -115,10 +116,10 @@ fn price(rewrite: &Rewrite) -> (bool, i64, i64) {
     }
 }
 
-/// A call more costs as much as so many bytes more.
+/// One more call costs as much as this many more bytes.
 const PAGE: i64 = 4096;
 
-/// More bytes of record than were seen at first: it has to say where it is itself.
+/// How much larger the record may get than at first: it has to store its own place.
 const SLACK: [u64; 2] = [8, 64];
 
 /// What is rewritten, and how.
@@ -129,7 +130,7 @@ struct Target<'i, 'a> {
 }
 
 impl Target<'_, '_> {
-    /// Plans the file twice: how long the record is shows only when all else is done.
+    /// Plans the file twice: the record's length is only known when everything else is done.
     fn attempt(&self, wanted: &Wanted, place: Place) -> Result<Rewrite, Refusal> {
         let (first, record) = self.builder(wanted, place, 0)?;
         if self.options.without_record || self.options.without_sections || self.image.sections.is_none() {
@@ -183,7 +184,7 @@ impl Target<'_, '_> {
             return shift::extend(builder, &way, missing, Strategy::DataTail);
         }
         if place.shifts() {
-            // With nothing to put there, the place is not needed.
+            // If nothing is put there, the place is not needed.
             let way = shift::way(self.image, missing).filter(|_| builder.interpreter.is_none())?;
             if way.out.is_empty() && entries.is_none() {
                 return None;
@@ -200,7 +201,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// Takes strings that the table already has, also as the end of a longer one; gives those that are missing.
+/// Uses strings that the table already has, also as the end of a longer one; returns those that are missing.
 fn reuse(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Vec<BString> {
     let table = builder.image.strings.counted();
     let mut missing = Vec::new();

@@ -1,18 +1,18 @@
-//! Where a file is cut: what is behind that place is written anew, behind what is added.
+//! Where a file is cut: what is after that place is written again, after what is added.
 //!
-//! The section table with its names is usually the last thing in a file. Written again at the new end, it costs what is
-//! new in it; a copy would cost all of it. The same goes for sections that no segment holds (`.comment`, symbols, debug
-//! information): they make way where the last segment grows.
+//! The section table with its names is usually the last thing in a file. Written again at the new end, it costs only
+//! its changes; a copy would cost all of it. The same holds for sections outside of all segments (`.comment`, symbols,
+//! debug information): they are moved if the last segment grows.
 
 use super::image::Image;
 use super::sizes::table_size;
 use super::tags;
 use underpin_elf::raw::RawSection;
 
-/// Most bytes of sections that make way: beyond, whatever needs them to has another place.
+/// Most bytes of sections that are moved: beyond this, what needs their place goes somewhere else.
 const LIMIT: u64 = 4 << 20;
 
-/// A section that is behind the cut.
+/// A section after the cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     /// Index of the section.
@@ -33,13 +33,13 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// Everything stays, and all that is new goes behind the end.
+    /// Everything stays, and everything new goes after the end.
     pub fn none(image: &Image<'_>) -> Cut {
         Cut { kept: image.bytes.len() as u64, pieces: Vec::new() }
     }
 }
 
-/// In front of the section table and its names, or of what of them is at the end of the file.
+/// Before the section table and its names, or before the part of them that is at the end of the file.
 pub(super) fn before_sections(image: &Image<'_>) -> Cut {
     let Some(table) = &image.sections else { return Cut::none(image) };
     let names = table.entries.get(table.names).map(|(_, section)| section.offset);
@@ -48,7 +48,7 @@ pub(super) fn before_sections(image: &Image<'_>) -> Cut {
     places.into_iter().find_map(|kept| at(image, kept)).unwrap_or_else(|| Cut::none(image))
 }
 
-/// At an offset; `None` if something is behind it that cannot be moved.
+/// At an offset; `None` if something after it cannot be moved.
 pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
     let (table, layout) = (image.sections.as_ref()?, image.layout);
     let end = |offset: u64, size: u64| offset.saturating_add(size);
@@ -59,7 +59,7 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
         return None;
     }
     let own = (image.header.shoff, table_size(table.entries.len(), layout.section_size()));
-    // A table in front of the cut stays there, unused.
+    // A table before the cut stays there, unused.
     let mut behind = vec![own];
     behind.retain(|(offset, size)| end(*offset, *size) > kept);
     let mut pieces = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn at(image: &Image<'_>, kept: u64) -> Option<Cut> {
         }
         behind.push((section.offset, section.size));
         if index != table.names || table.shares_names() {
-            // Where it was tells more than what is asked for, which may be anything.
+            // Its old place says more than the requested alignment, which may be anything.
             let align = section.align.clamp(1, 4096);
             let align = if align.is_power_of_two() { align } else { 1 };
             pieces.push(Piece { index, offset: section.offset, size: section.size, align });
@@ -87,7 +87,7 @@ fn has_bytes(section: &RawSection) -> bool {
     section.kind != tags::SHT_NULL && section.kind != tags::SHT_NOBITS && section.size > 0
 }
 
-/// Whether some ranges, none of which overlaps another, are all that a file holds from an offset on, but for zeros.
+/// Whether some ranges, which do not overlap, are all that a file holds from an offset on, apart from zeros.
 fn is_all(image: &Image<'_>, kept: u64, mut ranges: Vec<(u64, u64)>) -> bool {
     ranges.sort_unstable();
     ranges.push((image.bytes.len() as u64, 0));

@@ -1,7 +1,7 @@
 //! Names in dead bytes of the string table: those that nothing refers to once the edit is made.
 //!
-//! Linkers merge strings that end alike, so a byte is live if any referred string runs over it, up to its NUL. Where
-//! not every referrer is known for certain, nothing is dead.
+//! Linkers merge strings that end alike, so a byte is live if any referenced string covers it, up to its NUL. Unless
+//! every reference is known for certain, nothing is dead.
 
 use super::builder::PatchBuilder;
 use super::image::Image;
@@ -10,7 +10,7 @@ use super::{Strategy, tags};
 use bstr::BString;
 use std::ops::Range;
 
-/// Places all strings, or says that there is no room.
+/// Places all strings; `None` if there is no room.
 pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, wanted: &Wanted, texts: &[BString]) -> Option<()> {
     let mut live = live(builder.image, wanted)?;
     for (text, offset) in &builder.offsets {
@@ -57,7 +57,7 @@ fn runs(live: &[bool]) -> Vec<Range<usize>> {
 fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     sections_agree(image)?;
     let table = image.strings.counted();
-    // Offset 0 is the empty string of whoever has no name.
+    // Offset 0 is the empty string, used by everything without a name.
     let mut referred: Vec<u64> = vec![0];
     for (tag, value) in &wanted.entries {
         if let Value::Number(value) = value
@@ -73,7 +73,7 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     referred.sort_unstable();
     referred.dedup();
     let mut live = vec![false; table.len()];
-    // Where the string at hand ends: one that starts inside it ends there too, so no byte is looked at twice.
+    // Where the current string ends: one that starts inside it ends there too, so no byte is looked at twice.
     let mut covered = 0;
     for at in referred {
         let Some(start) = usize::try_from(at).ok().filter(|start| *start < table.len()) else { continue };
@@ -87,8 +87,8 @@ fn live(image: &Image<'_>, wanted: &Wanted) -> Option<Vec<bool>> {
     Some(live)
 }
 
-/// `None` if anything but the strings themselves may lie in the table, or a section other than the usual ones takes
-/// its strings from it. In a file that was bound and stripped, DT_STRSZ reaches over the tables behind.
+/// `None` if the table may hold anything but the strings themselves, or if an unexpected section takes its strings from
+/// it. In a file that was bound and stripped, DT_STRSZ covers the tables after it too.
 fn sections_agree(image: &Image<'_>) -> Option<()> {
     let start = image.offset_of(image.strings.vaddr)?;
     let size = image.strings.counted().len() as u64;
@@ -122,7 +122,7 @@ fn symbol_names(image: &Image<'_>) -> Option<Vec<u64>> {
     table.chunks_exact(layout.symbol_size()).map(|symbol| layout.u32(symbol, 0).map(u64::from)).collect()
 }
 
-/// How many dynamic symbols there are, by DT_HASH, DT_GNU_HASH and the section: the largest counts.
+/// How many dynamic symbols there are: the largest number among DT_HASH, DT_GNU_HASH and the section.
 fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
     let layout = image.layout;
     let sections = image.sections.iter().flat_map(|table| &table.entries).map(|(_, section)| section);
@@ -140,8 +140,8 @@ fn symbol_count(image: &Image<'_>, symbols: u64) -> Option<usize> {
     [by_section, by_hash, by_gnu_hash].into_iter().flatten().max()
 }
 
-/// Symbols up to the end of the last chain. A table that hashes nothing does not tell (`glibc elf/dl-lookup.c` never
-/// needs the number).
+/// Symbols up to the end of the last chain. A table that hashes nothing does not give the number (which `glibc
+/// elf/dl-lookup.c` never needs).
 fn gnu_hash_count(image: &Image<'_>, vaddr: u64) -> Option<usize> {
     let layout = image.layout;
     let table = image.bytes_at(vaddr)?;

@@ -1,4 +1,4 @@
-//! Room in segments that are not writable: padding behind them, and what patchelf has left inside of them.
+//! Room in segments that are not writable: padding after them, and holes that patchelf has left inside them.
 
 use super::builder::PatchBuilder;
 use super::image::{Image, SectionTable};
@@ -6,15 +6,15 @@ use super::sizes::{table_size, whole_steps};
 use super::{room, tags};
 use underpin_elf::raw::RawSegment;
 
-/// The unit in which memory is mapped, as far as the cost is concerned.
+/// The unit in which memory is mapped, for the purpose of costs.
 const PAGE: u64 = 4096;
-/// What patchelf fills the old place of a section with: 0.14 and before, and since.
+/// What patchelf fills the old place of a section with: up to 0.14, and since.
 const LEFT: [u8; 2] = [b'X', b'Z'];
-/// Zeros in front of the first letter, at most.
+/// Most zeros before the first fill letter.
 const ALIGNMENT: usize = 64;
-/// Program headers that another tool may want to add: what is behind the table stays free for them.
+/// Program headers that another tool may want to add: room after the table stays free for them.
 const HEADERS_MORE: usize = 4;
-/// Smaller holes have no room for anything.
+/// Smaller holes are useless.
 const HOLE_MIN: u64 = 64;
 /// Files with more sections are not searched for holes: each is compared with all.
 const SECTIONS_MAX: usize = 512;
@@ -27,12 +27,12 @@ pub(super) struct Gap {
     pub vaddr: u64,
     /// Bytes that may be used.
     pub room: u64,
-    /// Whether the segment ends where it begins.
+    /// Whether it begins where its segment ends.
     behind: bool,
 }
 
 impl Gap {
-    /// The rest of it from an offset on that is aligned.
+    /// The rest of it from an aligned offset on.
     pub fn after(self, used: u64, align: u64) -> Option<Gap> {
         let vaddr = self.vaddr.checked_add(used)?.checked_next_multiple_of(align)?;
         let used = vaddr.checked_sub(self.vaddr)?;
@@ -42,7 +42,7 @@ impl Gap {
 }
 
 impl Gap {
-    /// Whether it is the padding behind the segment that ends at an address.
+    /// Whether it is the padding after the segment that ends at an address.
     pub fn follows(&self, vaddr: u64) -> bool {
         self.behind && self.vaddr == vaddr
     }
@@ -83,7 +83,8 @@ pub(super) fn gaps(image: &Image<'_>) -> Vec<Gap> {
     holes.into_iter().chain(gaps).collect()
 }
 
-/// The largest part of each gap that a builder has left, for bytes of an alignment. Only for a builder without another segment.
+/// The largest part of each gap that a builder has left, for bytes of an alignment. Only for a builder without a new
+/// segment.
 pub(super) fn left(builder: &PatchBuilder<'_, '_>, align: u64) -> Vec<Gap> {
     let rest = |gap: Gap| {
         let (old, new) = (builder.image.segments.get(gap.segment)?, builder.segments.get(gap.segment)?);
@@ -101,7 +102,7 @@ fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap>
     let offset = segment.offset.checked_add(segment.file_size)?;
     let vaddr = segment.vaddr.checked_add(segment.memory_size)?;
     let room = room::zero_room(image, offset).min(memory_room(image, segment, vaddr)?);
-    // Another segment over the same bytes would map the names where nothing knows them.
+    // Another segment over the same bytes would map the names where nothing expects them.
     let shared = image.loads().any(|load| {
         load != segment
             && load.offset < offset.saturating_add(room)
@@ -110,8 +111,8 @@ fn padding(image: &Image<'_>, index: usize, segment: &RawSegment) -> Option<Gap>
     (room > 0 && !shared).then_some(Gap { segment: index, offset, vaddr, room, behind: true })
 }
 
-/// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of the own page
-/// if there is none.
+/// How many addresses from `vaddr` on are free: up to the page of the next segment, or to the end of its own page if
+/// there is none.
 fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u64> {
     let page = image.page();
     let mut limit = vaddr.checked_next_multiple_of(page)?.min(image.layout.highest());
@@ -123,7 +124,7 @@ fn memory_room(image: &Image<'_>, segment: &RawSegment, vaddr: u64) -> Option<u6
     limit.checked_sub(vaddr).filter(|room| *room > 0)
 }
 
-/// What patchelf has left of sections that it moved away. No section covers it, nothing refers to it, and it is filled
+/// What patchelf has left of sections that it moved away: no section covers it, nothing refers to it, and it is filled
 /// with one letter.
 fn holes(image: &Image<'_>, index: usize, load: &RawSegment) -> Vec<Gap> {
     let few = |table: &&SectionTable<'_>| table.entries.len() <= SECTIONS_MAX;

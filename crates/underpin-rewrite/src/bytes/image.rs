@@ -1,7 +1,7 @@
-//! One file taken apart as far as a rewrite needs it: tables with their places, every bound checked.
+//! One file parsed as far as a rewrite needs it: tables with their places, every bound checked.
 //!
-//! Addresses are translated by PT_LOAD, as loaders do; the section table is optional and only believed where it is
-//! sound. Nothing here changes a byte.
+//! Addresses are translated by PT_LOAD, as loaders do; the section table is optional and only used if it is sound.
+//! Nothing here changes a byte.
 
 use super::Refusal;
 use super::tags;
@@ -10,11 +10,11 @@ use underpin_elf::{Class, Elf, ElfError, Fault, FileOffset, FileType, Machine};
 
 /// The kernel refuses larger program header tables (`fs/binfmt_elf.c`, `load_elf_phdrs`).
 const SEGMENTS_MAX: usize = 64 << 10;
-/// Most entries of DT_VERNEED or DT_VERDEF that are looked at.
+/// Most entries of DT_VERNEED or DT_VERDEF that are read.
 const VERSIONS_MAX: usize = 1 << 16;
-/// Section names that are longer make the section table unbelievable.
+/// A section table with longer section names is ignored.
 const NAME_MAX: usize = 4096;
-/// Most entries of a dynamic section that are looked at; the largest seen in the wild have some hundred.
+/// Most entries of a dynamic section that are read; the largest ones seen in practice have some hundred.
 const DYNAMIC_MAX: usize = 1 << 16;
 
 /// A parsed file.
@@ -25,7 +25,7 @@ pub(super) struct Image<'a> {
     pub elf: Elf,
     pub header: RawHeader,
     pub segments: Vec<RawSegment>,
-    /// `None` if there is no section table, or one that cannot be true.
+    /// `None` if there is no section table, or an invalid one.
     pub sections: Option<SectionTable<'a>>,
     pub dynamic: DynamicTable,
     pub strings: StringTable<'a>,
@@ -103,7 +103,7 @@ impl<'a> StringTable<'a> {
 }
 
 impl DynamicTable {
-    /// The value of the last entry with a tag, as loaders take it.
+    /// The value of the last entry with a tag, which is the one loaders use.
     pub fn value(&self, tag: u64) -> Option<u64> {
         self.entries.iter().rfind(|entry| entry.tag == tag).map(|entry| entry.value)
     }
@@ -138,7 +138,7 @@ impl<'a> Image<'a> {
         Ok(image)
     }
 
-    /// The bytes behind an address, up to the end of its PT_LOAD in the file.
+    /// The bytes from an address on, up to the end of its PT_LOAD in the file.
     pub fn bytes_at(&self, vaddr: u64) -> Option<&'a [u8]> {
         let (start, end) = reach(&self.segments, vaddr, self.bytes.len())?;
         self.bytes.get(start..end)
@@ -158,7 +158,7 @@ impl<'a> Image<'a> {
         self.loads().map(|load| load.align).filter(|align| align.is_power_of_two()).max().unwrap_or(4096).max(4096)
     }
 
-    /// The index of the section that is DT_STRTAB: the one that the dynamic section names, where it does.
+    /// The index of the section that is DT_STRTAB: the one that the dynamic section links to, if it does.
     pub fn string_section(&self) -> Option<usize> {
         let table = self.sections.as_ref()?;
         let fits = |section: &RawSection| {
@@ -251,7 +251,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Start of an address in the file and end of its segment there.
+/// File offset of an address, and the end of its segment in the file.
 pub(super) fn reach(segments: &[RawSegment], vaddr: u64, len: usize) -> Option<(usize, usize)> {
     segments.iter().filter(|segment| segment.kind == tags::PT_LOAD).find_map(|load| {
         let within = vaddr.checked_sub(load.vaddr).filter(|within| *within < load.file_size)?;
@@ -263,7 +263,7 @@ pub(super) fn reach(segments: &[RawSegment], vaddr: u64, len: usize) -> Option<(
 
 fn read_segments(bytes: &[u8], layout: Layout, header: &RawHeader) -> Result<Vec<RawSegment>, Refusal> {
     let bad = || fault(Fault::BadTable { what: "the program headers" }, header.phoff);
-    // A larger entry is legal by the letter, but no loader takes it (`glibc elf/dl-load.c`, `open_verify`).
+    // A larger entry is legal in the format, but no loader accepts it (`glibc elf/dl-load.c`, `open_verify`).
     if usize::from(header.phentsize) != layout.segment_size() || header.phnum == u16::MAX {
         return Err(bad());
     }
@@ -304,8 +304,8 @@ fn read_strings<'a>(
 ) -> Result<StringTable<'a>, Refusal> {
     let vaddr = dynamic.value(tags::DT_STRTAB).ok_or(Refusal::NoStrings)?;
     let (start, mut end) = reach(segments, vaddr, bytes.len()).ok_or(Refusal::NoStrings)?;
-    // patchelf puts the table of an ET_EXEC in front of it, over the border of two segments that follow each other both
-    // in the file and in memory.
+    // patchelf puts the table of an ET_EXEC before its content, across the border of two segments that are adjacent
+    // both in the file and in memory.
     let follows = |end: usize| {
         let address = vaddr.checked_add(end.checked_sub(start)? as u64)?;
         reach(segments, address, bytes.len()).filter(|(next, _)| *next == end)
@@ -318,7 +318,7 @@ fn read_strings<'a>(
     Ok(StringTable { vaddr, size, reach })
 }
 
-/// The section table, where all of it lies in the file.
+/// The section table, if all of it is in the file.
 fn read_sections<'a>(bytes: &'a [u8], layout: Layout, header: &RawHeader) -> Option<SectionTable<'a>> {
     if header.shoff == 0 || usize::from(header.shentsize) != layout.section_size() {
         return None;
@@ -352,7 +352,7 @@ fn file_bytes<'a>(bytes: &'a [u8], section: &RawSection) -> Option<&'a [u8]> {
 }
 
 impl Image<'_> {
-    /// Whether the kernel maps the file, and not the loader: no call is seen then.
+    /// Whether the kernel maps the file, not the loader: then no mapping call is seen.
     pub fn is_program(&self) -> bool {
         let pie = self.elf.dynamic.as_ref().is_some_and(|dynamic| dynamic.flags.pie());
         self.elf.ident.file_type == FileType::Executable || pie || self.elf.interpreter.is_some()

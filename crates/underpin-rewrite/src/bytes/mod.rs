@@ -1,4 +1,4 @@
-//! One file's bytes: a wish in strings becomes patches and an appended tail, and back.
+//! One file's bytes: changes of strings become patches and an appended tail, and back.
 //!
 //! Pure: no disk, no clock. A [`Rewrite`] is data that can be shown before it is applied. The record of how to undo it
 //! is part of the rewritten file, a note in a section of its own, so it travels with every copy.

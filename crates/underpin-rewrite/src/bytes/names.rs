@@ -1,4 +1,4 @@
-//! The names in a file that a rewrite could change: what a planner has to know beside the closure.
+//! The names in a file that a rewrite could change: what a planner has to know in addition to the closure.
 
 use super::image::{Image, fault};
 use super::{Refusal, refuse, tags};
@@ -10,8 +10,9 @@ use underpin_elf::Fault;
 pub struct Names {
     /// DT_NEEDED in file order.
     pub needed: Vec<BString>,
-    /// The `vn_file` of DT_VERNEED in file order. Usually all of them are in `needed`; one that is not has to be renamed
-    /// like the object that it belongs to, or glibc stops with an assertion (`elf/dl-version.c`, `find_needed`).
+    /// The `vn_file` of DT_VERNEED in file order. Usually all of them are in `needed`; one that is not has to be
+    /// renamed like the object that it belongs to, or glibc stops with an assertion (`elf/dl-version.c`,
+    /// `find_needed`).
     pub version_files: Vec<BString>,
 }
 
@@ -19,12 +20,12 @@ impl Names {
     /// Reads them.
     ///
     /// # Errors
-    /// The [`Refusal`] with which [`super::rewrite`] would answer whatever the edits are.
+    /// The [`Refusal`] that [`super::rewrite`] would return for any edits.
     pub fn read(bytes: &[u8]) -> Result<Names, Refusal> {
         let image = Image::read(bytes)?;
         refuse::refuse(&image)?;
         let broken = || fault(Fault::BadTable { what: "a name in the dynamic string table" }, 0);
-        // Entries may share bytes: together they are not longer than a small multiple of the file.
+        // Entries may share bytes: together they must not be longer than a small multiple of the file.
         let mut budget = bytes.len().saturating_mul(4);
         let mut string = |offset: u64| {
             let text = image.strings.at(offset).ok_or_else(broken)?;

@@ -1,12 +1,12 @@
-//! Where the record is in a file, and how it is found there.
+//! Where the record is in a file, and how it is found.
 //!
-//! It is an ELF note (`elf(5)`) in the section `.underpin.binding`, in a segment if the file has room there: so GNU
-//! strip, eu-strip, llvm-strip and both objcopy keep it. If there is no room, it is the last thing in the file, still as
-//! a note: then llvm-strip alone drops it. Its last bytes are a length and 16 bytes of magic, so that one small read at
-//! the end of a file finds it there, also if there is no section table.
+//! It is an ELF note (`elf(5)`) in the section `.underpin.binding`, in a segment if the file has room there: then GNU
+//! strip, eu-strip, llvm-strip and both objcopy keep it. If there is no room, it is the last thing in the file, still
+//! as a note: then only llvm-strip drops it. Its last bytes are a length and 16 bytes of magic, so that one small read
+//! at the end of a file finds it there even without a section table.
 //!
-//! Files that an earlier version has bound carry JSON in a section of that name (`underpin.binding/1`): they are read as
-//! ever.
+//! Files bound by an earlier version carry JSON in a section of that name (`underpin.binding/1`); they can still be
+//! read.
 
 use super::record::{RecordError, SCHEMA, UndoError, UndoRecord, hex};
 use super::wire;
@@ -17,15 +17,15 @@ use underpin_elf::{Class, Endian, Source};
 
 /// Name of the section that holds the record.
 pub(super) const SECTION: &[u8] = b".underpin.binding";
-/// The last bytes of a record; those behind the slash are the schema.
+/// The last bytes of a record; what follows the slash is the schema.
 const MAGIC: &[u8; 16] = b"underpin.bound/2";
-/// The last bytes of one of the first schema.
+/// The last bytes of a record of the first schema.
 const MAGIC_1: &[u8; 16] = b"underpin.binding";
 /// Length and magic.
 const TRAILER: usize = 8 + MAGIC.len();
 /// The schema before this version's, in JSON.
 const SCHEMA_1: &str = "underpin.binding/1";
-/// Whose note it is, with the zeros up to the next four bytes.
+/// The note's owner, padded with zeros to four bytes.
 const OWNER: &[u8; 12] = b"underpin\0\0\0\0";
 /// Lengths, kind and owner of a note.
 const HEAD: usize = 12 + OWNER.len();
@@ -57,10 +57,10 @@ pub fn record(bytes: &[u8]) -> Result<Option<UndoRecord>, RecordError> {
     record_of(bytes)
 }
 
-/// The same with a handful of small reads: the end of the file, and the section headers only if that is not a record.
+/// The same with a few small reads: the end of the file, and the section headers only if that is not a record.
 ///
 /// # Errors
-/// As [`record`], and what the medium reports.
+/// As [`record`], and I/O errors.
 pub fn record_of<S: Source + ?Sized>(source: &S) -> Result<Option<UndoRecord>, RecordError> {
     if let Some(blob) = blob_ending_at(source, source.len(), 0)? {
         return blob.decode().map(Some);
@@ -83,11 +83,11 @@ pub fn undo(bytes: &[u8]) -> Result<Vec<u8>, UndoError> {
     if hex(&Sha256::digest(&original)) == record.original_sha256 { Ok(original) } else { Err(UndoError::Changed) }
 }
 
-/// What comes before the trailer, and in which form.
+/// What precedes the trailer, by its format.
 enum Blob {
     Json(Vec<u8>),
     Wire(Vec<u8>),
-    /// Of a version that is not known here.
+    /// Of a version that is unknown here.
     Other(u8),
 }
 
@@ -145,7 +145,7 @@ fn blob_ending_at<S: Source + ?Sized>(source: &S, end: u64, start: u64) -> Resul
     Ok(Some(if is_json { Blob::Json(bytes) } else { Blob::Wire(bytes) }))
 }
 
-/// Offset and size of the record's section; the last one, where a file was bound again after strip.
+/// Offset and size of the record's section; the last one, if a file was bound again after strip.
 fn section<S: Source + ?Sized>(source: &S) -> Option<(u64, u64)> {
     let mut head = [0; 64];
     let length = usize::try_from(source.len().min(64)).ok()?;

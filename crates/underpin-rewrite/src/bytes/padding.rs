@@ -1,8 +1,8 @@
-//! Names in the padding of a page: zeros behind a segment that is not writable, up to the next page or segment.
+//! Names in the padding of a page: zeros after a segment that is not writable, up to the next page or segment.
 //!
 //! Such bytes are mapped already, whatever the segment's size says, because pages are mapped whole; raising the size
-//! makes them part of the segment by the letter. Where a gap takes the whole string table with the names, it moves
-//! there; else the names alone do, over several gaps if one does not suffice, and [`view`] serves the tools.
+//! makes them formally part of the segment. If a gap has room for the whole string table with the names, it moves
+//! there; else only the names do, over several gaps if one does not suffice, and [`view`] shows them to the tools.
 
 use super::block::{ALIGN, Block, displace};
 use super::builder::{PatchBuilder, Place};
@@ -12,7 +12,7 @@ use super::{Strategy, shift, tags, view};
 use bstr::BString;
 use underpin_elf::raw::RawSection;
 
-/// Moves the whole string table into one gap, or says that there is no room.
+/// Moves the whole string table into one gap; `None` if there is no room.
 pub(super) fn place_table(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
     let block = Block { displaced: Vec::new(), entries: None, texts: Some(texts), reserve: 0 };
     let size = block.size(builder.image)?;
@@ -21,7 +21,7 @@ pub(super) fn place_table(builder: &mut PatchBuilder<'_, '_>, texts: &[BString])
     block.write(builder, gap.vaddr, gap.offset, Strategy::PagePadding)
 }
 
-/// Makes room for the names where the string table ends; what has to go somewhere else goes to a gap.
+/// Makes room for the names at the end of the string table; what has to move goes to a gap.
 pub(super) fn place_shifted(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
     let way = shift::way(builder.image, texts).filter(|_| builder.interpreter.is_none())?;
     shift::extend(builder, &way, texts, Strategy::PagePadding)?;
@@ -36,7 +36,8 @@ pub(super) fn place_shifted(builder: &mut PatchBuilder<'_, '_>, texts: &[BString
     Some(())
 }
 
-/// Keeps room for the record in what the names have left of the gaps. Without such room it goes to the end of the file.
+/// Reserves room for the record in what the names have left of the gaps. Without such room it goes to the end of the
+/// file.
 pub(super) fn reserve(builder: &mut PatchBuilder<'_, '_>) {
     let size = builder.reserve;
     let found = gaps::left(builder, 4).into_iter().find(|gap| gap.room >= size && size > 0);
@@ -47,12 +48,12 @@ pub(super) fn reserve(builder: &mut PatchBuilder<'_, '_>) {
     }
 }
 
-/// Places the names alone, or says that there is no room.
+/// Places only the names; `None` if there is no room.
 pub(super) fn place_names(builder: &mut PatchBuilder<'_, '_>, texts: &[BString]) -> Option<()> {
     let mut gaps = gaps(builder.image);
     gaps.retain(|gap| gap.vaddr > builder.strtab);
-    // Whole names are never split: the longest first, each in the first gap that still takes it. The loader's name comes
-    // last: `.interp` describes it, and strip pulls sections apart that lie over each other.
+    // Names are never split: the longest first, each in the first gap that has room for it. The loader's name comes
+    // last: `.interp` describes it, and strip pulls overlapping sections apart.
     let interpreter = builder.interpreter.clone();
     let is_interpreter = |text: &BString| interpreter.as_ref() == Some(text);
     let mut order: Vec<&BString> = texts.iter().collect();

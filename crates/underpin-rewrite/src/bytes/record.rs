@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// The schema that this version writes.
 pub(super) const SCHEMA: &str = "underpin.binding/2";
-/// Changed bytes that are no further apart are put back as one piece.
+/// Changed bytes that are no further apart than this are put back as one piece.
 const NEAR: usize = 6;
 
 /// Bytes to put back.
@@ -14,39 +14,39 @@ const NEAR: usize = 6;
 pub struct Inverse {
     /// Where in the file.
     pub offset: u64,
-    /// The original bytes in hexadecimal; those at the end that are alike are left out.
+    /// The original bytes in hexadecimal; equal bytes at the end are left out.
     pub bytes: String,
     /// How many bytes in all.
     pub len: u64,
-    /// What the bytes are that `bytes` leaves out.
+    /// The byte that `bytes` leaves out.
     #[serde(default)]
     pub fill: u8,
 }
 
-/// Bytes of the original that are somewhere else in the rewritten file.
+/// Bytes of the original that have moved in the rewritten file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Where they are in the rewritten file.
     pub from: u64,
     /// Where they were.
     pub to: u64,
-    /// How many they are.
+    /// How many bytes.
     pub len: u64,
 }
 
 /// The record of one rewrite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoRecord {
-    /// `underpin.binding/2`, or that of an earlier version.
+    /// `underpin.binding/2`, or the schema of an earlier version.
     pub schema: String,
     /// Size of the original in bytes.
     pub original_size: u64,
-    /// So many bytes of the original stayed where they were, but for those in `inverse`.
+    /// This many bytes of the original stayed where they were, except for those in `inverse`.
     #[serde(default)]
     pub kept: u64,
     /// SHA-256 of the original in hexadecimal.
     pub original_sha256: String,
-    /// What of the rest has moved.
+    /// Which parts of the rest have moved.
     #[serde(default)]
     pub spans: Vec<Span>,
     /// What to put back.
@@ -73,7 +73,7 @@ pub enum RecordError {
         /// The schema found.
         schema: String,
     },
-    /// The medium failed.
+    /// Reading failed.
     #[error("{0}")]
     Io(String),
 }
@@ -104,7 +104,7 @@ impl Inverse {
         Inverse { offset, bytes: hex(bytes.get(..used).unwrap_or_default()), len: bytes.len() as u64, fill }
     }
 
-    /// What turns `new` back into `old`, which was at an offset; both are equally long.
+    /// What turns `new` back into `old` at an offset; both have the same length.
     pub(super) fn between(offset: u64, old: &[u8], new: &[u8]) -> Vec<Inverse> {
         let differs = |at: usize| old.get(at) != new.get(at);
         let mut runs: Vec<(usize, usize)> = Vec::new();
@@ -144,10 +144,10 @@ impl UndoRecord {
         }
     }
 
-    /// The original, whether or not the digest says so.
+    /// The original, whether or not it matches the digest.
     pub(super) fn restore(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let index = |offset: u64| usize::try_from(offset).ok();
-        // No original is longer than what it became, but for the alignment of a table.
+        // The original cannot be longer than the file it became, apart from the alignment of a table.
         let size = index(self.original_size).filter(|size| *size <= bytes.len().saturating_mul(2))?;
         let mut original = bytes.get(..index(self.kept)?.min(size))?.to_vec();
         original.resize(size, 0);

@@ -1,4 +1,4 @@
-//! Why a file is left as it is: each reason a sentence with what to do.
+//! Why a file is left unchanged: each reason is a sentence that says what to do.
 
 use super::{RecordError, Strategy};
 use bstr::BString;
@@ -20,10 +20,10 @@ pub enum Refusal {
     /// A static-pie program relocates itself and reads its own dynamic section; patched ones crash.
     #[error("a static-pie program: it loads no library, and moving its strings would break it")]
     StaticPie,
-    /// No dynamic string table that a segment holds.
+    /// It has no dynamic string table inside a segment.
     #[error("its dynamic section has no usable string table (DT_STRTAB): no loader would take it")]
     NoStrings,
-    /// Bytes behind what the ELF headers describe: AppImage, makeself, bun and others read them from the end.
+    /// Bytes after what the ELF headers describe: AppImage, makeself, bun and others read them from the end.
     #[error(
         "it carries {size} bytes behind its own end (at offset {offset}), which its program reads from there and which a \
          binding would move: use a wrapper that sets LD_LIBRARY_PATH, or bind the program inside"
@@ -64,7 +64,7 @@ pub enum Refusal {
          flattening, or link it with spare entries (GNU ld: -Wl,--spare-dynamic-tags=N)"
     )]
     DynamicFull {
-        /// For how many entries there is no room.
+        /// How many entries do not fit.
         missing: usize,
     },
     /// The strings end up where the fields cannot reach them.
@@ -76,13 +76,13 @@ pub enum Refusal {
          tool has changed it, or link it again"
     )]
     NoPlace,
-    /// The strategy asked for has no room in this file.
+    /// The requested strategy has no room in this file.
     #[error("{strategy:?} has no room for the names in this file: leave the choice to underpin")]
     NoRoom {
         /// The strategy.
         strategy: Strategy,
     },
-    /// A string without a place: an error of underpin's.
+    /// A string without a place: a bug in underpin.
     #[error("no place was found for {name:?}: please report this file as a bug of underpin")]
     Unplaced {
         /// The string.

@@ -1,4 +1,4 @@
-//! Files that are left as they are, found before anything is planned.
+//! Files that are left unchanged, detected before anything is planned.
 
 use super::image::Image;
 use super::sizes::table_size;
@@ -6,7 +6,7 @@ use super::{RecordError, Refusal, note, tags};
 use underpin_elf::{FileOffset, FileType, Machine};
 
 const MIPS: Machine = Machine(8);
-/// Ends kernel modules that carry a signature (`scripts/sign-file.c` of Linux).
+/// The last bytes of signed kernel modules (`scripts/sign-file.c` of Linux).
 const MODULE_SIGNATURE: &[u8] = b"~Module signature appended~\n";
 /// Sections in which signing tools keep a signature (`elfsign`, `bsign`, `signelf`).
 const SIGNATURE_SECTIONS: [(&[u8], &str); 4] = [
@@ -37,7 +37,7 @@ pub(super) fn refuse(image: &Image<'_>) -> Result<(), Refusal> {
     match note::record(image.bytes) {
         Ok(Some(_)) if note::undo(image.bytes).is_ok() => return Err(Refusal::AlreadyBound),
         Err(error @ RecordError::Schema { .. }) => return Err(Refusal::Record(error)),
-        // Changed since it was bound: what it is now is the original of the next binding.
+        // Changed since it was bound: its current content is the original of the next binding.
         _ => {}
     }
     refuse_payload(image)

@@ -1,16 +1,16 @@
-//! A rewrite as data: patches inside the file, bytes behind its end, where each string is, what it costs at load.
+//! A rewrite as data: patches inside the file, bytes after its end, where each string is, what it costs at load.
 
 use crate::edits::Strategy;
 use bstr::BString;
 use serde::Serialize;
 use underpin_elf::FileOffset;
 
-/// Bytes of the file that become others.
+/// Bytes of the file that change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// Where in the file.
     pub offset: FileOffset,
-    /// The new bytes; as many are replaced.
+    /// The new bytes, which replace as many old ones.
     pub bytes: Vec<u8>,
 }
 
@@ -21,31 +21,31 @@ pub struct PlacedString {
     pub text: BString,
     /// Where it is in the rewritten file.
     pub offset: FileOffset,
-    /// In which kind of place.
+    /// The kind of place.
     pub strategy: Strategy,
 }
 
-/// What a rewritten file costs more than the original, each time it is loaded or kept.
+/// What a rewritten file costs more than the original, each time it is loaded, or as long as it is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LoadCost {
     /// Bytes by which the file grows, record included.
     pub file_bytes: u64,
     /// Bytes by which the mapped part grows.
     pub mapped_bytes: u64,
-    /// PT_LOAD segments more.
+    /// Additional PT_LOAD segments.
     pub segments: u32,
-    /// mmap calls more (negative where zeros need no mapping of their own any more).
+    /// Additional mmap calls (negative if zeros no longer need a mapping of their own).
     pub mmap_calls: i32,
-    /// pread64 calls more, for a program header table outside the first 832 bytes.
+    /// Additional pread64 calls, for a program header table outside the first 832 bytes.
     pub read_calls: u32,
 }
 
-/// What a rewritten file is worse at than the original.
+/// A disadvantage of a rewritten file compared with the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caution {
-    /// The program header table is no longer right behind the file header, in a file without a section table: strip and
-    /// objcopy refuse such a file, patchelf breaks it.
+    /// The program header table no longer follows the file header directly, in a file without a section table: strip
+    /// and objcopy refuse such a file, patchelf breaks it.
     TableMoved,
     /// The file has no section table: strip and objcopy would not keep the names (they refuse most such files anyway).
     Unregistered,
@@ -59,11 +59,11 @@ pub enum Caution {
 pub struct Rewrite {
     /// Size of the file that it is for, in bytes.
     pub original_size: u64,
-    /// So many of its bytes stay where they are, but for the patches; `appended` takes the place of the rest.
+    /// This many of its bytes stay where they are, except for the patches; `appended` replaces the rest.
     pub kept: u64,
-    /// Bytes inside the kept part, ascending, never overlapping.
+    /// Changed bytes inside the kept part, ascending, never overlapping.
     pub patches: Vec<Patch>,
-    /// Bytes behind the kept part.
+    /// Bytes after the kept part.
     pub appended: Vec<u8>,
     /// The new strings.
     pub placed: Vec<PlacedString>,
@@ -74,7 +74,7 @@ pub struct Rewrite {
 }
 
 impl Patch {
-    /// The file offset behind its last byte.
+    /// The file offset after its last byte.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset.0.saturating_add(self.bytes.len() as u64)
@@ -82,7 +82,7 @@ impl Patch {
 }
 
 impl Rewrite {
-    /// Whether the file already is as wished for.
+    /// Whether the file already is as requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patches.is_empty() && self.appended.is_empty()

@@ -4,7 +4,7 @@ use super::image::Image;
 use super::sizes::table_size;
 use super::tags;
 
-/// How many bytes from `offset` on belong to nothing: no segment, section or table, and not behind the end of the file.
+/// How many bytes from `offset` on belong to nothing: no segment, section or table, and within the file.
 pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
     let layout = image.layout;
     let section_count = image.sections.as_ref().map_or(usize::from(image.header.shnum), |table| table.entries.len());
@@ -14,7 +14,7 @@ pub(super) fn file_room(image: &Image<'_>, offset: u64) -> u64 {
         (image.header.shoff, table_size(section_count, layout.section_size())),
         (image.bytes.len() as u64, u64::MAX.saturating_sub(image.bytes.len() as u64)),
     ];
-    // A PT_LOAD may run over the place asked for: that does not matter if the caller looks inside of one.
+    // A PT_LOAD may cover the offset: that does not matter if the caller looks inside one.
     let loaded = |kind: u32| kind == tags::PT_LOAD;
     let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_NULL);
     let inside = |start: u64, size: u64| start < offset && start.saturating_add(size) > offset;

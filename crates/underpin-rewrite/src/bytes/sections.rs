@@ -5,10 +5,10 @@ use super::sizes::table_size;
 use super::{note, tags};
 use underpin_elf::raw::{Layout, RawHeader, RawSection};
 
-/// Counts from here on are in the first section (`elf(5)`, SHN_LORESERVE).
+/// From this number on, counts are stored in the first section header (`elf(5)`, SHN_LORESERVE).
 const LORESERVE: usize = 0xff00;
 
-/// The headers as they will be written, and the names that are new.
+/// The headers as they will be written, and the new names.
 pub(super) struct Sections<'a> {
     pub headers: Vec<RawSection>,
     /// New names by index.
@@ -16,14 +16,14 @@ pub(super) struct Sections<'a> {
     /// Index and bytes of the old table of names.
     old_names: (usize, &'a [u8]),
     shares_names: bool,
-    /// The section of the record, if an older one has left its own.
+    /// The section of the record, if an older record has left its section.
     record: Option<usize>,
 }
 
 /// A table ready to be appended.
 pub(super) struct Encoded {
     pub bytes: Vec<u8>,
-    /// File offset at which `bytes` go.
+    /// The file offset where `bytes` go.
     pub offset: u64,
     /// File offset of the header of the record's section.
     pub record_at: Option<u64>,
@@ -42,7 +42,7 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// Adds a section at the end and says its index.
+    /// Adds a section at the end and returns its index.
     pub fn add(&mut self, name: &'static [u8], header: RawSection) -> usize {
         let index = self.headers.len();
         self.headers.push(header);
@@ -55,12 +55,12 @@ impl<'a> Sections<'a> {
         self.names.push((index, name));
     }
 
-    /// The names and the headers as bytes for the end of the file, and the file header that leads to them. `record` is
+    /// The names and the headers as bytes for the end of the file, and the file header that points to them. `record` is
     /// the section of the record, as far as it is known.
     pub fn encode(mut self, layout: Layout, at: u64, header: &mut RawHeader, record: Option<RawSection>) -> Encoded {
         let record = record.map(|section| self.set_record(section));
         let name_section = self.name_section();
-        // Old names keep their offsets, so their number times their length never counts.
+        // Old names keep their offsets: the table is copied whole, so names that share bytes do not multiply its size.
         let mut bytes = self.old_names.1.to_vec();
         bytes.push(0);
         for (index, name) in &self.names {
@@ -92,7 +92,7 @@ impl<'a> Sections<'a> {
         index
     }
 
-    /// Index of the section for the names of all sections: a new one where symbols take their names from the old.
+    /// Index of the section for the names of all sections: a new one if symbols take their names from the old one.
     fn name_section(&mut self) -> usize {
         let old = self.old_names.0;
         if !self.shares_names {

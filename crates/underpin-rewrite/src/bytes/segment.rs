@@ -10,11 +10,11 @@ use super::{Caution, Strategy, tags};
 use std::ops::Range;
 use underpin_elf::raw::RawSegment;
 
-/// What glibc reads at first of a file (`glibc elf/dl-load.h`, `struct filebuf`): a program header table that ends
-/// behind it costs a pread64 at each of the two places that look at it.
+/// How much glibc reads of a file at first (`glibc elf/dl-load.h`, `struct filebuf`): a program header table that ends
+/// beyond it costs a pread64 at each of the two places that look at it.
 const FIRST_READ: u64 = 832;
 
-/// Places a block, or says that there is no room in the address space or for another program header.
+/// Places a block; `None` if there is no room in the address space or for another program header.
 pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, mut block: Block<'_>) -> Option<()> {
     let image = builder.image;
     let page = image.page();

@@ -1,10 +1,10 @@
-//! A string table that grows where it is: what follows it makes way.
+//! A string table that grows in place: what follows it moves.
 //!
-//! Linkers and readers see one `.dynstr` that holds every string at its old offset and the names behind, as if the file
-//! had been linked so. What follows the table are tables too, of versions and relocations, which loaders find by tags and
-//! which hold no addresses of themselves: so they slide on by a few bytes, up to the padding at the end of the segment;
-//! or up to one of them that is large enough to make room and small enough to go somewhere else. The string table itself
-//! may be megabytes, and is copied by nobody.
+//! Linkers and readers see one `.dynstr` that holds every string at its old offset, followed by the names, as if the
+//! file had been linked like that. The string table is followed by other tables, of versions and relocations, which
+//! loaders find by tags and which do not contain their own addresses: so they slide by a few bytes, up to the padding
+//! at the end of the segment, or up to one of them that is large enough to make room and small enough to move somewhere
+//! else. The string table itself may be megabytes, and is not copied.
 
 use super::block::displace;
 use super::builder::PatchBuilder;
@@ -19,34 +19,34 @@ use underpin_elf::raw::{RawSection, RawSegment};
 
 /// Most bytes that slide.
 const LIMIT: u64 = 64 << 20;
-/// Most bytes that go somewhere else.
+/// Most bytes that move somewhere else.
 const OUT_LIMIT: u64 = 256 << 10;
-/// Most bytes between two sections that alignment explains.
+/// Most bytes between two sections that alignment can account for.
 const ALIGNMENT: u64 = 64;
-/// What slides does so by a multiple of this, which no section's alignment exceeds.
+/// Sections slide by a multiple of this, which no section's alignment exceeds.
 const STEP: u64 = 16;
-/// Sections behind the table that are looked at.
+/// Most sections after the table that are looked at.
 const SECTIONS_MAX: usize = 16;
 
-/// How the names get room behind the table.
+/// How the names get room after the table.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     /// Addresses that slide, and by how many bytes.
     slides: Vec<(Range<u64>, u64)>,
-    /// The padding behind the segment that the last of them needs.
+    /// The padding after the segment, and how much of it the last range needs.
     padding: Option<(Gap, u64)>,
-    /// Addresses that go somewhere else; may be none.
+    /// Addresses that move somewhere else; may be empty.
     pub out: Range<u64>,
-    /// So many bytes slide over the end of the segment.
+    /// How many bytes slide beyond the end of the segment.
     pub beyond: u64,
 }
 
-/// What is behind the string table and can be moved.
+/// What follows the string table and can be moved.
 struct Behind<'i> {
     /// The end of the table.
     start: u64,
     sections: Vec<&'i RawSection>,
-    /// Where the first thing is that cannot be moved; `None` if nothing follows in the segment.
+    /// Start of the first thing that cannot be moved; `None` if nothing follows in the segment.
     stop: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ impl Behind<'_> {
             end = next;
         }
         if stop.is_none() && end != load_end {
-            // The end of the segment belongs to somebody.
+            // The end of the segment is in use.
             stop = Some(end);
         }
         (!table::cuts(image, &(start..end.max(start.saturating_add(1))))).then_some(Behind { start, sections, stop })
@@ -111,13 +111,13 @@ fn size_of(texts: &[BString]) -> u64 {
     texts.iter().fold(0, |sum, text| sum.saturating_add(with_nul(text)))
 }
 
-/// How far the names reach beyond the room that is there, in whole steps.
+/// How far the names exceed the available room, in whole steps.
 fn missing(texts: &[BString], room: &Range<u64>) -> Option<u64> {
     size_of(texts).saturating_sub(length(room)).checked_next_multiple_of(STEP)
 }
 
-/// As few bytes as suffice go somewhere else, none if possible; what is in front of them slides by as many as are
-/// missing, and what is behind by as many as the padding has.
+/// As few bytes as possible move somewhere else, ideally none; what is before them slides by the missing bytes, and
+/// what is after them by as many as the padding has.
 pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     let behind = Behind::read(image)?;
     let end = behind.end();
@@ -146,7 +146,7 @@ pub(super) fn way(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     runs.filter_map(way).min_by_key(|way| length(&way.out))
 }
 
-/// Everything slides over the end of a segment that is going to be longer.
+/// Everything slides beyond the end of a segment that will grow.
 pub(super) fn beyond_the_end(image: &Image<'_>, texts: &[BString]) -> Option<Way> {
     let behind = Behind::read(image).filter(|behind| behind.stop.is_none())?;
     let end = behind.end();
@@ -155,7 +155,7 @@ pub(super) fn beyond_the_end(image: &Image<'_>, texts: &[BString]) -> Option<Way
     Some(Way { slides: vec![(first..end, beyond)], padding: None, out: end..end, beyond })
 }
 
-/// Makes room behind the table and writes the names there.
+/// Makes room after the table and writes the names there.
 pub(super) fn extend(
     builder: &mut PatchBuilder<'_, '_>,
     way: &Way,
@@ -171,7 +171,7 @@ pub(super) fn extend(
     }
     let slides = || way.slides.iter().filter(|(range, by)| !range.is_empty() && *by > 0);
     if let Some(end) = slides().map(|(range, by)| range.end.saturating_add(*by)).max() {
-        // One piece with the names, so that no byte is written twice.
+        // In one piece with the names, so that no byte is written twice.
         let size = usize::try_from(end.checked_sub(start)?).ok()?;
         let from = usize::try_from(offset).ok()?;
         let last = slides().map(|(range, _)| range.end).max()?.checked_sub(start)?;

@@ -1,4 +1,4 @@
-//! Sizes of what is in a file, in bytes. What does not fit into 64 bits is beyond every file.
+//! Sizes of what is in a file, in bytes. A size that does not fit into 64 bits is beyond any file.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) fn table_size(count: usize, entry: usize) -> u64 {
     count.saturating_mul(entry) as u64
 }
 
-/// A range of addresses or offsets; an end before the start is no byte.
+/// A range of addresses or offsets; 0 if the end is before the start.
 pub(super) fn length(range: &Range<u64>) -> u64 {
     range.end.saturating_sub(range.start)
 }

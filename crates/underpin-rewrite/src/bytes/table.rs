@@ -1,10 +1,10 @@
 //! Room for one more program header.
 //!
-//! The table stays where it is, right behind the file header: strip, eu-strip, llvm-strip, objcopy and patchelf all
-//! write it there again whatever the file says, and each of them was seen to break a program whose table had moved.
-//! So what is behind it makes way: the interpreter's name, notes, the symbol table or a hash table, which all are
-//! found by their program header or tag. If that is not possible, the new entry takes the place of one that says what
-//! another says too. A file that has room in none of these ways gets no segment.
+//! The table stays where it is, right after the file header: strip, eu-strip, llvm-strip, objcopy and patchelf all
+//! write it there again whatever the file says, and each of them was seen to break a program whose table had moved. So
+//! what follows it is moved: the interpreter's name, notes, the symbol table or a hash table, which are all found by
+//! their program header or tag. If that is not possible, the new entry replaces a redundant one. A file that has no
+//! room in any of these ways gets no segment.
 
 use super::image::Image;
 use super::sizes::length;
@@ -15,20 +15,20 @@ use underpin_elf::raw::{RawSection, RawSegment};
 
 /// Where the table with one more entry goes.
 pub(super) enum Room {
-    /// Where it was: there are free bytes, or an unused entry.
+    /// Where it was: there are free bytes after it, or an unused entry.
     Free,
-    /// Where it was, once these addresses have moved.
+    /// Where it was, once these addresses have been moved.
     Displacing(Range<u64>),
-    /// Where it was, in the place of this entry.
+    /// Where it was, replacing this entry.
     Instead(usize),
-    /// Somewhere else: for files without a section table only, which no such tool takes.
+    /// Somewhere else: only for files without a section table, which those tools refuse.
     Elsewhere,
 }
 
-/// Most bytes that make way for one entry.
+/// Most bytes that are moved for one entry.
 const LIMIT: u64 = 32 << 10;
 
-/// `None` if there is none.
+/// `None` if there is no room.
 pub(super) fn room(image: &Image<'_>) -> Option<Room> {
     let entry = image.layout.segment_size() as u64;
     let end = (image.segments.len() as u64).checked_mul(entry)?.checked_add(image.header.phoff)?;
@@ -48,9 +48,9 @@ pub(super) fn room(image: &Image<'_>) -> Option<Room> {
         .or_else(|| image.sections.is_none().then_some(Room::Elsewhere))
 }
 
-/// A PT_NOTE that holds the program's properties only: kernel and loader read them by PT_GNU_PROPERTY, which is there
-/// too (`fs/binfmt_elf.c` since Linux 5.8; glibc since 2.32). Or the PT_PHDR of a library: loaders ask for that of the
-/// program, and find a library's table by the file header (`glibc elf/dl-load.c`, `_dl_map_object_from_fd`).
+/// A PT_NOTE that only holds the program's properties: kernel and loader read them by PT_GNU_PROPERTY, which is there
+/// too (`fs/binfmt_elf.c` since Linux 5.8; glibc since 2.32). Or the PT_PHDR of a library: loaders need only the
+/// program's, and find a library's table by the file header (`glibc elf/dl-load.c`, `_dl_map_object_from_fd`).
 fn redundant(image: &Image<'_>) -> Option<usize> {
     if !image.is_program() {
         let headers = image.segments.iter().position(|segment| segment.kind == tags::PT_PHDR);
@@ -85,7 +85,7 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     let sections = || table.entries.iter().map(|(_, section)| section).filter(|section| section.size > 0);
     let in_file = |section: &&RawSection| section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
     let (mut first, mut end) = (behind, behind);
-    // Grows until nothing is cut in two: a note may lie in a segment with others.
+    // Grows until nothing is split: a note may be in a segment with others.
     loop {
         let before = (first, end);
         let segments = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD);
@@ -119,11 +119,11 @@ fn displaced(image: &Image<'_>, start: u64, size: u64) -> Option<Range<u64>> {
     (known && inside && between.iter().all(|byte| *byte == 0)).then_some(vaddr(first)?..vaddr(end)?)
 }
 
-/// Whether the string table of a program at a fixed address had better stay where it is.
+/// Whether the string table of a program at a fixed address should stay where it is.
 ///
-/// patchelf before 0.19 collects what it replaces in front of the first section that it leaves alone, and stops looking
-/// at the one behind `.dynstr`. Without `.dynstr` among the first, it finds room enough on the first page, puts the
-/// dynamic section there, and the loader, which writes DT_DEBUG, ends with SIGSEGV.
+/// patchelf before 0.19 collects what it replaces before the first section that it does not touch, and stops looking at
+/// the one after `.dynstr`. If `.dynstr` is not among the first, it finds enough room on the first page and puts the
+/// dynamic section there, and the loader, which writes DT_DEBUG, crashes with SIGSEGV.
 pub(super) fn pins_strings(image: &Image<'_>) -> bool {
     let Some(sections) = &image.sections else { return false };
     let first_is_fixed = image.loads().next().is_some_and(|load| load.flags & tags::PF_W == 0);
@@ -139,14 +139,14 @@ pub(super) fn pins_strings(image: &Image<'_>) -> bool {
     reserved.is_some_and(|reserved| needed <= reserved)
 }
 
-/// Whether a section takes memory that the file fills.
+/// Whether a section occupies memory and has content in the file.
 pub(super) fn is_allocated(section: &RawSection) -> bool {
     let filled = section.kind != tags::SHT_NOBITS && section.kind != tags::SHT_NULL;
     section.flags & tags::SHF_ALLOC != 0 && filled && section.size > 0
 }
 
-/// Whether a program header other than PT_LOAD holds some of these addresses, and not only of these; or is not one that may
-/// follow what it describes.
+/// Whether a program header other than PT_LOAD covers some of these addresses and also others, or may not follow what
+/// it describes.
 pub(super) fn cuts(image: &Image<'_>, range: &Range<u64>) -> bool {
     let others = image.segments.iter().filter(|segment| segment.kind != tags::PT_LOAD && segment.memory_size > 0);
     others.into_iter().any(|segment| {
@@ -157,7 +157,7 @@ pub(super) fn cuts(image: &Image<'_>, range: &Range<u64>) -> bool {
     })
 }
 
-/// Whether a section is only ever found by a program header or a tag that this crate knows how to change.
+/// Whether a section is only found by a program header or a tag that this crate can change.
 pub(super) fn is_movable(image: &Image<'_>, section: &RawSection) -> bool {
     let by_tag = |tag| image.dynamic.value(tag) == Some(section.addr);
     if section.flags & tags::SHF_ALLOC == 0 || section.flags & tags::SHF_WRITE != 0 {

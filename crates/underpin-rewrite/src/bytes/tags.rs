@@ -63,8 +63,8 @@ pub(super) const DT_FILTER: u64 = 0x7fff_ffff;
 pub(super) const STRING_TAGS: [u64; 9] =
     [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_CONFIG, DT_DEPAUDIT, DT_AUDIT, DT_AUXILIARY, DT_FILTER];
 
-/// Whether a tag is known to hold a number or an address: the generic ones, and those of GNU and Sun whose meaning is
-/// in `elf.h`. Any other may hold the offset of a string.
+/// Whether a tag is known to hold a number or an address: the generic ones, and those of GNU and Sun that `elf.h`
+/// defines. Any other may hold the offset of a string.
 pub(super) fn holds_no_string(tag: u64) -> bool {
     let generic = tag <= 38;
     let values_and_addresses = (0x6fff_fd00..=0x6fff_feff).contains(&tag);
@@ -72,11 +72,11 @@ pub(super) fn holds_no_string(tag: u64) -> bool {
     (generic || values_and_addresses || versions) && !STRING_TAGS.contains(&tag)
 }
 
-/// Tags whose value is the address of a table that may make way.
+/// Tags whose value is the address of a table that may be moved.
 pub(super) const MOVABLE_TAGS: [u64; 10] =
     [DT_SYMTAB, DT_HASH, DT_GNU_HASH, DT_VERSYM, DT_VERDEF, DT_VERNEED, DT_RELA, DT_REL, DT_JMPREL, DT_RELR];
 
-/// Tags whose value is an address of something that is not the string table.
+/// Tags whose value is the address of something other than the string table.
 pub(super) const ADDRESS_TAGS: [u64; 17] = [
     3, // DT_PLTGOT
     DT_HASH,

@@ -1,22 +1,22 @@
-//! Names behind the last writable segment, whose zeros (bss) then are in the file.
+//! Names after the last writable segment, whose zeros (bss) are then in the file.
 //!
-//! No segment is added, and where the zeros had a mapping of their own, one is saved. What the file holds right behind
-//! the segment makes way if it may (sections that no segment holds); else the content of the segment is copied to the
-//! end of the file and the segment points there: same addresses, other offsets.
+//! No segment is added, and if the zeros had a mapping of their own, one is saved. What follows the segment in the file
+//! is moved if possible (sections outside of all segments); else the content of the segment is copied to the end of the
+//! file and the segment points there: same addresses, other offsets.
 
 use super::block::{ALIGN, Block};
 use super::builder::PatchBuilder;
 use super::{Strategy, cut, tags};
 use underpin_elf::raw::{RawSection, RawSegment};
 
-/// Most bytes that are copied, written out as zeros or skipped for alignment: beyond, a new segment is the smaller evil,
-/// unless the file is so large that they are little.
+/// Most bytes that are copied, written out as zeros or skipped for alignment: beyond this a new segment costs less,
+/// unless the file is so large that they hardly matter.
 const LIMIT: u64 = 256 << 10;
-/// The unit in which memory is mapped, as far as the cost is concerned.
+/// The unit in which memory is mapped, for the purpose of costs.
 const PAGE: u64 = 4096;
 
-/// Places a block, or says that the segment is too large or not the last. `slid` bytes stay free in front, for what slides
-/// on to there.
+/// Places a block; `None` if the segment is too large or not the last. `slid` bytes stay free before it, for what
+/// slides there.
 pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid: u64) -> Option<()> {
     let image = builder.image;
     let index = last_writable(builder)?;
@@ -29,7 +29,7 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid:
     let size = at.checked_add(block.size(image)?)?;
     old.vaddr.checked_add(size).filter(|end| *end <= image.layout.highest())?;
     let offset = content(builder, &old)?;
-    // Nothing slides into zeros, nor into a copy, nor out of another segment: what slides has to be in the one that grows.
+    // Nothing slides into zeros, nor into a copy, nor out of another segment: it has to be in the segment that grows.
     let is_of_strings = (old.vaddr..end).contains(&image.strings.vaddr);
     if slid > 0 && (!is_of_strings || offset != old.offset || old.file_size != old.memory_size) {
         return None;
@@ -42,14 +42,14 @@ pub(super) fn place(builder: &mut PatchBuilder<'_, '_>, block: &Block<'_>, slid:
     let pages = |end: u64| old.vaddr.saturating_add(end).div_ceil(PAGE);
     let more = pages(size).saturating_sub(pages(old.memory_size)).saturating_mul(PAGE);
     builder.cost.mapped_bytes = builder.cost.mapped_bytes.saturating_add(more);
-    // glibc maps zeros that pass the last page of the file's content on their own (`elf/dl-map-segments.h`).
+    // glibc maps zeros beyond the last page of the file's content separately (`elf/dl-map-segments.h`).
     let had_zeros = pages(old.memory_size) > pages(old.file_size);
     let saved = i32::from(had_zeros && !image.is_program());
     builder.cost.mmap_calls = builder.cost.mmap_calls.saturating_sub(saved);
     Some(())
 }
 
-/// Sees to it that the content of the segment is the last thing in the file, and says where it begins.
+/// Ensures that the content of the segment is the last thing in the file, and returns where it begins.
 fn content(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment) -> Option<u64> {
     let image = builder.image;
     let behind = old.offset.checked_add(old.file_size)?;
@@ -59,9 +59,9 @@ fn content(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment) -> Option<u64> 
     }
     let align = old.align.max(1);
     let offset = builder.end().checked_next_multiple_of(align)?.checked_add(old.vaddr.checked_rem(align)?)?;
-    // Not further away than needed.
+    // No further away than needed.
     let offset = offset.checked_sub(align).filter(|offset| *offset >= builder.end()).unwrap_or(offset);
-    // What was written into the content would stay behind.
+    // What was already written into the content would be left at the old place.
     if offset.saturating_sub(builder.end()) > LIMIT || old.file_size > LIMIT || builder.has_written(old.offset..behind)
     {
         return None;
@@ -72,7 +72,7 @@ fn content(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment) -> Option<u64> 
     Some(offset)
 }
 
-/// The PT_LOAD with the highest addresses, where it is writable, has content and overlaps no other.
+/// The PT_LOAD with the highest addresses, if it is writable, has content and overlaps no other.
 fn last_writable(builder: &PatchBuilder<'_, '_>) -> Option<usize> {
     let loads = builder.segments.iter().enumerate().filter(|(_, segment)| segment.kind == tags::PT_LOAD);
     let (index, last) = loads.max_by_key(|(_, segment)| segment.vaddr)?;
@@ -84,8 +84,8 @@ fn last_writable(builder: &PatchBuilder<'_, '_>) -> Option<usize> {
     sound.then_some(index)
 }
 
-/// Points segments and sections inside of the moved one to where their bytes are now. Loaders go by addresses, tools
-/// by offsets. Zeros that are now in the file are no longer SHT_NOBITS, or strip would drop them and what follows.
+/// Points segments and sections inside the moved one to the new place of their bytes. Loaders use addresses, tools use
+/// offsets. Zeros that are now in the file are no longer SHT_NOBITS, or strip would drop them and what follows.
 fn repoint(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment, new: &RawSegment) {
     let end = old.vaddr.saturating_add(old.memory_size);
     let inside = |vaddr: u64| vaddr >= old.vaddr && vaddr < end;
@@ -93,7 +93,7 @@ fn repoint(builder: &mut PatchBuilder<'_, '_>, old: &RawSegment, new: &RawSegmen
     let others = builder.segments.iter_mut().filter(|segment| segment.kind != tags::PT_LOAD);
     for segment in others.filter(|segment| inside(segment.vaddr) && segment.memory_size > 0) {
         segment.offset = moved(segment.vaddr);
-        // RELRO may reach into what were zeros.
+        // RELRO may extend into the former zeros.
         if segment.kind == tags::PT_GNU_RELRO {
             segment.file_size = segment.memory_size;
         }

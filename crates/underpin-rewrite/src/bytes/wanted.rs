@@ -1,4 +1,4 @@
-//! A wish in strings becomes entries of the dynamic section and `vn_file` fields, before any string has a place.
+//! Edits become entries of the dynamic section and `vn_file` fields, before any string has a place.
 
 use super::image::{Image, VersionNeed};
 use super::{Edits, Refusal, SearchPathEdit, tags};
@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 /// What an entry of the new dynamic section holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
-    /// As it was.
+    /// Unchanged.
     Number(u64),
     /// The offset of a string that may have to be placed.
     Text(BString),
 }
 
-/// The file as wished for.
+/// The file as requested.
 pub(super) struct Wanted {
     /// The dynamic section up to DT_NULL.
     pub entries: Vec<(u64, Value)>,
     /// The `vn_file` fields that change.
     pub needs: Vec<(VersionNeed, BString)>,
-    /// The loader, where PT_INTERP is to name another one.
+    /// The new loader in PT_INTERP, if it changes.
     pub interpreter: Option<BString>,
-    /// The distinct strings that entries and fields ask for, ascending; the loader's name last.
+    /// The distinct strings that entries and fields need, ascending; the loader's name last.
     pub texts: Vec<BString>,
 }
 
@@ -66,7 +66,7 @@ impl Wanted {
         Ok(Wanted { entries, needs, interpreter, texts })
     }
 
-    /// Whether the file already is as wished for.
+    /// Whether the file already is as requested.
     pub fn is_met(&self, image: &Image<'_>) -> bool {
         let same = |(tag, value): &(u64, Value), entry: &underpin_elf::raw::RawEntry| {
             *tag == entry.tag
@@ -82,13 +82,13 @@ impl Wanted {
     }
 }
 
-/// The new list is where the first DT_NEEDED was, or at the start: loaders take the order of the entries.
+/// The new list is where the first DT_NEEDED was, or at the start: loaders follow the order of the entries.
 fn set_needed(image: &Image<'_>, entries: &mut Vec<(u64, Value)>, needed: &[BString]) {
     let at = entries.iter().position(|(tag, _)| *tag == tags::DT_NEEDED).unwrap_or(0);
     let had = || image.dynamic.entries.iter().filter(|entry| entry.tag == tags::DT_NEEDED);
     entries.retain(|(tag, _)| *tag != tags::DT_NEEDED);
     let new = needed.iter().map(|text| {
-        // A name that stays keeps its bytes.
+        // An unchanged name keeps its bytes.
         let kept = had().find(|entry| image.strings.is(entry.value, text)).map(|entry| Value::Number(entry.value));
         (tags::DT_NEEDED, kept.unwrap_or_else(|| Value::Text(text.clone())))
     });

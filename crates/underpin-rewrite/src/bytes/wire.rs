@@ -1,7 +1,7 @@
-//! The record as bytes: everything as short as it can be, because a record is what a bound file grows by.
+//! The record as bytes: everything as short as possible, because a bound file grows by its record.
 //!
-//! Numbers are LEB128. Paths are written as their difference from the path before, and without the name of the library
-//! if they end with it. JSON, which the first schema was, took four times the room.
+//! Numbers are LEB128. Paths are written as their difference from the previous path, and without the name of the
+//! library if they end with it. JSON, used by the first schema, was four times as large.
 
 use super::record::{Inverse, Span, UndoRecord};
 use super::record::{hex, unhex};
@@ -13,7 +13,7 @@ const ENDS_WITH_NAME: u8 = 1;
 const BUILD_ID: u8 = 2;
 /// A build-id follows, as text.
 const TEXT_ID: u8 = 4;
-/// Begins every record, so that a length gone wrong is seen.
+/// Begins every record, so that a wrong length is detected.
 const START: u8 = b'U';
 /// SHA-256.
 const DIGEST: usize = 32;
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A number of things, each of which takes a byte at least.
+    /// A number of items, each of which takes at least one byte.
     fn count(&mut self) -> Option<usize> {
         usize::try_from(self.number()?).ok().filter(|count| *count <= self.0.len())
     }

@@ -1,4 +1,4 @@
-//! Mode, owner, extended attributes and times of a file, carried over to the file that takes its place.
+//! Mode, owner, extended attributes and times of a file, carried over to the file that replaces it.
 //!
 //! The order is the kernel's: chown(2) clears set-ID bits and file capabilities, a write clears them too, so the bytes
 //! come first, then the owner, the mode, the attributes (POSIX ACLs and `security.capability` are attributes), and the
@@ -14,12 +14,12 @@ use std::path::Path;
 
 /// Permission, set-ID and sticky bits of `st_mode`.
 const MODE_BITS: u32 = 0o7777;
-/// `FS_VERITY_FL` (linux/fs.h), which the rustix table does not name.
+/// `FS_VERITY_FL` (linux/fs.h), which rustix does not define.
 const FS_VERITY: u32 = 0x0010_0000;
 /// The largest value that the kernel allows (`XATTR_SIZE_MAX`, xattr(7)), and the largest list.
 const XATTR_LIMIT: usize = 65_536;
 
-/// What a file bears besides its bytes.
+/// A file's metadata that is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Attributes {
     mode: u32,
@@ -33,7 +33,7 @@ pub(super) struct Attributes {
 type Extended = BTreeMap<Vec<u8>, Vec<u8>>;
 
 impl Attributes {
-    /// Reads them, and refuses a file whose attributes forbid another in its place.
+    /// Reads them, and refuses a file whose attributes forbid replacing it.
     pub(super) fn read(file: &File, metadata: &Metadata, path: &Path) -> Result<Attributes, ReplaceError> {
         refuse_flags(file, path)?;
         let extended = extended(file).map_err(ReplaceError::io(path, "reading its extended attributes"))?;
@@ -55,7 +55,7 @@ impl Attributes {
         })
     }
 
-    /// Puts them on a file that has all its bytes already. `path` is the file that they come from, for the errors.
+    /// Sets them on a file that has all its bytes already. `path` is the file that they come from, for the errors.
     pub(super) fn apply(&self, to: &File, path: &Path) -> Result<(), ReplaceError> {
         let status = ReplaceError::io(path, "reading the attributes of its copy");
         let metadata = to.metadata().map_err(status)?;
@@ -68,14 +68,15 @@ impl Attributes {
         self.check(to, path)
     }
 
-    /// Puts the old times on the copy.
+    /// Sets the old times on the copy.
     pub(super) fn apply_times(&self, to: &File, path: &Path) -> Result<(), ReplaceError> {
         rustix::fs::futimens(to, &self.times).map_err(|error| lost("times", &error, path))
     }
 
     fn apply_extended(&self, to: &File, path: &Path) -> Result<(), ReplaceError> {
         let there = extended(to).map_err(ReplaceError::io(path, "reading the extended attributes of its copy"))?;
-        // A default ACL of the directory or a security module may have given the copy more than the file has.
+        // A default ACL of the directory or a security module may have given the copy attributes that the file does not
+        // have.
         for name in there.keys().filter(|name| !self.extended.contains_key(*name)) {
             rustix::fs::fremovexattr(to, name.as_slice()).map_err(|error| lost(&text(name), &error, path))?;
         }
@@ -105,8 +106,8 @@ impl Attributes {
     }
 }
 
-/// Whether a program is started with another identity or more rights than its caller has: set-ID bits (set-group-ID
-/// counts where the group may execute it, inode(7)) or file capabilities (capabilities(7)).
+/// Whether a program starts with another identity or more rights than its caller has: set-ID bits (set-group-ID counts
+/// if the group may execute it, inode(7)) or file capabilities (capabilities(7)).
 pub(super) fn is_privileged(file: &File) -> std::io::Result<bool> {
     let mode = file.metadata()?.mode();
     let set_id = mode & 0o4000 != 0 || mode & 0o2010 == 0o2010;
@@ -126,7 +127,7 @@ fn text(name: &[u8]) -> String {
 
 fn refuse_flags(file: &File, path: &Path) -> Result<(), ReplaceError> {
     use rustix::fs::IFlags;
-    // Not every file system has flags; one that has none forbids nothing.
+    // Not every file system has flags; without flags nothing is forbidden.
     let Ok(flags) = rustix::fs::ioctl_getflags(file) else { return Ok(()) };
     let immutable = |flag, letter| Err(ReplaceError::Immutable { path: path.into(), flag, letter });
     if flags.contains(IFlags::IMMUTABLE) {

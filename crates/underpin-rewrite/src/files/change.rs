@@ -1,4 +1,4 @@
-//! One job from bytes to bytes: what a file becomes, the proof that it can be undone, and the replacement.
+//! One job from bytes to bytes: the new content of a file, the proof that it can be undone, and the replacement.
 
 use super::{
     Baseline, BoundName, Disagreement, FileIdentity, HardLinks, Job, JobKind, JobOutcome, Keep, Opinion, ReplaceError,
@@ -7,18 +7,18 @@ use super::{
 use crate::bytes::{Rewrite, record, undo};
 use std::path::{Path, PathBuf};
 
-/// How often a file is tried whose copy was rejected. While others are replaced at the same time, one loader may see a
-/// file with two names half done; a second look does not.
+/// How often a file is tried if its copy is rejected. While others are replaced at the same time, a loader may see a
+/// file with two names half replaced; a second attempt does not.
 const ATTEMPTS: usize = 2;
 
-/// What came of a job.
+/// The outcome of a job.
 pub(super) struct Done {
     pub outcome: JobOutcome,
-    /// What was written, where something was.
+    /// What was written, if anything.
     pub written: Option<Written>,
 }
 
-/// What was written, and the way back.
+/// What was written, and how to take it back.
 pub(super) struct Written {
     pub replaced: Replaced,
     /// From the original to the bytes that were there before.
@@ -31,7 +31,7 @@ enum New {
     Nothing(JobOutcome),
 }
 
-/// Does one job. `before` is what its loader said of it before anything was changed, if that is known.
+/// Does one job. `before` is what the loader said of the file before anything was changed, if that is known.
 pub(super) fn change(
     job: &Job,
     planned: Option<&FileIdentity>,
@@ -43,7 +43,7 @@ pub(super) fn change(
         let target = Target::open(&job.path, planned)?;
         attempt_change(job, &target, keep, verifier, before)
     };
-    // The second time its loader is asked anew: what it said before may be of files that have been replaced since.
+    // The second time the loader is asked anew: its earlier answer may be about files that have been replaced since.
     let mut done = attempt(before.cloned());
     for _ in 1..ATTEMPTS {
         if !matches!(done, Err(ReplaceError::Rejected { .. })) {
@@ -97,8 +97,7 @@ fn verify_bound(
     verify_rewritten(verifier, copy, target, &Baseline { bound: bound.to_vec(), ..before })
 }
 
-/// What is said of an original. It is the file that its user had: nothing that a loader has against it keeps it from
-/// its place.
+/// What is said of an original. It is the file that its user had: no complaint of a loader prevents its restoration.
 fn look(verifier: &Verifier, copy: &Path) -> Verified {
     let said = Baseline::of(verifier, copy, Vec::new());
     let objects = |listing: Option<super::Listing>| listing.map_or(0, |listing| listing.objects.len());
@@ -134,8 +133,8 @@ fn new_bytes(job: &Job, target: &Target, old: &[u8]) -> Result<New, ReplaceError
     Ok(New::Bytes { previous: Way::between(&original, old), bytes })
 }
 
-/// That the new bytes restore exactly the original that is there now: the rewrite was planned from it and from no other,
-/// and no byte can be lost.
+/// Proves that the new bytes restore exactly the original that is there now: the rewrite was planned from it and from
+/// no other, and no byte can be lost.
 fn prove(rewrite: &Rewrite, original: &[u8], new: &[u8], path: &Path) -> Result<(), ReplaceError> {
     if rewrite.is_empty() {
         return Ok(());
@@ -151,10 +150,10 @@ fn prove(rewrite: &Rewrite, original: &[u8], new: &[u8], path: &Path) -> Result<
     }
 }
 
-/// The way from one file to another that is mostly alike. Small, where keeping the bytes of a whole tree is not.
+/// The difference between two files that are mostly alike. Small, whereas keeping the bytes of a whole tree is not.
 #[derive(Debug)]
 struct Way {
-    /// So many bytes of the one are there in the other, but for the patches.
+    /// How many bytes the two have in common at the start, except for the patches.
     common: usize,
     /// Offsets and the bytes there.
     patches: Vec<(usize, Vec<u8>)>,
@@ -183,7 +182,7 @@ impl Way {
     }
 }
 
-/// Puts back what was there before a job.
+/// Restores what was there before a job.
 pub(super) fn take_back(job: &Job, written: &Written, keep: &Keep) -> Result<(), ReplaceError> {
     let target = Target::open(&job.path, Some(&written.replaced.now))?;
     let bytes = target.read()?;
@@ -195,7 +194,7 @@ pub(super) fn take_back(job: &Job, written: &Written, keep: &Keep) -> Result<(),
     target.replace(&written.previous.apply(&original), keep, |_| Ok(())).map(|_| ())
 }
 
-/// What is kept of one file: with more than one name, all that are known.
+/// What is kept of one file: if it has more than one name, all that are known.
 pub(super) fn keep_for(keep: &Keep, names: Vec<PathBuf>) -> Keep {
     let hard_links = match &keep.hard_links {
         HardLinks::Break => HardLinks::Break,

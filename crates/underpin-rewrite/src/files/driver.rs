@@ -1,10 +1,10 @@
-//! Many files: each one once, in parallel, one failure never stopping the rest, and the programs looked at again at
-//! the end.
+//! Many files: each one once, in parallel, one failure never stopping the rest, and the programs checked again at the
+//! end.
 //!
-//! The order does not matter: each bound name leads by itself to the object that it led to before, so every mixture of
-//! bound and unbound files loads the same, and a run that is killed leaves only programs that start. A second run finds
-//! the finished files as they are to be and does the rest. What cannot be seen file by file is looked at when all is
-//! done: a program that does not load as before gets its files back.
+//! The order does not matter: each bound name by itself leads to the object that it led to before, so every mixture of
+//! bound and unbound files loads the same, and a run that is killed leaves only programs that start. A second run skips
+//! the finished files and does the rest. What cannot be checked file by file is checked when all is done: a program
+//! that does not load as before gets its files back.
 
 use super::change::{Done, Written, change, keep_for, take_back};
 use super::{Baseline, Job, JobOutcome, Jobs, Keep, Listing, ObjectResult, Opinion, Progress, Step, Summary, Verifier};
@@ -24,7 +24,7 @@ pub fn run_all(jobs: &Jobs, progress: &dyn Progress) -> Summary {
     let run = Run { jobs, progress, verifier };
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(|| run.run()),
-        // No further threads to be had: those that there are do it.
+        // No further thread can be started: the existing ones do the work.
         Err(_) => run.run(),
     }
 }
@@ -37,10 +37,10 @@ struct Run<'a> {
 
 /// One distinct file.
 struct Unit<'a> {
-    /// Which job.
+    /// Index of the job.
     index: usize,
     job: &'a Job,
-    /// As in the job, unless what a killed run had begun was finished just now.
+    /// As in the job, unless the unfinished work of a killed run was just completed.
     planned: Option<&'a FileIdentity>,
     path: PathBuf,
     keep: Keep,
@@ -52,10 +52,10 @@ type Baselines = BTreeMap<PathBuf, Baseline>;
 
 impl Run<'_> {
     fn run(&self) -> Summary {
-        // Before the units are listed: what a killed run had begun is finished here, and changes which files there are.
+        // Before the units are listed: this completes what a killed run had begun, which changes which files there are.
         let leftovers = self.clean();
         let (units, mut results) = self.units(&leftovers);
-        // Before the first rename: from then on no loader can be asked how a program was loaded before.
+        // Before the first rename: after it no loader can tell how a program was loaded before.
         let baseline = self.baseline(&units);
         let mut done = self.replace_all(&units, &baseline);
         let mut summary = Summary { leftovers, ..Summary::default() };
@@ -73,8 +73,7 @@ impl Run<'_> {
         summary
     }
 
-    /// Deals with what killed runs left beside everything in scope. A directory that cannot be read is no reason to
-    /// stop.
+    /// Handles what killed runs left beside everything in scope. A directory that cannot be read does not stop the run.
     fn clean(&self) -> Leftovers {
         let real = self.jobs.jobs.iter().filter_map(|job| fs::canonicalize(&job.path).ok());
         let names = real.chain(self.jobs.scope.iter().cloned());
@@ -87,7 +86,7 @@ impl Run<'_> {
         all
     }
 
-    /// The distinct files behind the jobs, and the jobs behind which there is none.
+    /// The distinct files behind the jobs, and the jobs that lead to no file.
     fn units(&self, leftovers: &Leftovers) -> (Vec<Unit<'_>>, Vec<(usize, JobOutcome)>) {
         let identity = |path: &PathBuf| FileIdentity::at(path).map(|identity| (identity.device, identity.inode)).ok();
         let finished: BTreeSet<(u64, u64)> = leftovers.finished.iter().filter_map(identity).collect();
@@ -118,7 +117,7 @@ impl Run<'_> {
             names[index].push(path);
         }
         for path in &self.jobs.scope {
-            // Only what has a second name can be one.
+            // Only a file with a second name can be such a name.
             let Ok(status) = fs::symlink_metadata(path) else { continue };
             let identity = FileIdentity::of(&status);
             if let Some(&index) = known.get(&(identity.device, identity.inode)).filter(|_| status.is_file()) {
@@ -171,7 +170,7 @@ impl Run<'_> {
         programs.into_par_iter().filter_map(verify).collect()
     }
 
-    /// Takes back what the failed programs load, looks at them again, and says which are still not as before.
+    /// Takes back what the failed programs load, checks them again, and returns those that still differ.
     fn roll_back(
         &self,
         units: &[Unit<'_>],

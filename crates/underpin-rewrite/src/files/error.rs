@@ -1,10 +1,10 @@
-//! Why a file was not replaced: refusals, failures, and what the loader had against the new bytes.
+//! Why a file was not replaced: refusals, failures, and what the loader rejects in the new bytes.
 
 use super::NotAsked;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file was left as it was. The old file is there, and no temporary is left.
+/// Why a file was left unchanged. The old file is there, and no temporary is left.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
@@ -14,7 +14,7 @@ pub enum ReplaceError {
         /// The path.
         path: PathBuf,
     },
-    /// Nothing may be created in its directory.
+    /// Its directory is not writable.
     #[error(
         "{}: its directory is not writable for this user, and the new file is made there; run this as its owner",
         path.display()
@@ -39,7 +39,7 @@ pub enum ReplaceError {
         /// `i` or `a`.
         letter: char,
     },
-    /// Signed: IMA, EVM or fs-verity vouch for its bytes.
+    /// Signed: IMA, EVM or fs-verity protect its bytes.
     #[error(
         "{}: signed ({by}), and a change would make the signature invalid; bind it before it is signed",
         path.display()
@@ -73,7 +73,7 @@ pub enum ReplaceError {
         /// Why.
         reason: String,
     },
-    /// More names than are known.
+    /// It has more names than are known.
     #[error(
         "{}: {links} hard links lead to it and {known} of them are known; name the whole tree, or break the link",
         path.display()
@@ -92,15 +92,15 @@ pub enum ReplaceError {
         /// The path.
         path: PathBuf,
     },
-    /// Another file, or other bytes, since it was planned.
+    /// The file or its bytes have changed since it was planned.
     #[error("{}: changed since it was planned: {what}; run the command again", path.display())]
     Changed {
         /// The path.
         path: PathBuf,
-        /// What is different.
+        /// What has changed.
         what: String,
     },
-    /// Another underpin has it.
+    /// Another process is changing it.
     #[error("{}: another process is changing it; run the command again when that is done", path.display())]
     Busy {
         /// The path.
@@ -114,7 +114,7 @@ pub enum ReplaceError {
         /// Bytes of the new file.
         size: u64,
     },
-    /// The folder of links in which it would search cannot be made.
+    /// The folder of links that it would search cannot be made.
     #[error("{}: its folder of links cannot be made: {reason}", path.display())]
     Farm {
         /// The path.
@@ -153,13 +153,13 @@ pub enum ReplaceError {
         path: PathBuf,
         /// What was being done.
         step: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl ReplaceError {
-    /// Whether the file is left alone for a reason that lies in it (the rest are failures).
+    /// Whether the file is left alone for a reason in the file itself (the rest are failures).
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(
@@ -184,14 +184,14 @@ impl ReplaceError {
     }
 }
 
-/// What a loader, or the model of it, has against a rewritten file.
+/// Why a loader, or the model of it, rejects a rewritten file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Disagreement {
     /// An object that was found before is not found now.
     #[error("{name} was found before and is not found now")]
     Lost {
-        /// The name that is asked for.
+        /// The requested name.
         name: String,
     },
     /// Other objects, or another order.
@@ -214,10 +214,10 @@ pub enum Disagreement {
         /// What was loaded, or `nothing`.
         found: String,
     },
-    /// The loader says something that it did not say before.
+    /// The loader prints a message that it did not print before.
     #[error("the loader says: {message}")]
     Loader {
-        /// Its words.
+        /// The message.
         message: String,
     },
     /// The loader could be asked about the original and cannot be asked about the rewritten file.
@@ -234,9 +234,9 @@ pub enum Disagreement {
     ModelDiffers {
         /// Counted from 1.
         position: usize,
-        /// What the loader says.
+        /// The loader's object.
         loader: String,
-        /// What the model says.
+        /// The model's object.
         model: String,
     },
     /// A symbol is bound to another object.

@@ -1,9 +1,9 @@
-//! Farms on the disk: a directory of links appears whole or not at all, and only what was made here is replaced or
+//! Farms on disk: a directory of links appears whole or not at all, and only farms made by underpin are replaced or
 //! removed.
 //!
-//! A farm is built in a directory beside its place and renamed there; one that is there already is exchanged in one
-//! step (renameat2(2)), so that a program that starts meanwhile finds the old links or the new ones. The file
-//! `.underpin-farm.json` in it says that it is one, and for whom.
+//! A farm is built in a directory beside its place and renamed there; an existing one is exchanged in one step
+//! (renameat2(2)), so that a program that starts meanwhile finds either the old links or the new ones. The file
+//! `.underpin-farm.json` in it says that it is a farm, and for which program.
 
 use super::temporary::TemporaryDirectory;
 use crate::plan::{FARMS, Farm};
@@ -17,17 +17,17 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use underpin_elf::{Elf, FileSource};
 
-/// The file by which a farm is known; it holds the [`Farm`].
+/// The file that identifies a farm; it holds the [`Farm`].
 pub(super) const MARKER: &str = ".underpin-farm.json";
 
-/// What became of a farm.
+/// What was done to a farm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FarmMade {
     /// It was not there.
     New,
     /// It was there, with other links.
     Renewed,
-    /// It was there just so.
+    /// It was there already, with the same links.
     Already,
 }
 
@@ -35,7 +35,7 @@ pub enum FarmMade {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FarmError {
-    /// Something is there that was not made here, or that somebody else put something into.
+    /// Something is there that underpin did not make, or that holds other files.
     #[error("{}: exists, and was not made by underpin or holds other files too; move it away or choose another place", directory.display())]
     InTheWay {
         /// The directory.
@@ -56,12 +56,12 @@ pub enum FarmError {
         directory: PathBuf,
         /// What was being done.
         step: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Makes a farm, or renews one that was made here.
+/// Makes a farm, or renews an existing one.
 ///
 /// # Errors
 /// [`FarmError`].
@@ -106,17 +106,17 @@ pub fn make_farm(farm: &Farm) -> Result<FarmMade, FarmError> {
     }
 }
 
-/// Removes a farm that was made here; `false` if nothing is there.
+/// Removes a farm; `false` if nothing is there.
 ///
 /// # Errors
-/// [`FarmError::InTheWay`] if it was not made here or holds more than its links.
+/// [`FarmError::InTheWay`] if it is not a farm or holds more than its links.
 pub fn remove_farm(directory: &Path) -> Result<bool, FarmError> {
     if fs::symlink_metadata(directory).is_err() {
         return Ok(false);
     }
     match farm_at(directory) {
         Some(farm) if holds_just(directory, &farm) => {
-            // First out of its place in one step, so that no half of it is ever seen.
+            // Moved away in one step first, so that half of it is never seen.
             let away = TemporaryDirectory::instead_of(directory).map_err(failure(directory, "taking it away"))?;
             drop(away);
             Ok(true)
@@ -125,7 +125,7 @@ pub fn remove_farm(directory: &Path) -> Result<bool, FarmError> {
     }
 }
 
-/// The farm at a directory; `None` if there is none that was made here.
+/// The farm at a directory; `None` if there is none.
 #[must_use]
 pub fn farm_at(directory: &Path) -> Option<Farm> {
     if !fs::symlink_metadata(directory).ok()?.is_dir() {
@@ -134,13 +134,13 @@ pub fn farm_at(directory: &Path) -> Option<Farm> {
     serde_json::from_slice(&fs::read(directory.join(MARKER)).ok()?).ok()
 }
 
-/// Farms in which these files search.
+/// Farms that these files search.
 #[must_use]
 pub fn farms_of(files: &[PathBuf]) -> BTreeSet<PathBuf> {
     files.iter().flat_map(|file| search_path(file)).filter(|folder| farm_at(folder).is_some()).collect()
 }
 
-/// Removes those of these farms in which no file searches any more: a farm goes with its last user.
+/// Removes those of these farms that no file searches any more: a farm is removed with its last user.
 ///
 /// # Errors
 /// Those that cannot be removed, each with its reason.
@@ -151,7 +151,7 @@ pub fn remove_unused(farms: &BTreeSet<PathBuf>) -> Vec<FarmError> {
     };
     let remove = |folder: &&PathBuf| {
         let removed = remove_farm(folder);
-        // What holds the farms of a tree goes with the last of them.
+        // The directory for the farms of a tree is removed with the last of them.
         if let Some(above) = folder.parent().filter(|above| above.file_name() == Some(FARMS.as_ref())) {
             let _ = fs::remove_dir(above);
         }

@@ -1,13 +1,13 @@
-//! Which file was at a path, and in which state: what is compared so that nothing is written over a file that
-//! changed since it was planned.
+//! Which file was at a path, and in which state: compared so that no file is overwritten that changed since it was
+//! planned.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-/// A file and its state. Equal only if nobody wrote to the file or put another in its place: the kernel renews
-/// `st_ctim` with every change of contents or attributes (inode(7)), and nobody can set it.
+/// A file and its state. Equal only if the file was neither written to nor replaced: the kernel renews `st_ctim` with
+/// every change of contents or attributes (inode(7)), and no process can set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIdentity {
     /// `st_dev`.
@@ -23,7 +23,7 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Of what stat(2) said.
+    /// From the result of stat(2).
     #[must_use]
     pub fn of(metadata: &Metadata) -> FileIdentity {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
@@ -36,10 +36,10 @@ impl FileIdentity {
         }
     }
 
-    /// Of the file at a path, symbolic links followed.
+    /// Of the file at a path; symbolic links are followed.
     ///
     /// # Errors
-    /// What stat(2) says.
+    /// The error of stat(2).
     pub fn at(path: &Path) -> io::Result<FileIdentity> {
         fs::metadata(path).map(|metadata| FileIdentity::of(&metadata))
     }
@@ -50,7 +50,7 @@ impl FileIdentity {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// What is different, in words; `None` if nothing is.
+    /// What differs, as text; `None` if nothing does.
     #[must_use]
     pub fn difference(&self, now: &FileIdentity) -> Option<&'static str> {
         if !self.same_file(now) {

@@ -1,4 +1,4 @@
-//! What is to be done to many files, and what came of it: the types of the driver.
+//! What to do to many files, and the outcome: the types of the driver.
 
 use super::{BoundName, Disagreement, FileIdentity, Keep, Leftovers, ReplaceError, TIME_LIMIT, Verified};
 use crate::bytes::Rewrite;
@@ -10,10 +10,10 @@ use underpin_resolve::Environment;
 /// One file to change.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The file; a symbolic link stays and what it leads to is changed.
+    /// The file; a symbolic link stays, and its target is changed.
     pub path: PathBuf,
-    /// Its state when it was planned; `None` if nothing was planned from its contents. That the contents are still
-    /// those that the plan was made from is proven by the record in any case.
+    /// Its state when it was planned; `None` if nothing was planned from its contents. In any case the record proves
+    /// that the contents are still those that the plan was made from.
     pub planned: Option<FileIdentity>,
     /// What to do.
     pub task: JobKind,
@@ -26,20 +26,19 @@ pub enum JobKind {
     Bind {
         /// The patches.
         rewrite: Rewrite,
-        /// The names that it binds, and to which objects.
+        /// The names that it binds, and the objects they are bound to.
         bound: Vec<BoundName>,
     },
     /// Restore the original from the record.
     Unbind,
 }
 
-/// How many files are changed.
+/// A run over many files, and its options.
 #[derive(Clone, Debug)]
 pub struct Jobs {
-    /// The files, in any order; one that is there twice (two names, one inode) is changed once.
+    /// The files, in any order; one that is listed twice (two names, one inode) is changed once.
     pub jobs: Vec<Job>,
-    /// Programs that must still start with the same objects when all is done; those among the jobs are always looked
-    /// at.
+    /// Programs that must still start with the same objects when all is done; those among the jobs are always checked.
     pub programs: Vec<PathBuf>,
     /// Further paths among which the other names of hard links are looked for, besides those of the jobs.
     pub scope: Vec<PathBuf>,
@@ -47,16 +46,16 @@ pub struct Jobs {
     pub keep: Keep,
     /// The environment for which it was planned.
     pub environment: Environment,
-    /// Files at a time; `None`: as many as there are processors.
+    /// How many files are changed at a time; `None`: as many as there are processors.
     pub threads: Option<NonZeroUsize>,
     /// How long a loader may take for one file.
     pub time_limit: Duration,
 }
 
-/// What came of one file.
+/// The outcome for one file.
 #[derive(Debug)]
 pub enum JobOutcome {
-    /// Bound, and verified so.
+    /// Bound and verified.
     Bound(Verified),
     /// It holds exactly this binding already.
     AlreadyBound,
@@ -66,11 +65,11 @@ pub enum JobOutcome {
     NotBound,
     /// The rewrite is empty.
     Unchanged,
-    /// Left alone, for a reason that lies in the file.
+    /// Left alone, for a reason in the file itself.
     Refused(ReplaceError),
     /// Something went wrong; the file is as it was.
     Failed(ReplaceError),
-    /// Written, and taken back since a program did not load as before.
+    /// Written, and taken back because a program did not load as before.
     RolledBack {
         /// The program.
         program: PathBuf,
@@ -88,7 +87,7 @@ impl Job {
 }
 
 impl Jobs {
-    /// These jobs, everything else as usual.
+    /// These jobs with the default options.
     #[must_use]
     pub fn new(jobs: Vec<Job>, environment: Environment) -> Jobs {
         Jobs {
@@ -103,45 +102,45 @@ impl Jobs {
     }
 }
 
-/// One file and what came of it.
+/// One file and its outcome.
 #[derive(Debug)]
 pub struct ObjectResult {
     /// As in the job.
     pub path: PathBuf,
-    /// What came of it.
+    /// The outcome.
     pub outcome: JobOutcome,
 }
 
-/// What came of all.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// In the order of the jobs; one per distinct file.
     pub results: Vec<ObjectResult>,
-    /// Programs that were looked at again after the last rename.
+    /// How many programs were checked again after the last rename.
     pub programs_verified: usize,
-    /// Programs that do not load as before and were not rolled back (unbinding is never taken back), or not
-    /// successfully, and why.
+    /// Programs that do not load as before and were not rolled back successfully, or not at all (unbinding is never
+    /// taken back), and why.
     pub broken: Vec<(PathBuf, String)>,
-    /// What earlier, killed runs had left, and what became of it.
+    /// What earlier, killed runs had left, and what was done with it.
     pub leftovers: Leftovers,
 }
 
-/// A part of the work, for whoever draws a bar.
+/// A phase of the work, for progress bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Loaders are asked about the programs as they are.
+    /// Loaders are asked about the unchanged programs.
     Asking,
     /// Files are verified and replaced.
     Replacing,
-    /// The programs are looked at again.
+    /// The programs are checked again.
     Verifying,
-    /// What did not hold is taken back.
+    /// Changes that failed the check are taken back.
     RollingBack,
 }
 
 /// Called as the work proceeds, from several threads.
 pub trait Progress: Sync {
-    /// A part begins, with so many items.
+    /// A phase begins, with this many items.
     fn begin(&self, step: Step, items: usize);
     /// An item is done.
     fn done(&self, path: &Path);

@@ -1,10 +1,10 @@
-//! What killed runs left behind: removed, or finished where a half is worse than both.
+//! What killed runs left behind: removed, or completed if a half-done change is worse than either state.
 //!
-//! A leftover of one file is only a copy that never took its place. A file with several names takes several renames;
-//! killed between two of them, some names lead to the new file and some to the old one, and a program that loads it by
-//! both would map it twice. The links that were made for the other names are all there before the first rename, so the
-//! next run does the rest: where the leftover and the file that it is for are the two sides of one binding, proven by
-//! the record, the leftover takes its place.
+//! A leftover of one file is only a copy that was never renamed into place. A file with several names takes several
+//! renames; killed between two of them, some names lead to the new file and some to the old one, and a program that
+//! loads it by both would map it twice. The links for the other names are all made before the first rename, so the next
+//! run can do the rest: if the leftover and its target are the two sides of one binding, proven by the record, the
+//! leftover takes its place.
 
 use super::ReplaceError;
 use super::farm::MARKER;
@@ -15,16 +15,16 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What was found and what became of it.
+/// What was found, and what was done with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Temporary files that were removed.
     pub removed: Vec<PathBuf>,
-    /// Names that lead to the new file now, as its other names did already or do now too.
+    /// Names that lead to the new file now, as its other names do.
     pub finished: Vec<PathBuf>,
 }
 
-/// Deals with what killed runs left in a directory (`.NAME.underpin-PID-N` that no process holds).
+/// Handles what killed runs left in a directory (`.NAME.underpin-PID-N` that no process holds).
 ///
 /// # Errors
 /// If the directory cannot be read. A leftover that cannot be removed stays.
@@ -34,7 +34,7 @@ pub fn clean(directory: &Path) -> Result<Leftovers, ReplaceError> {
     for entry in fs::read_dir(directory).map_err(failed())? {
         let entry = entry.map_err(failed())?;
         if is_temporary(&entry.file_name()) {
-            // What cannot be dealt with is left to the next run.
+            // What cannot be handled is left to the next run.
             let _ = deal_with(&entry, &mut found);
         }
     }
@@ -46,7 +46,7 @@ fn deal_with(entry: &DirEntry, found: &mut Leftovers) -> io::Result<()> {
     if !(kind.is_file() || kind.is_dir() && holds_links_only(&path)) {
         return Ok(());
     }
-    // The lock is held until all is done, so that its maker, if it is only just at work, sees what happened.
+    // The lock is held until all is done, so that a maker that has only just started sees what happened.
     let Some(claim) = Claim::of(&path, kind.is_dir())? else { return Ok(()) };
     if kind.is_dir() {
         fs::remove_dir_all(&path)?;
@@ -69,13 +69,13 @@ fn deal_with(entry: &DirEntry, found: &mut Leftovers) -> io::Result<()> {
 }
 
 /// Whether the links for all names had been made, that is, whether the renames had or could have begun: each rename
-/// takes a name from the old file, and the new file has as many as there ever were.
+/// takes a name from the old file, and the new file has as many names as the old one ever had.
 fn was_complete(links: u64, target: &Path) -> bool {
     links > 1 && fs::symlink_metadata(target).is_ok_and(|old| links >= old.nlink())
 }
 
-/// Whether two files are the original and the bound one of a single binding: then either can be made of the other, and
-/// no byte is lost when one takes the place of the other.
+/// Whether two files are the original and the bound one of a single binding: then either can be made from the other,
+/// and no byte is lost when one replaces the other.
 fn counterparts(one: &Path, other: &Path) -> bool {
     let is_file = fs::symlink_metadata(other).is_ok_and(|status| status.is_file());
     let (Ok(one), true, Ok(other)) = (fs::read(one), is_file, fs::read(other)) else { return false };
@@ -86,7 +86,7 @@ fn counterparts(one: &Path, other: &Path) -> bool {
     leads_to(&one, &other) || leads_to(&other, &one)
 }
 
-/// Whether a directory is a farm in the making: links, and the description at most.
+/// Whether a directory is an unfinished farm: it holds links, and at most the description.
 fn holds_links_only(directory: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| {
@@ -106,7 +106,7 @@ mod tests {
         let (held, _writer) = Temporary::beside(&target).unwrap();
         fs::write(dir.path().join(".prog.underpin-1-7"), "left").unwrap();
         fs::write(dir.path().join("prog"), "kept").unwrap();
-        // flock belongs to the open file: another descriptor of this process is as foreign as another process.
+        // flock belongs to the open file: another descriptor of this process counts like another process.
         let found = clean(dir.path()).unwrap();
         assert_eq!(found.removed, [dir.path().join(".prog.underpin-1-7")]);
         assert!(held.path().exists() && target.exists());

@@ -1,9 +1,9 @@
-//! Bytes into the place of a file, one or thousands, so that at every instant the old or the new file is there.
+//! Replaces the bytes of one file or of thousands, so that at every instant the old or the new file is there.
 //!
-//! [`replace`] is the one way to a disk: a temporary file beside the target, everything kept that the target had, the
-//! real loader asked about it ([`Verifier`], [`verify_rewritten`]) and only then a rename. [`run_all`] does that for a
-//! whole tree, each object once, and [`status_all`] says what is there.
-//! Any failure leaves the old file and no temporary. Nothing here decides what is bound: that is the plan's business.
+//! [`replace`] is the only way to write to a disk: a temporary file beside the target, with everything kept that the
+//! target had, then the question to the real loader ([`Verifier`], [`verify_rewritten`]) and only then a rename.
+//! [`run_all`] does that for a whole tree, each object once, and [`status_all`] reports what is there. Any failure
+//! leaves the old file and no temporary. What is bound is not decided here: that is the plan's task.
 
 mod attributes;
 mod change;

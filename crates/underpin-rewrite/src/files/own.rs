@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Whether a file is the running program or an object that it has mapped (`/proc/self/exe`, `/proc/self/maps`,
-/// proc(5)). Without `/proc` only what cannot be known is missed.
+/// proc(5)). Without `/proc` no file is recognised as its own.
 pub(super) fn is_own(device: u64, inode: u64) -> bool {
     let is = |path: &Path| fs::metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == (device, inode));
     is(Path::new("/proc/self/exe")) || mapped().iter().any(|path| is(Path::new(OsStr::from_bytes(path))))

@@ -1,8 +1,8 @@
-//! New bytes into the place of one file: written beside it, dressed like it, looked at, then renamed over it.
+//! Replaces the bytes of one file: written beside it, given its attributes, verified, then renamed over it.
 //!
-//! The target is held by an open descriptor and an exclusive flock(2) from before it is read until after the rename,
-//! so that two underpins never work on one file; that nobody else changed it meanwhile is compared last of all, right
-//! before the rename. Any failure leaves the old file and no temporary.
+//! The target is held by an open descriptor and an exclusive flock(2) from before it is read until after the rename, so
+//! that two underpins never work on one file; that no other process changed it meanwhile is checked last, right before
+//! the rename. Any failure leaves the old file and no temporary.
 
 use super::attributes::Attributes;
 use super::temporary::Temporary;
@@ -15,8 +15,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A lock that another thread of this process gave back lives on for a moment in a child that was just forked, until
-/// its exec; so long a lock is waited for.
+/// A lock that another thread of this process has released remains for a moment in a child that was just forked, until
+/// its exec; this is how often the lock is tried.
 const LOCK_ATTEMPTS: u32 = 50;
 const LOCK_WAIT: Duration = Duration::from_millis(5);
 
@@ -29,11 +29,11 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens the file behind `path` (symbolic links are followed and stay) and takes its lock. With `planned`, only
-    /// where it still is in that state.
+    /// Opens the file behind `path` (symbolic links are followed and stay) and takes its lock; if `planned` is given,
+    /// only if the file is still in that state.
     ///
     /// # Errors
-    /// [`ReplaceError::Busy`], [`ReplaceError::Changed`], [`ReplaceError::NotAFile`], or what open(2) says.
+    /// [`ReplaceError::Busy`], [`ReplaceError::Changed`], [`ReplaceError::NotAFile`], or the error of open(2).
     pub fn open(path: &Path, planned: Option<&FileIdentity>) -> Result<Target, ReplaceError> {
         let real = fs::canonicalize(path).map_err(ReplaceError::io(path, "finding it"))?;
         if !fs::symlink_metadata(&real).is_ok_and(|metadata| metadata.is_file()) {
@@ -72,7 +72,7 @@ impl Target {
     /// All its bytes.
     ///
     /// # Errors
-    /// What read(2) says.
+    /// The error of read(2).
     pub fn read(&self) -> Result<Vec<u8>, ReplaceError> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.identity.size).unwrap_or(0));
         let mut file = &self.file;
@@ -81,8 +81,8 @@ impl Target {
         Ok(bytes)
     }
 
-    /// Puts `new` in its place. `verify` is called with the path of the finished copy, which is in the same
-    /// directory and bears every attribute; what it rejects is never renamed into place.
+    /// Replaces it with `new`. `verify` is called with the path of the finished copy, which is in the same directory
+    /// and has every attribute; a rejected copy is never renamed into place.
     ///
     /// # Errors
     /// [`ReplaceError`]; the old file is there then, and no temporary is left.
@@ -100,17 +100,17 @@ impl Target {
         let attributes = Attributes::read(&self.file, &metadata, &self.path)?;
         let copy = self.copy(new, &attributes, keep)?;
         verify(copy.path()).map_err(|disagreement| ReplaceError::Rejected { path: self.path.clone(), disagreement })?;
-        // After the verification, which takes its time, and right before the rename: what was changed meanwhile by
-        // somebody who keeps no lock is not overwritten.
+        // After the verification, which takes its time, and right before the rename: a change made meanwhile by a
+        // process that takes no lock is not overwritten.
         self.unchanged_since(&self.identity)?;
         self.place(copy, others)
     }
 
-    /// Lets `look` at other bytes of this file: a copy that is in the same directory, bears every attribute and is
-    /// gone afterwards.
+    /// Lets `look` examine other bytes of this file: in a copy that is in the same directory, has every attribute and
+    /// is removed afterwards.
     ///
     /// # Errors
-    /// If there can be no copy.
+    /// If no copy can be made.
     pub fn beside<R>(&self, bytes: &[u8], look: impl FnOnce(&Path) -> R) -> Result<R, ReplaceError> {
         let metadata = self.file.metadata().map_err(ReplaceError::io(&self.path, "reading its status"))?;
         let attributes = Attributes::read(&self.file, &metadata, &self.path)?;
@@ -123,7 +123,7 @@ impl Target {
         let failed = |step| move |error| self.failure(step, error, new.len());
         let (copy, mut writer) = Temporary::beside(&self.path).map_err(failed("making a file beside it"))?;
         writer.write_all(new).map_err(failed("writing the file beside it"))?;
-        // Behind the bytes: write(2) takes set-user-ID and capabilities off a file.
+        // After the bytes: write(2) removes set-user-ID and capabilities from a file.
         attributes.apply(&writer, &self.path)?;
         if keep.times == Times::Kept {
             attributes.apply_times(&writer, &self.path)?;
@@ -178,7 +178,7 @@ impl Target {
     /// The rename, and those of the other names.
     fn place(&self, mut copy: Temporary, others: Vec<PathBuf>) -> Result<Replaced, ReplaceError> {
         let failed = |step| move |error| self.failure(step, error, 0);
-        // All that can fail for want of room or rights comes before the first rename.
+        // Everything that can fail for lack of space or rights comes before the first rename.
         let linked = others
             .iter()
             .map(|name| copy.also_beside(name))
@@ -203,8 +203,8 @@ impl Target {
     }
 }
 
-/// Takes the lock of a file; `false` if somebody else keeps it. A file system without locks does not stop it: that
-/// the file is unchanged is compared before the rename in any case.
+/// Takes the lock of a file; `false` if another process holds it. A file system without locks does not prevent the
+/// change: that the file is unchanged is checked before the rename in any case.
 fn lock(file: &File) -> bool {
     let mut attempts = 0;
     while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
@@ -217,11 +217,11 @@ fn lock(file: &File) -> bool {
     true
 }
 
-/// Puts `new` in the place of the file at `target`, which must still be as `planned`: [`Target::open`] and
-/// [`Target::replace`] in one.
+/// Replaces the file at `target` with `new` if it is still as `planned`: [`Target::open`] and [`Target::replace`] in
+/// one.
 ///
 /// # Errors
-/// As those two.
+/// As for those two.
 pub fn replace(
     target: &Path,
     planned: &FileIdentity,
@@ -232,15 +232,15 @@ pub fn replace(
     Target::open(target, Some(planned))?.replace(new, keep, verify)
 }
 
-/// Leads names back to the old file, which `still_old` leads to. They were renamed a moment ago, so it is only a
-/// further failure of the same file system that can leave one of them new.
+/// Makes names lead back to the old file, to which `still_old` leads. They were renamed a moment ago, so only a further
+/// failure of the same file system can leave one of them new.
 fn take_back(names: &[PathBuf], still_old: &Path) {
     for name in names {
         let _ = Temporary::of_existing(still_old, name).and_then(|mut old| old.place(name));
     }
 }
 
-/// A path with its directory's symbolic links resolved and its own last component left as it is.
+/// A path with its directory's symbolic links resolved and its own last component unchanged.
 fn spelled_once(path: &Path) -> Option<PathBuf> {
     let name: &OsStr = path.file_name()?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -248,7 +248,7 @@ fn spelled_once(path: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(&path).ok()?.is_file().then_some(path)
 }
 
-/// Makes a rename outlive a crash. Some network file systems have no fsync of directories and say EINVAL.
+/// Makes a rename survive a crash. Some network file systems have no fsync of directories and return EINVAL.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),

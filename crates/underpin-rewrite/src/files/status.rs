@@ -1,4 +1,4 @@
-//! What is at a path: bound, not bound, or bound to something that is not there any more.
+//! What is at a path: bound, not bound, or bound to something that is no longer there.
 
 use super::farm::{farm_at, holds_just, search_path};
 use crate::bytes::{BoundObject, UndoRecord, record_of, undo};
@@ -23,11 +23,11 @@ pub enum Status {
     /// Bound, and something has changed since.
     Stale(Box<UndoRecord>, Vec<StaleReason>),
     /// It names libraries by absolute paths, as a bound file does, and carries no record: another tool bound it, or the
-    /// record was removed. Whether it is stale cannot be told.
+    /// record was removed. Whether it is stale is unknown.
     Unrecorded(Vec<PathBuf>),
     /// It carries a record that cannot be used.
     Damaged(String),
-    /// No ELF file, or not readable.
+    /// Not an ELF file, or not readable.
     Unreadable(String),
 }
 
@@ -37,7 +37,7 @@ pub enum StaleReason {
     /// There is nothing at a bound path.
     #[error("{} (bound for {name}) is gone", path.display())]
     Gone {
-        /// The name as the file had it.
+        /// The name in the original file.
         name: String,
         /// The path.
         path: PathBuf,
@@ -45,39 +45,39 @@ pub enum StaleReason {
     /// Another build is there.
     #[error("{} (bound for {name}) is another build: build-id {now}, was {then}", path.display())]
     OtherBuild {
-        /// The name as the file had it.
+        /// The name in the original file.
         name: String,
         /// The path.
         path: PathBuf,
-        /// Hexadecimal, when it was bound.
+        /// The build-id when it was bound, in hexadecimal.
         then: String,
-        /// Hexadecimal, or `none`.
+        /// The build-id now, in hexadecimal, or `none`.
         now: String,
     },
-    /// An object without a build-id has another size than it had.
+    /// An object without a build-id has a different size.
     #[error("{} (bound for {name}) is another file: {now} bytes, was {then}, and it has no build-id", path.display())]
     OtherSize {
-        /// The name as the file had it.
+        /// The name in the original file.
         name: String,
         /// The path.
         path: PathBuf,
-        /// Bytes when it was bound.
+        /// Its size in bytes when it was bound.
         then: u64,
-        /// Bytes now.
+        /// Its size in bytes now.
         now: u64,
     },
 }
 
-/// What tells one build of an object from another.
+/// What distinguishes one build of an object from another.
 #[derive(Clone, Debug, Default)]
 struct Build {
     id: Option<String>,
-    /// Bytes; of a bound object also those of its original.
+    /// Sizes in bytes; of a bound object also that of its original.
     sizes: Vec<u64>,
     has_soname: bool,
 }
 
-/// Objects that were looked at already: one library is bound by many files.
+/// Objects that were examined already: one library is bound by many files.
 #[derive(Default)]
 struct Builds(Mutex<HashMap<PathBuf, Option<Arc<Build>>>>);
 
@@ -87,14 +87,14 @@ pub fn status(path: &Path) -> Status {
     Builds::default().status(path)
 }
 
-/// The state of many files, in their order, looked at in parallel.
+/// The states of many files, in their order, examined in parallel.
 #[must_use]
 pub fn status_all(paths: &[PathBuf]) -> Vec<(PathBuf, Status)> {
     let builds = Builds::default();
     paths.par_iter().map(|path| (path.clone(), builds.status(path))).collect()
 }
 
-/// Where a bound object is to be found from the file that names it: `$ORIGIN` is that file's directory.
+/// The path of a bound object, for the file that names it: `$ORIGIN` is that file's directory.
 #[must_use]
 pub fn place_of(bound: &BoundObject, file: &Path) -> PathBuf {
     let directory = || fs::canonicalize(file).ok().and_then(|real| Some(real.parent()?.to_path_buf()));
@@ -113,14 +113,14 @@ pub fn stale_at(bound: &BoundObject, path: &Path) -> Option<StaleReason> {
 /// Whether the original of a bound file can be restored, byte for byte; the reason if it cannot.
 ///
 /// # Errors
-/// What [`undo`] or read(2) says.
+/// The error of [`undo`] or read(2).
 pub fn undoable(path: &Path) -> Result<(), String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     undo(&bytes).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Whether a bound file is elsewhere than where it was bound, so that its original can no longer be resolved: its
-/// folder of links was made in another place, or its links have become files (`cp -rL`).
+/// Whether a bound file is no longer where it was bound, so that its original can no longer be resolved: its folder of
+/// links was made in another place, or its links have become files (`cp -rL`).
 #[must_use]
 pub fn has_moved(path: &Path) -> bool {
     let moved = |folder: &PathBuf| {
@@ -156,8 +156,8 @@ impl Builds {
         }
     }
 
-    /// Absolute names in DT_NEEDED that no linker wrote: it takes an object's soname if there is one, and the path only
-    /// of an object without.
+    /// Absolute names in DT_NEEDED that no linker wrote: a linker takes an object's soname if there is one, and the
+    /// path only of an object without.
     fn bound_names(&self, dynamic: &Dynamic) -> Vec<PathBuf> {
         let absolute = dynamic.needed.iter().filter(|name| name.starts_with(b"/"));
         let paths = absolute.map(|name| PathBuf::from(OsStr::from_bytes(name)));
@@ -206,7 +206,7 @@ impl Build {
     }
 }
 
-/// Opens a regular file without waiting for anybody.
+/// Opens a regular file without blocking.
 fn open(path: &Path) -> io::Result<FileSource> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;

@@ -1,8 +1,8 @@
-//! Temporary files beside their targets: a name that is recognised, a lock that says whether somebody still works.
+//! Temporary files beside their targets: a name that is recognised, and a lock that says whether it is still in use.
 //!
-//! `.NAME.underpin-PID-N` is in the target's directory, so that `$ORIGIN` is the same and the rename stays on one
-//! file system. Its maker holds a shared flock(2) on it, which ends with the process however that ends; what nobody
-//! holds is a leftover and may go.
+//! `.NAME.underpin-PID-N` is in the target's directory, so that `$ORIGIN` is the same and the rename stays on one file
+//! system. Its maker holds a shared flock(2) on it, which ends with the process however that ends; a file that no
+//! process holds is a leftover and may be removed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MARK: &[u8] = b".underpin-";
 /// The longest file name of nearly every file system (`NAME_MAX`, limits.h).
 const NAME_MAX: usize = 255;
-/// How often a name is tried that somebody else takes at the same moment.
+/// How many names are tried if another process takes the same one at the same moment.
 const ATTEMPTS: usize = 64;
 
 /// A temporary file; removed when it is dropped, unless it was renamed to its target.
@@ -28,7 +28,8 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Makes an empty one beside `target`, with the descriptor to write it. Nobody but the owner may read it yet.
+    /// Makes an empty one beside `target`, with the descriptor to write it. Only the owner may read it until it is
+    /// finished.
     pub(super) fn beside(target: &Path) -> io::Result<(Temporary, File)> {
         for _ in 0..ATTEMPTS {
             let path = name_beside(target);
@@ -36,7 +37,7 @@ impl Temporary {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 other => other?,
             };
-            // Taken away by a cleaner that came between the creation and the lock: another name then.
+            // Removed by a cleaner between the creation and the lock: another name then.
             match mark(&path) {
                 Ok(Some(lock)) if same(&lock, &writer) => {
                     return Ok((Temporary { path, lock, placed: false }, writer));
@@ -64,7 +65,7 @@ impl Temporary {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary file"))
     }
 
-    /// A further name of a file that is elsewhere, beside `target`: to put an old file back.
+    /// A further name, beside `target`, of a file that is elsewhere: to restore an old file.
     pub(super) fn of_existing(file: &Path, target: &Path) -> io::Result<Temporary> {
         let path = name_beside(target);
         fs::hard_link(file, &path)?;
@@ -82,7 +83,7 @@ impl Temporary {
         &self.lock
     }
 
-    /// Puts it in the place of `target`, at once (rename(2)).
+    /// Renames it to `target` in one step (rename(2)).
     pub(super) fn place(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.placed = true;
@@ -93,13 +94,13 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.placed {
-            // Nothing better can be done here than to leave it to the next run.
+            // If this fails, it is left to the next run.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// A temporary directory that holds nothing but files of ours; removed when it is dropped, unless it was renamed.
+/// A temporary directory that holds nothing but underpin's files; removed when it is dropped, unless it was renamed.
 #[derive(Debug)]
 pub(super) struct TemporaryDirectory {
     path: PathBuf,
@@ -123,7 +124,7 @@ impl TemporaryDirectory {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary directory"))
     }
 
-    /// Takes a directory away from its place; it is gone when this is dropped.
+    /// Moves a directory away from its place; it is removed when this is dropped.
     pub(super) fn instead_of(directory: &Path) -> io::Result<TemporaryDirectory> {
         let path = name_beside(directory);
         fs::rename(directory, &path)?;
@@ -136,19 +137,19 @@ impl TemporaryDirectory {
         &self.path
     }
 
-    /// To disk.
+    /// Writes it to disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.lock.sync_all()
     }
 
-    /// Puts it at a path where nothing is.
+    /// Renames it to a path where nothing is.
     pub(super) fn place(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.placed = true;
         Ok(())
     }
 
-    /// Puts it where another is, in one step, and becomes the other.
+    /// Exchanges it with another directory in one step; this then holds the other one.
     pub(super) fn exchange(&mut self, target: &Path) -> io::Result<()> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         Ok(renameat_with(CWD, &self.path, CWD, target, RenameFlags::EXCHANGE)?)
@@ -163,7 +164,7 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Whether a name is one of ours.
+/// Whether a name is that of a temporary file.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_bytes();
     let Some(at) = name.windows(MARK.len()).rposition(|part| part == MARK) else { return false };
@@ -176,7 +177,7 @@ pub(super) fn is_temporary(name: &OsStr) -> bool {
         && parts.next().is_none()
 }
 
-/// The name of the file that a temporary is for; `None` if it is not one of ours, or the name did not fit.
+/// The name of the file that a temporary is for; `None` if it is not a temporary, or the name did not fit.
 pub(super) fn target_of(name: &OsStr) -> Option<&OsStr> {
     let bytes = name.as_bytes();
     let at = bytes.windows(MARK.len()).rposition(|part| part == MARK)?;
@@ -193,9 +194,9 @@ fn name_beside(target: &Path) -> PathBuf {
     target.with_file_name(OsString::from_vec(name))
 }
 
-/// Opens what was just made and marks it as in use, with a shared lock: an exclusive one takes a descriptor for writing
-/// on NFS (flock(2)), and a file that is open for writing cannot be executed. A file system without locks gives none,
-/// and leftovers on it stay. `None` if a cleaner was quicker and the name leads nowhere, or elsewhere, by now.
+/// Opens what was just made and marks it as in use, with a shared lock: an exclusive one needs a descriptor for writing
+/// on NFS (flock(2)), and a file that is open for writing cannot be executed. On a file system without locks there is
+/// none, and leftovers stay. `None` if a cleaner was quicker and the name now leads nowhere, or elsewhere.
 fn mark(path: &Path) -> io::Result<Option<File>> {
     let file = match open(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -207,17 +208,17 @@ fn mark(path: &Path) -> io::Result<Option<File>> {
     Ok(still_there(&file, path)?.then_some(file))
 }
 
-/// A leftover that nobody else works on, locked until this is dropped.
+/// A leftover that no other process uses, locked until this is dropped.
 #[derive(Debug)]
 pub(super) struct Claim(File);
 
 impl Claim {
-    /// Takes a leftover for oneself; `None` if somebody still works on it, or if that cannot be told.
+    /// Claims a leftover; `None` if it is still in use, or if that is unknown.
     pub(super) fn of(path: &Path, is_directory: bool) -> io::Result<Option<Claim>> {
         let file = match open(path, !is_directory) {
-            // Read-only for us: then also on NFS nobody but its owner, who has another way, can tell.
+            // Not writable here: then, on NFS too, only its owner, who opens it another way, can find out.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(path, false)?,
-            // Being executed, so somebody works on it.
+            // It is being executed, so it is in use.
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => return Ok(None),
             other => other?,
         };
@@ -237,7 +238,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // Closing is not enough: a child that another thread is just starting has the descriptor until it calls exec,
-        // and with it the lock (flock(2)). The next name of the same file would then look as if somebody worked on it.
+        // and with it the lock (flock(2)). The next name of the same file would then look as if it were in use.
         let _ = self.0.unlock();
     }
 }
@@ -288,7 +289,7 @@ mod tests {
         let path = dir.path().join(".prog.underpin-1-0");
         fs::write(&path, "left").unwrap();
         let claim = Claim::of(&path, false).unwrap().unwrap();
-        // What fork leaves to a child: the same open file.
+        // What a child inherits by fork: the same open file.
         let _in_the_child = claim.0.try_clone().unwrap();
         assert!(Claim::of(&path, false).unwrap().is_none(), "claimed twice");
         drop(claim);

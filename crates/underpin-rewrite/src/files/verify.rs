@@ -1,9 +1,10 @@
-//! A rewritten file against what was before and what was planned: same objects, same order, nothing lost.
+//! Compares a rewritten file with its state before and with the plan: same objects, same order, nothing lost.
 //!
-//! For a program the loader's list must be the same, file for file and in order. A library alone does not tell everything:
-//! without a program's search path it may miss what bound names find, and take another object than every program does.
-//! Of it is asked that bound names lead to the planned objects and that no name is missing that was found before.
-//! The model must say what the loader says; where no loader can be asked, the model's word before and after is compared.
+//! For a program the loader's list must be the same, file for file and in order. A library alone does not show
+//! everything: without a program's search path it may miss what bound names find, and take another object than every
+//! program does. So for a library, bound names must lead to the planned objects, and no name may be missing that was
+//! found before. The model must agree with the loader; if no loader can be asked, the model's answers before and after
+//! are compared.
 
 use super::{Disagreement, ListedObject, Listing, NotAsked, Opinion, Verifier};
 use std::fs;
@@ -14,13 +15,13 @@ use underpin_resolve::LoaderKind;
 /// A name as it is in the rewritten file, and the object to which it must lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundName {
-    /// What the loader is asked for now.
+    /// The new name.
     pub name: String,
     /// The object, by any path.
     pub object: PathBuf,
 }
 
-/// What a rewritten file is measured by.
+/// What a rewritten file is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Baseline {
     /// What the loader said of the original.
@@ -34,12 +35,12 @@ pub struct Baseline {
 /// How a rewritten file was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verified {
-    /// The real loader and the model of it agree with what was before.
+    /// The real loader and the model of it agree with the state before.
     Loader {
         /// Objects in the list.
         objects: usize,
     },
-    /// The model alone: nobody else could be asked.
+    /// The model alone: no loader could be asked.
     ModelOnly {
         /// Why not.
         because: NotAsked,
@@ -49,7 +50,7 @@ pub enum Verified {
 }
 
 impl Baseline {
-    /// What loader and model say of a file as it is now.
+    /// The answers of loader and model about the current file.
     #[must_use]
     pub fn of(verifier: &Verifier, original: &Path, bound: Vec<BoundName>) -> Baseline {
         let not_loadable = |error: &dyn std::fmt::Display| NotAsked::NotLoadable { reason: error.to_string() };
@@ -64,7 +65,7 @@ impl Baseline {
     }
 }
 
-/// Holds a rewritten file against what is expected of it. `copy` is where it is now, `target` where it will be.
+/// Compares a rewritten file with what is expected of it. `copy` is where it is now, `target` where it will be.
 ///
 /// # Errors
 /// The first difference.
@@ -105,7 +106,7 @@ pub fn verify_rewritten(
     }
 }
 
-/// A loader's words, with the copy called by the name that it will have.
+/// A loader's message, with the copy called by the name that it will have.
 fn in_place_of(copy: &Path, target: &Path, text: &str) -> String {
     text.replace(&copy.display().to_string(), &target.display().to_string())
 }
@@ -131,7 +132,8 @@ impl Comparison<'_> {
             self.bound_names()?;
         }
         if self.is_library && self.other_objects() {
-            // Bound, it takes what its programs take and not what it would find alone: nothing more can be compared.
+            // A bound library takes what its programs take and not what it would find alone: nothing more can be
+            // compared.
             return Ok(());
         }
         if let Some(object) = self.before.objects.iter().find(|object| !holds(self.now, object)) {
@@ -145,7 +147,7 @@ impl Comparison<'_> {
         self.complaints()
     }
 
-    /// Every bound name leads to its object.
+    /// Checks that every bound name leads to its object.
     fn bound_names(&self) -> Result<(), Disagreement> {
         for bound in self.bound {
             let elsewhere = |found: String| Disagreement::BoundElsewhere {
@@ -178,8 +180,8 @@ impl Comparison<'_> {
     }
 }
 
-/// That loader and model have the same list. musl's own place in its list says nothing: it prints itself at the first
-/// name that stands for it.
+/// Checks that loader and model have the same list. musl's own place in its list says nothing: it prints itself at the
+/// first name that stands for it.
 fn agree(loader: &Listing, model: &Listing, kind: LoaderKind) -> Result<(), Disagreement> {
     if loader.stopped || model.stopped {
         return if loader.stopped == model.stopped {

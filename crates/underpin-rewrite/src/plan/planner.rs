@@ -1,4 +1,4 @@
-//! From a scope to a plan: originals, closures, candidates, resolutions, edits, and a second look at every closure.
+//! From a scope to a plan: originals, closures, candidates, resolutions, edits, and a check of every closure.
 
 use super::decide::candidates::Candidates;
 use super::decide::facts::{Catalogue, Facts, is_searched_by};
@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use underpin_resolve::{Depth, Environment, FileId, ResolveError, Resolver, Root};
 
-/// As often is a plan made again with less in it; each round takes something out, and two are the rule.
+/// The most rounds in which a plan is made again with less in it; each round removes something, and two are usual.
 const ROUNDS: usize = 12;
 
 /// Makes plans against one root.
@@ -35,8 +35,8 @@ pub struct Planner<'r> {
 }
 
 impl<'r> Planner<'r> {
-    /// Plans for the programs under `root` as they are started in `environment`; LD_PRELOAD is passed over, since what
-    /// it brings does not belong to a program.
+    /// Plans for the programs under `root` as they are started in `environment`; LD_PRELOAD is ignored, since what it
+    /// loads does not belong to a program.
     #[must_use]
     pub fn new(root: &'r dyn Root, mut environment: Environment, policy: Policy) -> Planner<'r> {
         environment.preload = None;
@@ -142,7 +142,8 @@ impl<'r> Planner<'r> {
         views
     }
 
-    /// Every object names its own dependencies by path. Made again with less in it until no closure differs.
+    /// Every object names its own dependencies by path. The plan is made again with less in it until no closure
+    /// differs.
     fn per_object(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
         let narrower = Narrower::new(ground, &self.policy);
         let candidates = Candidates::of(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
@@ -156,12 +157,12 @@ impl<'r> Planner<'r> {
             ground.views.iter().filter(|view| view.refused.is_some()).map(|view| view.id).collect();
         let mut earlier: HashMap<FileId, ObjectPlan> = HashMap::new();
         let mut round = 0;
-        // Rounds only take away: a file that is out stays out, and a name that is left alone is never bound again. So
-        // the loop ends, and what an earlier round rewrote with the same edits can be kept.
+        // Rounds only remove: a refused file stays refused, and a name that is left alone is never bound again. So the
+        // loop ends, and what an earlier round rewrote with the same edits can be kept.
         loop {
             round += 1;
             resolutions.retain(|(file, _), _| !out.contains(file));
-            // A file that is out asks by its old names from now on: who answers to those may not be bound by path.
+            // A refused file requests by its old names again: objects that answer to those may not be bound by path.
             leave_to_strangers(&mut resolutions, &ground.views, &ground.catalogue);
             let mut objects = self.objects(ground, &resolutions, &candidates, &out, &narrower);
             let failed = rewrite_all(ground.root, &mut objects, &earlier);
@@ -173,7 +174,7 @@ impl<'r> Planner<'r> {
                 earlier = objects.into_iter().map(|object| (object.id, object)).collect();
                 continue;
             }
-            // The last look is at the objects as they are returned: no edit may follow it.
+            // The last check is of the objects as they are returned: no edit may follow it.
             let farms = farms(&narrower, ground, &objects);
             let after = look_again(&carried_out(ground.root, &objects, &farms), &self.environment, &ground.views);
             if round < ROUNDS && withdraw(&mut resolutions, &ground.views, &after, &ground.catalogue) {
@@ -218,7 +219,8 @@ impl<'r> Planner<'r> {
             .collect();
         for object in &mut objects {
             object.bound_before = ground.bound.contains(&object.id);
-            // The time of a file that this very plan changes says nothing, and would differ when planned again.
+            // The modification time of a file that this very plan changes is meaningless, and would differ in the next
+            // plan.
             for bound in object.bound.iter_mut().chain(&mut object.options.bound) {
                 let path: &BStr = bound.path.as_str().into();
                 let real = ground.root.real_path(path).unwrap_or_else(|_| path.into());
@@ -230,7 +232,7 @@ impl<'r> Planner<'r> {
         objects
     }
 
-    /// Every program names its whole closure; libraries stay as they are.
+    /// Every program names its whole closure; libraries stay unchanged.
     fn whole(&self, ground: &Ground, refused: &mut Vec<RefusedObject>) -> BindPlan {
         let candidates = Candidates::of(&ground.views, &ground.catalogue, &self.policy, &ground.ids);
         let narrower = Narrower::new(ground, &self.policy);
@@ -284,7 +286,7 @@ impl<'r> Planner<'r> {
     }
 }
 
-/// Whether a search still goes by a file's own list when its names are bound.
+/// Whether a search still uses a file's own list when its names are bound.
 fn is_searched(target: &Target, object: &ObjectPlan, glibc_only: bool) -> bool {
     let is_left = |edge: &EdgePlan| {
         matches!(&edge.decision, Decision::LeftAlone { reason } if *reason != LeftAlone::Loader)
@@ -298,7 +300,7 @@ fn is_searched(target: &Target, object: &ObjectPlan, glibc_only: bool) -> bool {
     }
 }
 
-/// The folders of links of all files whose search path becomes another.
+/// The farms of all files whose search path changes.
 fn farms(narrower: &Narrower, ground: &Ground, objects: &[ObjectPlan]) -> Vec<Farm> {
     let targets: HashMap<FileId, &Target> = ground.targets.iter().map(|target| (target.file.id, target)).collect();
     let changed = |object: &&ObjectPlan| {

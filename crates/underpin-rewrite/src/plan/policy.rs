@@ -4,7 +4,7 @@ use crate::edits::Strategy;
 use bstr::BStr;
 use serde::{Deserialize, Serialize};
 
-/// In which shape a binding is written.
+/// The shape in which a binding is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -33,11 +33,11 @@ pub struct BuiltIn {
     pub drivers: bool,
     /// Libraries in directories named `stubs`: they are there to link against, not to run.
     pub stubs: bool,
-    /// Files of a glibc-hwcaps or legacy capability directory, and names of which such a file exists.
+    /// Files of a glibc-hwcaps or legacy capability directory, and names for which such a file exists.
     pub hwcaps: bool,
-    /// MPI libraries that a site swaps for its own.
+    /// MPI libraries that a site replaces with its own.
     pub mpi: bool,
-    /// What is found only thanks to LD_LIBRARY_PATH.
+    /// What is found only through LD_LIBRARY_PATH.
     pub library_path: bool,
 }
 
@@ -45,9 +45,9 @@ pub struct BuiltIn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Names left alone.
+    /// Names to leave alone.
     pub exclude: Vec<Pattern>,
-    /// Where not empty, only these names are bound.
+    /// If not empty, only these names are bound.
     pub only: Vec<Pattern>,
     /// The built-in lists.
     pub built_in: BuiltIn,
@@ -57,10 +57,11 @@ pub struct Policy {
     pub shape: Shape,
     /// Only this placement of the strings, or a refusal.
     pub strategy: Option<Strategy>,
-    /// Whether search paths are made narrow: to directories that hold libraries, and to a folder of links where those
-    /// are more than one.
+    /// Whether search paths are narrowed: to directories that hold libraries, and to a farm if there is more than one
+    /// of those.
     pub narrow_search: bool,
-    /// Where folders of links are made; `None`: in the folder that was named, and beside each program for a farm.
+    /// Where farms are made; `None`: in the directory that the user named, and beside each program for the shape of
+    /// farms.
     pub farm_directory: Option<String>,
 }
 
@@ -95,20 +96,20 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// A policy file that says what holds without one, every key with a word about it.
+    /// A policy file with the defaults, every key with a comment.
     pub const EXAMPLE: &str = include_str!("policy.toml");
 
     /// Reads a policy file (TOML with the names of the fields here).
     ///
     /// # Errors
-    /// [`PolicyError`] with what the reader of TOML says, line included.
+    /// [`PolicyError`] with the message of the TOML parser, including the line.
     pub fn from_toml(text: &str) -> Result<Policy, PolicyError> {
         toml::from_str(text).map_err(|error| PolicyError::Toml(error.to_string()))
     }
 }
 
 impl Pattern {
-    /// Whether the pattern covers a library that is asked for as `name`, found at `path`, and calls itself `soname`.
+    /// Whether the pattern covers a library requested as `name`, found at `path`, with the soname `soname`.
     #[must_use]
     pub fn covers(&self, name: &BStr, soname: Option<&BStr>, path: &BStr) -> bool {
         covers(self.0.as_bytes(), name, soname, path)
@@ -124,7 +125,7 @@ pub(super) fn covers(pattern: &[u8], name: &BStr, soname: Option<&BStr>, path: &
     file_name(name) || file_name(path) || soname.is_some_and(|soname| matches(pattern, soname))
 }
 
-/// Shell matching without backtracking beyond the last star, so that no pattern takes more than |pattern| x |text|.
+/// Shell matching that only backtracks to the last star, so that no pattern takes more than |pattern| x |text|.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut position) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -145,7 +146,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
-/// The length of the pattern's next element, where that matches one byte.
+/// The length of the pattern's next element, if that matches one byte.
 fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     match pattern.first()? {
         b'?' => Some(1),
@@ -157,7 +158,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
     }
 }
 
-/// A bracket expression: its length and whether it holds the byte; `None` if it is never closed.
+/// A bracket expression: its length and whether it contains the byte; `None` if it is never closed.
 fn bracket(pattern: &[u8], byte: u8) -> Option<(usize, bool)> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let start = 1 + usize::from(negated);

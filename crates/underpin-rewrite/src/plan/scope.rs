@@ -1,7 +1,7 @@
 //! Which files may be edited: named ones, and everything below named directories.
 //!
 //! Real files only, each once however many names it has. Below a directory symbolic links are not followed, so nothing
-//! outside of it is touched; a link that is named itself stands for the file it leads to.
+//! outside it is touched; a link that the user names denotes the file it leads to.
 
 use bstr::{BStr, BString, ByteSlice};
 use rayon::prelude::*;
@@ -12,7 +12,8 @@ use underpin_elf::{Elf, FileType};
 use underpin_resolve::root::FileKind;
 use underpin_resolve::{FileId, Root};
 
-/// Folders nested deeper than this are not looked into: nothing installs that way, and a loop of mounts would.
+/// Directories nested deeper than this are not searched: no program is installed that way, but a loop of mounts looks
+/// like it.
 const DEPTH: usize = 64;
 
 /// The files of one run.
@@ -20,9 +21,9 @@ const DEPTH: usize = 64;
 pub struct Scope {
     /// Files that a loader loads and that name libraries, by path.
     pub files: Vec<ScopeFile>,
-    /// What was named or found and is not such a file.
+    /// What was named or found and is not such a file, with the reason.
     pub skipped: Vec<Skipped>,
-    /// Real paths of what was named.
+    /// Real paths of what the user named.
     pub tops: Vec<BString>,
 }
 
@@ -37,7 +38,7 @@ pub struct ScopeFile {
     pub id: FileId,
 }
 
-/// A path that was passed over, and why.
+/// A path that was skipped, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// The path.
@@ -46,15 +47,15 @@ pub struct Skipped {
     pub why: SkippedBecause,
 }
 
-/// Why a path was passed over.
+/// Why a path was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkippedBecause {
     /// Cannot be opened or listed.
     Unreadable(String),
-    /// Named, and no ELF file.
+    /// Named by the user, and not an ELF file.
     NotElf,
-    /// Named, and an ELF file that no loader loads or that names no library.
+    /// Named by the user, and an ELF file that no loader loads or that names no library.
     NotDynamic,
 }
 
@@ -70,14 +71,14 @@ impl fmt::Display for SkippedBecause {
     }
 }
 
-/// A regular file that was met.
+/// A regular file that was found.
 struct Candidate {
     path: BString,
     named: bool,
 }
 
 impl Scope {
-    /// Looks at what is named: files, links to files, directories.
+    /// Examines what the user named: files, links to files, directories.
     #[must_use]
     pub fn find(root: &dyn Root, named: &[BString]) -> Scope {
         let mut scope = Scope::default();

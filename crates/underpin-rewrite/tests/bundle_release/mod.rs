@@ -1,4 +1,4 @@
-//! Another release of Debian, unpacked once into the build folder: its C library and its shell.
+//! Another release of Debian, unpacked once into the build directory: its C library and its shell.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ pub fn release(suite: &str) -> Option<PathBuf> {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let directory = folder.join(format!("root-of-{suite}"));
-    // Test programs are processes: the lock is one of the file system, given back when it is dropped.
+    // Test programs are processes: a file lock is needed, which is released when it is dropped.
     let lock = File::create(folder.join(format!("root-of-{suite}.lock"))).expect("a lock file");
     lock.lock().expect("the lock");
     if !directory.is_dir() {
@@ -31,7 +31,7 @@ pub fn release(suite: &str) -> Option<PathBuf> {
     Some(libraries.expect("libc.so.6 in the package libc6"))
 }
 
-/// A copy of a release in which `/lib`, `/lib64` and `/bin` are there as on a machine.
+/// A copy of a release with `/lib`, `/lib64` and `/bin` as on an installed machine.
 #[allow(dead_code, reason = "each test file uses its own part")]
 pub fn merged(release: &Path, below: &Path) -> PathBuf {
     let root = below.join("sysroot");

@@ -1,4 +1,4 @@
-//! What the tests of bundles share: making one, and roots with an older C library, with musl, with nothing at all.
+//! Shared by the tests of bundles: making one, and roots with an older C library, with only musl, with nothing at all.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ fn launcher_machine(machine: Machine) -> Option<LauncherMachine> {
     }
 }
 
-/// One bundle to be made.
+/// One bundle to make.
 pub struct Making<'a> {
     pub program: &'a Path,
     pub form: Form,
@@ -39,14 +39,14 @@ pub struct Making<'a> {
     pub include: Vec<String>,
     pub exclude: Vec<&'a str>,
     pub locales: Vec<&'a str>,
-    /// A folder that stands for `/`.
+    /// A directory used as `/`.
     pub sysroot: Option<PathBuf>,
     pub library_path: Option<PathBuf>,
     pub replace: bool,
 }
 
 impl<'a> Making<'a> {
-    /// The plain bundle of a program in a form, below a folder, under a name of its own.
+    /// The plain bundle of a program in a form, below a directory, under its own name.
     pub fn new(program: &'a Path, form: Form, below: &Path) -> Making<'a> {
         let name = program.file_name().and_then(OsStr::to_str).expect("a name");
         let target = below.join(format!("{name}.{}", if form == Form::File { "one" } else { "dir" }));
@@ -100,13 +100,13 @@ impl<'a> Making<'a> {
     }
 }
 
-/// Another system: a folder that stands for `/`.
+/// Another system: a directory used as `/`.
 pub struct Root {
     pub dir: Fixture,
     pub name: &'static str,
 }
 
-/// Skips if no other root can be entered: that takes root, chroot(2) and a mount namespace of its own.
+/// Skips if no other root can be entered: that needs root, chroot(2) and a mount namespace of its own.
 pub fn can_enter() -> bool {
     let root = std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     let enters = root && Output::of(Command::new("unshare").args(["--mount", "true"])).code == Some(0);
@@ -154,7 +154,7 @@ impl Root {
         root
     }
 
-    /// Runs a command inside, with or without `/proc`. Mounts are of a namespace that ends with the command.
+    /// Runs a command inside, with or without `/proc`. Mounts belong to a namespace that ends with the command.
     pub fn run(&self, with_proc: bool, command: &[&str]) -> Output {
         self.run_with(with_proc, &[], command)
     }
@@ -169,7 +169,7 @@ impl Root {
         Output::of(&mut unshare)
     }
 
-    /// The folder for bundles, and how its files are called inside.
+    /// The directory for bundles, and its path inside.
     pub fn place(&self) -> PathBuf {
         self.dir.join("tmp")
     }

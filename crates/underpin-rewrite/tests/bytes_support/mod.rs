@@ -1,4 +1,4 @@
-//! What the tests of rewritten bytes share: a program with a versioned library, edits to absolute paths, the judges.
+//! Shared by the tests of rewritten bytes: a program with a versioned library, edits to absolute paths, the checks.
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
@@ -11,13 +11,13 @@ pub const STRATEGIES: [Strategy; 4] =
     [Strategy::DeadStrings, Strategy::PagePadding, Strategy::DataTail, Strategy::NewSegment];
 /// All linkers that the tests build with.
 pub const LINKERS: [&str; 4] = ["-fuse-ld=bfd", "-fuse-ld=gold", "-fuse-ld=lld", "-fuse-ld=mold"];
-/// What a program of [`program`] ends with.
+/// The exit code of a program of [`program`].
 pub const ANSWER: Option<i32> = Some(42);
-/// So many symbols that the string table of [`library`] does not fit into the padding as a whole.
+/// Enough symbols that the string table of [`library`] does not fit into the padding as a whole.
 const MANY: usize = 160;
 
-/// Builds `main`, which uses a versioned `libdep.so.1` beside libm and libc, and ends with 42. It has a thread-local
-/// variable, zeros of its own, an initialiser and a finaliser, so that a table gone wrong is seen.
+/// Builds `main`, which uses a versioned `libdep.so.1` beside libm and libc, and exits with 42. It has a thread-local
+/// variable, zeros of its own, an initialiser and a finaliser, so that a wrong table is noticed.
 pub fn program(dir: &Fixture, compiler: &str, flags: &[&str]) -> PathBuf {
     dir.write("dep.c", "int dep(void) { return 30; }\n");
     dir.write("dep.map", "DEP_1 { global: dep; local: *; };\n");
@@ -53,7 +53,7 @@ pub fn library(dir: &Fixture, linker: &str) -> Edits {
     dir.write("user.c", "int entry(double); int main(int n, char **v) { return entry(n - 1.0); }\n");
     dir.cc(["-o", "user", "user.c", "libentry.so"]);
     let mut edits = absolute(dir, "user");
-    // Not libc: a library that calls nothing of it does not need it.
+    // Not libc: a library that calls nothing from it does not need it.
     edits.renames.retain(|rename| rename.from == "libm.so.6");
     assert_eq!(edits.renames.len(), 1);
     edits
@@ -89,7 +89,7 @@ pub fn bind(dir: &Fixture, name: &str, edits: &Edits, options: &RewriteOptions) 
     Ok(rewrite)
 }
 
-/// The real loader takes every new name of the program `name`, and the program still does what it did.
+/// The real loader accepts every new name of the program `name`, and the program still does what it did.
 pub fn works(dir: &Fixture, name: &str, edits: &Edits) -> Result<(), String> {
     let objects = traced_objects(&dir.join(name), &[])?;
     let loaded: Vec<String> =
@@ -106,7 +106,7 @@ pub fn works(dir: &Fixture, name: &str, edits: &Edits) -> Result<(), String> {
     Ok(())
 }
 
-/// Binds with one strategy and asks the loader; whether there was room.
+/// Binds with one strategy and asks the loader; returns whether there was room.
 pub fn binds(dir: &Fixture, name: &str, edits: &Edits, strategy: Strategy) -> bool {
     match bind(dir, name, edits, &only(strategy)) {
         Ok(rewrite) => {

@@ -1,4 +1,4 @@
-//! Fixtures of a few lines, plans of them, plans carried out, and the real loader's opinion of the result.
+//! Small fixtures, plans for them, plans carried out, and the real loader's answer about the result.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Links a program with files; `@` in flags stands for the fixture's folder.
+/// Links a program with files; `@` in flags is replaced by the fixture's directory.
 pub fn program(fixture: &Fixture, name: &str, needs: &[&str], flags: &[&str]) -> PathBuf {
     program_with(fixture, "cc", name, needs, flags)
 }
@@ -87,7 +87,7 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The plan for named files and folders, without any variables.
+/// The plan for the given files and directories, without any environment variables.
 pub fn plan_of(paths: &[&Path], policy: &Policy) -> BindPlan {
     plan_in(paths, policy, Environment::empty())
 }
@@ -99,7 +99,7 @@ pub fn plan_in(paths: &[&Path], policy: &Policy, environment: Environment) -> Bi
     Planner::new(&root, environment, policy.clone()).plan(&scope)
 }
 
-/// The plan for everything below the fixture's folder.
+/// The plan for everything below the fixture's directory.
 pub fn plan_all(fixture: &Fixture) -> BindPlan {
     plan_of(&[fixture.path()], &Policy::default())
 }
@@ -154,7 +154,7 @@ pub fn carry_out(plan: &BindPlan) -> usize {
     count
 }
 
-/// Everything bound again as it was: the original bytes.
+/// Restores every bound file: the original bytes.
 pub fn unbind_all(plan: &BindPlan) {
     for object in plan.changes() {
         let path = PathBuf::from(object.path.to_string());
@@ -181,7 +181,7 @@ pub fn runs(program: &Path) {
     assert_eq!(output.code, Some(0), "{}: {}{}", program.display(), output.stdout, output.stderr);
 }
 
-/// Bytes of every regular file below a folder.
+/// Bytes of every regular file below a directory.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut ahead = vec![folder.to_owned()];

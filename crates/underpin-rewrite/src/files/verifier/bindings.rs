@@ -1,4 +1,4 @@
-//! Symbol bindings as a loader tells them: which reference, of which object, to the definition of which object.
+//! Symbol bindings as a loader prints them: which reference, of which object, to the definition of which object.
 
 use crate::files::Disagreement;
 use bstr::ByteSlice;
@@ -19,7 +19,7 @@ pub struct Bindings {
 
 impl Bindings {
     /// Reads the lines of `LD_DEBUG=bindings`, as in ``binding file A [0] to B [0]: normal symbol `s' [V]``, and those
-    /// of `LD_WARN`. The file itself is there as `file`, whatever it was called by.
+    /// of `LD_WARN`. The file itself appears as `file`, by whatever name it was called.
     pub(super) fn read(file: &Path, stdout: &[u8], stderr: &[u8]) -> Bindings {
         let mut bindings = Bindings::default();
         let mut known: HashMap<Vec<u8>, PathBuf> = HashMap::new();
@@ -34,19 +34,19 @@ impl Bindings {
         bindings
     }
 
-    /// How many references were told.
+    /// How many references were reported.
     #[must_use]
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether none was told.
+    /// Whether none was reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// The same, with one file called by another path: to compare a copy with what it is a copy of.
+    /// The same, with one file under another path: to compare a copy with its original.
     #[must_use]
     pub fn renamed(self, from: &Path, to: &Path) -> Bindings {
         let rename = |path: PathBuf| if path == from { to.to_path_buf() } else { path };
@@ -56,7 +56,7 @@ impl Bindings {
         Bindings { targets: targets.collect() }
     }
 
-    /// That every reference is bound to the same object as before.
+    /// Checks that every reference is bound to the same object as before.
     ///
     /// # Errors
     /// The first one that is not.

@@ -1,4 +1,4 @@
-//! A child process with an end: so long it may take, so much it may print.
+//! A child process with limits on its time and its output.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -7,14 +7,14 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// More than this no loader has to say (the symbol bindings of a large program are some megabytes).
+/// No loader prints more than this (the symbol bindings of a large program are some megabytes).
 const OUTPUT_LIMIT: usize = 512 << 20;
-/// A copy that was just written may still be open for writing in another thread's child, between its fork and its
-/// exec; execve(2) says ETXTBSY as long as that lasts.
+/// A copy that was just written may still be open for writing in another thread's child, between its fork and its exec;
+/// until then execve(2) fails with ETXTBSY.
 const BUSY_ATTEMPTS: u32 = 200;
 const BUSY_WAIT: Duration = Duration::from_millis(5);
 
-/// What a child left behind.
+/// The result of a child.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub status: ExitStatus,
@@ -22,17 +22,17 @@ pub(super) struct Ended {
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command to its end, its input empty.
+/// Runs a command to its end, with empty input.
 ///
 /// # Errors
-/// What execve(2) says; `TimedOut` or `FileTooLarge` where a limit is passed, and the child is killed then.
+/// The error of execve(2); `TimedOut` or `FileTooLarge` if a limit is exceeded, and then the child is killed.
 pub(super) fn run(command: &mut Command, time_limit: Duration) -> io::Result<Ended> {
     let started = Instant::now();
     let mut child = spawn(command)?;
     match listen(&mut child, started, time_limit) {
         Ok((stdout, stderr)) => Ok(Ended { status: child.wait()?, stdout, stderr }),
         Err(error) => {
-            // It may be gone already; what counts is that it is waited for.
+            // It may have ended already; what matters is that it is waited for.
             let _ = child.kill();
             child.wait()?;
             Err(error)
@@ -54,7 +54,7 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     }
 }
 
-/// Both outputs until their ends.
+/// Reads both outputs to their ends.
 fn listen(child: &mut Child, started: Instant, time_limit: Duration) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let file = |end: OwnedFd| File::from(end);
     let stdout = child.stdout.take().map(|end| file(end.into()));
@@ -78,7 +78,7 @@ fn listen(child: &mut Child, started: Instant, time_limit: Duration) -> io::Resu
     Ok((stdout, stderr))
 }
 
-/// Which of the ends that are still open has something to read, or has ended; none after the time is over.
+/// Which of the open ends have something to read, or are closed; neither once the time is over.
 fn ready(ends: &[(Option<File>, Vec<u8>); 2], left: Duration) -> io::Result<[bool; 2]> {
     let timeout =
         Timespec { tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };

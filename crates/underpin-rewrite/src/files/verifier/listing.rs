@@ -1,4 +1,4 @@
-//! What a loader prints when it lists, read back.
+//! Parses what a loader prints when it lists.
 
 use super::{ListedObject, Listing};
 use bstr::ByteSlice;
@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use underpin_resolve::LoaderKind;
 
-/// Reads `NAME => PATH (0xADDRESS)`, `PATH (0xADDRESS)` and `NAME => not found` from the list, the rest from the errors.
+/// Reads `NAME => PATH (0xADDRESS)`, `PATH (0xADDRESS)` and `NAME => not found` from the list, the rest from stderr.
 pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Listing {
     let mut listing = Listing::default();
     let mut lines = stdout.lines();
@@ -27,7 +27,7 @@ pub(super) fn read(kind: LoaderKind, stdout: &[u8], stderr: &[u8]) -> Listing {
         match body.split_once_str(" => ") {
             Some((name, b"not found")) => listing.missing.push(text(name)),
             Some((name, path)) => listing.add(name, path),
-            // Versions that are not found are told among the objects; what is not a path is not an object.
+            // Missing versions are printed among the objects; what is not a path is not an object.
             None if body.contains(&b'/') && line.len() > body.len() => listing.add(body, body),
             None => listing.complaints.push(text(line)),
         }

@@ -1,10 +1,10 @@
-//! The real loader asked what it would load for a file, without running the file.
+//! Asks the real loader what it would load for a file, without running the file.
 //!
 //! A program is executed by its own path with `LD_TRACE_LOADED_OBJECTS=1`, so that the kernel's choice of loader and
-//! `$ORIGIN` are the real ones; a library is given to the loader under the same variable, and to musl's loader, which
-//! does not know the variable, every file with `--list`. Only an interpreter whose bytes show that it lists is ever
-//! started: with any other, starting the file would run it. Static files, files of other machines and files that
-//! change identity are never started at all.
+//! `$ORIGIN` are the real ones; a library is given to the loader under the same variable. musl's loader does not know
+//! the variable and gets every file with `--list`. An interpreter is only started if its bytes show that it lists: with
+//! any other, starting the file would run it. Static files, files of other machines and files that change identity are
+//! never started at all.
 
 mod bindings;
 mod child;
@@ -27,7 +27,7 @@ use underpin_resolve::{
     Closure, Depth, Edge, EdgeKind, Environment, HostRoot, LoaderKind, Outcome, ResolveError, Resolver,
 };
 
-/// How long a loader may take, unless told otherwise.
+/// How long a loader may take by default.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// A larger file is not taken for a loader.
 const LOADER_LIMIT: u64 = 64 << 20;
@@ -35,7 +35,7 @@ const LOADER_LIMIT: u64 = 64 << 20;
 /// One object of a loader's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
     /// The path by which the loader opened it.
     pub path: PathBuf,
@@ -48,22 +48,22 @@ pub struct ListedObject {
 }
 
 impl ListedObject {
-    /// Whether both are one file. A file that is replaced between two questions keeps its path, one with two names
-    /// its inode.
+    /// Whether both are one file. A file that is replaced between two questions keeps its path; a file with two names
+    /// keeps its inode.
     #[must_use]
     pub fn same_file(&self, other: &ListedObject) -> bool {
         self.real_path == other.real_path || self.inode != 0 && (self.device, self.inode) == (other.device, other.inode)
     }
 }
 
-/// What a loader says of a file.
+/// A loader's answer about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// What it maps, in its order; without the file itself and without the kernel's vdso.
     pub objects: Vec<ListedObject>,
     /// Names that it does not find.
     pub missing: Vec<String>,
-    /// Everything else that it complains of (versions, damaged files), a line each.
+    /// Every other complaint (versions, damaged files), one line each.
     pub complaints: Vec<String>,
     /// It gave up with an error and listed nothing.
     pub stopped: bool,
@@ -88,7 +88,7 @@ pub enum NotAsked {
         /// PT_INTERP.
         interpreter: String,
     },
-    /// Another machine's file, which this one cannot start.
+    /// A file for another machine, which this one cannot start.
     #[error("it is for {machine}, which this machine does not run")]
     ForeignMachine {
         /// Its machine.
@@ -103,7 +103,7 @@ pub enum NotAsked {
         /// Why.
         reason: String,
     },
-    /// Not a file that a loader loads.
+    /// Not a file that a loader accepts.
     #[error("{reason}")]
     NotLoadable {
         /// Why.
@@ -111,12 +111,12 @@ pub enum NotAsked {
     },
 }
 
-/// What came of asking.
+/// The outcome of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opinion {
     /// The loader's list.
     Heard(Listing),
-    /// Nobody was asked: the model's word is all there is.
+    /// No loader was asked: only the model's answer is known.
     NotAsked(NotAsked),
 }
 
@@ -128,13 +128,13 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier under these surroundings, with [`TIME_LIMIT`].
+    /// A verifier in this environment, with [`TIME_LIMIT`].
     #[must_use]
     pub fn new(environment: Environment) -> Verifier {
         Verifier { environment, time_limit: TIME_LIMIT }
     }
 
-    /// Another limit for one question.
+    /// The same with another time limit for one question.
     #[must_use]
     pub fn with_time_limit(self, time_limit: Duration) -> Verifier {
         Verifier { time_limit, ..self }
@@ -158,7 +158,7 @@ impl Verifier {
         }
     }
 
-    /// The same, if the closure is known already.
+    /// The same, if the closure is already known.
     pub(super) fn ask_about(&self, path: &Path, closure: &Closure) -> Opinion {
         let heard = self.command(path, closure, Question::List).and_then(|mut command| {
             let ended = child::run(&mut command, self.time_limit).map_err(|error| no_answer(&error))?;
@@ -197,7 +197,7 @@ impl Verifier {
         }
         let loader = Path::new(OsStr::from_bytes(&closure.loader.path));
         check_loader(loader, closure.loader.kind)?;
-        // A name without a slash would be looked for in PATH, and something else be started.
+        // A name without a slash would be looked for in PATH, and another file be started.
         let path = &std::path::absolute(path).map_err(|error| no_answer(&error))?;
         let mut command = match (closure.loader.kind, executable(path, closure.loader.assumed)?) {
             (LoaderKind::Glibc, true) => Command::new(path),
@@ -209,8 +209,8 @@ impl Verifier {
             command.env("LD_TRACE_LOADED_OBJECTS", "1");
         }
         if command.get_program() == loader.as_os_str() {
-            // glibc's own `--list` stops at the first name that it does not find, and knows no LD_WARN; musl has
-            // nothing else (glibc elf/rtld.c: rtld_mode_list and rtld_mode_trace).
+            // glibc's own `--list` stops at the first name that it does not find, and does not support LD_WARN; musl
+            // has nothing else (glibc elf/rtld.c: rtld_mode_list and rtld_mode_trace).
             if closure.loader.kind == LoaderKind::Musl {
                 command.arg("--list");
             }
@@ -246,13 +246,13 @@ fn no_answer(error: &io::Error) -> NotAsked {
     NotAsked::NoAnswer { reason: format!("the loader gave no answer: {error}") }
 }
 
-/// Whether this processor and kernel start files of a machine by themselves (and not through binfmt_misc).
+/// Whether this processor and kernel start files of a machine natively (not through binfmt_misc).
 fn runs_here(machine: Machine) -> bool {
     let host = Machine::host();
     host == Some(machine) || host == Some(Machine::X86_64) && machine == Machine::I386
 }
 
-/// Whether a file is asked by executing it; one that changes identity is not asked at all.
+/// Whether the question is asked by executing the file; a file that changes identity is not asked about at all.
 fn executable(path: &Path, is_library: bool) -> Result<bool, NotAsked> {
     let failed = |error: io::Error| NotAsked::NoAnswer { reason: format!("{}: {error}", path.display()) };
     if is_library {
@@ -265,7 +265,7 @@ fn executable(path: &Path, is_library: bool) -> Result<bool, NotAsked> {
     Ok(file.metadata().map_err(failed)?.permissions().mode() & 0o111 != 0)
 }
 
-/// That the interpreter's own bytes show a loader which lists and does not run.
+/// Checks that the interpreter's own bytes show a loader that lists and does not run.
 fn check_loader(loader: &Path, kind: LoaderKind) -> Result<(), NotAsked> {
     let interpreter = || loader.display().to_string();
     let status = fs::metadata(loader).map_err(|_| NotAsked::NoLoader { interpreter: interpreter() })?;
@@ -282,7 +282,7 @@ fn check_loader(loader: &Path, kind: LoaderKind) -> Result<(), NotAsked> {
 }
 
 impl Listing {
-    /// What the model says, in the form of a loader's list.
+    /// The model's answer, in the form of a loader's list.
     #[must_use]
     pub fn of_model(closure: &Closure) -> Listing {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
@@ -307,7 +307,7 @@ impl Listing {
     }
 }
 
-/// A name that is not found, as loaders list it: `$ORIGIN` and the like expanded where it is a path.
+/// A name that is not found, as loaders list it: `$ORIGIN` and the like expanded if it is a path.
 fn missed(edge: &Edge) -> String {
     let tried = edge.tries.last().filter(|_| edge.name.contains(&b'/')).map(|tried| &tried.path);
     tried.unwrap_or(&edge.name).to_string()

@@ -1,4 +1,4 @@
-//! Which object each name of each file stands for, over all programs, and the one spelling of each object.
+//! Which object each name of each file resolves to, over all programs, and the one spelling of each object.
 
 use super::exclusions;
 use super::facts::{Catalogue, directory_of, file_name};
@@ -9,10 +9,10 @@ use bstr::{BStr, BString, ByteSlice};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use underpin_resolve::FileId;
 
-/// As many programs are named in a disagreement.
+/// The most programs that a disagreement names.
 const NAMED: usize = 4;
 
-/// An object to bind to. An object whose search path counts from `$ORIGIN` is a different one in each directory.
+/// An object to bind to. An object whose search path is relative to `$ORIGIN` is a different one in each directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::plan) struct ObjectKey {
     pub id: FileId,
@@ -29,11 +29,11 @@ enum Candidate {
 /// The views that agree on a candidate.
 struct Agreement {
     candidate: Candidate,
-    /// Ascending, each once: [`Candidates::add`] looks at the last one only.
+    /// Ascending, each once: [`Candidates::add`] only looks at the last one.
     views: Vec<usize>,
 }
 
-/// What becomes of a name.
+/// The outcome for a name.
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Resolution {
     pub decision: Decision,
@@ -63,7 +63,7 @@ pub(in crate::plan) struct Candidates<'a> {
     agreements: HashMap<Name, Vec<Agreement>>,
     /// The objects to bind to. One key has one spelling in a whole plan.
     pub objects: HashMap<ObjectKey, Bindable>,
-    /// Per name by which objects are known: the objects, each with a view that has it.
+    /// For each name by which objects are known: the objects, each with a view that contains it.
     bearers: HashMap<(Abi, BString), Vec<(FileId, usize)>>,
 }
 
@@ -117,13 +117,13 @@ impl<'a> Candidates<'a> {
                     let member = &view.members[object];
                     let normal = catalogue.normal(member.path.as_ref(), member.id);
                     *spellings.entry(keys[object]).or_default().entry(normal).or_default() += 1;
-                    // What a file that nobody loads would find in the system by itself, no program has loaded.
+                    // No program has loaded what a file that no program loads would find in the system by itself.
                     if view.is_program || scope.contains(&member.id) {
                         self.bear(Some(&request.name), member.id, index);
                     }
                 }
                 let asker = view.members[request.asker].id;
-                // Where programs load a file, what it would find by itself does not matter.
+                // If programs load a file, what it would find by itself does not matter.
                 let counts = view.is_program || !loaded.contains(&asker);
                 if scope.contains(&asker) && counts && request.kind != RequestKind::Filter {
                     let candidate = match &request.served {
@@ -151,14 +151,14 @@ impl<'a> Candidates<'a> {
     fn add(&mut self, name: Name, candidate: Candidate, view: usize) {
         let agreements = self.agreements.entry(name).or_default();
         match agreements.iter_mut().find(|agreement| agreement.candidate == candidate) {
-            // Views come in ascending order, so that a view which asks twice is the last one here.
+            // Views come in ascending order, so a view that asks twice is the last one here.
             Some(agreement) if agreement.views.last() == Some(&view) => {}
             Some(agreement) => agreement.views.push(view),
             None => agreements.push(Agreement { candidate, views: vec![view] }),
         }
     }
 
-    /// What becomes of one name of one file: bound only if every program that loads the file loads the same object.
+    /// The outcome for one name of one file: bound only if every program that loads the file loads the same object.
     pub fn resolve(&self, file: FileId, name: &BStr) -> Resolution {
         let key = (file, BString::from(name));
         let Some(agreements) = self.agreements.get(&key) else { return left(LeftAlone::PluginMissing, 0) };
@@ -166,27 +166,28 @@ impl<'a> Candidates<'a> {
             agreements.iter().any(|agreement| agreement.views.iter().any(|&view| self.views[view].is_program));
         let programs = if by_program { agreements.iter().map(|agreement| agreement.views.len()).sum() } else { 0 };
         let counted = self.counted(file, agreements, by_program);
-        // A name that no candidate may be bound for stays as it is, whether or not the programs agree.
+        // A name that no candidate may be bound for stays unchanged, whether or not the programs agree.
         let reasons: Vec<Option<LeftAlone>> =
             counted.iter().map(|agreement| self.reason(name, &agreement.candidate)).collect();
         if let Some(Some(first)) = reasons.iter().find(|_| reasons.iter().all(Option::is_some)) {
             let plugin = !by_program && *first == LeftAlone::Missing;
             return left(if plugin { LeftAlone::PluginMissing } else { first.clone() }, programs);
         }
-        // One object that some programs find through a capability directory, say: the same for all, and not to be bound.
+        // One object that, for example, some programs find through a capability directory: the same for all, but not to
+        // be bound.
         if let Some(reason) = self.one_object(&counted, &reasons) {
             return left(reason, programs);
         }
         let [only] = counted.as_slice() else { return left(self.disagreement(&counted, by_program), programs) };
         let Candidate::Object { key, .. } = &only.candidate else { return left(LeftAlone::Missing, programs) };
-        // A process that loads this plugin may have loaded another object of that name before: its choice wins there.
+        // A process that loads this plugin may have loaded another object of that name before, which then wins.
         if !by_program && let Some(conflict) = self.conflict(self.views[only.views[0]].machine, name, *key) {
             return left(conflict, programs);
         }
         self.bound(name, *key, programs)
     }
 
-    /// The reason against the one object that all candidates are, if there is one and no program misses it.
+    /// The reason not to bind the one object that all candidates are, if there is one and no program misses it.
     fn one_object(&self, counted: &[&Agreement], reasons: &[Option<LeftAlone>]) -> Option<LeftAlone> {
         let object = |agreement: &&Agreement| match &agreement.candidate {
             Candidate::Object { key, .. } => Some(*key),
@@ -197,7 +198,7 @@ impl<'a> Candidates<'a> {
         (objects.len() == 1 && !reasons.contains(&Some(LeftAlone::Missing))).then(|| reason.clone())
     }
 
-    /// A plugin by itself may miss what another plugin that needs it brings: that says nothing about the name.
+    /// A plugin by itself may miss what another plugin that needs it loads: that says nothing about the name.
     fn counted<'v>(&self, file: FileId, agreements: &'v [Agreement], by_program: bool) -> Vec<&'v Agreement> {
         let own_miss = |agreement: &&Agreement| {
             agreement.candidate == Candidate::Not(LeftAlone::Missing)
@@ -248,7 +249,7 @@ impl<'a> Candidates<'a> {
         LeftAlone::PluginConflict { own: path(0), other: path(1), program }
     }
 
-    /// Another object of the scope that answers to the name or soname of what a plugin finds.
+    /// Another object of the scope that answers to the name or soname of the object that a plugin finds.
     fn conflict(&self, machine: Abi, name: &BStr, key: ObjectKey) -> Option<LeftAlone> {
         let bindable = self.objects.get(&key)?;
         let names = std::iter::once(BString::from(file_name(name))).chain(bindable.soname.clone());
@@ -290,7 +291,7 @@ pub(in crate::plan) fn key_of(catalogue: &Catalogue, id: FileId, path: &BStr) ->
     ObjectKey { id, directory }
 }
 
-/// The spelling that most requests lead to; the shortest, then the first, of several.
+/// The spelling that most requests lead to; of several, the shortest, then the first.
 fn best(paths: BTreeMap<BString, usize>) -> Option<BString> {
     let rank = |(path, count): &(BString, usize)| (usize::MAX - count, path.len(), path.clone());
     paths.into_iter().min_by_key(rank).map(|(path, _)| path)

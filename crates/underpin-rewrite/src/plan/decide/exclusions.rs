@@ -1,10 +1,10 @@
-//! The built-in lists: libraries that another machine, or another day, replaces by its own under the same name.
+//! The built-in lists: libraries that another machine, or a later update, replaces with its own under the same name.
 //!
 //! Sources. Graphics: libglvnd's dispatch libraries and vendor names, the Vulkan and GBM loaders, and the list of
 //! installed components in NVIDIA's driver README. Compute: the same README, the ICD loaders of OpenCL and Level Zero.
 //! Video: the same README, libva, libvdpau, Intel's dispatchers. Stubs: Spack's `non_bindable_shared_objects` of CUDA
-//! and of the packages that ship such folders. MPI: the names of the MPICH ABI compatibility initiative, of Open MPI,
-//! and what container run times bring in from the host with them (Sarus, Shifter: PMI, libfabric).
+//! and of the packages that ship such directories. MPI: the names of the MPICH ABI compatibility initiative, of Open
+//! MPI, and the libraries that container runtimes inject from the host with them (Sarus, Shifter: PMI, libfabric).
 //! glibc: the libraries that its `make install` puts beside libc.so.6.
 
 use crate::plan::model::Exclusion;
@@ -93,7 +93,7 @@ const GLIBC: [&str; 17] = [
     "libc_malloc_debug.so.0",
 ];
 
-/// Whether a soname or requested name is of glibc itself, the loader left out.
+/// Whether a soname or requested name belongs to glibc itself, except for the loader.
 pub(in crate::plan) fn is_glibc(name: &BStr) -> bool {
     listed(&GLIBC, name, None, name)
 }
@@ -104,7 +104,7 @@ pub(in crate::plan) fn is_loader_name(name: &BStr) -> bool {
     [&b"ld-linux"[..], b"ld64.so.", b"ld.so.", b"ld-musl-", b"ld-2."].iter().any(|start| file.starts_with(start))
 }
 
-/// The list of the policy that covers a library asked for as `name`, found at `path`, that calls itself `soname`.
+/// The list of the policy that covers a library requested as `name`, found at `path`, with the soname `soname`.
 pub(in crate::plan) fn covering(policy: &Policy, name: &BStr, soname: Option<&BStr>, path: &BStr) -> Option<Exclusion> {
     let user = policy.exclude.iter().find(|pattern| pattern.covers(name, soname, path));
     if let Some(Pattern(pattern)) = user {

@@ -1,4 +1,4 @@
-//! What a plan needs to know of each file, read once per inode.
+//! What a plan needs to know about each file, read once per inode.
 
 use bstr::{BStr, BString, ByteSlice};
 use std::collections::HashMap;
@@ -7,8 +7,7 @@ use underpin_elf::{DependencyTag, Details, Dynamic, Elf, FileType, LinkFacts, No
 use underpin_resolve::root::{Bytes, lexical};
 use underpin_resolve::{FileId, LibcVersion, Root};
 
-/// Functions whose import means that the file's own search path may be asked for at run time; what dlsym(3) hands out
-/// may be dlopen.
+/// Functions whose import means that the file's own search path may be used at run time; dlsym(3) may return dlopen.
 const RUN_TIME_SEARCH: [&[u8]; 5] = [b"dlopen", b"dlmopen", b"dlsym", b"dlvsym", b"__libc_dlopen_mode"];
 
 /// One file.
@@ -20,7 +19,7 @@ pub(in crate::plan) struct Facts {
     pub dynamic: Dynamic,
     /// `vn_file` of needed versions, each once, in file order.
     pub version_files: Vec<BString>,
-    /// Whether it is started, not loaded.
+    /// Whether it is executed, not loaded.
     pub is_program: bool,
     elf: Elf,
     source: Bytes,
@@ -60,14 +59,14 @@ impl Facts {
         self.interpreter.is_none() && self.dynamic.flags.pie()
     }
 
-    /// Whether its own search path counts from the directory by which it was opened.
+    /// Whether its own search path is relative to the directory by which it was opened.
     pub fn uses_origin(&self) -> bool {
         let paths = [&self.dynamic.rpath, &self.dynamic.runpath].into_iter().flatten();
         let names = self.dynamic.dependencies.iter().map(|(_, name)| name);
         paths.chain(names).any(|text| text.contains_str("ORIGIN"))
     }
 
-    /// Whether it may search at run time by its own search path.
+    /// Whether it may use its own search path at run time.
     pub fn searches_at_run_time(&self) -> bool {
         self.imports(&RUN_TIME_SEARCH)
     }
@@ -91,7 +90,7 @@ impl Facts {
         self.dynamic.dependencies.iter().any(|(tag, _)| *tag != DependencyTag::Needed)
     }
 
-    /// The release of the C library inside, and what of the loader's private functions it wants.
+    /// The release of the C library inside, and which of the loader's private functions it imports.
     fn libc(&self) -> Libc {
         let details = Details::read(&*self.source, &self.elf).ok();
         let named = |details: &Details| details.identity.libc.as_ref()?.version.clone();
@@ -111,7 +110,7 @@ impl Facts {
     }
 }
 
-/// What tells whether a C library and a loader belong together.
+/// What shows whether a C library and a loader belong together.
 #[derive(Default)]
 pub(in crate::plan) struct Libc {
     pub version: Option<LibcVersion>,
@@ -134,7 +133,7 @@ impl<'r> Catalogue<'r> {
         Catalogue { root, known: Mutex::default(), libcs: Mutex::default(), identities: Mutex::default() }
     }
 
-    /// The file with this identity, to be found at this path.
+    /// The file with this identity, which is at this path.
     pub fn of(&self, id: FileId, path: &BStr) -> Option<Arc<Facts>> {
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
             return known.clone();
@@ -153,7 +152,7 @@ impl<'r> Catalogue<'r> {
         libc
     }
 
-    /// Device and inode of what is at a path, remembered.
+    /// Device and inode of what is at a path, cached.
     pub fn identity(&self, path: &BStr) -> Option<FileId> {
         if let Some(known) = self.identities.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
             return *known;
@@ -163,7 +162,7 @@ impl<'r> Catalogue<'r> {
         id
     }
 
-    /// The path without `.`, `..` and double slashes, where that leads to the same file in the same directory.
+    /// The path without `.`, `..` and double slashes, if that leads to the same file in the same directory.
     pub fn normal(&self, path: &BStr, id: FileId) -> BString {
         let normal = lexical(path);
         let same_directory = || self.identity(directory_of(path)) == self.identity(directory_of(normal.as_ref()));
@@ -171,7 +170,7 @@ impl<'r> Catalogue<'r> {
     }
 }
 
-/// Whether a file has a list of its own, and whether that is inherited (DT_RPATH without a DT_RUNPATH).
+/// Whether a file has its own search path, and whether that is inherited (DT_RPATH without a DT_RUNPATH).
 pub(in crate::plan) fn is_searched_by(dynamic: &Dynamic) -> Option<bool> {
     (dynamic.rpath.is_some() || dynamic.runpath.is_some()).then_some(dynamic.runpath.is_none())
 }
@@ -196,8 +195,8 @@ pub(in crate::plan) fn is_below(path: &BStr, directory: &BStr) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-/// Whether glibc before 2.37 looks into a directory of this name before the one that holds it: AT_PLATFORM, the bits of
-/// AT_HWCAP that have names, and `tls` (sysdeps of each machine, `dl-procinfo.c`).
+/// Whether glibc before 2.37 looks into a directory of this name before its parent: AT_PLATFORM, the bits of AT_HWCAP
+/// that have names, and `tls` (sysdeps of each machine, `dl-procinfo.c`).
 pub(in crate::plan) fn is_legacy_capability(name: &BStr) -> bool {
     const NAMES: [&str; 26] = [
         "tls", "x86_64", "haswell", "xeon_phi", "avx512_1", "sse2", "i386", "i486", "i586", "i686", "aarch64",

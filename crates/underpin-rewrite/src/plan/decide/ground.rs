@@ -1,4 +1,4 @@
-//! What all shapes of a plan start from.
+//! The common input of all shapes of a plan.
 
 use super::facts::{Catalogue, Facts};
 use super::view::View;
@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use underpin_resolve::{FileId, Root};
 
-/// A file of the scope and what is known of it.
+/// A file of the scope and the facts about it.
 pub(in crate::plan) struct Target<'s> {
     pub file: &'s ScopeFile,
     pub facts: Arc<Facts>,
 }
 
-/// What all shapes of a plan start from.
+/// The common input of all shapes of a plan.
 pub(in crate::plan) struct Ground<'a> {
     /// The root with nothing of the scope bound.
     pub root: &'a dyn Root,
@@ -23,8 +23,8 @@ pub(in crate::plan) struct Ground<'a> {
     pub views: Vec<View>,
     /// Files of the scope.
     pub ids: HashSet<FileId>,
-    /// Those that are bound on the disk.
+    /// Those that are bound on disk.
     pub bound: HashSet<FileId>,
-    /// What was named, by real path.
+    /// The paths that the user named, resolved.
     pub tops: &'a [BString],
 }

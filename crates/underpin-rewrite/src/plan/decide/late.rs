@@ -1,5 +1,4 @@
-//! What is still searched for after the binding: names that are left alone, and those that are opened while a program
-//! runs.
+//! What is still searched for after binding: names that are left alone, and those that are opened while a program runs.
 
 use super::search::Narrower;
 use super::view::View;
@@ -9,7 +8,7 @@ use bstr::BString;
 use std::collections::{BTreeMap, HashMap};
 use underpin_resolve::{CallName, Closure, FileId, TryResult};
 
-/// What stays of the search for late names in one program.
+/// What remains of the search for late names in one program.
 pub(in crate::plan) fn late(narrower: &Narrower, view: &View, objects: &HashMap<FileId, &ObjectPlan>) -> Late {
     let edit = |id: FileId| -> Option<&SearchPathEdit> { Some(&objects.get(&id)?.edits.search_path) };
     let opens = view.members.iter().filter(|member| narrower.imports_dlopen(member.id, &member.path));
@@ -29,7 +28,7 @@ pub(in crate::plan) fn left(closure: &Closure) -> Vec<LeftName> {
             *names.entry(&edge.name).or_default() += failed;
         }
     }
-    // A try is one open; each capability directory that is not there costs a stat(2) more, which has no name.
+    // Each try is one open; each missing capability directory costs an additional stat(2), which belongs to no name.
     let opens: u64 = names.values().sum();
     let preload = closure.calls.counts.get(&CallName::Access).map_or(0, |count| count.errors);
     let all = closure.calls.total().errors.saturating_sub(preload).max(opens);

@@ -1,6 +1,6 @@
 //! Which name becomes which path: decided from facts about files and from closures, before anything is rewritten.
 //!
-//! Nothing here knows how a file is rewritten: what comes out are edits in words ([`crate::edits`]).
+//! How a file is rewritten is not known here: the result are edits of strings ([`crate::edits`]).
 
 pub(super) mod candidates;
 pub(super) mod exclusions;

@@ -1,4 +1,4 @@
-//! From resolutions to what is to be different in one file.
+//! From resolutions to the changes in one file.
 
 use super::candidates::Candidates;
 use super::facts::Facts;
@@ -10,7 +10,7 @@ use crate::plan::scope::ScopeFile;
 use bstr::BString;
 use underpin_elf::DependencyTag;
 
-/// The names of a file, in file order, each once: dependencies, then what only versions name.
+/// The names of a file, in file order, each once: dependencies, then names that only versions have.
 pub(in crate::plan) fn names_of(facts: &Facts) -> Vec<(BString, Origin)> {
     let mut names: Vec<(BString, Origin)> = Vec::new();
     let dependencies = facts.dynamic.dependencies.iter().map(|(tag, name)| {
@@ -83,7 +83,7 @@ fn edge(file: &ScopeFile, facts: &Facts, resolutions: &Resolutions, name: BStrin
     EdgePlan { name, origin, has_versions, decision, programs, notes }
 }
 
-/// Whether nothing is searched by DT_RUNPATH any more. DT_RPATH is inherited, so it never is dead.
+/// Whether no search uses DT_RUNPATH any more. DT_RPATH is inherited, so it is never dead.
 fn search_path_is_dead(facts: &Facts, edges: &[EdgePlan]) -> bool {
     let settled = |edge: &EdgePlan| {
         matches!(

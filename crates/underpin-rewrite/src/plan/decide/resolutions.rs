@@ -1,7 +1,7 @@
-//! Resolutions for all names of the scope, and the rule that no request may lose the object it is served by.
+//! Resolutions for all names of the scope, and the rule that no request may lose the object that serves it.
 //!
-//! glibc recognises an object that was opened by path under its soname only (`_dl_map_object`, elf/dl-load.c). Where
-//! somebody who is not bound asks by another name, binding the others would have it loaded again.
+//! glibc recognises an object that was opened by path under its soname only (`_dl_map_object`, elf/dl-load.c). If an
+//! unbound object requests it by another name, binding the others would load it again.
 
 use super::candidates::{Candidates, Name, ObjectKey, Resolution, key_of, left};
 use super::facts::Catalogue;
@@ -27,7 +27,7 @@ pub(in crate::plan) fn decide(
     resolutions
 }
 
-/// Leaves alone what somebody who is not bound asks for by another name than its soname.
+/// Leaves alone what an unbound object requests by another name than its soname.
 pub(in crate::plan) fn leave_to_strangers(resolutions: &mut Resolutions, views: &[View], catalogue: &Catalogue) {
     for (key, reason) in strangers(resolutions, views, catalogue) {
         for resolution in resolutions.values_mut().filter(|resolution| resolution.key == Some(key)) {
@@ -38,7 +38,7 @@ pub(in crate::plan) fn leave_to_strangers(resolutions: &mut Resolutions, views: 
     }
 }
 
-/// Objects that somebody who is not bound asks for by a name that is not their soname.
+/// Objects that an unbound object requests by a name that is not their soname.
 fn strangers(resolutions: &Resolutions, views: &[View], catalogue: &Catalogue) -> HashMap<ObjectKey, LeftAlone> {
     let mut found = HashMap::new();
     for view in views.iter().filter(|view| !view.is_musl()) {

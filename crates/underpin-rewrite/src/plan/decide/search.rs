@@ -1,14 +1,14 @@
-//! Search paths of one directory: a list that answers every bare name as the old one did, at the cost of one lookup.
+//! Search paths with one directory: a list that answers every bare name as the old one did, at the cost of one lookup.
 //!
-//! What is bound asks for nothing by name any more, but a dlopen(3), an NSS or gconv module and a name that is left
-//! alone do, and a loader goes through the whole list for them. Directories that do not exist or hold no library are
-//! left out; where more than one is left, a folder of links takes their place (a farm): the first directory that holds
-//! a name wins, as it would for the loader. A directory stays in the list, behind the folder, where only the loader can
-//! tell what it answers (capability subdirectories, files of another machine) or where a link would change what is
-//! found (`$ORIGIN` and dladdr(3) speak of the path by which a library was opened).
+//! Bound names need no search any more, but a dlopen(3), an NSS or gconv module and a name that is left alone do, and a
+//! loader goes through the whole list for them. Directories that do not exist or hold no library are left out; if more
+//! than one is left, a directory of links replaces them (a farm): the first directory that holds a name wins, as it
+//! would for the loader. A directory stays in the list, after the farm, if only the loader can tell what it answers
+//! (capability subdirectories, files of another machine) or if a link would change what is found (`$ORIGIN` and
+//! dladdr(3) refer to the path by which a library was opened).
 //!
 //! Since each object's list answers as before, so does every chain of lists that DT_RPATH's inheritance makes of them,
-//! also in programs that are not known here.
+//! also in programs that are not part of the plan.
 
 use super::exclusions::covering;
 use super::facts::{Facts, directory_of, is_below, is_searched_by};
@@ -25,31 +25,31 @@ use underpin_elf::{Class, Endian, Machine};
 use underpin_resolve::root::lexical;
 use underpin_resolve::{FileId, LoaderKind};
 
-/// A list that answers as an older one did.
+/// A list that answers as the old one does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::plan) struct Narrow {
-    /// What a folder of links would hold; empty if none is needed.
+    /// The links of the farm; empty if none is needed.
     pub links: Vec<(String, BString)>,
-    /// Entries that stay, as the file has them, in their order.
+    /// Entries that stay, as spelled in the file, in their order.
     pub kept: Vec<BString>,
 }
 
 /// One entry of a list.
 pub(in crate::plan) struct Entry {
-    /// As the file has it.
+    /// As spelled in the file.
     pub text: BString,
     /// The directory, absolute.
     pub directory: BString,
 }
 
-/// Makes lists narrow.
+/// Narrows lists.
 pub(in crate::plan) struct Narrower<'a> {
     ground: &'a Ground<'a>,
     policy: &'a Policy,
     shelves: Shelves<'a>,
     /// Where each file occurs: view and member.
     places: HashMap<FileId, Vec<(usize, usize)>>,
-    /// Per view, per member: members that it asks for.
+    /// Per view and member: the members that it requests.
     asks: Vec<Vec<Vec<usize>>>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Narrower<'a> {
         Narrower { ground, policy, shelves: Shelves::new(ground.root), places, asks }
     }
 
-    /// What becomes of a file's search path, and the folder of links to make for it.
+    /// The edit of a file's search path, and the farm to make for it.
     pub fn edit(&self, target: &Target) -> Option<(SearchPathEdit, Option<Farm>)> {
         let narrow = self.narrow(target, &BTreeSet::new())?;
         let farm = match narrow.links.as_slice() {
@@ -84,7 +84,7 @@ impl<'a> Narrower<'a> {
         Some((search_path(&target.facts, entries.join(&b':').into()), farm))
     }
 
-    /// The list of a file made narrow, names in `taken` left out; `None` if that gains nothing or is not safe.
+    /// The narrowed list of a file, without the names in `taken`; `None` if that gains nothing or is not safe.
     pub fn narrow(&self, target: &Target, taken: &BTreeSet<BString>) -> Option<Narrow> {
         if !self.policy.narrow_search {
             return None;
@@ -98,7 +98,7 @@ impl<'a> Narrower<'a> {
         (after < distinct.len() + usize::from(!taken.is_empty())).then_some(narrow)
     }
 
-    /// The entries of a file's own list; `None` if one of them is not the same directory for everybody.
+    /// The entries of a file's own list; `None` if one of them is not the same directory for every program.
     fn entries(&self, target: &Target) -> Option<Vec<Entry>> {
         let dynamic = &target.facts.dynamic;
         let list = dynamic.runpath.as_ref().or(dynamic.rpath.as_ref())?;
@@ -115,7 +115,7 @@ impl<'a> Narrower<'a> {
         expand(list.as_ref(), origin, lib.filter(|_| !musl).map(|lib| lib.as_bstr()))
     }
 
-    /// Whether a file is opened by a path in this directory wherever it is known, and not in secure-execution mode.
+    /// Whether a file is at a path in this directory in every known closure, and not in secure-execution mode.
     fn is_opened_in(&self, target: &Target, directory: &BStr, places: &[(usize, usize)]) -> bool {
         let catalogue = &self.ground.catalogue;
         let here = catalogue.identity(directory);
@@ -141,7 +141,7 @@ impl<'a> Narrower<'a> {
         let with_farm = !taken.is_empty();
         let live: BTreeSet<usize> = answers.values().copied().chain(kept.iter().copied()).collect();
         if !with_farm && live.difference(&kept).count() <= 1 {
-            // A list without what answers nothing. The tag stays: a DT_RUNPATH keeps inherited lists away.
+            // An empty list answers nothing. The tag stays: a DT_RUNPATH keeps inherited lists away.
             let mut rest: Vec<BString> = live.iter().map(|index| entries[*index].text.clone()).collect();
             if rest.is_empty() {
                 rest.push(entries.first()?.text.clone());
@@ -164,14 +164,15 @@ impl<'a> Narrower<'a> {
         Some(Narrow { links, kept })
     }
 
-    /// Whether a library is the same opened by a link elsewhere: without interest in its own place, or loaded already.
+    /// Whether a library behaves the same if opened through a link elsewhere: it does not use its own place, or is
+    /// already loaded.
     fn may_be_linked(&self, path: &BString, name: &BStr, loaded: &HashSet<FileId>) -> bool {
         if std::str::from_utf8(name).is_err() || std::str::from_utf8(path).is_err() || path.contains(&b':') {
             return false;
         }
         let Some(id) = self.ground.catalogue.identity(path.as_ref()) else { return false };
         let is_loaded = loaded.contains(&id);
-        // What is left alone is searched for at the start and loaded by the link.
+        // A name that is left alone is searched for at the start and loaded through the link.
         let is_left = || covering(self.policy, name, None, path.as_bstr()).is_some();
         match self.ground.catalogue.of(id, path.as_ref()) {
             Some(facts) => !facts.uses_origin() && (is_loaded && !is_left() || !facts.asks_where_it_is()),
@@ -179,7 +180,7 @@ impl<'a> Narrower<'a> {
         }
     }
 
-    /// Files that are loaded whenever this one is, in every closure that is known.
+    /// Files that are loaded whenever this one is, in every known closure.
     fn always_loaded(&self, file: FileId) -> HashSet<FileId> {
         let mut all: Option<HashSet<FileId>> = None;
         for (view, member) in self.places.get(&file).into_iter().flatten() {
@@ -195,7 +196,7 @@ impl<'a> Narrower<'a> {
         all.unwrap_or_default()
     }
 
-    /// A folder of links that is called after what it holds: files with the same list share it.
+    /// A farm named after its content: files with the same list share it.
     fn farm(&self, target: &Target, links: &[(String, BString)]) -> Option<Farm> {
         let mut hash = Sha256::new();
         for (name, path) in links {
@@ -223,7 +224,7 @@ impl<'a> Narrower<'a> {
         Some(Farm { directory, users, relative: false, links: links.iter().map(link).collect() })
     }
 
-    /// The folder that was named and holds a file; where the file itself was named, its folder.
+    /// The directory that the user named and that holds a file; if the file itself was named, its directory.
     fn top<'p>(&'p self, path: &'p BStr) -> &'p BStr {
         let holds = |top: &&BString| top.as_bstr() != path && is_below(path, top.as_bstr());
         let tops = self.ground.tops.iter().filter(holds);
@@ -231,8 +232,8 @@ impl<'a> Narrower<'a> {
         tops.max_by_key(|top| top.len()).map_or(BStr::new(own), |top| top.as_bstr())
     }
 
-    /// How many directories a bare name that none of them holds is searched in, asked for by an object of a view: its
-    /// own list, those of the objects that brought it, the program's. `lists` gives the list of a member.
+    /// In how many directories a bare name that none of them holds is searched for, if an object of a view requests it:
+    /// its own list, those of the objects that loaded it, the program's. `lists` gives the list of a member.
     pub fn directories(&self, view: &View, lists: &dyn Fn(FileId, &BString) -> Option<List>) -> usize {
         let mut brought: Vec<Option<usize>> = vec![None; view.members.len()];
         for request in &view.requests {
@@ -273,7 +274,7 @@ impl<'a> Narrower<'a> {
         self.ground.catalogue.of(id, path.as_ref()).is_some_and(|facts| facts.opens_libraries())
     }
 
-    /// The list of a file as it is, or as an edit makes it.
+    /// The list of a file, unchanged or after an edit.
     pub fn list(&self, id: FileId, path: &BString, edit: Option<&SearchPathEdit>) -> Option<List> {
         let facts = self.ground.catalogue.of(id, path.as_ref())?;
         let dynamic = &facts.dynamic;
@@ -287,23 +288,23 @@ impl<'a> Narrower<'a> {
     }
 }
 
-/// A search path as far as its price is concerned.
+/// A search path, reduced to what determines its cost.
 pub(in crate::plan) struct List {
     directories: BTreeSet<BString>,
-    /// DT_RPATH: those that the object brings search it too.
+    /// DT_RPATH: the objects that it loads search it too.
     inherited: bool,
 }
 
 /// Which entry of a list answers which name.
 struct Census {
     first: BTreeMap<BString, usize>,
-    /// Entries that only the loader can go through.
+    /// Entries that only the loader can evaluate.
     kept: BTreeSet<usize>,
 }
 
 fn census(shelves: &Shelves, entries: &[Entry], machine: (Machine, Class, Endian)) -> Census {
     let mut census = Census { first: BTreeMap::new(), kept: BTreeSet::new() };
-    // Names whose search may go on behind the entry that first has them.
+    // Names whose search may go on after the entry that first has them.
     let mut open: BTreeSet<BString> = BTreeSet::new();
     let mut blind = false;
     for (index, entry) in entries.iter().enumerate() {
@@ -371,7 +372,7 @@ fn trimmed(directory: BString) -> BString {
     if text.is_empty() { "/".into() } else { text.into() }
 }
 
-/// A directory without `.` and `..`, where that is the same one.
+/// A directory without `.` and `..`, if that is the same one.
 fn lexical_directory(ground: &Ground, directory: &BString) -> BString {
     let normal = lexical(directory.as_ref());
     let same = ground.catalogue.identity(normal.as_ref()) == ground.catalogue.identity(directory.as_ref());

@@ -1,4 +1,4 @@
-//! What the directories of a search path hold, as a loader that is asked for a bare name would meet it.
+//! What the directories of a search path hold, as a loader looking for a bare name would find it.
 
 use super::facts::is_legacy_capability;
 use bstr::{BStr, BString, ByteSlice};
@@ -8,19 +8,19 @@ use underpin_elf::{Class, Elf, Endian, FileType, Machine};
 use underpin_resolve::root::{FileKind, Opened};
 use underpin_resolve::{FileId, PathError, Root};
 
-/// Directories with more entries are listed and their files not opened.
+/// In directories with more entries the files are listed but not opened.
 const MOST_ENTRIES: usize = 2000;
-/// Capability directories lie in each other: `tls/haswell/avx512_1/x86_64` is the deepest.
+/// Capability directories are nested: `tls/haswell/avx512_1/x86_64` is the deepest.
 const CAPABILITY_DEPTH: usize = 4;
 
 /// A file that would be found by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum Held {
-    /// An ELF file of this kind: a loader of another kind passes it over (glibc) or stops (musl).
+    /// An ELF file of this kind: a loader of another kind skips it (glibc) or stops (musl).
     Elf(Machine, Class, Endian),
     /// A file that is not ELF: the loader stops there, wherever it is.
     NotElf,
-    /// What becomes of it only the loader can tell.
+    /// Only the loader can tell what happens to it.
     Odd,
 }
 
@@ -29,9 +29,9 @@ pub(in crate::plan) enum Held {
 pub(in crate::plan) struct Shelf {
     /// Files by name, with device and inode.
     pub files: BTreeMap<BString, (Held, Option<FileId>)>,
-    /// Names of which a capability subdirectory holds a file: which one is taken depends on the processor.
+    /// Names that a capability subdirectory holds a file for: which one is taken depends on the processor.
     pub variants: BTreeSet<BString>,
-    /// It is there, and cannot be listed.
+    /// It exists, but cannot be listed.
     pub closed: bool,
 }
 
@@ -79,13 +79,13 @@ impl<'r> Shelves<'r> {
         shelf
     }
 
-    /// What a loader meets at a path; `None` for what nobody would ask a loader for.
+    /// What a loader finds at a path; `None` for what no object would request.
     fn held(&self, path: &BString, name: &BString) -> Option<(Held, Option<FileId>)> {
         let library = names_a_library(name);
         let odd = library.then_some((Held::Odd, None));
         let opened = match self.root.open(path.as_ref()) {
             Ok(opened) => opened,
-            // A dangling link is passed over like a name that is not there.
+            // A dangling link is skipped like a missing name.
             Err(PathError::NotFound | PathError::NotDirectory) => return None,
             Err(_) => return odd,
         };
@@ -129,7 +129,7 @@ fn names_a_library(name: &BString) -> bool {
     name.contains_str(".so")
 }
 
-/// Whether a directory of this name may be one in which glibc looks before the directory that holds it.
+/// Whether a directory of this name may be one that glibc searches before its parent.
 fn is_capability(name: &BStr) -> bool {
     name == "glibc-hwcaps" || is_legacy_capability(name)
 }

@@ -1,11 +1,11 @@
-//! What two closures of one program are compared by: objects, load order, order of constructors, misses.
+//! What is compared between two closures of one program: objects, load order, order of constructors, names not found.
 
 use crate::plan::model::Difference;
 use bstr::BString;
 use std::collections::{BTreeMap, BTreeSet};
 use underpin_resolve::{Closure, FileId, FindingKind, LoaderKind, Outcome};
 
-/// An object, by what the loader itself compares; by path where the file system has no inodes.
+/// An object, by what the loader itself compares; by path if the file system has no inodes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     File(FileId),
@@ -20,11 +20,11 @@ pub(in crate::plan) struct ClosureSignature {
     objects: Vec<(Key, BString)>,
     /// Positions in `objects`, in the order in which constructors run.
     initialisers: Vec<usize>,
-    /// Names that are not found, with who asks.
+    /// Names that are not found, with the object that requests them.
     missing: BTreeMap<BString, BString>,
-    /// `vn_file` that no object is known as, with who needs it.
+    /// `vn_file` that no object is known by, with the object that needs it.
     version_files: BTreeSet<(BString, BString)>,
-    /// Versions that the object found does not define, with who needs them.
+    /// Versions that the object found does not define, with the object that needs them.
     versions: BTreeSet<(BString, BString)>,
 }
 
@@ -136,9 +136,9 @@ impl ClosureSignature {
     }
 }
 
-/// What is different between two closures of one program: objects by device and inode, load order, order of
-/// constructors, names not found, versions without a file. Empty if the loader would do the same. Symbol versions
-/// are compared where both closures were resolved at [`underpin_resolve::Depth::Findings`].
+/// The differences between two closures of one program: objects by device and inode, load order, order of constructors,
+/// names not found, versions without a file. Empty if the loader would do the same. Symbol versions are compared if
+/// both closures were resolved at [`underpin_resolve::Depth::Findings`].
 #[must_use]
 pub fn equal(before: &Closure, after: &Closure) -> Vec<Difference> {
     ClosureSignature::of(before, true).differences(&ClosureSignature::of(after, true))

@@ -1,7 +1,7 @@
 //! Farms: a directory of links beside a program, and the search path that leads to it.
 //!
-//! A relative farm holds links that climb out of the farm instead of absolute ones, and is named by `$ORIGIN`, so the
-//! whole tree may be moved; `$ORIGIN` in DT_NEEDED itself would abort (`vn_file` is compared unexpanded).
+//! A relative farm holds links relative to itself instead of absolute ones, and is named by `$ORIGIN`, so the whole
+//! tree may be moved; `$ORIGIN` in DT_NEEDED itself would abort (`vn_file` is compared unexpanded).
 
 use super::candidates::Bindable;
 use super::facts::{Facts, directory_of, is_below};
@@ -24,7 +24,7 @@ pub(in crate::plan) struct Site {
 }
 
 impl Site {
-    /// Whether something else than links is at the place.
+    /// Whether something other than links is at the place.
     pub fn is_in_the_way(&self, root: &dyn Root) -> bool {
         let path = |name: &BStr| -> BString { [self.directory.as_bytes(), b"/", name.as_bytes()].concat().into() };
         match root.list(self.directory.as_str().into()) {
@@ -33,7 +33,7 @@ impl Site {
         }
     }
 
-    /// The links, and what a person should know of them.
+    /// The links, and notes about them for the user.
     pub fn farm(
         &self,
         ground: &Ground,
@@ -81,7 +81,7 @@ impl Site {
         Ok(bindable.path.to_string())
     }
 
-    /// How the record names an object: from the program where the tree may be moved.
+    /// How the record names an object: relative to the program if the tree may be moved.
     pub fn recorded(&self, ground: &Ground, bindable: &Bindable) -> String {
         let real = ground.root.real_path(bindable.path.as_ref()).unwrap_or_else(|_| bindable.path.clone());
         match &self.tree {
@@ -102,7 +102,7 @@ impl Site {
         }
     }
 
-    /// Adds the links by which the farm answers for the program's own list as well.
+    /// Adds the links by which the farm also answers for the program's own list.
     pub fn widen(&self, ground: &Ground, farm: &mut Farm, narrow: &Narrow) {
         for (name, path) in &narrow.links {
             let real = ground.root.real_path(path.as_ref()).unwrap_or_else(|_| path.clone());
@@ -117,7 +117,7 @@ impl Site {
         farm.links.sort_by(|one, other| one.name.cmp(&other.name));
     }
 
-    /// The farm first, then what is left of what the program had: as DT_RPATH where it had one that libraries inherit.
+    /// The farm first, then what is left of the program's list: as DT_RPATH if it had one that libraries inherit.
     pub fn search_path(&self, facts: &Facts, view: &View, narrow: Option<&Narrow>) -> SearchPathEdit {
         let inherits = facts.dynamic.rpath.is_some() && facts.dynamic.runpath.is_none() && !view.is_musl();
         let old = facts.dynamic.runpath.as_ref().or(facts.dynamic.rpath.as_ref());
@@ -137,8 +137,8 @@ impl Site {
     }
 }
 
-/// The directory that is taken to be moved as a whole: the scope's directory that holds the program, or what the
-/// program and its own libraries have in common.
+/// The directory that is assumed to be moved as a whole: the scope's directory that holds the program, or the common
+/// parent of the program and its own libraries.
 pub(in crate::plan) fn tree_of(ground: &Ground, view: &View, program: &BStr) -> BString {
     let tops = ground.tops.iter().filter(|top| top.as_bstr() != program && is_below(program, top.as_bstr()));
     if let Some(top) = tops.max_by_key(|top| top.len()) {
@@ -162,7 +162,7 @@ fn is_of_the_system(view: &View, path: &BStr, real: &BStr) -> bool {
     system.chain(usual).any(|directory| is_below(path, directory) || is_below(real, directory))
 }
 
-/// The way from a directory to a path, both absolute and real.
+/// The relative path from a directory to a path, both absolute and real.
 fn climb(directory: &BStr, path: &BStr) -> BString {
     let (directory, path) = (lexical(directory), lexical(path));
     let parts = |text: &BString| -> Vec<BString> {
@@ -175,7 +175,7 @@ fn climb(directory: &BStr, path: &BStr) -> BString {
     if way.is_empty() { ".".into() } else { way.join(&b'/').into() }
 }
 
-/// A directory as the program's search path names it from its own place.
+/// A directory as the program's search path names it, relative to the program's place.
 fn from_origin(program: &BString, directory: &BStr) -> BString {
     let way = climb(directory_of(program.as_ref()), directory);
     if way == "." { "$ORIGIN".into() } else { [b"$ORIGIN/", way.as_slice()].concat().into() }

@@ -1,7 +1,7 @@
-//! One program's closure as a plan sees it: which object serves which name of which file.
+//! One program's closure as a plan uses it: which object serves which name of which file.
 //!
 //! Reduced from the resolver's closure at once, so that a thousand programs need little memory. A file of the scope
-//! that no program loads (a plugin) has a view of its own, as if the loader were given it.
+//! that no program loads (a plugin) has a view of its own, as if the loader were started with it.
 
 use super::exclusions::is_loader_name;
 use super::facts::{Catalogue, directory_of, file_name};
@@ -17,26 +17,26 @@ use underpin_resolve::{Closure, EdgeKind, FileId, Found, Loader, LoaderKind, Obj
 pub(in crate::plan) enum Served {
     /// An object that could be bound.
     Object(usize),
-    /// Nothing that could, for this reason.
+    /// No such object, for this reason.
     Not(LeftAlone),
 }
 
 /// One request.
 #[derive(Clone, Debug)]
 pub(in crate::plan) struct Request {
-    /// Index of the file that asks.
+    /// Index of the file that makes the request.
     pub asker: usize,
     pub name: BString,
     pub kind: RequestKind,
     pub served: Served,
-    /// A file that another processor would take instead, or that this one took instead.
+    /// A file that another processor would load instead, or that this one loaded instead.
     pub variant: Option<BString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::plan) enum RequestKind {
     Needed,
-    /// A filter, or a name of `vn_file` alone: the loader does not ask for it.
+    /// A filter, or a name of `vn_file` alone: the loader makes no request for it.
     Version,
     Filter,
 }
@@ -48,7 +48,7 @@ pub(in crate::plan) struct Member {
     /// `l_name`.
     pub path: BString,
     pub soname: Option<BString>,
-    /// Names under which it was asked for.
+    /// Names by which it was requested.
     pub names: Vec<BString>,
     /// Why no name is bound to it.
     pub left: Option<LeftAlone>,
@@ -56,7 +56,7 @@ pub(in crate::plan) struct Member {
     pub variant: Option<BString>,
 }
 
-/// What can be in one process together.
+/// What objects in one process must have in common.
 pub(in crate::plan) type Abi = (Machine, Class, Endian);
 
 /// One closure.
@@ -212,7 +212,7 @@ impl Reader<'_> {
         first.is_some_and(|edge| matches!(edge.kind, EdgeKind::LdPreload | EdgeKind::EtcPreload))
     }
 
-    /// Names of `vn_file` that the file does not ask for itself: whoever is known by them must stay known so.
+    /// Names of `vn_file` that the file does not request itself: objects known by them must stay known by them.
     fn versions(&self, asker: usize, member: &Member) -> Vec<Request> {
         let Some(facts) = self.catalogue.of(member.id, member.path.as_ref()) else { return Vec::new() };
         let own = &facts.dynamic.needed;
@@ -281,8 +281,8 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the C library and the loader of a closure are of one build: same release, and what libc imports of the
-/// loader under GLIBC_PRIVATE is there.
+/// Whether the C library and the loader of a closure are of one build: same release, and the loader has what libc
+/// imports from it under GLIBC_PRIVATE.
 fn libc_mismatch(closure: &Closure, catalogue: &Catalogue, members: &[Member]) -> Option<RefusedBecause> {
     if closure.loader.kind != LoaderKind::Glibc || closure.loader.assumed {
         return None;

@@ -1,9 +1,9 @@
 //! Shapes in which the program alone names its whole closure: flattened by path, or by name through a farm of links.
 //!
-//! Listed in load order in the program, every object is asked for by the program first, so no library searches
-//! anything: what it needs is there, known by its soname. In a farm that also holds where libraries have a DT_RUNPATH
-//! of their own, and the farm may be named by DT_RUNPATH, which lets LD_LIBRARY_PATH come first as before. Names that
-//! are not bound keep their place in the order.
+//! If the program lists every object in load order, each is requested by the program first, so no library searches for
+//! anything: what it needs is loaded, known by its soname. In a farm that also holds if libraries have a DT_RUNPATH of
+//! their own, and the farm may be named by DT_RUNPATH, so that LD_LIBRARY_PATH comes first as before. Names that are
+//! not bound keep their place in the order.
 
 use super::candidates::{Bindable, Candidates, key_of};
 use super::exclusions;
@@ -27,7 +27,7 @@ pub(in crate::plan) struct Whole {
     pub notes: Vec<ProgramNote>,
 }
 
-/// One object of the closure and what the program will say of it.
+/// One object of the closure and how the program will name it.
 struct Entry<'a> {
     member: &'a Member,
     /// What is in DT_NEEDED.
@@ -35,7 +35,7 @@ struct Entry<'a> {
     /// The object to bind to; `None` if the name is left alone.
     bindable: Option<&'a Bindable>,
     left: Option<LeftAlone>,
-    /// In a farm: found by a link of the same name.
+    /// Farm: whether it is found by a link of the same name.
     linked: bool,
 }
 
@@ -86,7 +86,7 @@ impl Maker<'_> {
         Ok(Whole { object, farm, notes: notes.unwrap_or_default() })
     }
 
-    /// What the program will say of one object; `None` for what comes in by itself.
+    /// How the program will name one object; `None` for one that is loaded without being named.
     fn entry<'e>(&'e self, view: &'e View, member: &'e Member) -> Result<Option<Entry<'e>>, RefusedBecause> {
         if member.left == Some(LeftAlone::Preloaded) {
             return Ok(None);
@@ -98,7 +98,8 @@ impl Maker<'_> {
         let left = member.left.clone().or_else(|| self.left(asked.as_ref(), member, bindable));
         let flatten = self.policy.shape == Shape::Flatten;
         let facts = self.ground.catalogue.of(member.id, member.path.as_ref());
-        // Through a link, $ORIGIN of what is opened at run time would be the farm: such a library is named by its path.
+        // Through a link, $ORIGIN for what is opened at run time would be the farm: such a library is named by its
+        // path.
         let moved = facts.is_some_and(|facts| facts.uses_origin() && facts.searches_at_run_time());
         let by_path = left.is_none() && (flatten || moved) && !short.is_empty();
         if by_path && !flatten && (view.is_musl() || self.policy.shape == Shape::Relative) {
@@ -115,7 +116,7 @@ impl Maker<'_> {
         Ok(Some(Entry { member, text, bindable: bindable.filter(|_| left.is_none()), left, linked }))
     }
 
-    /// Whether the object answers to all names by which it is asked for, opened as the program will ask for it.
+    /// Whether the object answers to all names by which it is requested, if opened as the program will request it.
     fn answers(&self, member: &Member, short: &[&BString], by_path: bool) -> Result<(), RefusedBecause> {
         let known = |name: &&&BString| Some(**name) == member.soname.as_ref();
         let first = usize::from(!by_path);

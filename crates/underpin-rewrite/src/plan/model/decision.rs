@@ -1,11 +1,11 @@
-//! What becomes of one name in one file, and each reason for leaving it alone as a sentence.
+//! The outcome for one name in one file, and each reason for leaving it alone as a sentence.
 
 use bstr::BString;
 use serde::Serialize;
 use std::fmt;
 use underpin_resolve::LibcVersion;
 
-/// What becomes of one name.
+/// The outcome for one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "decision")]
 pub enum Decision {
@@ -23,7 +23,7 @@ pub enum Decision {
         /// The path.
         path: String,
     },
-    /// It stays as it is.
+    /// It stays unchanged.
     LeftAlone {
         /// Why.
         #[serde(flatten)]
@@ -45,50 +45,50 @@ pub enum Exclusion {
     Stubs,
     /// MPI.
     Mpi,
-    /// A capability subdirectory: another processor takes another file.
+    /// A capability subdirectory: another processor loads another file.
     Hwcaps {
-        /// The file taken on the better processor.
+        /// The file loaded on the better processor.
         variant: BString,
     },
     /// Only LD_LIBRARY_PATH leads to it.
     LibraryPath,
-    /// libc and its companions, where the policy leaves them out.
+    /// libc and its companions, if the policy leaves them out.
     Glibc,
     /// A pattern of the user.
     Pattern {
         /// The pattern.
         pattern: String,
     },
-    /// There is a list of what may be bound, and it is not on it.
+    /// There is a list of what may be bound, and the library is not on it.
     NotListed,
 }
 
-/// One of several objects that serve a name, and who takes it.
+/// One of several objects that serve a name, and the programs that load it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// The object's path; `None` if the name is not found at all.
     pub path: Option<BString>,
-    /// Programs in whose closure it serves the name; at most a handful of them.
+    /// Programs in whose closure it serves the name; only the first few.
     pub programs: Vec<BString>,
     /// How many there are in all.
     pub count: usize,
 }
 
-/// Why a name stays as it is.
+/// Why a name stays unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 #[non_exhaustive]
 pub enum LeftAlone {
     /// It is the loader: a second path maps it twice.
     Loader,
-    /// It is the program itself, which has no name that could be asked for.
+    /// It is the program itself, which has no name to request it by.
     Program,
     /// A list of the policy covers it.
     Excluded {
         /// Which.
         by: Exclusion,
     },
-    /// Nothing of that name is found.
+    /// No object of that name is found.
     Missing,
     /// The loader stops with an error there.
     Fatal {
@@ -107,7 +107,7 @@ pub enum LeftAlone {
         /// The path.
         path: BString,
     },
-    /// Its path holds `$` or `:` or another byte that the loader would read as something else in DT_NEEDED.
+    /// Its path contains `$`, `:` or another byte that the loader would interpret in DT_NEEDED.
     Unwritable {
         /// The path.
         path: BString,
@@ -130,15 +130,15 @@ pub enum LeftAlone {
     PluginMissing,
     /// DT_FILTER and DT_AUXILIARY are not touched.
     Filter,
-    /// Another object asks for it by a name that is not its soname, and that one is not bound: the loader would not
-    /// recognise it and load it again.
+    /// An unbound object requests it by a name that is not its soname: the loader would not recognise it and load it
+    /// again.
     OtherName {
         /// Its DT_SONAME.
         soname: Option<BString>,
-        /// Who asks.
+        /// The requesting object.
         asker: BString,
     },
-    /// The C library is not of the same release as the loader.
+    /// The C library and the loader are not of the same release.
     LibcMismatch {
         /// The loader's version.
         loader: Option<LibcVersion>,
@@ -147,7 +147,7 @@ pub enum LeftAlone {
     },
     /// With this name bound, the resolver finds a different closure.
     WouldChange {
-        /// What would be different, in a sentence.
+        /// The difference, as a sentence.
         difference: String,
     },
     /// This shape leaves the names of this file as they are.
@@ -158,7 +158,7 @@ pub enum LeftAlone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// DT_NEEDED (and `vn_file` of versions, where they name it).
+    /// DT_NEEDED (and `vn_file` of versions, if they name it).
     Needed,
     /// Only `vn_file` of needed versions.
     VersionFile,
@@ -166,7 +166,7 @@ pub enum Origin {
     Filter,
     /// DT_AUXILIARY.
     Auxiliary,
-    /// Another object of the closure asks for it; the program is to ask first.
+    /// Another object of the closure requests it; the program will request it first.
     Closure,
 }
 

@@ -1,4 +1,4 @@
-//! What may be different between two closures of one program.
+//! Possible differences between two closures of one program.
 
 use bstr::BString;
 use serde::Serialize;
@@ -14,60 +14,60 @@ pub enum Difference {
         /// Its path.
         path: BString,
     },
-    /// An object is loaded that was not.
+    /// An object is loaded that was not loaded before.
     Added {
         /// Its path.
         path: BString,
     },
-    /// One file is loaded where another was.
+    /// One file is loaded in place of another.
     Replaced {
         /// The path before.
         before: BString,
         /// The path after.
         after: BString,
     },
-    /// The load order differs from this place on.
+    /// The load order differs from this position on.
     LoadOrder {
         /// Position in the list.
         position: usize,
-        /// What was there.
+        /// The object there before.
         before: BString,
-        /// What is there.
+        /// The object there after.
         after: BString,
     },
-    /// Constructors run in another order from this place on.
+    /// Constructors run in another order from this position on.
     InitialiserOrder {
         /// Position in the order.
         position: usize,
-        /// What ran there.
+        /// The object whose constructors ran there before.
         before: BString,
-        /// What runs there.
+        /// The object whose constructors run there after.
         after: BString,
     },
     /// A name is not found any more.
     NowMissing {
         /// The name.
         name: BString,
-        /// Who asks for it.
+        /// The object that requests it.
         asker: BString,
     },
-    /// A name is found that was not.
+    /// A name is found that was not found before.
     NowFound {
         /// The name.
         name: BString,
     },
-    /// The loader would abort: a version is needed of a file that no loaded object is known as.
+    /// The loader would abort: a version is needed from a file that no loaded object is known by.
     VersionFile {
         /// `vn_file`.
         file: BString,
-        /// Who needs it.
+        /// The object that needs it.
         asker: BString,
     },
-    /// A version is not defined by the object that is found any more.
+    /// The object that is found does not define a version any more.
     Version {
         /// The version.
         version: BString,
-        /// Who needs it.
+        /// The object that needs it.
         asker: BString,
     },
     /// Another loader.

@@ -1,8 +1,8 @@
-//! Folders of links (farms), as data.
+//! Directories of links (farms), as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The folder at the top of a tree in which the farms of its files are.
+/// The directory at the top of a tree that holds the farms of its files.
 pub const FARMS: &str = ".underpin";
 
 /// A directory of links.
@@ -10,7 +10,7 @@ pub const FARMS: &str = ".underpin";
 pub struct Farm {
     /// The directory, absolute.
     pub directory: String,
-    /// The files whose search path names it: absolute, or relative to the directory where the tree may be moved.
+    /// The files whose search path names it: absolute, or relative to the directory if the tree may be moved.
     pub users: Vec<String>,
     /// Whether links and users are relative, so that the tree may be moved.
     #[serde(default)]
@@ -24,12 +24,12 @@ pub struct Farm {
 pub struct FarmLink {
     /// File name in the directory.
     pub name: String,
-    /// What the link holds: absolute, or relative to the directory.
+    /// The link's target: absolute, or relative to the directory.
     pub target: String,
 }
 
 impl Farm {
-    /// Whether this farm already is what another one would be.
+    /// Whether this farm is already the same as another one.
     pub(crate) fn serves(&self, other: &Farm) -> bool {
         (&self.directory, &self.links, self.relative) == (&other.directory, &other.links, other.relative)
             && other.users.iter().all(|user| self.users.contains(user))

@@ -1,4 +1,4 @@
-//! A plan as data: objects, their names and what becomes of each, programs, farms, differences.
+//! A plan as data: objects, their names and the outcome for each, programs, farms, differences.
 
 mod decision;
 mod difference;

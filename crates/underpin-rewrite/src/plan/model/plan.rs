@@ -1,4 +1,4 @@
-//! The plan itself: objects with their names and edits, what is refused, what each program's start will be.
+//! The plan itself: objects with their names and edits, refused files, the predicted start of each program.
 
 use super::decision::{Decision, Origin};
 use super::difference::Difference;
@@ -17,9 +17,9 @@ use underpin_resolve::{CallName, Closure, FileId, LibcVersion};
 pub struct BindPlan {
     /// In which shape.
     pub shape: Shape,
-    /// Files that would change, or that were looked at and stay as they are; each real file once, by path.
+    /// Files that would change, or that were examined and stay unchanged; each real file once, by path.
     pub objects: Vec<ObjectPlan>,
-    /// Files that are not touched as a whole.
+    /// Files that are not touched at all.
     pub refused: Vec<RefusedObject>,
     /// Programs of the scope, and what their start costs before and after.
     pub programs: Vec<ProgramPlan>,
@@ -40,10 +40,10 @@ pub struct ObjectPlan {
     pub edges: Vec<EdgePlan>,
     /// The file carries a binding already; this plan is made from its original.
     pub bound_before: bool,
-    /// What is to be different in the original.
+    /// The changes to the original.
     #[serde(skip)]
     pub edits: Edits,
-    /// How to rewrite: the strategy of the policy, what was bound.
+    /// How to rewrite: the strategy of the policy, and the bound objects.
     #[serde(skip)]
     pub options: RewriteOptions,
     /// What the record will hold.
@@ -56,26 +56,26 @@ pub struct ObjectPlan {
 /// One name of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EdgePlan {
-    /// The name as the original has it.
+    /// The name in the original file.
     pub name: BString,
     /// Where it is.
     pub origin: Origin,
     /// Whether `vn_file` of needed versions holds it too, and follows.
     pub has_versions: bool,
-    /// What becomes of it.
+    /// The outcome.
     #[serde(flatten)]
     pub decision: Decision,
     /// How many programs of the scope load the file.
     pub programs: usize,
-    /// What is worth knowing.
+    /// Notes for the user.
     pub notes: Vec<EdgeNote>,
 }
 
-/// Something worth knowing about a name.
+/// A note about a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "note")]
 pub enum EdgeNote {
-    /// The object's soname is not the name asked for: dlopen(3) by the old name no longer meets it.
+    /// The object's soname is not the requested name: dlopen(3) by the old name no longer finds the loaded object.
     SonameDiffers {
         /// Its DT_SONAME.
         soname: Option<BString>,
@@ -103,7 +103,7 @@ pub struct RefusedObject {
 pub enum RefusedBecause {
     /// The loader's file.
     Loader,
-    /// Its C library and its loader are not of one release.
+    /// Its C library and its loader are not of the same release.
     LibcMismatch {
         /// The loader.
         loader: BString,
@@ -116,13 +116,13 @@ pub enum RefusedBecause {
     },
     /// The bytes cannot be rewritten.
     Bytes {
-        /// Why, in a sentence.
+        /// Why, as a sentence.
         #[serde(serialize_with = "sentence")]
         refusal: Refusal,
     },
     /// The record of an earlier binding cannot be undone.
     Record {
-        /// Why, in a sentence.
+        /// Why, as a sentence.
         error: String,
     },
     /// The file cannot be opened or read.
@@ -132,11 +132,11 @@ pub enum RefusedBecause {
     },
     /// Flattening: musl knows an object that was opened by path by no other name.
     FlattenMusl,
-    /// Flattening, farms: an object is not asked for by its soname.
+    /// Flattening, farms: an object is requested by a name that is not its soname.
     OtherSoname {
         /// The object.
         object: BString,
-        /// The name asked for.
+        /// The requested name.
         name: BString,
         /// Its DT_SONAME.
         soname: Option<BString>,
@@ -146,8 +146,8 @@ pub enum RefusedBecause {
         /// The name.
         name: BString,
     },
-    /// Farms: a library may open more at run time by a search path that counts from `$ORIGIN`, which through a link is
-    /// the farm.
+    /// Farms: a library may open more at run time by a search path relative to `$ORIGIN`, which is the farm if it was
+    /// loaded through a link.
     OriginInFarm {
         /// The library.
         library: BString,
@@ -157,21 +157,21 @@ pub enum RefusedBecause {
         /// The object.
         object: BString,
     },
-    /// Relative: the loader is in the tree, and the kernel takes PT_INTERP as it is written.
+    /// Relative: the loader is in the tree, and the kernel uses PT_INTERP unexpanded.
     LoaderInTree {
         /// The loader.
         loader: BString,
     },
-    /// A directory of that name exists and is not a farm of ours.
+    /// A directory of that name exists and is not a farm.
     FarmInTheWay {
         /// The directory.
         directory: BString,
     },
-    /// No program of the scope, and this shape is for programs.
+    /// Not a program of the scope, and this shape is for programs.
     NoProgram,
-    /// After the binding the program would not load the same: nothing is bound rather than something else.
+    /// After the binding the program would load something else: so nothing is bound.
     WouldChange {
-        /// What would be different.
+        /// The differences.
         differences: Vec<Difference>,
     },
 }
@@ -179,7 +179,7 @@ pub enum RefusedBecause {
 /// One program and its start.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgramPlan {
-    /// The program's path, as the loader is given it.
+    /// The program's path, as passed to the loader.
     pub path: BString,
     /// Objects in its closure, the program included.
     pub objects: usize,
@@ -191,13 +191,13 @@ pub struct ProgramPlan {
     pub late: Late,
     /// Names that are still searched for at the start, and the lookups that fail for each.
     pub left: Vec<LeftName>,
-    /// What would be different in what it loads: empty, or the plan is not carried out for it.
+    /// Differences in what it loads: if there are any, the plan is not carried out for it.
     pub differences: Vec<Difference>,
-    /// What is worth knowing.
+    /// Notes for the user.
     pub notes: Vec<ProgramNote>,
 }
 
-/// Something worth knowing about a program.
+/// A note about a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "note")]
 pub enum ProgramNote {
@@ -206,7 +206,7 @@ pub enum ProgramNote {
         /// The file.
         object: BString,
     },
-    /// Relative: a search path of a library names the tree by its present place.
+    /// Relative: a search path of a library contains the tree's current path.
     FixedSearchPath {
         /// The library.
         library: BString,
@@ -226,7 +226,7 @@ pub struct CallSum {
     pub modelled: bool,
 }
 
-/// What to give the linker so that a later binding fits without a further segment.
+/// What to pass to the linker so that a later binding fits without an additional segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reserve {
     /// The file.
@@ -239,24 +239,24 @@ pub struct Reserve {
     pub flags: Vec<String>,
 }
 
-/// What it costs to look for a name that is opened while a program runs (dlopen, NSS, gconv), where no directory of the
-/// search path holds it: the dearest of all objects that may ask.
+/// The cost of a lookup for a name that is opened while a program runs (dlopen, NSS, gconv) and that no directory of
+/// the search path holds: the highest of all objects that may request it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Late {
-    /// Objects of the closure that import dlopen, the program first; the C library itself is not among them.
+    /// Objects of the closure that import dlopen, the program first; without the C library itself.
     pub opened_by: Vec<BString>,
-    /// Directories of DT_RPATH and DT_RUNPATH that are gone through now.
+    /// Directories of DT_RPATH and DT_RUNPATH that are searched now.
     pub before: usize,
-    /// Those after the binding.
+    /// Directories searched after the binding.
     pub after: usize,
 }
 
-/// A name that is left alone, and what that costs one start.
+/// A name that is left alone, and what it costs at each start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftName {
-    /// As it is asked for.
+    /// The requested name.
     pub name: BString,
-    /// Lookups that fail: each name has its share of those of a whole start, by the paths tried for it.
+    /// Failing lookups: its share of those of a whole start, by the number of paths tried for it.
     pub lookups: u64,
 }
 
@@ -271,7 +271,7 @@ impl CallSum {
 }
 
 impl BindPlan {
-    /// Nothing yet.
+    /// An empty plan.
     pub(in crate::plan) fn new(shape: Shape) -> BindPlan {
         BindPlan { shape, objects: Vec::new(), refused: Vec::new(), programs: Vec::new(), farms: Vec::new() }
     }
@@ -281,7 +281,7 @@ impl BindPlan {
         self.objects.iter().filter(|object| !object.edits.is_empty())
     }
 
-    /// What all of it costs at load and on disk, together.
+    /// The total cost at load and on disk.
     #[must_use]
     pub fn cost(&self) -> LoadCost {
         let costs = self.objects.iter().filter_map(|object| Some(object.rewrite.as_ref()?.cost));

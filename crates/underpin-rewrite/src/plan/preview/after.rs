@@ -1,4 +1,5 @@
-//! What programs would load after the binding, found out before a byte is written; what would differ is left alone.
+//! What programs would load after the binding, determined before any byte is written; names that would change it are
+//! left alone.
 
 use super::originals::LIMIT;
 use crate::bytes::{Rewrite, rewrite};
@@ -19,15 +20,15 @@ use std::sync::Arc;
 use underpin_resolve::root::PatchedSource;
 use underpin_resolve::{Depth, Environment, FileId, OverlayRoot, Resolver, Root};
 
-/// What a view is after the binding.
+/// A view after the binding.
 pub(in crate::plan) struct After {
     pub calls: CallSum,
     pub differences: Vec<Difference>,
     pub left: Vec<LeftName>,
 }
 
-/// Fills in the bytes of every object that changes; those that cannot be rewritten come back. What an earlier round
-/// made is taken over where the edits are the same.
+/// Fills in the bytes of every object that changes, and returns those that cannot be rewritten. Results of an earlier
+/// round are reused if the edits are the same.
 pub(in crate::plan) fn rewrite_all(
     root: &dyn Root,
     objects: &mut [ObjectPlan],
@@ -116,8 +117,8 @@ pub(in crate::plan) fn look_again<V: Borrow<View> + Sync>(
     views.par_iter().map(again).collect()
 }
 
-/// Unbinds what leads to differences: first the names that they speak of, and where that changed nothing, all names of
-/// the view's files. Says whether anything was unbound.
+/// Unbinds what leads to differences: first the names that the differences mention, and if that changes nothing, all
+/// names of the view's files. Returns whether anything was unbound.
 pub(in crate::plan) fn withdraw(
     resolutions: &mut Resolutions,
     views: &[View],
@@ -154,7 +155,7 @@ pub(in crate::plan) fn withdraw(
 }
 
 impl Difference {
-    /// File names of the objects that it speaks of.
+    /// File names of the objects that it mentions.
     fn names(&self) -> Vec<BString> {
         let texts: Vec<&BString> = match self {
             Difference::Gone { path } | Difference::Added { path } => vec![path],

@@ -1,4 +1,4 @@
-//! What files and programs would be like: originals of bound files, the bytes of a plan, a second look at every closure.
+//! What files and programs would be like: originals of bound files, the bytes of a plan, every closure resolved again.
 
 pub(super) mod after;
 pub(super) mod originals;

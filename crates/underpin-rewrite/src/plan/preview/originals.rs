@@ -17,9 +17,9 @@ const EFBIG: i32 = 27;
 /// A root on which nothing of the scope is bound.
 pub(in crate::plan) struct Originals<'r> {
     pub root: OverlayRoot<'r>,
-    /// Files that are bound on the disk.
+    /// Files that are bound on disk.
     pub bound: HashSet<FileId>,
-    /// Files whose original is not to be had.
+    /// Files whose original cannot be restored.
     pub lost: HashSet<FileId>,
     pub refused: Vec<RefusedObject>,
 }
@@ -57,7 +57,7 @@ fn original(root: &dyn Root, path: &bstr::BStr) -> Option<Result<Vec<u8>, String
     undone(&*root.open(path).ok()?.source)
 }
 
-/// The original of what a source holds; `None` if that is not bound, the reason if it cannot be worked out.
+/// The original of what a source holds; `None` if that is not bound, the reason if it cannot be restored.
 pub(in crate::plan) fn undone(source: &dyn Source) -> Option<Result<Vec<u8>, String>> {
     match record_of(source) {
         Ok(None) => None,

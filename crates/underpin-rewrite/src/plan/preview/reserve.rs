@@ -1,8 +1,8 @@
-//! What to give the linker so that a later binding fits without another segment.
+//! What to pass to the linker so that a later binding fits without another segment.
 //!
 //! Two things run out: bytes for strings, and entries of the dynamic section. GNU ld leaves five spare entries
-//! (`--spare-dynamic-tags`) and pads segments to pages; lld and mold leave neither. A search path that nothing is
-//! searched by holds bytes in every linker's string table, and its entry goes when they are taken.
+//! (`--spare-dynamic-tags`) and pads segments to pages; lld and mold leave neither. An unused search path reserves
+//! bytes in every linker's string table, and its entry becomes free when they are used.
 
 use super::originals::Originals;
 use crate::edits::SearchPathEdit;
@@ -14,12 +14,12 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use underpin_resolve::Root;
 
-/// Entries that GNU ld leaves spare without being told.
+/// Entries that GNU ld leaves spare by default.
 const GNU_LD_SPARES: u64 = 5;
-/// What the placeholder starts with: nobody has such a directory.
+/// The placeholder's prefix: no machine has such a directory.
 const PLACEHOLDER: &str = "/underpin-reserved/";
 
-/// Per object that the plan changes: what it needs, and flags for the compiler driver.
+/// For each object that the plan changes: what it needs, and flags for the compiler driver.
 #[must_use]
 pub fn reserve(root: &dyn Root, plan: &BindPlan) -> Vec<Reserve> {
     let changes: Vec<&ObjectPlan> = plan.changes().collect();
@@ -58,7 +58,8 @@ fn flags(bytes: u64, dynamic_tags: u64, placeholder: bool) -> Vec<String> {
         let length = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(PLACEHOLDER.len()).clamp(1, 1 << 16);
         flags.push(format!("-Wl,--enable-new-dtags,-rpath,{PLACEHOLDER}{}", "x".repeat(length)));
     } else {
-        // What the linker pads holds strings: GNU ld by the first (its default on x86-64), lld by the second.
+        // The linker's padding holds strings: GNU ld pads with the first flag (its default on x86-64), lld with the
+        // second.
         flags.push("-Wl,-z,separate-code".to_owned());
         flags.push("-Wl,-z,separate-loadable-segments".to_owned());
     }

@@ -1,5 +1,5 @@
-//! Search paths of bound files against those of their originals: a library that came into a directory of the old list,
-//! or left it, makes the new one answer differently.
+//! Compares search paths of bound files with those of their originals: if a library was added to a directory of the old
+//! list, or removed from it, the new one answers differently.
 
 use super::originals::undone;
 use crate::bytes::record_of;
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use underpin_elf::{Class, Dynamic, Elf, Endian, Machine};
 use underpin_resolve::{FileId, Root};
 
-/// What the search path of a bound file answers differently from that of its original, a sentence each. `lib` is what
-/// `$LIB` stands for. Empty if both are the same list, or the original cannot be worked out.
+/// What the search path of a bound file answers differently from that of its original, one sentence each. `lib` is the
+/// value of `$LIB`. Empty if both are the same list, or if the original cannot be restored.
 #[must_use]
 pub fn stale_search(root: &dyn Root, path: &BStr, lib: Option<&BStr>) -> Vec<String> {
     let Ok(opened) = root.open(path) else { return Vec::new() };
@@ -34,7 +34,7 @@ pub fn stale_search(root: &dyn Root, path: &BStr, lib: Option<&BStr>) -> Vec<Str
         return Vec::new();
     };
     let mut stale = Vec::new();
-    // Names of the closure are bound: their links lead to what serves the program, whoever's list it was found by.
+    // Names of the closure are bound: their links lead to what serves the program, whichever list found it.
     let is_bound = |name: &BString| bound.iter().any(|bound| *name == bound.name.as_str());
     for (name, (directory, id)) in old.iter().filter(|(name, _)| !is_bound(name)) {
         let sentence = match new.get(name) {

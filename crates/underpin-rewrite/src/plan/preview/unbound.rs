@@ -1,7 +1,7 @@
 //! A file system on which nothing is bound: every bound file is read as its original.
 //!
-//! What a program loaded before anything was bound is worked out here and nowhere kept, so it is right even if the
-//! bound tree has changed since. A file whose record cannot be undone is served as it is, and named in
+//! What a program loaded before anything was bound is computed here and not stored, so it is right even if the bound
+//! tree has changed since. A file whose record cannot be undone is returned unchanged, and listed in
 //! [`UnboundRoot::lost`].
 
 use super::originals::undone;
@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use underpin_resolve::root::{Bytes, FileKind, Meta, Opened};
 use underpin_resolve::{FileId, PathError, Root};
 
-/// Another root, with every bound file as it was.
+/// Another root, with every bound file read as its original.
 pub struct UnboundRoot<'r> {
     base: &'r dyn Root,
-    /// Files that were looked at; `None` for those that are not bound.
+    /// Files that were examined; `None` for those that are not bound.
     known: Mutex<HashMap<FileId, Option<Bytes>>>,
     lost: Mutex<Vec<(BString, String)>>,
 }
 
 impl<'r> UnboundRoot<'r> {
-    /// The same files as `base` has.
+    /// A view of the files of `base`.
     #[must_use]
     pub fn new(base: &'r dyn Root) -> UnboundRoot<'r> {
         UnboundRoot { base, known: Mutex::default(), lost: Mutex::default() }
