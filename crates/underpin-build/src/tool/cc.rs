@@ -16,6 +16,9 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
     if purpose != Purpose::Question {
         line.words(code_options(&plan.spec, compiler, arguments));
     }
+    if purpose == Purpose::Compile {
+        line.words(language_of_stdin(compiler, arguments));
+    }
     match purpose {
         Purpose::Program => program(&mut line, plan, compiler, arguments),
         _ => line.rest(compiler, arguments, |_| true),
@@ -25,6 +28,17 @@ pub fn invoke(plan: &ToolPlan, compiler: &Compiler, arguments: &[OsString], arou
         line.0.extend(mapped("-ffile-prefix-map=", around.folder));
     }
     line.finish(compiler)
+}
+
+/// The language of a source on standard input. Without it zig passes its own target on to clang, which knows no version of glibc
+/// in a target; meson asks so for the predefined macros.
+fn language_of_stdin(compiler: &Compiler, arguments: &[OsString]) -> Vec<&'static str> {
+    let reads_stdin = arguments.iter().any(|word| word == "-");
+    let is_named = arguments.iter().any(|word| word.as_encoded_bytes().starts_with(b"-x"));
+    if compiler.dialect != Dialect::Zig || !reads_stdin || is_named {
+        return Vec::new();
+    }
+    vec!["-x", if compiler.leading.first().is_some_and(|verb| verb == "c++") { "c++" } else { "c" }]
 }
 
 fn is_linkers_version(word: &OsString) -> bool {

@@ -132,3 +132,12 @@ fn zig_names_the_linker_that_it_links_with_as_others_know_it() {
     // meson's words for libraries beside one another.
     assert!(!of(Dialect::Zig, "a.o -Wl,-rpath-link,/x -lb").contains("/x"));
 }
+
+#[test]
+fn zig_is_told_the_language_of_standard_input() {
+    let of = |dialect, arguments: &str| line(spec(STATIC_PIE.0, STATIC_PIE.1), dialect, arguments);
+    assert!(of(Dialect::Zig, "-E -dM -").contains(" -x c "), "{}", of(Dialect::Zig, "-E -dM -"));
+    for line in [of(Dialect::Zig, "-E -x c++ -"), of(Dialect::Zig, "-E a.c"), of(Dialect::Own, "-E -dM -")] {
+        assert!(!line.contains(" -x c "), "{line}");
+    }
+}
