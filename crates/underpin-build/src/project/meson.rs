@@ -41,9 +41,10 @@ pub fn plan(folder: &Path, context: &Context<'_>) -> Result<Planned, BuildError>
     let mut arguments = vec!["setup".to_owned(), text(&results), text(&folder)];
     arguments.extend([if own { "--native-file" } else { "--cross-file" }.to_owned(), text(&file)]);
     let is_static = context.spec.linkage.is_static();
+    // Dynamic programs too: a library of the project's own would stay behind when the program is delivered.
     let usual: [(&[&str], &str, bool); 4] = [
         (&["buildtype", "-Ddebug", "-Doptimization"], "--buildtype=release", true),
-        (&["default-library", "default_library"], "--default-library=static", is_static),
+        (&["default-library", "default_library"], "--default-library=static", true),
         (&["prefer_static", "prefer-static"], "-Dprefer_static=true", is_static && knows_prefer_static(&meson)),
         (&["wrap-mode", "wrap_mode"], "--wrap-mode=nodownload", true),
     ];
