@@ -1,15 +1,15 @@
 //! Counters, gauges and histograms that the server, the interpreters and Ruby applications share, and their text in
 //! Prometheus's format.
 //!
-//! Every metric is a few atomics behind an `Arc`: changing one takes no lock. The registry is locked when a metric is made or
-//! the page is read. Their number is bounded, since applications make them too.
+//! Every metric is a few atomics behind an `Arc`: changing one takes no lock. The registry is locked when a metric is
+//! created or the page is rendered. The number of metrics is bounded, since applications create them too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The media type of [`Registry::render`]: the text format 0.0.4 of Prometheus's "Exposition formats".
+/// The media type of [`Registry::render`]: Prometheus's text format 0.0.4 ("Exposition formats").
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of the buckets for durations, in seconds: from 100 microseconds to 10 seconds.
@@ -53,13 +53,13 @@ impl Gauge {
         self.0.store(value.to_bits(), Ordering::Relaxed);
     }
 
-    /// Adds to it; a negative number takes away.
+    /// Adds to it; a negative number subtracts.
     pub fn add(&self, change: f64) {
         add_float(&self.0, change);
     }
 }
 
-/// How often a number fell into which range.
+/// How many values fell into each range.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: Box<[f64]>,
@@ -81,7 +81,7 @@ impl Histogram {
         add_float(&self.sum, value);
     }
 
-    /// How many values it has seen.
+    /// How many values it has counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
@@ -105,16 +105,16 @@ fn add_float(cell: &AtomicU64, change: f64) {
     }
 }
 
-/// Why a metric cannot be made.
+/// Why a metric cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// Prometheus allows letters, digits, `_` and `:` in a name, and no digit first.
     #[error("invalid metric name `{0}`: expected letters, digits, `_` and `:`, and no digit first")]
     Name(String),
-    /// Another kind of metric has the name.
+    /// A metric of another kind has the name.
     #[error("there is a metric `{0}` of another kind")]
     Kind(String),
-    /// Too many.
+    /// Too many metrics.
     #[error("there are {0} metrics already, which is the limit")]
     Full(usize),
 }
@@ -125,7 +125,7 @@ enum Metric {
     Counter(Arc<Counter>),
     Gauge(Arc<Gauge>),
     Histogram(Arc<Histogram>),
-    /// Read from elsewhere when the page is asked for.
+    /// Read from elsewhere when the page is rendered.
     Reading(Reading),
 }
 
@@ -141,7 +141,7 @@ impl Metric {
 
 struct Family {
     help: String,
-    /// By their labels as they are printed, without braces; empty for none.
+    /// By their labels as printed, without braces; the empty string for no labels.
     series: BTreeMap<String, Metric>,
 }
 
@@ -158,16 +158,16 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// An empty one for at most `limit` series.
+    /// An empty registry for at most `limit` series.
     #[must_use]
     pub fn new(limit: usize) -> Registry {
         Registry { families: Mutex::default(), limit }
     }
 
-    /// The counter of that name, made if there is none.
+    /// The counter of that name, created if missing.
     ///
     /// # Errors
-    /// If the name is invalid, belongs to another kind of metric, or there are too many.
+    /// If the name is invalid or belongs to another kind of metric, or there are too many metrics.
     pub fn counter(&self, name: &str, help: &str, labels: &[(&str, &str)]) -> Result<Arc<Counter>, MetricError> {
         self.series(name, help, labels, |found| match found {
             None => Some(Metric::Counter(Arc::default())),
@@ -180,7 +180,7 @@ impl Registry {
         })
     }
 
-    /// The gauge of that name, made if there is none.
+    /// The gauge of that name, created if missing.
     ///
     /// # Errors
     /// As [`Registry::counter`].
@@ -196,7 +196,7 @@ impl Registry {
         })
     }
 
-    /// The histogram of that name, made with these upper bounds (ascending) if there is none.
+    /// The histogram of that name, created with these upper bounds (ascending) if missing.
     ///
     /// # Errors
     /// As [`Registry::counter`].
@@ -218,10 +218,10 @@ impl Registry {
         })
     }
 
-    /// A gauge whose value is read when the page is asked for. A second one of the name replaces the first.
+    /// A gauge whose value is read when the page is rendered. A second one of the same name replaces the first.
     ///
     /// # Errors
-    /// As [`Registry::counter`]; a gauge that is set belongs to another kind.
+    /// As [`Registry::counter`]; a gauge that is set counts as another kind.
     pub fn reading(
         &self,
         name: &str,
@@ -275,7 +275,7 @@ impl Registry {
         Ok(metric)
     }
 
-    /// Whether there may be another series.
+    /// Fails if there is no room for another series.
     fn has_room(&self, families: &BTreeMap<String, Family>) -> Result<(), MetricError> {
         let series = families.values().map(|family| family.series.len()).sum::<usize>();
         if series < self.limit { Ok(()) } else { Err(MetricError::Full(self.limit)) }

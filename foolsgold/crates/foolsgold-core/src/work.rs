@@ -2,8 +2,8 @@
 //!
 //! The server owns connections, limits and time-outs and never waits for Ruby on its own threads; a worker may block as
 //! it likes. A request's body arrives as chunks through a bounded channel (small ones are complete before the request
-//! is queued, so a slow client holds no interpreter); an answer leaves as a head and either its bytes or a stream, again
-//! through a bounded channel, so a slow reader holds back the producer and not the server.
+//! is queued, so a slow client does not occupy an interpreter); an answer leaves as a head and either its bytes or a
+//! stream, again through a bounded channel, so a slow reader holds back the producer and not the server.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
@@ -23,12 +23,12 @@ pub enum Mode {
     SharedNothing,
     /// One interpreter for each thread, warm, with whatever earlier requests left behind.
     Prefork,
-    /// A new interpreter for each request, loaded from the sources: the slow way, and the oracle of the first.
+    /// A new interpreter for each request, loaded from the sources: slow, and the reference for testing the first mode.
     Fresh,
 }
 
 impl Mode {
-    /// As it is written in configurations and logs.
+    /// Its name in configurations and logs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,17 +44,17 @@ impl Mode {
 pub struct Request {
     /// The method.
     pub method: Method,
-    /// Target: path still percent-encoded, and query.
+    /// The target: the path, still percent-encoded, and the query.
     pub uri: Uri,
     /// HTTP/1.0, 1.1 or 2.
     pub version: Version,
-    /// Fields as they came; the server has refused what is ambiguous (two different Content-Length and the like).
+    /// Fields as received; the server has refused what is ambiguous (two different Content-Length and the like).
     pub headers: HeaderMap,
     /// `http` or `https`.
     pub scheme: &'static str,
     /// Host and port of this server as the client named them, or as bound if it did not.
     pub server: (Arc<str>, u16),
-    /// The client; none on a UNIX socket.
+    /// The client; `None` on a UNIX socket.
     pub peer: Option<IpAddr>,
     /// The body.
     pub body: RequestBody,
@@ -65,9 +65,9 @@ pub struct Request {
 /// The body of a request, read by a thread that may block.
 #[derive(Debug)]
 pub enum RequestBody {
-    /// Complete (also: none).
+    /// Complete, or there is none.
     Whole(Bytes),
-    /// Still on its way. An error ends it.
+    /// Still arriving. An error ends it.
     Coming(mpsc::Receiver<Result<Bytes, BodyError>>),
 }
 
@@ -90,14 +90,14 @@ pub enum BodyError {
 pub struct Response {
     /// Status, 200..=599 (an application's 1xx is refused by the runtime).
     pub status: StatusCode,
-    /// Fields, checked: no CR, LF or NUL.
+    /// Fields, checked: they contain no CR, LF or NUL.
     pub headers: HeaderMap,
     /// The body.
     pub body: ResponseBody,
 }
 
 impl Response {
-    /// A few words for people. If the server cannot serve now, they may try again in a second.
+    /// A short text for people. With 503 it asks the client to try again in a second.
     #[must_use]
     pub fn words(status: StatusCode, words: impl Into<Bytes>) -> Response {
         let mut headers = HeaderMap::new();
@@ -114,13 +114,13 @@ impl Response {
 pub enum ResponseBody {
     /// All of it.
     Whole(Bytes),
-    /// Chunks as the application makes them; the sender ends it by being dropped, or breaks the answer off with an error.
+    /// Chunks as the application makes them; dropping the sender ends the body, an error aborts it.
     Coming(mpsc::Receiver<Result<Bytes, Aborted>>),
     /// A file that the server sends (Rack's `to_path`), already confined to an allowed folder.
     File(PathBuf),
 }
 
-/// A body that the application could not finish: the connection is closed, so that the client notices.
+/// A body that the application could not finish: the connection is closed so that the client notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the application failed while it sent the body")]
 pub struct Aborted;
@@ -134,7 +134,7 @@ pub struct Timings {
     pub ruby: Duration,
     /// How it ended.
     pub outcome: RequestOutcome,
-    /// How it shared an interpreter; none if it reached no interpreter.
+    /// The mode it ran in; `None` if it reached no interpreter.
     pub mode: Option<Mode>,
 }
 
@@ -150,7 +150,7 @@ pub enum RequestOutcome {
     OutOfTime,
     /// It used up its memory: 500, and the interpreter was restored.
     OutOfMemory,
-    /// It waited too long for an interpreter: 503. The pool says this, never a worker.
+    /// It waited too long for an interpreter: 503. Set by the pool, never by a worker.
     Expired,
 }
 
@@ -159,34 +159,34 @@ pub enum RequestOutcome {
 pub struct Job {
     /// The request.
     pub request: Request,
-    /// Where the answer goes. Dropped without an answer, the server says 500.
+    /// Where the answer goes. If it is dropped without an answer, the server answers 500.
     pub reply: oneshot::Sender<(Response, Timings)>,
     /// When it was queued.
     pub queued: Instant,
 }
 
-/// What an interpreter thread does. Made on its thread and stays there.
+/// What an interpreter thread runs. Created on its thread and never moved.
 pub trait Worker {
-    /// Answers one job. It may block. What is left to do after the answer is sent (restoring the heap) is done before
-    /// it returns.
+    /// Answers one job. It may block. Work left over after the answer is sent (restoring the heap) is done before it
+    /// returns.
     fn work(&mut self, job: Job);
 }
 
-/// An application as loaded at one time; a reload makes another one.
+/// An application as it was loaded; a reload creates another one.
 pub trait Application: Send + Sync + 'static {
-    /// A worker, made on the thread that will use it. `slot` is what the watchdog of the pool watches.
+    /// Creates a worker, on the thread that will use it. The pool's watchdog watches `slot`.
     ///
     /// # Errors
-    /// If the application cannot be loaded, in a sentence for the log.
+    /// If the application cannot be loaded; the error is a sentence for the log.
     fn worker(self: Arc<Self>, slot: Arc<dyn Slot>) -> anyhow::Result<Box<dyn Worker>>;
 }
 
-/// What [`Slot::on_loss`] is given.
+/// What [`Slot::on_loss`] takes.
 pub type Loss = Box<dyn FnOnce() -> String + Send>;
 
-/// A worker's side of the watchdog: it says what can be stopped, and since when it runs.
+/// A worker's side of the watchdog: it reports what runs, since when, and how to stop it.
 pub trait Slot: Send + Sync {
-    /// From now on, for at most `budget`, `stop` must be called once the time is over.
+    /// A run begins: once it has used up `budget`, `stop` must be called.
     fn begin(&self, budget: Duration, stop: Arc<dyn Fn() + Send + Sync>);
     /// Ruby waits for something outside (a client); the time does not count.
     fn pause(&self);
@@ -194,14 +194,14 @@ pub trait Slot: Send + Sync {
     fn resume(&self);
     /// Ruby sleeps, or has slept: the time counts, but the thread needs no processor.
     fn sleeps(&self, _sleeps: bool) {}
-    /// What to do if this run can be stopped by nothing, at some time long after its budget: answers the request, and says
+    /// What to do if nothing can stop this run, at some time long after its budget: it answers the request and returns
     /// which one it was. Called at most once, on another thread.
     fn on_loss(&self, _answer: Loss) {}
-    /// Done. Returns whether `stop` was called since [`Slot::begin`].
+    /// The run has ended. Returns whether `stop` was called since [`Slot::begin`].
     fn end(&self) -> bool;
 }
 
-/// A place without a watchdog: for a worker without a pool, whose time is bounded elsewhere.
+/// A slot without a watchdog: for a worker without a pool, whose time is bounded elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 

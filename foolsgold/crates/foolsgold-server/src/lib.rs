@@ -1,6 +1,6 @@
-//! foolsgold's server: connections, HTTP, limits and time-outs ([`Server`]), and the pool of worker threads behind a bounded
-//! queue. What a worker does with a request is the application's business ([`foolsgold_core::work`]); this crate has no
-//! dependency on Ruby.
+//! foolsgold's server: connections, HTTP, limits and time-outs ([`Server`]), and the pool of worker threads behind a
+//! bounded queue. What a worker does with a request is up to the application ([`foolsgold_core::work`]); this crate
+//! does not depend on Ruby.
 #![forbid(unsafe_code)]
 
 pub mod config;

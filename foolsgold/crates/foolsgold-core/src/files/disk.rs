@@ -1,7 +1,7 @@
 //! A folder on disk.
 //!
-//! Every call looks at the disk: development mode sees a changed file at the next load. A name may not lead out of the
-//! folder by its letters; a link may, since deployments link shared folders into an application.
+//! Every call looks at the disk, so development mode sees a changed file at the next load. No path leads out of the
+//! folder lexically (by `..`); a symlink may, since deployments link shared folders into an application.
 
 use super::{Content, FileError, Files, MAX_FILE, VPath};
 use bytes::Bytes;
@@ -16,10 +16,10 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The folder with all links in its name followed.
+    /// Opens a folder; symlinks in its path are resolved.
     ///
     /// # Errors
-    /// If it is not there, or its name is not UTF-8.
+    /// If it does not exist, or its path is not UTF-8.
     pub fn new(folder: &Path) -> std::io::Result<Disk> {
         let folder = folder.canonicalize()?;
         let root = VPath::from_disk(&folder).ok_or_else(|| std::io::Error::other("its name is not UTF-8"))?;
@@ -39,7 +39,7 @@ impl Files for Disk {
             return Ok(None);
         }
         let failed = |error| FileError::Read { path: path.clone(), error };
-        // Asked first: opening a FIFO would wait for its writer.
+        // Checked before opening: opening a FIFO would wait for its writer.
         match std::fs::metadata(path.as_str()) {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Ok(None),
@@ -64,7 +64,7 @@ impl Files for Disk {
 
     fn real_folder(&self, path: &VPath) -> VPath {
         let real = Path::new(path.as_str()).canonicalize().ok().and_then(|real| VPath::from_disk(&real));
-        // Elsewhere than below the root it could not be read.
+        // A folder outside the root could not be read under its real path.
         real.filter(|real| *real == self.root || real.below(&self.root).is_some()).unwrap_or_else(|| path.clone())
     }
 

@@ -4,7 +4,7 @@ use super::{Content, FileError, Files, VPath};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Asks each set in turn; the first that has a file answers. The sets that are used lie below different roots.
+/// Tries each set in turn; the first that has the file answers. The sets in use have separate roots.
 #[derive(Clone, Debug, Default)]
 pub struct Layers(Vec<Arc<dyn Files>>);
 

@@ -1,8 +1,8 @@
 //! The files that Ruby sees: a folder on disk, an archive in the executable, the built-in library; all behind [`Files`].
 //!
-//! Paths are [`VPath`]s: absolute, without `.` and `..`, so no name leads out of a root by its letters. Archives hold no
-//! links that lead out either; on disk, links are followed as the administrator set them. Nothing here knows an
-//! interpreter: code is bytes, as source or compiled.
+//! Paths are [`VPath`]s: absolute, without `.` and `..`, so none leads out of a root lexically. Nor do links in
+//! archives; on disk, links are followed as the administrator set them. Nothing here depends on an interpreter: code is
+//! bytes, as source or compiled.
 
 mod disk;
 mod layers;
@@ -22,7 +22,7 @@ pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Bytes as they were written; the source, if it is Ruby.
+    /// The bytes as written; for Ruby, the source.
     Plain(Bytes),
     /// Ruby compiled ahead, with its source if that was kept.
     Compiled {
@@ -33,17 +33,17 @@ pub enum Content {
     },
 }
 
-/// Ruby compiled ahead.
+/// Ruby compiled ahead of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bytecode {
-    /// Among this program's own constants: interpreters need no copy.
+    /// A constant of this program: interpreters need no copy.
     Constant(&'static [u8]),
     /// Read from a file.
     Read(Bytes),
 }
 
 impl Content {
-    /// The file's bytes as an application reads them; none if only its compiled form was kept.
+    /// The file's bytes as an application reads them; `None` if only its compiled form was kept.
     #[must_use]
     pub fn text(&self) -> Option<&Bytes> {
         match self {
@@ -53,7 +53,7 @@ impl Content {
     }
 }
 
-/// Why a file that is there cannot be read. It is not an error that there is none.
+/// Why an existing file cannot be read. A missing file is not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The operating system's reason.
@@ -74,37 +74,37 @@ pub enum FileError {
     },
 }
 
-/// A file's hash as an entity tag of HTTP, with its quotes.
+/// A file's hash as an HTTP entity tag, with its quotes.
 #[must_use]
 pub fn entity_tag(hash: &[u8; 32]) -> String {
     let hex: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\"{hex}\"")
 }
 
-/// A set of files. What it answers for a path may change only if it is the disk.
+/// A set of files. Only the disk may change what it returns for a path.
 pub trait Files: Debug + Send + Sync {
-    /// The file at a path; `None` if nothing is there, or a folder is.
+    /// The file at a path; `None` if there is none, or it is a folder.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// If it exists and cannot be read.
     fn read(&self, path: &VPath) -> Result<Option<Content>, FileError>;
 
-    /// The path under which the file is known once links are followed; `None` if nothing is there. Two names of one
-    /// file have the same, so that it is loaded once.
+    /// The file's path with links resolved; `None` if there is no file. Two names of one file give the same path, so
+    /// that it is loaded once.
     fn identity(&self, path: &VPath) -> Option<VPath>;
 
-    /// A folder's path once links are followed; as it is if the set has no links of folders, or no such folder.
+    /// A folder's path with links resolved; unchanged if the set has no links to folders, or no such folder.
     fn real_folder(&self, path: &VPath) -> VPath {
         path.clone()
     }
 
     /// A hash of the file's bytes, if the set knows it without reading the file. Two versions of a file differ in it,
-    /// which is what a validator of HTTP needs and a date in an archive cannot give (RFC 9110, section 8.8).
+    /// which an HTTP validator needs and a date in an archive does not guarantee (RFC 9110, section 8.8).
     fn hash(&self, _path: &VPath) -> Option<[u8; 32]> {
         None
     }
 
-    /// Where the file or folder of that path is, or would be, on the disk; none if the set is not the disk's.
+    /// Where the file or folder at that path is, or would be, on disk; `None` if the set is not on disk.
     fn on_disk(&self, _path: &VPath) -> Option<PathBuf> {
         None
     }

@@ -4,31 +4,31 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An absolute path without `.`, `..`, empty parts or NUL. `..` is resolved by the letters, as `File.expand_path` does.
+/// An absolute path without `.`, `..`, empty parts or NUL. `..` is resolved lexically, as `File.expand_path` does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VPath(Arc<str>);
 
 impl VPath {
-    /// A path from an absolute one; `..` at the root stays there, as the kernel has it. None if it is not absolute
-    /// or holds a NUL.
+    /// Normalises an absolute path; `..` at the root stays there, as in the kernel. `None` if it is not absolute or
+    /// contains a NUL.
     #[must_use]
     pub fn new(path: &str) -> Option<VPath> {
         path.starts_with('/').then(|| VPath::root().join(path)).flatten()
     }
 
-    /// `/`.
+    /// The root, `/`.
     #[must_use]
     pub fn root() -> VPath {
         VPath(Arc::from("/"))
     }
 
-    /// A path of this machine; none if it is not absolute or not UTF-8, which mruby's strings are.
+    /// From a path of the operating system; `None` if it is not absolute, or not UTF-8 as mruby's strings are.
     #[must_use]
     pub fn from_disk(path: &Path) -> Option<VPath> {
         VPath::new(path.to_str()?)
     }
 
-    /// A path seen from this folder: an absolute one stands for itself. None if it holds a NUL.
+    /// Resolves a path relative to this folder; an absolute one is kept. `None` if it contains a NUL.
     #[must_use]
     pub fn join(&self, path: &str) -> Option<VPath> {
         if path.contains('\0') {
@@ -45,7 +45,7 @@ impl VPath {
         Some(VPath(Arc::from(format!("/{}", parts.join("/")))))
     }
 
-    /// The folder that it lies in; of the root, the root.
+    /// The parent folder; for the root, the root.
     #[must_use]
     pub fn parent(&self) -> VPath {
         match self.0.rfind('/') {
@@ -54,7 +54,7 @@ impl VPath {
         }
     }
 
-    /// What of it lies below a folder, without a leading slash; none if it lies elsewhere or is that folder.
+    /// The path relative to a folder, without a leading slash; `None` if it is not below that folder.
     #[must_use]
     pub fn below(&self, folder: &VPath) -> Option<&str> {
         if folder.0.len() == 1 {
@@ -63,7 +63,7 @@ impl VPath {
         self.0.strip_prefix(&*folder.0)?.strip_prefix('/')
     }
 
-    /// Its text.
+    /// The path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

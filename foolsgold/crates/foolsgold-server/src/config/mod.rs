@@ -1,7 +1,6 @@
-//! What a server is started with.
+//! The configuration of a server.
 //!
-//! Everything here is data that was checked as far as it can be without touching the world: no file is opened, no address
-//! is bound.
+//! Everything here is checked as far as possible without touching the system: no file is opened, no address is bound.
 
 mod units;
 
@@ -13,24 +12,24 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the server and the pool need to know; nothing of Ruby.
+/// What the server and the pool need to know; nothing about Ruby.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerConfig {
     /// Where it listens. Inherited sockets (systemd) come before these.
     pub binds: Vec<Bind>,
     /// Interpreter threads.
     pub threads: usize,
-    /// The most of them, while some wait for clients or sleep.
+    /// The most of them, counting those made while others wait for clients or sleep.
     pub max_threads: usize,
     /// Threads that serve connections.
     pub io_threads: usize,
     /// Requests that may wait for an interpreter.
     pub queue: usize,
-    /// How long one may wait.
+    /// How long a request may wait.
     pub queue_time: Duration,
-    /// How long requests may go on after the server was told to end.
+    /// How long requests may go on after the server was asked to end.
     pub drain: Duration,
-    /// Bounds for what clients do.
+    /// Limits on what clients do.
     pub limits: Limits,
     /// Certificate and key.
     pub tls: Option<TlsFiles>,
@@ -38,14 +37,14 @@ pub struct ServerConfig {
     pub statics: Vec<StaticMount>,
     /// The access log.
     pub access: AccessLog,
-    /// Who may say in `X-Forwarded-*` what the client was. The peer of a UNIX socket always may.
+    /// Peers whose `X-Forwarded-*` fields are trusted. The peer of a UNIX socket always is.
     pub trusted: Vec<Network>,
     /// Pages that the server answers itself.
     pub pages: Pages,
 }
 
-/// As many requests may wait for their clients or sleep beside those that are worked on. An interpreter takes a few megabytes,
-/// and is made when it is needed.
+/// That many requests may wait for their clients or sleep beside those being worked on. An interpreter takes a few
+/// megabytes, and is made only when needed.
 fn default_max_threads(cores: usize) -> usize {
     const LEAST: usize = 32;
     const OF_EACH_CORE: usize = 8;
@@ -73,7 +72,7 @@ impl Default for ServerConfig {
     }
 }
 
-/// Bounds for what clients do.
+/// Limits on what clients do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Bytes of a request's head: 431.
@@ -84,15 +83,15 @@ pub struct Limits {
     pub head_time: Duration,
     /// Bytes of a request's body: 413.
     pub body: u64,
-    /// Bytes a second that a body must come with on the whole, after a grace of [`Limits::body_grace`]: 408.
+    /// The average rate of a body in bytes a second, after a grace period of [`Limits::body_grace`]: 408.
     pub body_rate: u64,
     /// How long a body may be slower than that.
     pub body_grace: Duration,
     /// How long a connection may be idle between requests.
     pub idle: Duration,
-    /// How long a client may take no byte of an answer.
+    /// How long a client may accept no byte of an answer.
     pub write_time: Duration,
-    /// The longest from the head of a request to the beginning of its answer.
+    /// The longest time from the head of a request to the beginning of its answer.
     pub whole: Duration,
     /// Connections at the same time; more wait to be accepted.
     pub connections: usize,
@@ -123,7 +122,7 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaticMount {
-    /// The path before the file's name, as `/assets`.
+    /// The path before the file's name, such as `/assets`.
     pub path: String,
     /// The folder.
     pub folder: PathBuf,
@@ -133,7 +132,7 @@ pub struct StaticMount {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// The certificate, followed by those it needs.
+    /// The certificate, followed by its chain.
     pub cert: PathBuf,
     /// Its private key.
     pub key: PathBuf,
@@ -146,12 +145,12 @@ pub struct Pages {
     pub metrics: Option<String>,
     /// What runs here, as JSON.
     pub info: Option<String>,
-    /// 200 while requests are welcome, 503 once the server drains.
+    /// 200 while requests are accepted, 503 once the server drains.
     pub ready: Option<String>,
 }
 
 impl Pages {
-    /// Metrics and facts at their usual paths, if they have none: the demonstration shows itself.
+    /// Metrics and facts at their usual paths, if they have none: for the demonstration.
     pub fn show(&mut self) {
         self.metrics.get_or_insert_with(|| "/metrics".to_owned());
         self.info.get_or_insert_with(|| "/info".to_owned());
@@ -161,13 +160,13 @@ impl Pages {
 /// How requests are logged, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessLog {
-    /// The form of a line.
+    /// The format of a line.
     pub format: AccessFormat,
     /// Where lines go.
     pub target: LogTarget,
 }
 
-/// The form of a line of the access log.
+/// The format of a line of the access log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessFormat {
@@ -176,9 +175,9 @@ pub enum AccessFormat {
     None,
     /// The common log format of NCSA httpd.
     Common,
-    /// The same with referrer and user agent, as Apache and nginx have it.
+    /// The same with referrer and user agent, as in Apache and nginx.
     Combined,
-    /// One JSON object a line, with everything known of the request.
+    /// One JSON object a line, with everything known about the request.
     Json,
 }
 
@@ -190,7 +189,7 @@ pub enum LogTarget {
     Stdout,
     /// Standard error.
     Stderr,
-    /// A file, appended to; opened anew on SIGUSR1.
+    /// A file, appended to; reopened on SIGUSR1.
     File(PathBuf),
 }
 
@@ -238,7 +237,7 @@ impl FromStr for Bind {
         if port.parse::<u16>().is_err() || bare_v6 {
             return Err(BindError(text.to_owned()));
         }
-        // `:8000` is every address, as other servers read it.
+        // `:8000` means every address, as in other servers.
         Ok(Bind::Tcp(if host.is_empty() { format!("0.0.0.0:{port}") } else { text.to_owned() }))
     }
 }

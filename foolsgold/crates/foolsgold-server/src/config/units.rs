@@ -93,7 +93,7 @@ impl FromStr for Span {
             "h" => 3600.0,
             _ => return Err(wrong()),
         };
-        // A century is far from the limits of Instant's arithmetic.
+        // A century is far below the limits of Instant's arithmetic.
         let seconds = number * scale;
         if seconds < 3.2e9 { Ok(Span(Duration::from_secs_f64(seconds))) } else { Err(wrong()) }
     }
@@ -123,7 +123,7 @@ impl FromStr for Network {
 }
 
 impl Network {
-    /// Whether the address is of this network. An IPv4 address in an IPv6 one counts as the former.
+    /// Whether the address is in this network. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -140,7 +140,7 @@ impl Network {
     }
 }
 
-/// A number or text, as TOML may have it.
+/// A number or a string, either of which TOML may have.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {

@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Bytes that may wait to be written.
+/// The most bytes that may wait to be written.
 const WAITING: usize = 1 << 20;
 
-/// How long lines are gathered.
+/// How often gathered lines are written.
 const GATHER: Duration = Duration::from_millis(100);
 
 /// One request as it ended.
@@ -28,11 +28,11 @@ const GATHER: Duration = Duration::from_millis(100);
 pub struct Entry {
     /// When it came.
     pub at: Timestamp,
-    /// The client; none on a UNIX socket.
+    /// The client; `None` on a UNIX socket.
     pub peer: Option<IpAddr>,
     /// The method.
     pub method: String,
-    /// The target, percent-encoded as it came.
+    /// The target, percent-encoded as received.
     pub target: String,
     /// `HTTP/1.1` and the like.
     pub version: &'static str,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub host: String,
     /// The referrer.
     pub referrer: Option<Vec<u8>>,
-    /// The client's name for itself.
+    /// The user agent.
     pub agent: Option<Vec<u8>>,
     /// The status.
     pub status: u16,
@@ -52,7 +52,7 @@ pub struct Entry {
     pub queued: Duration,
     /// Time in Ruby.
     pub ruby: Duration,
-    /// How the interpreter was shared; none if none was needed.
+    /// The mode it ran in; `None` if no interpreter was needed.
     pub mode: Option<Mode>,
     /// How it ended in the interpreter.
     pub outcome: RequestOutcome,
@@ -81,7 +81,7 @@ struct Shared {
 }
 
 impl AccessWriter {
-    /// Opens the log. None if there shall be none.
+    /// Opens the log. `None` if the configuration has none.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -123,7 +123,7 @@ impl AccessWriter {
         self.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// Opens the file again, after somebody moved it away.
+    /// Reopens the file, after it was moved away.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Ordering::Release);
         self.wake();
@@ -157,7 +157,7 @@ impl Shared {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The life of the thread.
+    /// The thread's main loop.
     fn write(&self, mut sink: Sink, target: &LogTarget) {
         let mut batch = Vec::new();
         let outage = Outage::default();
@@ -255,7 +255,7 @@ fn format(format: AccessFormat, entry: &Entry, line: &mut Vec<u8>) {
             line.push(b'\n');
         }
         AccessFormat::Json => {
-            // Never fails: there is neither a map with odd keys nor a writer that can.
+            // Never fails: there is no map with odd keys, and the writer cannot fail.
             let _ = serde_json::to_writer(&mut *line, &JsonLine::from(entry));
             line.push(b'\n');
         }
@@ -274,7 +274,7 @@ fn common(entry: &Entry, line: &mut Vec<u8>) {
     let _ = if entry.bytes == 0 { line.write_all(b"-") } else { write!(line, "{}", entry.bytes) };
 }
 
-/// Quotes, backslashes and what is not printable ASCII as escapes, as Apache does.
+/// Quotes, backslashes and anything but printable ASCII as escapes, as in Apache.
 fn escape(text: &[u8], line: &mut Vec<u8>) {
     for byte in text {
         match byte {

@@ -1,4 +1,4 @@
-//! What the server tells people: the access log, and sentences about itself.
+//! What the server writes for people: the access log, and messages about itself.
 
 pub mod access;
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A sentence about the server itself, with the time, to standard error. Control bytes are escaped.
+/// Writes a message about the server itself, with the time, to standard error. Control bytes are escaped.
 pub fn say(sentence: &str) {
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     let line = format!("{} foolsgold: {}\n", now.strftime("%Y-%m-%dT%H:%M:%SZ"), Escaped(sentence));
@@ -16,10 +16,10 @@ pub fn say(sentence: &str) {
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// How long a trouble must not show before it is over: one that comes and goes is one trouble.
+/// How long a problem must not recur before it is over: one that comes and goes is one problem.
 const CALM: Duration = Duration::from_secs(5);
 
-/// A trouble that lasts: told when it begins and when it is over, not each time that it shows.
+/// A problem that lasts: reported when it begins and when it is over, not each time it occurs.
 #[derive(Debug, Default)]
 pub struct Outage {
     /// Set while it lasts, so that no lock is taken when all is well.
@@ -34,7 +34,7 @@ struct Seen {
 }
 
 impl Outage {
-    /// Takes note that something went wrong, so many times. Whether that is the beginning.
+    /// Records that something went wrong this many times. Returns whether the problem begins with it.
     pub fn shows(&self, times: u64) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = seen.is_none();
@@ -44,7 +44,7 @@ impl Outage {
         begins
     }
 
-    /// Takes note that it went well. How often it had gone wrong, if that is over now.
+    /// Records that it went well. If the problem is over now, returns how often it had occurred.
     pub fn went_well(&self) -> Option<u64> {
         self.over(CALM)
     }

@@ -1,12 +1,13 @@
-//! Inline mode: a worker thread that runs the connections in between its jobs (run to completion).
+//! Inline mode: a worker thread that also runs the connections, in between its jobs (run to completion).
 //!
 //! If a job takes less time than waking another thread for it, the worker that is woken takes over the connections as
-//! well: requests are then read, worked on and answered on one thread and one processor. The thread of the connections
-//! stands by. It has them back as soon as a job takes longer than [`LATE`], when Ruby waits for a client, and before anything
-//! that is known to take its time; so a slow handler holds up other connections no longer than that.
+//! well: requests are then read, worked on and answered on one thread and one processor. The connections' own thread
+//! stands by. It gets them back as soon as a job takes longer than [`LATE`], when Ruby waits for a client, and before
+//! anything known to be slow; so a slow handler holds up other connections no longer than that.
 //!
-//! One thread serves at most as much as one processor can. If it does and another processor is idle, connections and
-//! workers go apart for a while: each request costs more, but there are two threads to work on them ([`Saturation`]).
+//! One thread serves at most what one processor can. If it is busy throughout and another processor is idle,
+//! connections and workers are separated for a while: each request costs more, but two threads work on them
+//! ([`Saturation`]).
 
 use super::policy::LATE;
 use super::reactor::{InlineTurn, Reactor};
@@ -19,10 +20,10 @@ use std::time::Instant;
 /// A reactor that was handed to this thread; returned when dropped.
 pub(super) struct InlineReactor {
     reactor: Arc<dyn Reactor>,
-    /// Has the watchdog hand it back while the thread works for too long.
+    /// Lets the watchdog hand it back if the thread works for too long.
     guard: Arc<WatchedSlot>,
     hand_back: Arc<dyn Fn() + Send + Sync>,
-    /// When the thread last left it for its jobs.
+    /// When the thread last left the reactor for its jobs.
     left: Instant,
     /// The watchdog has handed it back already.
     is_lost: bool,
@@ -49,21 +50,22 @@ impl InlineReactor {
         InlineTurn { reactor: &self.reactor, left: self.left }
     }
 
-    /// Whether one thread is too few for the connections and their jobs, and there is a processor for another.
+    /// Whether one thread is too few for the connections and their jobs, and a processor for another is idle.
     pub(super) fn is_saturated(&mut self) -> bool {
         self.saturation.is_reached(self.left)
     }
 
-    /// From here on the watchdog may hand the reactor back: this thread must not touch it before [`Slot::end`] has said that
-    /// it did not.
+    /// From here on the watchdog may hand the reactor back: this thread must not touch it until [`Slot::end`] has
+    /// returned that it did not.
     fn leave(&mut self) {
         self.left = Instant::now();
         self.guard.begin(LATE, Arc::clone(&self.hand_back));
     }
 
-    /// Runs the connections until there are jobs. None if they are this thread's no longer.
+    /// Runs the connections until there are jobs. `None` if this thread has lost them.
     pub(super) fn drive(mut self) -> Option<InlineReactor> {
-        // The answer is final: the watchdog stops a run only under the lock that `end` takes. So two threads never drive.
+        // The answer is final: the watchdog stops a run only under the lock that `end` takes. So two threads never
+        // drive at once.
         self.is_lost = self.guard.end();
         if self.is_lost {
             return None;
@@ -76,7 +78,7 @@ impl InlineReactor {
 
 impl Drop for InlineReactor {
     fn drop(&mut self) {
-        // Handed back once: here, or by the watchdog before.
+        // Handed back once: here, or earlier by the watchdog.
         if !self.is_lost && !self.guard.end() {
             self.reactor.hand_back();
         }

@@ -1,12 +1,12 @@
-//! Which interpreter threads there are.
+//! The registry of the interpreter threads.
 //!
-//! There are as many as were asked for ([`Kind::First`]). While some of them wait for a client or sleep, so that fewer than
-//! that can work, others are made for what is queued ([`Kind::Surplus`]); they end after a while without work.
+//! There are as many as configured ([`Kind::First`]). While some of them wait for a client or sleep, so that fewer can
+//! work, others are made for what is queued ([`Kind::Surplus`]); they end after a while without work.
 //!
-//! A thread that was stopped and does not come back within its budget once more is lost: it takes no more jobs, ends when it
-//! does come back, and another one takes its place ([`Kind::Replacement`]). What it holds of memory it holds until then, so
-//! there are at most [`MOST_LOST`] such threads at any time. With all of them and every other thread lost nothing can be served
-//! any more; then the pool says so, and the process ends.
+//! A thread that was stopped and does not return within another budget is lost: it takes no more jobs, ends when it
+//! does return, and another one takes its place ([`Kind::Replacement`]). It holds its memory until then, so at most
+//! [`MOST_LOST`] such threads are replaced. Once every thread is lost nothing can be served any more; then the pool
+//! reports it, and the process ends.
 
 use super::watchdog::Watchdog;
 use super::{Options, STACK, Shared, lock, serve, spawn};
@@ -14,20 +14,20 @@ use rustix::process::Pid;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Lost threads that are replaced, at the same time.
+/// How many lost threads are replaced at any one time.
 const MOST_LOST: usize = 8;
 
-/// Of a lost thread: it gets what time the others leave.
+/// The priority of a lost thread: it gets what time the others leave.
 const LEAST_PRIORITY: i32 = 19;
 
 /// Why a thread was made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// At the start: if none of these can load the application, the start fails.
+    /// At the start: if none of these can load the application, startup fails.
     First,
-    /// Others wait.
+    /// Others wait for something.
     Surplus,
-    /// Another was lost.
+    /// Another one was lost.
     Replacement,
 }
 
@@ -35,13 +35,13 @@ pub(super) enum Kind {
 pub(super) struct Member {
     shared: Arc<Shared>,
     pub(super) kind: Kind,
-    /// It cannot be stopped; set once, by the watchdog.
+    /// The thread cannot be stopped; set once, by the watchdog.
     pub(super) is_lost: Arc<AtomicBool>,
     /// Counted in [`Members::able`].
     able: AtomicBool,
-    /// Of the application that it has a worker of.
+    /// The generation of the application that its worker belongs to.
     generation: AtomicU64,
-    /// Counted in [`Members::lost`] and no more in [`Members::alive`]. Changed under the lock of the list.
+    /// Counted in [`Members::lost`] and no longer in [`Members::alive`]. Changed under the lock of the list.
     is_given_up: AtomicBool,
     thread: OnceLock<Pid>,
 }
@@ -49,9 +49,9 @@ pub(super) struct Member {
 /// All of them.
 pub(super) struct Members {
     threads: usize,
-    /// Threads that there may be.
+    /// The most threads there may be.
     most: AtomicUsize,
-    /// Threads that run and are not lost, those included that have no worker yet.
+    /// Threads that run and are not lost, including those that have no worker yet.
     alive: AtomicUsize,
     /// Those among them that have a worker.
     able: AtomicUsize,
@@ -62,7 +62,7 @@ pub(super) struct Members {
 #[derive(Default)]
 struct List {
     members: Vec<Arc<Member>>,
-    /// How many there ever were, for their names.
+    /// How many were ever made, for their names.
     made: usize,
 }
 
@@ -91,13 +91,13 @@ impl Members {
         self.lost.load(Ordering::SeqCst)
     }
 
-    /// Threads whose end is worth waiting for.
+    /// Threads that are worth waiting for.
     pub(super) fn still_running(&self) -> usize {
         self.alive()
     }
 
-    /// Whether fewer threads can work than were asked for, because the others wait, and another one may be made. A thread that
-    /// was just made counts as one that works, so they come one at a time.
+    /// Whether fewer threads can work than were configured, because the others wait, and another one may be made. A
+    /// thread that was just made counts as working, so they are added one at a time.
     pub(super) fn can_grow(&self, watchdog: &Watchdog) -> bool {
         let alive = self.alive();
         alive < self.most.load(Ordering::SeqCst) && alive.saturating_sub(watchdog.waiting()) < self.threads
@@ -110,7 +110,7 @@ impl Members {
 }
 
 impl Member {
-    /// It has a worker of this application. It is counted as ready where that was made.
+    /// The thread has a worker of this application. The caller that made it counts it as ready.
     pub(super) fn mark_able(&self, generation: u64) {
         self.generation.store(generation, Ordering::SeqCst);
         if !self.able.swap(true, Ordering::SeqCst) {
@@ -118,7 +118,7 @@ impl Member {
         }
     }
 
-    /// It has none any more, or cannot be used. The first to come takes it out: the thread itself or the watchdog.
+    /// The thread has no worker any more, or cannot be used. Subtracted once, by the thread itself or by the watchdog.
     pub(super) fn mark_unable(&self) {
         if !self.able.swap(false, Ordering::SeqCst) {
             return;
@@ -134,7 +134,7 @@ impl Member {
         self.is_lost.load(Ordering::SeqCst)
     }
 
-    /// The thread ends, however it came to that.
+    /// The thread ends, for whatever reason.
     fn ends(&self) {
         self.mark_unable();
         let members = &self.shared.members;
@@ -147,7 +147,7 @@ impl Member {
         self.shared.changed.notify_all();
     }
 
-    /// It takes no more jobs. One that is no longer in the list has come back and ended in this very moment.
+    /// The thread takes no more jobs. If it is no longer in the list, it has just returned and ended.
     fn give_up(&self) {
         self.mark_unable();
         let members = &self.shared.members;
@@ -158,14 +158,14 @@ impl Member {
             members.lost.fetch_add(1, Ordering::SeqCst);
         }
         drop(list);
-        // The result is no longer wanted. A thread has a priority of its own in Linux (setpriority(2), notes).
+        // Its result is no longer wanted. Threads have separate priorities on Linux (setpriority(2), notes).
         if let Some(thread) = self.thread.get() {
             let _ = rustix::process::setpriority_process(Some(*thread), LEAST_PRIORITY);
         }
     }
 }
 
-/// Ends a member also if its thread panics.
+/// Ends a member even if its thread panics.
 struct Ending(Arc<Member>);
 
 impl Drop for Ending {
@@ -174,10 +174,10 @@ impl Drop for Ending {
     }
 }
 
-/// Makes a thread.
+/// Starts a thread.
 ///
 /// # Errors
-/// If the system gives none.
+/// If the system cannot create one.
 pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     let members = &shared.members;
     let member = Arc::new(Member {
@@ -192,12 +192,12 @@ pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     let mut list = lock(&members.list);
     let name = format!("ruby-{}", list.made);
     list.made += 1;
-    // Before it runs, so that their number is never too low.
+    // Before it runs, so that the count is never too low.
     members.alive.fetch_add(1, Ordering::SeqCst);
     list.members.push(Arc::clone(&member));
     drop(list);
     let own = Ending(Arc::clone(&member));
-    // If there is no thread, the closure is dropped and the member ends with it.
+    // If the thread cannot be created, the closure is dropped and ends the member.
     spawn(&name, STACK, move || {
         let _ = own.0.thread.set(rustix::thread::gettid());
         serve(&own.0.shared, &own.0);
@@ -205,7 +205,7 @@ pub(super) fn add(shared: &Arc<Shared>, kind: Kind) -> anyhow::Result<()> {
     .map(drop)
 }
 
-/// Makes a thread because others wait.
+/// Adds a thread because others wait.
 pub(super) fn grow(shared: &Arc<Shared>) {
     shared.queue.add_surplus();
     if let Err(failure) = add(shared, Kind::Surplus) {
@@ -215,7 +215,8 @@ pub(super) fn grow(shared: &Arc<Shared>) {
     }
 }
 
-/// The thread with this flag cannot be stopped; `request` is what it works on. Called by the watchdog, once for each thread.
+/// The thread with this flag cannot be stopped; `request` is what it works on. Called by the watchdog, once for each
+/// thread.
 pub(super) fn lost(shared: &Arc<Shared>, thread: &Arc<AtomicBool>, request: Option<String>) {
     let members = &shared.members;
     let member = lock(&members.list).members.iter().find(|member| Arc::ptr_eq(&member.is_lost, thread)).map(Arc::clone);
@@ -224,7 +225,7 @@ pub(super) fn lost(shared: &Arc<Shared>, thread: &Arc<AtomicBool>, request: Opti
     }
     shared.died.fetch_add(1, Ordering::Relaxed);
     let lost = members.lost();
-    // If there was a thread more than usual, the others are enough.
+    // If there was a surplus thread, the others are enough.
     let replaced = shared.queue.take_surplus() || (lost <= MOST_LOST && add(shared, Kind::Replacement).is_ok());
     let request = request.unwrap_or_else(|| "a request".to_owned());
     let then = if replaced { "is replaced" } else { "is not replaced" };

@@ -1,9 +1,10 @@
-//! Interpreter threads and the bounded queue before them.
+//! Interpreter threads and the bounded queue in front of them.
 //!
-//! Each thread makes its own worker and keeps it. A worker that panics is replaced, and so is a thread that cannot be stopped
-//! ([`members`]); while threads wait for clients or sleep, others are made for what is queued. A reload is tried on a thread of its own
-//! first, so a broken application never takes the place of one that works; then the threads change over one after the
-//! other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request that waited too long.
+//! Each thread makes its own worker and keeps it. A worker that panics is replaced, and so is a thread that cannot be
+//! stopped ([`members`]); while threads wait for clients or sleep, others are made for what is queued. A reload is
+//! first tried on a thread of its own, so a broken application never replaces one that works; then the threads change
+//! over one after the other while the rest go on serving. The pool knows nothing of HTTP beyond the 503 for a request
+//! that waited too long.
 
 mod inline;
 mod members;
@@ -33,29 +34,29 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use watchdog::{Watchdog, WatchedSlot};
 
-/// Of an interpreter thread: mruby's parser and Ruby code that recurses need far more than Rust's 2 MiB.
+/// Stack of an interpreter thread: mruby's parser and recursive Ruby code need far more than Rust's 2 MiB.
 const STACK: usize = 16 << 20;
 
 /// How long a reload waits for threads to change over.
 const CHANGE_OVER: Duration = Duration::from_secs(2);
 
-/// What a pool is made with.
+/// How a pool is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Interpreter threads, at least one.
     pub threads: usize,
-    /// The most of them while some wait for clients or sleep.
+    /// The most of them, counting those made while others wait for clients or sleep.
     pub most: usize,
     /// Requests that may wait.
     pub queue: usize,
-    /// How long one may wait before it is refused with 503.
+    /// How long a request may wait before it is refused with 503.
     pub patience: Duration,
 }
 
-/// What the pool says of itself if nothing else can: a worker that died, a reload that failed.
+/// Receives what the pool cannot report otherwise: a worker that died, a reload that failed.
 pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The threads, as long as it lives.
+/// The interpreter threads; dropping it ends them.
 pub struct Pool {
     shared: Arc<Shared>,
     watchdog: Mutex<Option<JoinHandle<()>>>,
@@ -73,37 +74,37 @@ struct Shared {
     options: Options,
     queue: Queue,
     watchdog: Arc<Watchdog>,
-    /// The application in force, and how many there were before it.
+    /// The current application and its state.
     current: Mutex<Current>,
-    /// Told whenever a thread has a worker, or will never have one.
+    /// Notified whenever a thread has a worker, or will never have one.
     changed: Condvar,
     generation: AtomicU64,
-    /// Held by the thread that makes its worker anew, so that the others serve meanwhile.
+    /// Held by the thread that replaces its worker, so that the others serve meanwhile.
     turn: Mutex<()>,
     busy: AtomicUsize,
     died: AtomicU64,
     members: Members,
-    /// Told when no worker is left and none can be made.
+    /// Notified when no worker is left and none can be made.
     failed: Notify,
     report: Report,
 }
 
 struct Current {
     application: Arc<dyn Application>,
-    /// Threads that have a worker of the application in force.
+    /// Threads that have a worker of the current application.
     ready: usize,
     /// Why the first thread has none.
     failure: Option<anyhow::Error>,
 }
 
-/// Places in between, where a reload may come. The tests do the worst there; otherwise nothing happens.
+/// Points at which a reload may intervene. The tests do their worst there; otherwise nothing happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// A thread has taken the application that it makes its worker of.
+    /// A thread has taken the application for its new worker.
     ApplicationTaken,
-    /// A thread that keeps its old worker has taken the new generation for it.
+    /// A thread that keeps its old worker has recorded the new generation for it.
     GenerationKept,
-    /// A reload has set the new application, and not yet its generation.
+    /// A reload has set the new application, but not its generation yet.
     ApplicationSet,
 }
 
@@ -115,7 +116,7 @@ use tests::at;
 /// Figures for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Threads that have a worker of the application in force and can take work, now or after the present request.
+    /// Threads that have a worker of the current application and can take work, now or after the present request.
     pub ready: usize,
     /// Threads that have a worker of any application and can take work.
     pub able: usize,
@@ -134,10 +135,11 @@ pub struct Stats {
 }
 
 impl Pool {
-    /// Starts the threads and waits until the first has its worker; the others make theirs one after the other meanwhile.
+    /// Starts the threads and waits until the first has its worker; meanwhile the others make theirs one after the
+    /// other.
     ///
     /// # Errors
-    /// If the application cannot be loaded, or the system gives no thread.
+    /// If the application cannot be loaded, or the system cannot create a thread.
     pub fn start(options: Options, application: Arc<dyn Application>, report: Report) -> anyhow::Result<Pool> {
         let shared = Arc::new(Shared {
             options,
@@ -180,31 +182,30 @@ impl Pool {
     /// all first.
     ///
     /// # Errors
-    /// The job itself if the queue is full or the pool is closed.
+    /// Returns the job if the queue is full or the pool is closed.
     pub fn submit(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         self.shared.queue.push(job)
     }
 
-    /// Sees to it that somebody works on what was queued.
+    /// Makes sure that a worker takes what was queued.
     pub fn wake_workers(&self) {
         if let Some(at) = self.shared.queue.wake_one() {
             self.shared.look_by(at);
         }
     }
 
-    /// Whether jobs are so short that the thread that runs the connections had best do them as well
-    /// ([`Pool::hand_off`]).
+    /// Whether jobs are so short that the thread that runs the connections should do them as well ([`Pool::hand_off`]).
     pub fn prefers_inline(&self) -> bool {
         self.shared.queue.pace.prefers_inline()
     }
 
-    /// Has a worker run connections from now on, until it returns them. No other thread may drive them meanwhile.
-    /// Returns whether one does: there has to be one without work, and a job for it.
+    /// Hands connections to a worker, which runs them until it returns them. No other thread may drive them meanwhile.
+    /// Returns whether one does: there has to be an idle worker, and a job for it.
     pub fn hand_off(&self, reactor: &Arc<dyn Reactor>) -> bool {
         self.shared.queue.hand_off(reactor)
     }
 
-    /// Waits until no worker is left and none can be made: every thread was given up, and another one cannot be made.
+    /// Waits until no worker is left and none can be made: every thread was given up, and no other can be started.
     pub async fn failed(&self) {
         self.shared.failed.notified().await;
     }
@@ -214,9 +215,9 @@ impl Pool {
         self.shared.queue.len() > 0
     }
 
-    /// Puts another application in the place of the present one. The new one is tried first on a thread of its own; then
-    /// each interpreter thread changes over. Returns when all have, or after a while: a thread that works on a long request
-    /// changes over when that is done.
+    /// Replaces the application. The new one is tried first on a thread of its own; then each interpreter thread
+    /// changes over. Returns when all have, or after a while: a thread that works on a long request changes over when
+    /// that is done.
     ///
     /// # Errors
     /// If the new application cannot be loaded: the old one goes on serving.
@@ -240,7 +241,7 @@ impl Pool {
         Ok(())
     }
 
-    /// The figures of now.
+    /// The current figures.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let overdue = self.shared.watchdog.overdue();
@@ -257,8 +258,8 @@ impl Pool {
         }
     }
 
-    /// Takes no more jobs; what is queued is still done. Waits for the threads until `deadline`, and returns whether all
-    /// of them ended.
+    /// Takes no more jobs; what is queued is still done. Waits for the threads until `deadline`, and returns whether
+    /// all of them ended.
     pub fn close(&self, deadline: Instant) -> bool {
         self.shared.queue.close();
         while self.shared.members.still_running() > 0 && Instant::now() < deadline {
@@ -294,7 +295,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// Puts another application in the place of the present one, and wakes every worker to change over.
+    /// Replaces the current application, and wakes every worker to change over.
     fn put_in_force(&self, application: Arc<dyn Application>) {
         let mut current = lock(&self.current);
         // All three under one lock: a reader sees an application with its own generation and count.
@@ -303,13 +304,12 @@ impl Shared {
         current.ready = 0;
         self.generation.fetch_add(1, Ordering::Release);
         drop(current);
-        // A worker holds the queue's lock from asking whether it is outdated until it is listed as parked: so it either asked after
-        // the generation was set, or is found here.
+        // A worker holds the queue's lock from checking whether it is outdated until it is listed as parked: so it
+        // either checks after the generation was set, or is found here.
         self.queue.wake_all();
     }
 
-    /// Jobs were left without a worker: the watchdog looks after them by then, or sooner if it may make a thread for
-    /// them.
+    /// Jobs were left without a worker: the watchdog checks on them by then, or sooner if it may add a thread for them.
     fn look_by(&self, at: Instant) {
         let soon = self.members.can_grow(&self.watchdog).then(|| Instant::now() + LATE);
         self.watchdog.wake_by(soon.map_or(at, |soon| soon.min(at)));
@@ -346,7 +346,7 @@ struct LoadedWorker {
     generation: u64,
 }
 
-/// The life of one interpreter thread.
+/// The main loop of one interpreter thread.
 fn serve(shared: &Arc<Shared>, member: &Member) {
     let guard = shared.watchdog.slot();
     let slot = shared.watchdog.slot_of_thread(&guard, &member.is_lost);
@@ -357,7 +357,7 @@ fn serve(shared: &Arc<Shared>, member: &Member) {
     shared.queue.deregister(id);
 }
 
-/// Until the pool is closed, the thread is one too many or is lost.
+/// Runs until the pool is closed, or the thread is surplus or lost.
 fn serve_with(
     shared: &Arc<Shared>,
     guard: &Arc<WatchedSlot>,
@@ -390,7 +390,7 @@ fn serve_with(
                     shared.look_by(at);
                 }
                 let goes_on = work(shared, slot, loaded, job, member);
-                // Only the watchdog sets it, under the lock of a run that has not ended: so not from here on.
+                // The watchdog sets this only under the lock of a run that has not ended: so not from here on.
                 if !goes_on || member.was_lost() {
                     return;
                 }
@@ -402,7 +402,7 @@ fn serve_with(
     }
 }
 
-/// The worker that a thread starts with. None if the application cannot be loaded or the pool is closed.
+/// The worker that a thread starts with. `None` if the application cannot be loaded or the pool is closed.
 fn first_worker(shared: &Shared, slot: &Arc<WatchedSlot>, member: &Member) -> Option<LoadedWorker> {
     if member.kind == Kind::Replacement {
         return make_until_closed(shared, slot);
@@ -446,16 +446,16 @@ fn make(shared: &Shared, slot: &Arc<WatchedSlot>) -> anyhow::Result<LoadedWorker
     Ok(LoadedWorker { worker, generation })
 }
 
-/// The new application in the place of the old one. It was tried before, so a failure here is a rare one (no memory): the
-/// old one goes on, and counts as changed over.
+/// Replaces the worker by one of the new application. It was tried before, so a failure here is rare (no memory): then
+/// the old worker goes on, and counts as changed over.
 fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker) {
     let _turn = lock(&shared.turn);
     match make(shared, slot) {
         Ok(new) => *loaded = new,
         Err(failure) => {
             (shared.report)(&format!("an interpreter thread keeps the old application: {failure:#}"));
-            // Under the lock: a reload in between would set `ready` to 0 for its own generation, and this thread would be counted
-            // in it twice, now and when it changes over again.
+            // Under the lock: a reload in between would set `ready` to 0 for its own generation, and this thread would
+            // be counted in it twice, now and when it changes over again.
             let mut current = lock(&shared.current);
             loaded.generation = shared.generation.load(Ordering::Acquire);
             at(shared, Place::GenerationKept);
@@ -466,7 +466,7 @@ fn change_over(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWork
     }
 }
 
-/// One job. Returns whether the thread can go on.
+/// Runs one job. Returns whether the thread can go on.
 fn work(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, job: Box<Job>, member: &Member) -> bool {
     if job.reply.is_closed() {
         return true;
@@ -477,7 +477,7 @@ fn work(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, job
     done.is_ok() || (!member.was_lost() && replace(shared, slot, loaded, member))
 }
 
-/// A new worker for one that panicked, however often it takes.
+/// Replaces a worker that panicked, trying until it succeeds.
 fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, member: &Member) -> bool {
     shared.died.fetch_add(1, Ordering::Relaxed);
     (shared.report)("a worker panicked and is replaced");
@@ -491,7 +491,7 @@ fn replace(shared: &Shared, slot: &Arc<WatchedSlot>, loaded: &mut LoadedWorker, 
     true
 }
 
-/// A worker, however often it takes; none once the pool is closed.
+/// Makes a worker, trying until it succeeds; `None` once the pool is closed.
 fn make_until_closed(shared: &Shared, slot: &Arc<WatchedSlot>) -> Option<LoadedWorker> {
     let mut pause = Duration::from_millis(10);
     while !shared.queue.is_closed() {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// A running mean of job times.
 pub(super) struct Pace {
-    /// The mean of the last jobs in nanoseconds. It begins high: nothing counts as short before it was seen to be.
+    /// The mean of the last jobs in nanoseconds. It starts high: no job counts as short until some were seen to be.
     mean: AtomicU64,
     base: Instant,
     /// Milliseconds after `base`: no inline mode before that.
@@ -25,24 +25,24 @@ impl Pace {
         Duration::from_nanos(self.mean.load(Ordering::Relaxed))
     }
 
-    /// A job took so long. Written by one thread at a time, under the lock of the queue.
+    /// A job took this long. Called by one thread at a time, under the lock of the queue.
     pub(super) fn record(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let mean = self.mean.load(Ordering::Relaxed);
         self.mean.store(mean - mean / 8 + took / 8, Ordering::Relaxed);
     }
 
-    /// Whether jobs are so short that the thread that runs the connections had best do them as well.
+    /// Whether jobs are so short that the thread that runs the connections should do them as well.
     pub(super) fn prefers_inline(&self) -> bool {
         self.mean() < INLINE_BELOW && self.now() >= self.inline_from.load(Ordering::Relaxed)
     }
 
-    /// Whether jobs have ceased to be that short. Twice the threshold, so that the mode does not flap.
+    /// Whether jobs are no longer that short. Twice the threshold, so that the mode does not flap.
     pub(super) fn outgrows_inline(&self) -> bool {
         self.mean() >= INLINE_BELOW * 2
     }
 
-    /// No inline mode for a while.
+    /// Turns inline mode off for a while.
     pub(super) fn pause_inline(&self) {
         self.inline_from.store(self.now() + INLINE_PAUSE.as_millis() as u64, Ordering::Relaxed);
     }

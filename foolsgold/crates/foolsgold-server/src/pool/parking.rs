@@ -1,4 +1,4 @@
-//! The workers that wait for jobs, and which of them is woken next. All of it is guarded by the lock of the queue.
+//! The workers that wait for jobs, and which of them is woken next. All of it is guarded by the queue's lock.
 //!
 //! A worker waits in one of two places: parked, or inside a reactor that it runs inline. Invariants:
 //!
@@ -13,16 +13,16 @@ use std::sync::Arc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// A worker's index at the queue.
+/// A worker's index in the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkerId(usize);
 
-/// What a worker does.
+/// The state of a worker.
 #[derive(Default)]
 pub(super) struct WorkerSlot {
     /// Since when it works on a job.
     pub(super) busy_since: Option<Instant>,
-    /// It was told that there is no job, and went to its reactor.
+    /// It was told that there is no job, and went back to its reactor.
     pub(super) in_reactor: bool,
     /// That reactor, until it is interrupted for a job.
     pub(super) driving: Option<Arc<dyn Reactor>>,
@@ -37,7 +37,7 @@ pub(super) enum Waiting {
 }
 
 impl Waiting {
-    /// Not under the lock of the queue: both are system calls, and the one who is woken wants the lock.
+    /// Not under the queue's lock: both are system calls, and the woken thread takes that lock.
     pub(super) fn wake(self) {
         match self {
             Waiting::Parked(thread) => thread.unpark(),
@@ -84,7 +84,7 @@ impl Parking {
         self.parked.iter().any(|(other, _)| *other == id)
     }
 
-    /// The worker leaves on its own account.
+    /// Removes a worker that stops waiting by itself.
     pub(super) fn unpark(&mut self, id: WorkerId) {
         self.parked.retain(|(other, _)| *other != id);
     }
@@ -105,8 +105,8 @@ impl Parking {
         next
     }
 
-    /// Chooses a parked worker for a reactor. The reactor is in its slot before it is woken, so it finds it once it holds
-    /// the lock.
+    /// Chooses a parked worker for a reactor. The reactor is put into its slot before it is woken, so the worker finds
+    /// it once it holds the lock.
     pub(super) fn choose_for(&mut self, reactor: &Arc<dyn Reactor>) -> Option<Waiting> {
         let (id, thread) = self.parked.pop()?;
         self.slot(id).handed = Some(Arc::clone(reactor));
@@ -121,7 +121,7 @@ impl Parking {
         parked.chain(driving).collect()
     }
 
-    /// Whether the workers that are busy will soon be through with so many jobs that take `mean` each.
+    /// Whether the busy workers will soon have done this many jobs that take `mean` each.
     pub(super) fn will_soon_finish(&self, jobs: usize, now: Instant, mean: Duration) -> bool {
         let since = self.slots.iter().filter_map(|slot| slot.busy_since);
         let quick = since.filter(|since| now.saturating_duration_since(*since) < SHORT_WAIT);

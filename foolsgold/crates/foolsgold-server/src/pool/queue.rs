@@ -1,16 +1,18 @@
-//! The bounded queue before the worker threads.
+//! The bounded queue in front of the worker threads.
 //!
-//! A worker that finds nothing to do parks; the one that parked last is woken first, since its interpreter is the warmest in
-//! the caches. Waking costs a system call, so only one worker is on its way up at any time: a worker that takes a job
-//! and leaves others behind wakes the next. The thread that queues says when to wake ([`Queue::wake_one`]), so that
-//! several jobs cost one call; while all workers are busy, queueing is a push under a lock.
+//! A worker that finds nothing to do parks; the one that parked last is woken first, since its interpreter is the
+//! warmest in the caches. Waking costs a system call, so only one worker is being woken at any time: a worker that
+//! takes a job and leaves others behind wakes the next. The thread that queues jobs decides when to wake
+//! ([`Queue::wake_one`]), so that several jobs cost one call; while all workers are busy, queueing is a push under a
+//! lock.
 //!
-//! A worker that is quick will soon be through with what waits: another is woken only for what would wait longer than
-//! [`SHORT_WAIT`](super::policy::SHORT_WAIT), by the mean time that jobs take. Two warm workers that take turns cost more
-//! than one that goes on. If a job takes longer than expected, the watchdog wakes another ([`Queue::wake_for_late`]).
+//! A fast worker will soon have done what waits: another is woken only for jobs that would wait longer than
+//! [`SHORT_WAIT`](super::policy::SHORT_WAIT), by the mean job time. Two warm workers that take turns cost more than one
+//! that goes on. If a job takes longer than expected, the watchdog wakes another worker ([`Queue::wake_for_late`]).
 //!
 //! If jobs are shorter than it takes to wake a worker for them, the worker that is woken gets the connections as well
-//! ([`Queue::hand_off`], [`super::inline`]). A worker that runs connections waits in them: it is woken through them, and last.
+//! ([`Queue::hand_off`], [`super::inline`]). A worker that runs connections waits inside their event loop: it is woken
+//! through that, and last.
 
 use super::pace::Pace;
 use super::parking::{Parking, Waiting, WorkerId};
@@ -23,19 +25,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a worker got.
+/// What a worker gets from [`Queue::take`].
 pub(super) enum Taken {
-    /// Something to do, and when the watchdog has to look after what was left behind, if nothing else will.
+    /// A job, and when the watchdog has to check on those left behind, if nothing else will.
     Job(Box<Job>, Option<Instant>),
     /// Connections to run from now on.
     Reactor(Arc<dyn Reactor>),
-    /// No job: it is the turn of the connections that the worker runs.
+    /// No job: the worker is to run its connections.
     Inline,
-    /// What the worker asked to be interrupted for.
+    /// The worker's own condition for an interruption holds.
     Interrupted,
-    /// Nothing for a while, and there are more threads than usual: it is to end.
+    /// Nothing for a while, and there are surplus threads: it is to end.
     Surplus,
-    /// Nothing will come any more.
+    /// Nothing more will come.
     Closed,
 }
 
@@ -46,20 +48,20 @@ pub(super) struct Queue {
     /// How long a job may wait.
     patience: Duration,
     pub(super) pace: Pace,
-    /// Threads beyond the usual number.
+    /// Surplus threads.
     surplus: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Inner {
-    /// Boxed: a job of a few hundred bytes moves several times.
+    /// Boxed: a job of a few hundred bytes is moved several times.
     jobs: VecDeque<Box<Job>>,
     parking: Parking,
     closed: bool,
 }
 
 impl Inner {
-    /// The worker to wake for what waits, if anything does and there is one to wake.
+    /// The worker to wake for what waits, if there are jobs and a worker to wake.
     fn next_up(&mut self) -> Option<Waiting> {
         if self.jobs.is_empty() { None } else { self.parking.choose() }
     }
@@ -82,10 +84,10 @@ impl Queue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a job without waking a worker. Gives it back if there is no room.
+    /// Appends a job without waking a worker. Returns the job if there is no room.
     pub(super) fn push(&self, job: Box<Job>) -> Result<(), Box<Job>> {
         let mut inner = self.lock();
-        // A job for a worker that waits or is on its way up does not wait itself, so it does not count against the limit.
+        // A job for a worker that waits or is being woken does not wait itself, so it does not count against the limit.
         let free = inner.parking.waiting() + usize::from(inner.parking.waking);
         if inner.closed || inner.jobs.len() >= self.limit + free {
             return Err(job);
@@ -104,18 +106,18 @@ impl Queue {
         self.lock().parking.deregister(id);
     }
 
-    /// There is a thread more than usual.
+    /// Counts one more surplus thread.
     pub(super) fn add_surplus(&self) {
         self.surplus.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether there is a thread more than usual; then there is no more.
+    /// Takes one off the count of surplus threads. Returns whether there was one.
     pub(super) fn take_surplus(&self) -> bool {
         let less = |surplus: usize| surplus.checked_sub(1);
         self.surplus.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
     }
 
-    /// Whether a job has waited for a while and no worker is there for it or on its way.
+    /// Whether a job has waited for a while and no worker waits or is being woken.
     pub(super) fn needs_thread(&self, now: Instant) -> bool {
         let inner = self.lock();
         inner.is_late(now) && !inner.parking.waking && !inner.closed && inner.parking.waiting() == 0
@@ -135,11 +137,11 @@ impl Queue {
         found
     }
 
-    /// Wakes a worker if that pays. Returns when the watchdog has to look after what waits, if nothing else will.
+    /// Wakes a worker if that pays. Returns when the watchdog has to check on what waits, if nothing else will.
     pub(super) fn wake_one(&self) -> Option<Instant> {
         let now = Instant::now();
         let mut inner = self.lock();
-        // The worker on its way up wakes the next when it leaves jobs behind.
+        // The worker being woken wakes the next when it leaves jobs behind.
         if inner.jobs.is_empty() || inner.parking.waking {
             return None;
         }
@@ -152,22 +154,22 @@ impl Queue {
         nobody.then(|| now + self.patience)
     }
 
-    /// Wakes a worker if a job has waited too long for those that are busy.
+    /// Wakes a worker if a job has waited too long for the busy ones.
     pub(super) fn wake_for_late(&self, now: Instant) {
         let mut inner = self.lock();
         let next = if inner.is_late(now) { inner.next_up() } else { None };
         wake(next, inner);
     }
 
-    /// The next job; waits for one, unless the worker runs connections (`inline`). `interrupted` is asked before each job and
-    /// each time that the worker parks.
+    /// The next job; waits for one, unless the worker runs connections (`inline`). `interrupted` is called before each
+    /// job and each time the worker parks.
     pub(super) fn take(&self, id: WorkerId, inline: Option<&InlineTurn<'_>>, interrupted: impl Fn() -> bool) -> Taken {
         let mut inner = self.lock();
         self.return_from(id, &mut inner);
         loop {
             if interrupted() && !inner.closed {
-                // It may have been woken for a job that it does not take: without this no worker would be woken for
-                // that job.
+                // It may have been woken for a job that it does not take: without this no other worker would be woken
+                // for that job.
                 inner.parking.waking = false;
                 wake(inner.next_up(), inner);
                 return Taken::Interrupted;
@@ -181,7 +183,7 @@ impl Queue {
                     return Taken::Job(job, left.then(|| now + LATE));
                 }
                 let next = inner.next_up();
-                // The jobs behind this one were pushed while this worker was on its way up, so the thread that pushed
+                // The jobs behind this one were pushed while this worker was being woken, so the thread that pushed
                 // them left them to it. If there is no worker to pass them on to, only the watchdog can see that they
                 // wait too long.
                 let unattended = next.is_none() && !inner.parking.waking && !inner.jobs.is_empty();
@@ -192,8 +194,8 @@ impl Queue {
                 return Taken::Closed;
             }
             if let Some(inline) = inline {
-                // What is left behind is for somebody else, if there is one. Before `driving` is set: it must not choose
-                // itself.
+                // What is left behind is for another worker, if there is one. Before `driving` is set, or it might
+                // choose itself.
                 let next = inner.next_up();
                 let slot = inner.parking.slot(id);
                 (slot.in_reactor, slot.driving) = (true, Some(Arc::clone(inline.reactor)));
@@ -210,27 +212,27 @@ impl Queue {
         }
     }
 
-    /// A worker is back, from a job or from the connections that it runs.
+    /// A worker is back from a job or from the connections that it runs.
     fn return_from(&self, id: WorkerId, inner: &mut Inner) {
         let slot = inner.parking.slot(id);
         if let Some(since) = slot.busy_since.take() {
             self.pace.record(since.elapsed());
         } else if std::mem::take(&mut slot.in_reactor) && slot.driving.take().is_none() {
-            // The thread that took `driving` interrupted it for a job and set `waking`; it holds the lock now. If it
-            // returned by itself, `waking` belongs to another worker and stays.
+            // The thread that took `driving` interrupted this worker for a job and set `waking`; this worker holds the
+            // lock now. If it returned by itself, `waking` belongs to another worker and stays.
             inner.parking.waking = false;
         }
     }
 
-    /// Parks until the worker is chosen. None if the thread is one too many and nothing came for it.
+    /// Parks until the worker is chosen. `None` if the thread is surplus and nothing came for it.
     fn park<'a>(&'a self, id: WorkerId, mut inner: MutexGuard<'a, Inner>) -> Option<MutexGuard<'a, Inner>> {
-        // Listed before the lock is free: a job that is pushed from here on finds the worker. An unpark before the park is not
-        // lost either, the token of the thread keeps it.
+        // Listed before the lock is released: a job that is pushed from here on finds the worker. An unpark before the
+        // park is not lost either, the thread's token keeps it.
         inner.parking.park(id, thread::current());
         let end = Instant::now() + SURPLUS_IDLE;
         loop {
             drop(inner);
-            // Threads are added only while no worker is parked: one that finds the usual number here may park for ever.
+            // Threads are added only while no worker is parked: one that finds no surplus here may park for ever.
             if self.surplus.load(Ordering::SeqCst) == 0 {
                 thread::park();
             } else {
@@ -251,20 +253,20 @@ impl Queue {
         Some(inner)
     }
 
-    /// Wakes every worker, so that it asks whether it is interrupted.
+    /// Wakes every worker, so that it checks for an interruption.
     pub(super) fn wake_all(&self) {
         let waiting = self.lock().parking.choose_all();
         waiting.into_iter().for_each(Waiting::wake);
     }
 
-    /// Takes those jobs out that were queued before `limit`.
+    /// Removes and returns the jobs that were queued before `limit`.
     pub(super) fn take_older(&self, limit: Instant) -> Vec<Job> {
         let mut inner = self.lock();
         let old = inner.jobs.iter().take_while(|job| job.queued < limit).count();
         inner.jobs.drain(..old).map(|job| *job).collect()
     }
 
-    /// When the watchdog has to look again: soon if a worker waits while a job does.
+    /// When the watchdog has to check again: soon if a worker and a job both wait.
     pub(super) fn next_check(&self, patience: Duration) -> Option<Instant> {
         let inner = self.lock();
         let wait = if inner.parking.waiting() == 0 { patience } else { LATE };
@@ -285,14 +287,14 @@ impl Queue {
         self.lock().closed
     }
 
-    /// No more jobs. `closed` is set before any worker is woken, so a woken worker finds it.
+    /// Closes the queue. `closed` is set before any worker is woken, so a woken worker finds it.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.wake_all();
     }
 }
 
-/// Wakes a worker once the lock is free.
+/// Wakes a worker once the lock is released.
 fn wake(waiting: Option<Waiting>, inner: MutexGuard<'_, Inner>) {
     drop(inner);
     if let Some(waiting) = waiting {
@@ -338,8 +340,8 @@ mod tests {
         }
     }
 
-    /// The one that pushes several jobs wakes one worker and trusts it with the rest; if that worker finds none to pass
-    /// the rest on to, the watchdog must be told, or no other thread is made for it.
+    /// A thread that pushes several jobs wakes one worker and leaves the rest to it; if that worker finds none to pass
+    /// them on to, the watchdog must be told, or no other thread is made for them.
     #[test]
     fn a_worker_that_leaves_jobs_to_nobody_says_when_to_look_after_them() {
         let queue = queue_with(2);
@@ -359,8 +361,8 @@ mod tests {
         assert_eq!(attention(&queue, busy), None, "the woken worker is still on its way");
     }
 
-    /// A reload sets the generation and wakes every worker. One that has just found itself up to date, and has not parked
-    /// yet, must be found nevertheless: it asks under the lock that the wake-up takes.
+    /// A reload sets the generation and wakes every worker. One that has just found itself up to date, and has not
+    /// parked yet, must be woken too: it checks under the lock that the wake-up takes.
     #[test]
     fn a_reload_between_the_question_and_the_parking_is_not_missed() {
         let queue = Arc::new(queue_with(0));
@@ -373,13 +375,14 @@ mod tests {
                 let taken = queue.take(id, None, || {
                     asked.set(asked.get() + 1);
                     if asked.get() == 1 {
-                        // The answer is no, and before it is acted on the reload wakes everybody.
+                        // The check says no, and before the worker acts on it the reload wakes all of them.
                         let (waking, woken) = (Arc::clone(&queue), woken.clone());
                         let waker = thread::spawn(move || {
                             waking.wake_all();
                             let _ = woken.send(());
                         });
-                        // Without the lock it is through at once; with it, it waits until this worker is parked.
+                        // Without the lock the other thread is done at once; with it, that thread waits until this
+                        // worker is parked.
                         let deadline = Instant::now() + Duration::from_secs(30);
                         while queue.inner.try_lock().is_ok() && !waker.is_finished() && Instant::now() < deadline {
                             thread::yield_now();

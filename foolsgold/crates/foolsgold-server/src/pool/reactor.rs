@@ -1,16 +1,16 @@
-//! The connections of one thread, as the pool sees them.
+//! The connections of one I/O thread, as the pool sees them.
 
 use super::policy::INLINE_TURN;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// An event loop that its owner runs: its own thread, or a worker thread that it was handed to.
+/// An event loop that runs either on its own thread or on a worker thread that it was handed to.
 pub trait Reactor: Send + Sync {
-    /// Runs it until jobs are queued or somebody interrupts. Returns whether it is to be run again: not once the server
-    /// ends. One thread at a time.
+    /// Runs it until jobs are queued or it is interrupted. Returns whether it is to be run again, which is false once
+    /// the server ends. One thread at a time.
     fn drive(&self) -> bool;
 
-    /// Makes the thread that drives return, or not begin.
+    /// Makes the driving thread return, or not begin.
     fn interrupt(&self);
 
     /// Returns it to its own thread.

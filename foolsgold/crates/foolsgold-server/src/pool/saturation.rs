@@ -1,33 +1,33 @@
-//! Whether a thread is saturated (it works without a pause) while a processor is idle. The thread itself looks once in a second at
-//! its own processor time, and at the idle time of the machine, which is one file of the kernel's.
+//! Whether a thread is saturated (it works without a pause) while a processor is idle. Once a second the thread looks
+//! at its own processor time and at the machine's idle time, which is one file in /proc.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// How long the thread is looked at.
+/// The interval between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// It works without a pause: some time goes to others on the same processor.
+/// The share above which a thread works without a pause: some time goes to others on the same processor.
 const BUSY: f64 = 0.85;
 
-/// So much of a processor is worth a second thread.
+/// The share of an idle processor that is worth a second thread.
 const IDLE: f64 = 0.25;
 
-/// The thread since the last look.
+/// The thread since its last look.
 pub(super) struct Saturation {
     since: Instant,
     worked: Duration,
-    /// Idle time of all processors, in ticks. None until the thread was busy once.
+    /// Idle time of all processors, in ticks. `None` until the thread was once busy.
     idle: Option<u64>,
 }
 
 impl Saturation {
-    /// Begins to look at this thread.
+    /// Starts observing this thread.
     pub(super) fn new() -> Saturation {
         Saturation { since: Instant::now(), worked: worked(), idle: None }
     }
 
-    /// Whether it was so over the last second.
+    /// Whether the thread was saturated over the last second.
     pub(super) fn is_reached(&mut self, now: Instant) -> bool {
         let time = now.saturating_duration_since(self.since);
         if time < LOOK {
@@ -51,12 +51,12 @@ fn worked() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Idle time of all processors since the machine was started, in ticks; none if the kernel does not say.
+/// Idle time of all processors since boot, in ticks; `None` if the kernel does not report it.
 fn idle() -> Option<u64> {
     idle_of(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// The fourth figure (proc_stat(5)). Time in which a disk is waited for is none: somebody will go on then.
+/// The fourth figure (proc_stat(5)). Time spent waiting for a disk does not count: a thread will go on then.
 fn idle_of(stat: &str) -> Option<u64> {
     stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().nth(3)?.parse().ok()
 }
@@ -65,7 +65,7 @@ fn idle_of(stat: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// As if the last look had been a second ago, at a thread that worked for so much of it while so much was idle.
+    /// As if the last look was a second ago, at a thread that worked for `worked_for` while `idle_for` was idle.
     fn looked_at(worked_for: Duration, idle_for: Duration) -> bool {
         let ticks = idle_for.as_secs() * rustix::param::clock_ticks_per_second();
         let mut saturation = Saturation {

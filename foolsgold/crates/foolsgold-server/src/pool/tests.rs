@@ -1,4 +1,4 @@
-//! The races of a reload that the comments name, each made to happen: another reload comes at a [`Place`] in between.
+//! Provokes each race of a reload that the comments name: another reload comes at a [`Place`] in between.
 
 use super::*;
 use foolsgold_core::work::Slot;
@@ -8,7 +8,7 @@ use std::sync::mpsc;
 
 type Hook = Arc<dyn Fn(&Shared, Place) + Send + Sync>;
 
-/// What happens in between, by the address of the pool's state: tests run beside each other.
+/// What happens in between, by the address of the pool's state: tests run in parallel.
 static HOOKS: LazyLock<Mutex<HashMap<usize, Hook>>> = LazyLock::new(Mutex::default);
 
 fn address(shared: &Shared) -> usize {
@@ -22,7 +22,7 @@ pub(super) fn at(shared: &Shared, place: Place) {
     }
 }
 
-/// Does something at a place, the first time that a thread comes there.
+/// Runs `act` the first time a thread reaches a place.
 fn once_at(pool: &Pool, place: Place, act: impl Fn(&Shared) + Send + Sync + 'static) {
     let is_over = AtomicBool::new(false);
     let hook = move |shared: &Shared, here: Place| {
@@ -33,7 +33,7 @@ fn once_at(pool: &Pool, place: Place, act: impl Fn(&Shared) + Send + Sync + 'sta
     lock(&HOOKS).insert(address(&pool.shared), Arc::new(hook));
 }
 
-/// An application that can be loaded so often, and never again.
+/// An application that can be loaded this many times.
 struct Loads(AtomicUsize);
 
 impl Loads {
@@ -63,7 +63,7 @@ fn pool(threads: usize) -> Pool {
     Pool::start(options, Loads::new(MANY), Arc::new(|_| {})).expect("it loads")
 }
 
-/// Runs `work` on another thread and returns once that is through, or cannot go on since the lock is held.
+/// Runs `work` on another thread and returns once it is done, or blocked by the lock.
 fn as_far_as_the_lock_allows(shared: &Shared, work: impl FnOnce() + Send + 'static) {
     let other = thread::spawn(work);
     while shared.current.try_lock().is_ok() && !other.is_finished() {
@@ -71,7 +71,7 @@ fn as_far_as_the_lock_allows(shared: &Shared, work: impl FnOnce() + Send + 'stat
     }
 }
 
-/// The number of ready workers, once it stays what it is: every thread is parked again.
+/// The number of ready workers once it no longer changes: every thread is parked again.
 fn ready_when_settled(pool: &Pool, generation: u64) -> usize {
     let deadline = Instant::now() + Duration::from_secs(60);
     let is_settled = || {

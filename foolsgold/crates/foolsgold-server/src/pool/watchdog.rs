@@ -1,15 +1,16 @@
 //! One thread that stops what runs too long, gives up what cannot be stopped, and refuses what waits too long.
 //!
-//! It sleeps until the next deadline that it knows of. A worker that begins wakes it only if its own deadline is nearer,
-//! so a busy server pays one comparison for each request, and an idle one has no thread that wakes up.
+//! It sleeps until the next known deadline. A worker that begins wakes it only if its own deadline is nearer, so a busy
+//! server pays one comparison for each request, and an idle one has no thread that wakes up.
 //!
 //! Invariants:
 //!
-//! - `next` never lies after the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the watchdog
-//!   looks, so that a worker that begins meanwhile unparks it, and is set to the deadline found right before it parks.
+//! `next` is never later than the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the
+//! watchdog looks, so that a worker that begins meanwhile unparks it, and is set to the deadline found right before it
+//! parks.
 //! - A run is stopped, lost or ended under the lock of its slot: it is stopped at most once, and either ends or is lost.
-//! - A thread is counted among [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: who
-//!   subtracts the waiting from the living must not subtract one that is not among them.
+//! A thread is counted in [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: code
+//! that subtracts the waiting from the living must not subtract a thread that is not among them.
 
 use super::policy::LATE;
 use super::queue::Queue;
@@ -19,26 +20,26 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long it stays on guard after the last worker ended: then busy moments far apart wake it rarely.
+/// How long it stays awake after the last worker ended, so that busy moments far apart rarely wake it.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// A run that was stopped has as much time again as it had to come back, and at least this: a machine with much else to do
-/// may not let its thread run for a while.
+/// A stopped run has its budget once more to come back, and at least this: a machine under load may not schedule its
+/// thread for a while.
 const LEAST_GRACE: Duration = Duration::from_secs(1);
 
-/// After so long, a run that was stopped and has not come back keeps its thread from work.
+/// After this long, a run that was stopped and has not come back keeps its thread from work.
 const OVERDUE: Duration = Duration::from_millis(100);
 
-/// What the watchdog has the pool do.
+/// What the watchdog asks of the pool.
 pub(super) trait Keeper {
     /// A job waited too long.
     fn refuse(&self, job: Job);
-    /// A thread cannot be stopped and takes no more jobs: the one that has this flag. `request` is what it works on, if that is
-    /// known.
+    /// A thread cannot be stopped and takes no more jobs: the one with this flag. `request` is what it works on, if
+    /// that is known.
     fn lost(&self, thread: &Arc<AtomicBool>, request: Option<String>);
     /// Whether another thread may be made because others wait for something outside.
     fn can_grow(&self) -> bool;
-    /// Makes it.
+    /// Adds it.
     fn grow(&self);
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Watchdog {
     /// Interpreter threads that wait for a client or sleep.
     waiting: AtomicUsize,
     base: Instant,
-    /// Microseconds after `base` at which it looks again; `u64::MAX`: when it is woken.
+    /// Microseconds after `base` at which it looks again; with `u64::MAX`, when it is woken.
     next: AtomicU64,
     thread: OnceLock<Thread>,
     closed: AtomicBool,
@@ -68,11 +69,11 @@ impl Default for Watchdog {
     }
 }
 
-/// One worker's place on the watch.
+/// One worker's slot in the watchdog.
 pub(super) struct WatchedSlot {
     watchdog: Arc<Watchdog>,
     run: Mutex<Option<Run>>,
-    /// Of an interpreter thread's worker: what else it has.
+    /// What only an interpreter thread's worker has.
     thread: Option<OfThread>,
 }
 
@@ -81,7 +82,7 @@ struct OfThread {
     guard: Arc<WatchedSlot>,
     /// Set once the thread cannot be stopped.
     is_lost: Arc<AtomicBool>,
-    /// Counted among [`Watchdog::waiting`].
+    /// Counted in [`Watchdog::waiting`].
     waits: AtomicBool,
 }
 
@@ -97,13 +98,13 @@ struct Run {
 }
 
 impl Watchdog {
-    /// A new place on the watch.
+    /// Adds a slot.
     pub(super) fn slot(self: &Arc<Self>) -> Arc<WatchedSlot> {
         self.add(None)
     }
 
-    /// The same, for the worker of an interpreter thread. `guard` gives connections back that the thread runs, and is stopped
-    /// when Ruby waits for something outside; `is_lost` is set when the worker cannot be stopped.
+    /// The same, for the worker of an interpreter thread. `guard` hands back connections that the thread runs, and is
+    /// stopped when Ruby waits for something outside; `is_lost` is set when the worker cannot be stopped.
     pub(super) fn slot_of_thread(
         self: &Arc<Self>,
         guard: &Arc<WatchedSlot>,
@@ -125,7 +126,7 @@ impl Watchdog {
         u64::try_from(at.saturating_duration_since(self.base).as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// There is something to do at `deadline`.
+    /// Makes it look at `deadline` at the latest.
     pub(super) fn wake_by(&self, deadline: Instant) {
         if self.micros(deadline) < self.next.load(Ordering::SeqCst)
             && let Some(thread) = self.thread.get()
@@ -134,7 +135,7 @@ impl Watchdog {
         }
     }
 
-    /// Has it look at once.
+    /// Makes it look at once.
     pub(super) fn wake(&self) {
         self.wake_by(self.base);
     }
@@ -163,7 +164,7 @@ impl Watchdog {
         }
     }
 
-    /// The life of the thread.
+    /// The thread's main loop.
     pub(super) fn run(&self, queue: &Queue, patience: Duration, keeper: &impl Keeper) {
         let _ = self.thread.set(thread::current());
         let mut last_seen = self.base;
@@ -180,7 +181,7 @@ impl Watchdog {
             if keeper.can_grow() && queue.needs_thread(now) {
                 keeper.grow();
             }
-            // Not before what was just woken or made has had time to take it.
+            // Only after what was just woken or made has had time to take a job.
             let look_again = if keeper.can_grow() { LATE } else { patience };
             let waiting = queue.next_check(look_again).map(|at| at.max(now + LATE));
             let next = nearest.into_iter().chain(waiting).min();
@@ -203,15 +204,15 @@ impl Watchdog {
         slots.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Stops every run that is over its time, gives up those that were stopped and did not come back, and returns the nearest
-    /// deadline of the others.
+    /// Stops every run that is over its time, gives up those that were stopped and did not come back, and returns the
+    /// nearest deadline of the others.
     fn stop_late(&self, now: Instant, keeper: &impl Keeper) -> Option<Instant> {
         let mut nearest = None;
         for slot in self.all_slots() {
             match slot.check(now) {
                 Check::Done => {}
                 Check::Again(at) => nearest = Some(nearest.map_or(at, |nearest: Instant| nearest.min(at))),
-                // The slot's lock is free: what is called may take its time.
+                // The slot's lock is free, so these calls may take their time.
                 Check::Lost(thread, answer) => keeper.lost(&thread, answer.map(|answer| answer())),
             }
         }
@@ -231,7 +232,7 @@ impl WatchedSlot {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a run whose worker is gone, also if it was gone while it waited.
+    /// Forgets a run whose worker is gone, even if it was waiting.
     pub(super) fn clear(&self) {
         let mut run = self.lock();
         self.waits(&run, false);
@@ -267,12 +268,12 @@ impl WatchedSlot {
         self.thread.is_some() && stopped.is_some_and(|run| now > run.deadline + OVERDUE)
     }
 
-    /// Whether its thread waits for something outside. Called with the lock of the slot, so that no other change comes between
-    /// the look at the run and the count.
+    /// Records whether its thread waits for something outside. Called with the slot's lock held, so that no other
+    /// change comes between reading the run and counting.
     fn waits(&self, run: &MutexGuard<'_, Option<Run>>, waits: bool) {
         let Some(thread) = &self.thread else { return };
         let is_lost = run.as_ref().is_some_and(|run| run.is_lost);
-        // The swap counts each change once, also if `pause` follows `sleeps`.
+        // The swap counts each change once, even if `pause` follows `sleeps`.
         if (waits && is_lost) || thread.waits.swap(waits, Ordering::SeqCst) == waits {
             return;
         }
@@ -280,14 +281,14 @@ impl WatchedSlot {
             // The connections go back before the thread blocks: nothing else would run them until it is late.
             thread.guard.stop();
             self.watchdog.waiting.fetch_add(1, Ordering::SeqCst);
-            // Jobs that wait may have a thread of their own now.
+            // Another thread may now take the jobs that wait.
             self.watchdog.wake();
         } else {
             self.watchdog.waiting.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// Stops the run whatever its time.
+    /// Stops the run regardless of its time.
     fn stop(&self) {
         if let Some(run) = self.lock().as_mut().filter(|run| !run.stopped) {
             run.stop();
@@ -296,7 +297,7 @@ impl WatchedSlot {
 }
 
 impl Run {
-    /// When it is given up.
+    /// When the run is given up.
     fn limit(&self) -> Instant {
         self.deadline + self.budget.max(LEAST_GRACE)
     }
@@ -330,7 +331,7 @@ impl Slot for WatchedSlot {
         let Some(run) = run.as_mut() else { return };
         if let Some(since) = run.paused.take() {
             run.deadline += since.elapsed();
-            // Also if it was stopped before: then it is the time to give it up that has moved.
+            // Even if it was stopped before: then the time at which it is given up has moved.
             self.watchdog.wake_by(run.deadline);
         }
     }
@@ -373,7 +374,8 @@ mod tests {
         assert_eq!(watchdog.waiting(), 0);
     }
 
-    /// The pool makes another thread if too many of the living wait. A lost one does not live, so it must not be subtracted.
+    /// The pool makes another thread if too many of the living ones wait. A lost thread is not among the living, so it
+    /// must not be subtracted.
     #[test]
     fn a_lost_thread_that_goes_on_to_sleep_is_not_among_those_that_wait() {
         let watchdog = Arc::new(Watchdog::default());

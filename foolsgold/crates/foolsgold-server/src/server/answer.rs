@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Answers one request of hyper's.
+/// Answers one request from hyper.
 pub(super) async fn answer(
     connection: Arc<Connection>,
     mut request: http::Request<Incoming>,
@@ -38,8 +38,8 @@ async fn respond(
     }
     let server = connection.host(&head.uri, &head.headers).ok_or_else(bad_request)?;
     if let Some(host) = head.uri.authority().and_then(|authority| authority.as_str().parse().ok()) {
-        // HTTP/2 names the host in the target only, and applications look for it here; elsewhere the target wins over the
-        // field (RFC 9112, section 3.2.2).
+        // HTTP/2 names the host only in the target, and applications look for it here; in HTTP/1 the target wins over
+        // the field (RFC 9112, section 3.2.2).
         head.headers.insert(header::HOST, host);
     }
     let uri = origin_form(head.uri, &head.method).ok_or_else(bad_request)?;
@@ -66,7 +66,7 @@ async fn respond(
         }
     };
     if head.version == Version::HTTP_11 {
-        // It was answered by the server itself.
+        // The server has answered it itself.
         head.headers.remove(header::EXPECT);
     }
     let request = Request {
@@ -121,7 +121,7 @@ fn body_refused(error: BodyError) -> Answer {
     }
 }
 
-/// The target as an application knows it: path and query, or `*` for OPTIONS. None if it has another form.
+/// The target as applications expect it: path and query, or `*` for OPTIONS. `None` if it has another form.
 fn origin_form(uri: Uri, method: &Method) -> Option<Uri> {
     let target = match uri.path_and_query() {
         Some(target) if target.as_str() == "*" && *method != Method::OPTIONS => return None,
@@ -130,7 +130,7 @@ fn origin_form(uri: Uri, method: &Method) -> Option<Uri> {
     };
     match (uri.scheme(), uri.authority()) {
         (_, None) => return Some(uri),
-        // `GET example.org`: the form of a target that only CONNECT has.
+        // `GET example.org`: a form that only CONNECT may use.
         (None, Some(_)) => return None,
         _ => {}
     }
@@ -139,8 +139,8 @@ fn origin_form(uri: Uri, method: &Method) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Fields that would be taken for others once they are in Rack's environment: `X_Y` is `X-Y` there, and `Proxy` the variable
-/// by which programs find a proxy.
+/// Drops fields that would be mistaken for others in Rack's environment: `X_Y` becomes `X-Y` there, and `Proxy` the
+/// variable in which programs look for a proxy.
 fn drop_doubtful(headers: &mut HeaderMap) {
     let doubtful = |name: &HeaderName| name.as_str().contains('_') || name.as_str() == "proxy";
     if headers.keys().any(doubtful) {

@@ -1,4 +1,4 @@
-//! One client's connection, as every request on it knows it.
+//! One client's connection, as every request on it sees it.
 
 use super::context::ThreadContext;
 use super::peer::Peer;
@@ -8,7 +8,7 @@ use http::{HeaderMap, Uri, Version, header};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A connection, as every request on it knows it.
+/// A connection, as every request on it sees it.
 #[derive(Debug)]
 pub(super) struct Connection {
     thread: Arc<ThreadContext>,
@@ -48,7 +48,7 @@ impl Connection {
         if self.is_tls { "https" } else { "http" }
     }
 
-    /// Host and port as the client named them. None if that is not a host and port.
+    /// Host and port as the client named them. `None` if that is not a host and port.
     pub(super) fn host(&self, uri: &Uri, headers: &HeaderMap) -> Option<(Arc<str>, u16)> {
         // The target wins over the field (RFC 9112, section 3.2.2).
         let named = match (uri.authority(), headers.get(header::HOST)) {
@@ -63,7 +63,7 @@ impl Connection {
         self.thread.hosts.find(named, default)
     }
 
-    /// Counts a request. Whether no more may follow: a connection of HTTP/2 says so itself.
+    /// Counts a request. Returns whether it is the last: an HTTP/2 connection announces that itself.
     pub(super) fn is_last_request(&self, version: Version) -> bool {
         let Some(limit) = self.shared().config.limits.requests else { return false };
         let is_last = self.requests.fetch_add(1, Ordering::Relaxed) + 1 >= limit;
@@ -73,7 +73,7 @@ impl Connection {
         is_last
     }
 
-    /// Whether it is to end once it has nothing to do.
+    /// Whether the connection is to end once it is idle.
     pub(super) fn is_ending(&self) -> bool {
         self.timers().is_retired() || self.thread.shared.draining.load(Ordering::Relaxed)
     }

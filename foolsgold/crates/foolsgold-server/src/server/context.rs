@@ -1,4 +1,4 @@
-//! What the requests of one event loop want of it, whichever thread runs it: the pool, the notifier, the connections.
+//! What the requests of one event loop need, whichever thread runs it: the pool, the notifier, the connections.
 
 use super::host::Hosts;
 use super::hyper_settings::{http1, http2};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
-/// So many requests are queued before a worker is woken while there is more to read.
+/// How many requests are queued before a worker is woken while there is more to read.
 const TOGETHER: usize = 8;
 
 /// What an event loop, its connections and their requests share.
@@ -22,11 +22,11 @@ pub(super) struct ThreadContext {
     pub(super) hosts: Hosts,
     /// Requests queued since a worker was last woken.
     unannounced: AtomicUsize,
-    /// A worker runs the event loop.
+    /// Whether a worker runs the event loop.
     is_inline: AtomicBool,
-    /// The thread that runs the event loop has to return.
+    /// Whether the thread that runs the event loop has to return.
     interrupted: AtomicBool,
-    /// The server is over.
+    /// Whether the server has ended.
     pub(super) over: AtomicBool,
     /// Wakes the thread that runs the event loop, or ran it last.
     driver: Mutex<Option<Waker>>,
@@ -58,18 +58,18 @@ impl ThreadContext {
         }
     }
 
-    /// A request was queued. Waking is a system call, so a worker is woken for a few of them, or as soon as there is nothing
-    /// else to do here.
+    /// A request was queued. Waking is a system call, so a worker is woken only after a few of them, or once there is
+    /// nothing else to do here.
     pub(super) fn queued(&self) {
-        // What workers have finished meanwhile goes out before more comes in.
+        // Answers that workers have finished meanwhile go out before more requests come in.
         self.notifier.drain();
         if self.unannounced.fetch_add(1, Ordering::Relaxed) + 1 >= TOGETHER {
             self.see_to_jobs();
         }
     }
 
-    /// If jobs are short, the thread that runs the event loop leaves it for the jobs, or hands it off; else workers are
-    /// woken.
+    /// If jobs are short, the thread that runs the event loop leaves it for the jobs, or hands it off; otherwise
+    /// workers are woken.
     fn see_to_jobs(&self) {
         if self.is_inline.load(Ordering::Relaxed) || self.shared.pool.prefers_inline() {
             self.unannounced.store(0, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl ThreadContext {
         self.shared.pool.wake_workers();
     }
 
-    /// The event loop is about to park. What was queued and not announced would wait for ever, so it is seen to first.
+    /// The event loop is about to park. Requests queued but not announced would wait for ever, so that comes first.
     pub(super) fn before_park(&self) {
         let is_left = self.is_inline.load(Ordering::Relaxed) && self.shared.pool.has_waiting();
         if is_left || self.unannounced.load(Ordering::Relaxed) > 0 {
@@ -98,7 +98,7 @@ impl ThreadContext {
 
     /// Makes the thread that runs the event loop return.
     pub(super) fn interrupt(&self) {
-        // Before the waker is read: `turn` stores its waker and then looks at this, so one of the two sees the other.
+        // Set before the waker is read: `turn` stores its waker and then reads this, so one of the two sees the other.
         self.interrupted.store(true, Ordering::SeqCst);
         let driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = &*driver {
@@ -106,7 +106,7 @@ impl ThreadContext {
         }
     }
 
-    /// Runs until somebody interrupts. Returns false once the server is over.
+    /// Runs until interrupted. Returns false once the server has ended.
     pub(super) async fn turn(&self, is_inline: bool) -> bool {
         self.is_inline.store(is_inline, Ordering::Relaxed);
         poll_fn(|cx| {
@@ -122,7 +122,7 @@ impl ThreadContext {
             if self.interrupted.swap(false, Ordering::SeqCst) {
                 return Poll::Ready(true);
             }
-            // What was left here while no thread ran the event loop.
+            // Wake-ups that arrived while no thread ran the event loop.
             self.notifier.drain();
             Poll::Pending
         })

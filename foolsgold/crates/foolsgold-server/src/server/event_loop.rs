@@ -1,7 +1,7 @@
-//! The event loop of one thread of connections, and who runs it: the thread itself, or a worker that it was handed to.
+//! The event loop of one I/O thread, run by that thread or by a worker that it was handed to.
 //!
-//! One thread at a time drives it. The thread hands the loop off when it would otherwise wake a worker for jobs that
-//! are short, and waits until it is returned, by the worker or over its head by the watchdog.
+//! Only one thread at a time drives it. The thread hands the loop off when it would otherwise wake a worker for short
+//! jobs, and waits until it is returned, by the worker or over its head by the watchdog.
 
 use super::context::ThreadContext;
 use crate::pool::Reactor;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 pub(super) struct EventLoop {
     thread: Arc<ThreadContext>,
     runtime: Runtime,
-    /// Whether its own thread runs it. A thread that finds it false may drive only if the loop was handed to it.
+    /// Whether its own thread runs it. If false, only the thread that the loop was handed to may drive it.
     is_home: Mutex<bool>,
     back: Condvar,
 }
@@ -23,12 +23,12 @@ impl EventLoop {
         EventLoop { thread, runtime, is_home: Mutex::new(true), back: Condvar::new() }
     }
 
-    /// The life of the thread of the connections; `begin` starts their tasks.
+    /// The I/O thread's main loop; `begin` starts the tasks of its connections.
     pub(super) fn run(self: Arc<Self>, begin: impl FnOnce()) {
         self.runtime.block_on(async { begin() });
         let reactor: Arc<dyn Reactor> = Arc::clone(&self) as _;
         while self.runtime.block_on(self.thread.turn(false)) {
-            // Before the handoff: a worker may return before `hand_off` has returned.
+            // Before the handoff: the worker may hand it back before `hand_off` has returned.
             *self.lock() = false;
             if self.thread.shared.pool.hand_off(&reactor) {
                 self.wait_for_return();
@@ -64,7 +64,7 @@ impl Reactor for EventLoop {
     }
 
     fn hand_back(&self) {
-        // Under the lock, so that the waiting thread sees it before it waits or is notified after.
+        // Under the lock, so that the waiting thread either sees it before it waits or is notified after.
         *self.lock() = true;
         self.back.notify_one();
     }

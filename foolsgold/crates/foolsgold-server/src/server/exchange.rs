@@ -1,4 +1,4 @@
-//! One request and its answer: what every answer leaves behind in the timers, the metrics and the access log.
+//! One request and its answer: what every answer leaves in the timers, the metrics and the access log.
 
 use super::client::Connection;
 use super::timers::ConnectionTimers;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The name under which a request's identifier travels.
+/// The header that carries a request's identifier.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request under way. Ends when it is dropped, which is when the last byte of the answer is handed over.
+/// A request being handled. Ends when it is dropped, which is when the last byte of the answer is handed over.
 #[derive(Debug)]
 pub(super) struct Exchange {
     connection: Arc<Connection>,
@@ -24,7 +24,7 @@ pub(super) struct Exchange {
     status: StatusCode,
     timings: Timings,
     sent: u64,
-    /// What the answer said of its length.
+    /// The length that the answer announced.
     declared: Option<u64>,
     broken: bool,
     /// For the access log, if there is one.
@@ -62,14 +62,14 @@ impl Exchange {
         self.version == Version::HTTP_2
     }
 
-    /// The client, if a proxy said who it is.
+    /// Sets the client, if a proxy named one.
     pub(super) fn client(&mut self, peer: Option<IpAddr>) {
         if let Some(entry) = &mut self.entry {
             entry.peer = peer;
         }
     }
 
-    /// What the worker told.
+    /// Takes the worker's timings.
     pub(super) fn worked(&mut self, timings: Timings) {
         self.timings = timings;
     }
@@ -139,7 +139,8 @@ fn entry_of<B>(connection: &Connection, request: &mut Request<B>) -> Entry {
     }
 }
 
-/// The identifier that the request came with, if it is a plain word; otherwise a new one, for the application to see.
+/// The identifier that the request came with, if it is a plain word; otherwise a new one, set for the application to
+/// see.
 fn identifier(connection: &Connection, headers: &mut HeaderMap) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let plain = |text: &str| {

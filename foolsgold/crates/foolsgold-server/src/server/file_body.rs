@@ -1,4 +1,4 @@
-//! The bytes of a file on their way out, read on threads for what blocks.
+//! The bytes of a file being sent, read on blocking threads.
 
 use bytes::Bytes;
 use foolsgold_core::work::Aborted;
@@ -9,10 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Bytes that are read at once; a file that is no longer needs one visit to a thread that may block.
+/// Bytes read at once; a file up to this size needs one blocking task.
 pub(super) const PIECE: usize = 128 << 10;
 
-/// A file on its way out.
+/// A file being sent.
 #[derive(Debug)]
 pub(super) struct FileBody {
     /// Bytes not yet handed over.
@@ -52,7 +52,7 @@ impl FileBody {
                 self.state = State::Reading(read);
                 Poll::Pending
             }
-            // A file that became shorter cannot keep the promise of its length.
+            // The file became shorter, so the announced length cannot be kept.
             Poll::Ready(Ok(Ok((file, bytes)))) if !bytes.is_empty() => {
                 self.left -= bytes.len() as u64;
                 if self.left > 0 {

@@ -1,7 +1,7 @@
-//! Files on their way out: validators, ranges and bytes, of files in served folders ([`mounts`](super::mounts)) and of those
-//! that an application names (Rack's `to_path`).
+//! Files as answers: validators, ranges and bytes, for files in served folders ([`mounts`](super::mounts)) and for
+//! those that an application names (Rack's `to_path`).
 //!
-//! Files are opened and read on threads for what blocks, never on a thread of connections.
+//! Files are opened and read on blocking threads, never on an I/O thread.
 
 use super::file_body::{FileBody, PIECE, read_up_to};
 use super::reply::{Answer, Source};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use tokio::task::spawn_blocking;
 
-/// The answer of an application that named a file. A length or type that it gave stays.
+/// The answer of an application that named a file. A length or type that it set is kept.
 pub(super) async fn of_application(answer: Answer, path: PathBuf) -> Result<Answer, Answer> {
     let opened = spawn_blocking(move || Found::new(File::open(&path)?, &path)).await;
     let Ok(Ok(found)) = opened else {
@@ -33,7 +33,7 @@ pub(super) async fn of_application(answer: Answer, path: PathBuf) -> Result<Answ
 pub(super) struct Found {
     content: Content,
     length: u64,
-    /// When it was changed; none for a packed file, which has a tag of its bytes instead.
+    /// When it was changed; `None` for a packed file, which has a tag from its bytes instead.
     modified: Option<SystemTime>,
     tag: Option<String>,
     kind: HeaderValue,
@@ -43,7 +43,7 @@ pub(super) struct Found {
 enum Content {
     /// Opened.
     File(File),
-    /// Read already.
+    /// Already read.
     Bytes(Bytes),
 }
 
@@ -58,7 +58,7 @@ impl Found {
         Ok(Found { content: Content::File(file), length, modified, tag, kind: Found::kind(name) })
     }
 
-    /// One of an archive.
+    /// A file from an archive.
     pub(super) fn packed(bytes: Bytes, hash: Option<[u8; 32]>, name: &Path) -> Found {
         let (length, tag) = (bytes.len() as u64, hash.as_ref().map(entity_tag));
         Found { content: Content::Bytes(bytes), length, modified: None, tag, kind: Found::kind(name) }
@@ -108,7 +108,7 @@ impl Found {
         }
     }
 
-    /// Its bytes: at once if they are few.
+    /// Its bytes: read at once if they are few.
     async fn source(self, start: u64, length: u64) -> Option<Source> {
         let mut file = match self.content {
             Content::File(file) => file,
@@ -130,7 +130,7 @@ impl Found {
     }
 }
 
-/// Time of change and length: the same file never changes both ways at once within a clock's tick.
+/// Time of change and length: a change goes unnoticed only within one tick of the clock and with the same length.
 fn tag_of_time(modified: SystemTime, length: u64) -> Option<String> {
     let since = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(format!("\"{:x}-{length:x}\"", since.as_nanos()))
@@ -144,7 +144,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether the client has the file as it is (RFC 9110, section 13.2.2): the tag counts before the date.
+/// Whether the client already has this version (RFC 9110, section 13.2.2): the tag takes precedence over the date.
 fn is_unchanged(request: &HeaderMap, tag: Option<&str>, modified: Option<SystemTime>) -> bool {
     if let Some(known) = text(request, &header::IF_NONE_MATCH) {
         let same = |known: &str| known == "*" || Some(known.trim_start_matches("W/")) == tag;
@@ -155,7 +155,7 @@ fn is_unchanged(request: &HeaderMap, tag: Option<&str>, modified: Option<SystemT
     since.zip(modified).is_some_and(|(since, modified)| seconds(modified) <= seconds(since))
 }
 
-/// Whether a range counts: not if the client has a part of another version.
+/// Whether a range is honoured: not if the client has a part of another version.
 fn range_counts(request: &HeaderMap, tag: Option<&str>, modified: Option<&str>) -> bool {
     text(request, &header::IF_RANGE).is_none_or(|known| Some(known) == tag || Some(known) == modified)
 }
@@ -163,13 +163,13 @@ fn range_counts(request: &HeaderMap, tag: Option<&str>, modified: Option<&str>) 
 #[derive(Debug, PartialEq, Eq)]
 enum Wanted {
     All,
-    /// From a byte, so many.
+    /// First byte and number of bytes.
     Part(u64, u64),
-    /// None of the bytes that there are.
+    /// No byte of the file.
     Nothing,
 }
 
-/// One range of bytes (RFC 9110, section 14.1.2). More than one, or what is not a range, is answered with all of the file.
+/// One range of bytes (RFC 9110, section 14.1.2). Several ranges, or an invalid one, are answered with the whole file.
 fn wanted(range: &str, length: u64) -> Wanted {
     let Some((first, last)) = range.strip_prefix("bytes=").and_then(|range| range.trim().split_once('-')) else {
         return Wanted::All;
@@ -179,7 +179,7 @@ fn wanted(range: &str, length: u64) -> Wanted {
         digits.then(|| text.parse().unwrap_or(u64::MAX))
     };
     match (number(first), number(last)) {
-        // A range that ends before it begins is none.
+        // A range that ends before it begins is invalid.
         (Some(first), Some(last)) if last < first => Wanted::All,
         (Some(_), None) if !last.is_empty() => Wanted::All,
         (Some(first), _) if first >= length => Wanted::Nothing,

@@ -1,5 +1,5 @@
-//! What a proxy says of the client, if it may: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted peers. From anybody
-//! else these fields are dropped, so that no application believes them.
+//! What a proxy says about the client: `X-Forwarded-For` and `X-Forwarded-Proto` from trusted peers. From any other
+//! peer these fields are dropped, so that no application trusts them.
 
 use super::client::Connection;
 use super::peer::Peer;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Every field by which a proxy speaks of the client.
+/// Every field in which a proxy describes the client.
 const FIELDS: [HeaderName; 7] = [
     FOR,
     PROTO,
@@ -28,7 +28,7 @@ pub(super) struct Client {
     pub(super) scheme: &'static str,
 }
 
-/// Who the client is.
+/// Determines the client.
 pub(super) fn client(trusted: &[Network], connection: &Connection, headers: &mut HeaderMap) -> Client {
     of_peer(trusted, connection.peer(), connection.scheme(), headers)
 }
@@ -45,7 +45,7 @@ fn of_peer(trusted: &[Network], peer: Peer, scheme: &'static str, headers: &mut 
         }
         return client;
     }
-    // Each proxy appends whom it heard: from the end, the first that is not a proxy of ours is the client.
+    // Each proxy appends its peer: from the end, the first address that is not one of our proxies is the client.
     let heard: Vec<IpAddr> = headers
         .get_all(FOR)
         .iter()

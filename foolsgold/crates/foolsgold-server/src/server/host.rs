@@ -1,4 +1,4 @@
-//! `Host: example.org:8080`, checked and split; the last one is remembered, since most requests name the same.
+//! `Host: example.org:8080`, checked and split; the last one is cached, since most requests name the same host.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ struct Known {
 }
 
 impl Hosts {
-    /// Host and port; the default port if none is named. None if it is not a host.
+    /// Host and port; the default port if it names none. `None` if it is not a valid host.
     pub(super) fn find(&self, named: &[u8], default: u16) -> Option<(Arc<str>, u16)> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*last
@@ -33,7 +33,7 @@ impl Hosts {
     }
 }
 
-/// Host and port (RFC 3986, section 3.2, without what names a user).
+/// Host and port (RFC 3986, section 3.2, without user information).
 fn split(named: &[u8], default: u16) -> Option<(&str, u16)> {
     let named = std::str::from_utf8(named).ok()?;
     let end = if named.starts_with('[') { named.find(']')? + 1 } else { named.find(':').unwrap_or(named.len()) };

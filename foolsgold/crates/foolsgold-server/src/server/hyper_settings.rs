@@ -4,12 +4,12 @@ use crate::config::Limits;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-/// hyper's settings for HTTP/1. Times are the business of `timers`, so hyper gets no timer.
+/// hyper's settings for HTTP/1. Timeouts are handled by `timers`, so hyper gets no timer.
 pub(super) fn http1(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.header_read_timeout(None).max_header_size(limits.head).max_buf_size(limits.head.max(64 << 10) + (8 << 10));
     if limits.fields != 100 {
-        // hyper's own limit, which costs nothing as long as it is not set.
+        // 100 is hyper's default, which costs nothing as long as no limit is set.
         builder.max_headers(limits.fields);
     }
     builder

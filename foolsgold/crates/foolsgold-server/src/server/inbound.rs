@@ -1,5 +1,5 @@
-//! Bodies of requests: small ones are complete before the request is queued, so that a slow client holds no interpreter;
-//! larger ones follow through a bounded channel.
+//! Request bodies: small ones are complete before the request is queued, so that a slow client does not occupy an
+//! interpreter; larger ones follow through a bounded channel.
 
 use crate::config::Limits;
 use bytes::{Bytes, BytesMut};
@@ -12,15 +12,15 @@ use tokio::sync::mpsc;
 /// Up to this size a body is complete before the request is queued.
 const WHOLE: usize = 64 << 10;
 
-/// Pieces of a body that wait for the application; hyper's are at most its buffer's size.
+/// Pieces of a body that wait for the application; each is at most as large as hyper's buffer.
 const WAITING: usize = 8;
 
-/// How long, and for how many bytes, a refused body of HTTP/2 is still taken: a stream that is reset at once may take the
+/// How long, and for how many bytes, a refused HTTP/2 body is still read: a stream that is reset at once may take the
 /// answer with it.
 const DISCARD: Duration = Duration::from_secs(2);
 const DISCARD_BYTES: usize = 1 << 20;
 
-/// A body that is measured while it comes.
+/// A body that is measured while it arrives.
 struct Measured {
     body: Incoming,
     limits: Limits,
@@ -29,10 +29,10 @@ struct Measured {
     waited: Duration,
 }
 
-/// A body that is refused, with what is left of it.
+/// The error of a refused body, and the rest of it.
 pub(super) type Refused = (BodyError, Incoming);
 
-/// Takes the body, or its beginning.
+/// Reads the body, or its beginning.
 pub(super) async fn take(body: Incoming, limits: &Limits, is_http2: bool) -> Result<RequestBody, Refused> {
     if body.is_end_stream() {
         return Ok(RequestBody::Whole(Bytes::new()));
@@ -52,7 +52,7 @@ pub(super) async fn take(body: Incoming, limits: &Limits, is_http2: bool) -> Res
     }
 }
 
-/// Takes the rest of a refused body for a while.
+/// Reads the rest of a refused body for a while.
 pub(super) async fn discard(mut rest: Incoming) {
     let take = async {
         let mut seen = 0;
@@ -66,7 +66,7 @@ pub(super) async fn discard(mut rest: Incoming) {
 }
 
 impl Measured {
-    /// The whole body if it is small, or its beginning; and whether it is the whole.
+    /// The whole body if it is small, otherwise its beginning; and whether it is the whole.
     async fn begin(&mut self) -> Result<(Bytes, bool), BodyError> {
         let Some(first) = self.next().await? else { return Ok((Bytes::new(), true)) };
         if self.body.is_end_stream() {
@@ -80,19 +80,19 @@ impl Measured {
         Ok((begun.freeze(), false))
     }
 
-    /// The next bytes; none at the end.
+    /// The next bytes; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
         let earned = self.seen / self.limits.body_rate.max(1);
         let allowed = self.limits.body_grace + Duration::from_secs(earned);
         loop {
             let left = allowed.checked_sub(self.waited).ok_or(BodyError::TooSlow)?;
             let since = Instant::now();
-            // Registers a timer only if the client lets it wait.
+            // Registers a timer only if no bytes are there yet.
             let frame = tokio::time::timeout(left, self.body.frame()).await.map_err(|_| BodyError::TooSlow)?;
             self.waited += since.elapsed();
             let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|_| BodyError::Broken)?;
-            // Fields after a body are read and forgotten: Rack has no place for them.
+            // Trailers are read and dropped: Rack has no place for them.
             let Ok(bytes) = frame.into_data() else { continue };
             self.seen += bytes.len() as u64;
             return if self.seen > self.limits.body { Err(BodyError::TooLarge) } else { Ok(Some(bytes)) };
@@ -108,8 +108,8 @@ impl Measured {
                 Err(error) => (Err(error), true),
             };
             if to.send(piece).await.is_err() && is_http2 {
-                // An application that answers without the rest of a body does not want it. In HTTP/1 the connection ends
-                // with the answer; a stream of HTTP/2 would end before it.
+                // An application that answers without reading the rest of a body does not want it. In HTTP/1 the
+                // connection ends with the answer; an HTTP/2 stream would end before it.
                 return discard(self.body).await;
             }
             if last || to.is_closed() {

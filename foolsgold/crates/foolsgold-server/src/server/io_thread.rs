@@ -1,8 +1,8 @@
-//! A thread of connections: a runtime of its own, which accepts and serves.
+//! An I/O thread: a runtime of its own, which accepts and serves connections.
 //!
-//! Each has a copy of every listening socket, so a connection stays on the thread that accepted it and nothing is passed
-//! between them. Who runs that thread's connections may change ([`super::event_loop`]): everything here works on
-//! whichever thread does.
+//! Each has a copy of every listening socket, so a connection stays on the thread that accepted it and nothing is
+//! passed between them. The thread that runs those connections may change ([`super::event_loop`]): everything here
+//! works on whichever thread does.
 
 use super::client::Connection;
 use super::context::ThreadContext;
@@ -25,21 +25,21 @@ use tokio::net::UnixListener;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-/// How far the server is.
+/// The stage of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// It serves.
     Open,
     /// It accepts nothing more.
     Draining,
-    /// It is over.
+    /// It has ended.
     Over,
 }
 
-/// A listening socket and the host and port that stand for it.
+/// A listening socket and the host and port it stands for.
 pub(super) type Place = (Kind, (Arc<str>, u16));
 
-/// Starts it.
+/// Starts the thread.
 pub(super) fn start(
     number: usize,
     shared: &Arc<Shared>,
@@ -64,7 +64,7 @@ pub(super) fn start(
     Ok((thread, handle))
 }
 
-/// Starts what the connections need.
+/// Starts the tasks that the connections need.
 fn begin(thread: &Arc<ThreadContext>, places: Vec<Place>, mut stage: watch::Receiver<Stage>) {
     tokio::spawn(Arc::clone(&thread.notifier).wait());
     tokio::spawn(Arc::clone(&thread.connections).sweep(thread.shared.config.limits));
@@ -73,7 +73,7 @@ fn begin(thread: &Arc<ThreadContext>, places: Vec<Place>, mut stage: watch::Rece
     }
     let thread = Arc::clone(thread);
     tokio::spawn(async move {
-        // An error means that the server is gone altogether.
+        // An error means that the server is already dropped.
         let _ = stage.wait_for(|stage| *stage == Stage::Over).await;
         thread.over.store(true, Ordering::Relaxed);
         thread.interrupt();
@@ -113,7 +113,7 @@ async fn accept(thread: Arc<ThreadContext>, (kind, host): Place, mut stage: watc
     .await;
 }
 
-/// A failed accept. If descriptors have run out, trying again at once would be a busy loop.
+/// Handles a failed accept. If descriptors have run out, trying again at once would be a busy loop.
 async fn trouble(shared: &Shared, error: &io::Error) {
     let of_client = matches!(
         error.kind(),
@@ -145,7 +145,7 @@ fn welcome(thread: &Arc<ThreadContext>, stream: Stream, peer: Peer, host: &(Arc<
         (Some(acceptor), Stream::Tcp(stream)) => {
             let limit = thread.shared.config.limits.head_time;
             tokio::spawn(async move {
-                // A handshake that fails or takes too long ends without a word.
+                // A handshake that fails or takes too long ends silently.
                 let Ok(stream) = stream.into_watched() else { return };
                 let Ok(Ok(stream)) = tokio::time::timeout(limit, acceptor.accept(stream)).await else { return };
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -153,7 +153,7 @@ fn welcome(thread: &Arc<ThreadContext>, stream: Stream, peer: Peer, host: &(Arc<
             });
         }
         (_, stream) => {
-            // Spawning moves what it is given from hand to hand nine times: two kilobytes, or one pointer.
+            // Spawning moves its argument nine times: two kilobytes each time, or one pointer.
             tokio::spawn(Box::pin(connection.serve(stream, false)));
         }
     }

@@ -1,4 +1,4 @@
-//! Sockets to listen at: bound by name, or inherited from the parent process (systemd's socket activation).
+//! Listening sockets: bound by name, or inherited from the parent process (systemd's socket activation).
 
 use crate::config::Bind;
 use anyhow::{Context, bail};
@@ -12,21 +12,21 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Connections that the kernel keeps until they are accepted: bursts must not be dropped, for a client tries again only
+/// Connections that the kernel queues until they are accepted: bursts must not be dropped, since a client retries only
 /// after a second.
 const BACKLOG: i32 = 4096;
 
-/// The first descriptor that is handed over (sd_listen_fds(3)).
+/// The first descriptor passed by systemd (sd_listen_fds(3)).
 const FIRST_INHERITED: usize = 3;
 
-/// More than anybody binds.
+/// More than any real configuration has.
 const MOST_INHERITED: u32 = 1024;
 
-/// A socket that listens, not yet served by anybody.
+/// A listening socket that is not served yet.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) kind: Kind,
-    /// To be removed at the end.
+    /// The socket file to remove at the end.
     remove: Option<PathBuf>,
 }
 
@@ -74,8 +74,8 @@ impl Socket {
         Ok(Socket { kind: Kind::Unix(listener), remove: Some(path.to_owned()) })
     }
 
-    /// Sockets that were handed over, if `LISTEN_PID` names this process (sd_listen_fds(3)). The variables are gone afterwards and
-    /// the descriptors are not inherited further, as sd_listen_fds(3) has it.
+    /// Sockets passed by the parent, if `LISTEN_PID` names this process. Afterwards the variables are unset and the
+    /// descriptors are not inherited further (sd_listen_fds(3)).
     pub(super) fn inherited() -> anyhow::Result<Vec<Socket>> {
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
         let (Some(pid), Some(count)) = (number("LISTEN_PID"), number("LISTEN_FDS")) else { return Ok(Vec::new()) };
@@ -91,7 +91,7 @@ impl Socket {
 
     fn inherit(handed: &mut ListenFd, at: usize) -> anyhow::Result<Socket> {
         let named = || format!("the inherited descriptor {}", FIRST_INHERITED + at);
-        // A socket of the wrong family stays where it is and can be taken as the other one.
+        // A socket of the wrong family is not consumed and can be taken as the other one.
         let descriptor = match handed.take_tcp_listener(at) {
             Ok(Some(listener)) => OwnedFd::from(listener),
             _ => handed.take_unix_listener(at).with_context(named)?.map(OwnedFd::from).with_context(named)?,
@@ -114,7 +114,7 @@ impl Socket {
         }
     }
 
-    /// A second one for another thread.
+    /// Duplicates it for another thread.
     pub(super) fn again(&self) -> io::Result<Kind> {
         match &self.kind {
             Kind::Tcp(listener) => listener.try_clone().map(Kind::Tcp),
@@ -122,7 +122,7 @@ impl Socket {
         }
     }
 
-    /// Where it listens, for people.
+    /// Where it listens, for messages.
     pub(super) fn name(&self) -> String {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().map_or_else(|_| "?".to_owned(), |address| address.to_string()),
@@ -175,7 +175,7 @@ fn explain(address: &str, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// Removes a socket on which nothing listens any more; anything else stays.
+/// Removes a socket file on which nothing listens any more; anything else is kept.
 fn remove_stale(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let kind = fs::symlink_metadata(path).with_context(|| format!("cannot listen at unix:{shown}"))?.file_type();
@@ -190,7 +190,7 @@ fn remove_stale(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Tells systemd how the service is, if it asked (sd_notify(3)).
+/// Reports the service's state to systemd, if it asked for that (sd_notify(3)).
 pub(super) fn notify(state: &str) {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -203,7 +203,7 @@ pub(super) fn notify(state: &str) {
     let _ = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
 }
 
-/// Raises the number of descriptors that this process may have as far as it may itself.
+/// Raises this process's limit on descriptors as far as it may.
 pub(super) fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

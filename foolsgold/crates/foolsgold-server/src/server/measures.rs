@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The modes in the order of their counters, and a last one for requests that needed no interpreter.
 const MODES: [Option<Mode>; 4] = [Some(Mode::SharedNothing), Some(Mode::Prefork), Some(Mode::Fresh), None];
 
-/// Classes of statuses.
+/// Classes of status codes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// What is counted for each request and connection.
@@ -78,7 +78,7 @@ impl Measures {
         })
     }
 
-    /// A request has ended.
+    /// Counts a request that has ended.
     pub(super) fn ended(&self, status: StatusCode, duration: Duration, timings: &Timings, broken: bool) {
         let mode = MODES.iter().position(|mode| *mode == timings.mode).unwrap_or(MODES.len() - 1);
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES.len()) - 1;
@@ -96,14 +96,14 @@ impl Measures {
         }
     }
 
-    /// A connection was ended, if it was.
+    /// Counts a connection that was cut, if it was.
     pub(super) fn cut(&self, why: Option<Cut>) {
         if let Some((_, counter)) = self.cuts.iter().find(|(cut, _)| Some(*cut) == why) {
             counter.inc();
         }
     }
 
-    /// A body was refused.
+    /// Counts a refused body.
     pub(super) fn body(&self, error: BodyError) {
         match error {
             BodyError::Broken => {}

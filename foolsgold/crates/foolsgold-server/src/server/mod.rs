@@ -1,8 +1,8 @@
-//! The server: sockets, connections, HTTP, limits, and the way to the interpreter threads.
+//! The server: sockets, connections, HTTP, limits, and the path to the interpreter threads.
 //!
 //! A [`Server`] is bound and loaded first ([`Server::start`]); from then on its own threads serve, and its owner may
-//! reload, read or end it. Nothing here waits for Ruby, and nothing here knows what Ruby is; connections may be run by a thread
-//! that works on requests as well, but only for as long as those are short ([`event_loop`]).
+//! reload, query or stop it. Nothing here waits for Ruby or knows what Ruby is; a thread that works on requests may run
+//! connections as well, but only while those requests are short ([`event_loop`]).
 
 mod answer;
 mod client;
@@ -63,21 +63,21 @@ use tokio::sync::{Notify, watch};
 /// Loads the application from its sources; called once at the start and once for each reload.
 pub type Loader = Box<dyn Fn() -> anyhow::Result<Arc<dyn Application>> + Send + Sync>;
 
-/// What a server is made of besides its configuration.
+/// What a server needs besides its configuration.
 pub struct Parts {
     /// Where applications come from.
     pub load: Loader,
     /// Where metrics are kept, with those of Ruby.
     pub registry: Arc<Registry>,
-    /// What `/info` tells of the program.
+    /// What `/info` says about the program.
     pub facts: Facts,
-    /// Where the server says what happens to it.
+    /// Where the server reports events.
     pub report: Report,
-    /// Where served folders with relative names are, if not on the disk.
+    /// Where served folders with relative names are, if not on disk.
     pub archive: Option<Archive>,
 }
 
-/// A server that serves.
+/// A running server.
 pub struct Server {
     shared: Arc<Shared>,
     load: Loader,
@@ -91,14 +91,14 @@ pub struct Server {
 pub enum Ending {
     /// Every request was answered.
     Drained,
-    /// So many connections were cut off.
+    /// This many connections were cut off.
     CutOff(usize),
     /// It could serve nothing any more: every interpreter was lost.
     Failed,
 }
 
 impl Server {
-    /// Binds, loads and serves.
+    /// Binds, loads and starts serving.
     ///
     /// # Errors
     /// If an address is taken, a file cannot be read or the application cannot be loaded, in one sentence each.
@@ -151,7 +151,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens, for people.
+    /// Where it listens, for messages.
     pub fn places(&self) -> impl Iterator<Item = String> {
         self.sockets.iter().map(Socket::name)
     }
@@ -167,7 +167,7 @@ impl Server {
         self.shared.open.load(Ordering::Relaxed)
     }
 
-    /// Loads application, certificate and key again. Whatever fails stays as it was.
+    /// Reloads the application, the certificate and the key. Whatever fails to load stays as it was.
     ///
     /// # Errors
     /// Why something stayed as it was.
@@ -189,25 +189,25 @@ impl Server {
         Ok(())
     }
 
-    /// Opens the access log again.
+    /// Reopens the access log.
     pub fn reopen_log(&self) {
         if let Some(access) = &self.shared.access {
             access.reopen();
         }
     }
 
-    /// Ends: accepts nothing more, lets requests under way end until `patience` is over or `hurry` says so, cuts off the
-    /// rest.
+    /// Stops: accepts nothing more, lets requests under way end until `patience` is over or `hurry` returns true, then
+    /// cuts off the rest.
     pub fn stop(mut self, patience: Duration, hurry: impl Fn() -> bool) -> Ending {
         listen::notify("STOPPING=1");
         let deadline = Instant::now() + patience;
         self.shared.draining.store(true, Ordering::SeqCst);
-        // Removes the sockets' files, so that another server may come.
+        // Removes the socket files, so that another server may start.
         self.sockets.clear();
         self.stage.send_replace(Stage::Draining);
         let mut nap = Duration::from_millis(1);
         while self.connections() > 0 && Instant::now() < deadline && !hurry() {
-            // A connection that was accepted right before learns of it here.
+            // Tells a connection that was accepted right before.
             self.each_connection(ConnectionTimers::wake);
             thread::sleep(nap);
             nap = (nap * 2).min(Duration::from_millis(50));
@@ -243,7 +243,7 @@ impl Server {
 /// Name, help and value of a gauge.
 type Reading = (&'static str, &'static str, fn(&Shared) -> f64);
 
-/// Gauges that are read when the page is asked for.
+/// Gauges that are read when the metrics page is rendered.
 fn register_readings(shared: &Arc<Shared>) -> anyhow::Result<()> {
     let readings: [Reading; 11] = [
         ("foolsgold_connections", "Open connections.", |shared| shared.open.load(Ordering::Relaxed) as f64),

@@ -1,7 +1,7 @@
 //! Folders that the server serves itself.
 //!
-//! A file is opened below its folder by the kernel's own rule (openat2(2), RESOLVE_BENEATH), so neither `..` nor a link leads
-//! out of it. A packed application's folders are those in its pack.
+//! A file is opened below its folder under the kernel's own rule (openat2(2), RESOLVE_BENEATH), so neither `..` nor a
+//! link leads out of it. A packed application's folders are those in its pack.
 
 use super::files::Found;
 use super::reply::Answer;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// A set of files, and the folder in it where relative names of folders begin.
+/// A set of files, and the folder in it against which relative names of folders are resolved.
 pub type Archive = (Arc<dyn Files>, VPath);
 
 /// A folder that is served.
@@ -30,14 +30,14 @@ pub(super) struct Mounted {
 
 #[derive(Debug)]
 enum Folder {
-    /// Of the disk, held open: what is moved into its place later is not served.
+    /// On disk, held open: a folder that is moved into its place later is not served.
     Disk { folder: OwnedFd, path: PathBuf },
-    /// Of an archive.
+    /// In an archive.
     Archive { files: Arc<dyn Files>, folder: VPath },
 }
 
 impl Mounted {
-    /// Opens the folder; one with a relative name is looked for in the archive, if there is one.
+    /// Opens the folder; a relative name is looked up in the archive, if there is one.
     pub(super) fn open(mount: &StaticMount, archive: Option<&Archive>) -> anyhow::Result<Mounted> {
         let prefix = mount.path.trim_end_matches('/').to_owned();
         let folder = match archive.filter(|_| mount.folder.is_relative()) {
@@ -51,7 +51,7 @@ impl Mounted {
         Ok(Mounted { prefix, folder: Arc::new(folder) })
     }
 
-    /// The file's name below the folder that a URL's path stands for.
+    /// The file's name below the folder, from a URL's path.
     fn name(&self, path: &str) -> Option<PathBuf> {
         let below = path.strip_prefix(self.prefix.as_str())?.strip_prefix('/')?;
         let decoded = decode(below)?;
@@ -59,7 +59,7 @@ impl Mounted {
         for part in decoded.split('/') {
             match part {
                 "" | "." => {}
-                // Neither a way up nor what a folder hides.
+                // Neither `..` nor hidden files.
                 hidden if hidden.starts_with('.') => return None,
                 part if part.contains('\0') => return None,
                 part => name.push(part),
@@ -69,7 +69,7 @@ impl Mounted {
     }
 }
 
-/// The answer from one of the folders. None if no folder has such a file: then it is the application's turn.
+/// The answer from one of the folders. `None` if no folder has such a file: then the application answers.
 pub(super) async fn mounted(mounts: &[Mounted], path: &str, headers: &HeaderMap) -> Option<Answer> {
     for mount in mounts {
         let Some(name) = mount.name(path) else { continue };
@@ -109,7 +109,8 @@ impl Folder {
     }
 }
 
-/// A file of an archive; none if there is none, if a link in the archive takes it out of the folder, or if it cannot be read.
+/// A file of an archive; `None` if there is none, if a link in the archive leads out of the folder, or if it cannot be
+/// read.
 fn packed(files: &dyn Files, folder: &VPath, name: &Path) -> Option<Found> {
     let real = files.identity(&folder.join(name.to_str()?)?)?;
     real.below(folder)?;
@@ -127,7 +128,8 @@ fn beneath(folder: &OwnedFd, root: &Path, name: &Path) -> io::Result<File> {
     match openat2(folder, name, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS) {
         Ok(descriptor) => Ok(File::from(descriptor)),
         Err(Errno::NOSYS | Errno::PERM) => {
-            // A kernel before 5.6, or a sandbox without the call: the path is resolved and held against the folder instead.
+            // A kernel before 5.6, or a sandbox without the call: the path is resolved and compared with the folder
+            // instead.
             let path = root.join(name).canonicalize()?;
             if path.starts_with(root) { File::open(path) } else { Err(missing()) }
         }
@@ -135,7 +137,7 @@ fn beneath(folder: &OwnedFd, root: &Path, name: &Path) -> io::Result<File> {
     }
 }
 
-/// Percent-decoded; none if that is not UTF-8 or the escapes are wrong.
+/// Percent-decodes a path; `None` if that is not UTF-8 or an escape is invalid.
 fn decode(path: &str) -> Option<String> {
     if !path.contains('%') {
         return Some(path.to_owned());

@@ -1,8 +1,8 @@
-//! How a worker thread wakes tasks of an event loop: by a system call only if that loop is parked.
+//! How a worker thread wakes tasks of an event loop: with a system call only if that loop is parked.
 //!
-//! A task that is woken from another thread costs tokio an `eventfd` write each time. Here the task's waker is left in a
-//! list, which the loop drains whenever it has run out of other work and before it parks; only the first one that finds it
-//! parked writes. Under load one write stands for many answers.
+//! A task that is woken from another thread costs tokio an `eventfd` write each time. Here the task's waker is put into
+//! a list, which the loop drains whenever it has run out of other work and before it parks; only the first thread that
+//! finds the loop parked writes. Under load one write serves many answers.
 //!
 //! No wake-up is lost: the loop clears `awake` and then looks at the list, a worker pushes and then swaps `awake`, both in
 //! one total order (`SeqCst`). Either the loop sees the push, or the worker sees `awake` cleared and writes.
@@ -20,23 +20,23 @@ pub(super) struct Notifier {
     /// The loop will drain the list before it parks. Cleared right before it looks for the last time.
     awake: AtomicBool,
     pending: Mutex<Vec<Waker>>,
-    /// Wakes the loop whatever it does (an `eventfd` write).
+    /// Wakes the loop in any state (an `eventfd` write).
     loop_waker: OnceLock<Waker>,
 }
 
 impl Notifier {
-    /// Wakes every task of the list. Called on the event loop only.
+    /// Wakes every task in the list. Called on the event loop only.
     pub(super) fn drain(&self) {
         let mut waiting = std::mem::take(&mut *self.lock());
         waiting.drain(..).for_each(Waker::wake);
-        // The allocation is used again, unless something arrived meanwhile.
+        // The allocation is reused, unless something arrived meanwhile.
         let mut pending = self.lock();
         if pending.is_empty() {
             *pending = waiting;
         }
     }
 
-    /// The loop is about to park; whatever is woken here keeps it from that.
+    /// The loop is about to park; a task woken here prevents that.
     pub(super) fn before_park(&self) {
         // Cleared before the look: a push after it finds the loop not awake, and writes.
         self.awake.store(false, Ordering::SeqCst);
@@ -52,7 +52,7 @@ impl Notifier {
         self.drain();
     }
 
-    /// A task of the event loop that is there to be woken.
+    /// The task of the event loop that is woken to drain the list.
     pub(super) async fn wait(self: Arc<Self>) {
         std::future::poll_fn(|context| {
             let _ = self.loop_waker.set(context.waker().clone());
@@ -88,7 +88,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// An answer on its way, polled by an event loop and sent by another thread.
+/// An answer being waited for, polled by an event loop and sent by another thread.
 pub(super) struct Awaited<T> {
     notifier: Arc<Notifier>,
     receiver: oneshot::Receiver<T>,

@@ -1,4 +1,4 @@
-//! Answers on their way out: what HTTP asks of them whatever the application said, and their bodies.
+//! Outgoing answers: what HTTP requires of them whatever the application said, and their bodies.
 
 use super::exchange::Exchange;
 use super::reply::{Answer, Source};
@@ -14,15 +14,15 @@ use std::task::{Context, Poll};
 pub(super) struct Outgoing {
     source: Source,
     exchange: Exchange,
-    /// The connection's timers count this one, and know whether it waits for the application.
+    /// Whether the connection's timers count this one, and if so, whether it waits for the application.
     counted: Option<bool>,
 }
 
 impl Answer {
-    /// Makes it an answer to this request: fields that belong to the connection go, lengths are right, and what has no body
-    /// gets none.
+    /// Turns it into an answer to this request: connection-specific fields are removed, lengths are corrected, and an
+    /// answer that may have no body gets none.
     pub(super) fn finish(mut self, mut exchange: Exchange) -> hyper::Response<Outgoing> {
-        // The connection is the server's business; `close` is the one wish that an application may have.
+        // The server manages the connection; `close` is the only wish that an application may have.
         for name in [header::TRANSFER_ENCODING, header::UPGRADE, header::TE, header::TRAILER] {
             self.headers.remove(name);
         }
@@ -128,7 +128,7 @@ impl Drop for Outgoing {
             self.exchange.timers().body_ends(waits);
         }
         if matches!(self.source, Source::Coming(_) | Source::File(_)) {
-            // Not sent to its end: the client went away, or was cut off.
+            // Not sent completely: the client went away, or was cut off.
             self.exchange.broke();
         }
     }

@@ -26,7 +26,7 @@ struct Info<'f> {
     reloads: u64,
 }
 
-/// The answer, if the path is one of the pages.
+/// The answer, if the path is that of a page.
 pub(super) fn answer(shared: &Shared, path: &str) -> Option<Answer> {
     let pages = &shared.config.pages;
     if pages.metrics.as_deref() == Some(path) {
@@ -74,7 +74,7 @@ fn info(shared: &Shared) -> Info<'_> {
     }
 }
 
-/// Resident memory in bytes, as proc(5) has it in /proc/self/statm.
+/// Resident memory in bytes, from /proc/self/statm (proc(5)).
 pub(super) fn resident() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

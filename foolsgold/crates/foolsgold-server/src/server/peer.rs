@@ -1,13 +1,13 @@
-//! Who is at the other end of a connection.
+//! The other end of a connection.
 
 use std::net::IpAddr;
 
-/// Who is at the other end.
+/// The other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
-    /// Somebody on the network.
+    /// An address on the network.
     Address(IpAddr),
-    /// Somebody on this machine, through a UNIX socket.
+    /// A process on this machine, through a UNIX socket.
     Local,
 }
 

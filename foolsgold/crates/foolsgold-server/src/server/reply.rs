@@ -1,4 +1,4 @@
-//! An answer, as its source makes it: the server itself, a file, an application.
+//! An answer, as its source makes it: the server itself, a file or an application.
 
 use super::file_body::FileBody;
 use bytes::Bytes;
@@ -32,7 +32,7 @@ impl Source {
     }
 }
 
-/// An answer before it is known what the request allows.
+/// An answer before it is adapted to its request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -48,18 +48,18 @@ impl Answer {
         Answer { status, headers, source: Source::Whole(Bytes::from_static(sentence.as_bytes())) }
     }
 
-    /// The same, and the connection closes.
+    /// The same, and the connection is closed.
     pub(super) fn last(status: StatusCode, sentence: &'static str) -> Answer {
         Answer::text(status, sentence).and_close()
     }
 
-    /// The connection closes after it; in HTTP/2 no answer can say so.
+    /// Closes the connection after it; an HTTP/2 answer cannot announce that.
     pub(super) fn and_close(mut self) -> Answer {
         self.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         self
     }
 
-    /// What an application said, and the file that it named instead of a body.
+    /// Splits an application's response into the answer and the file that it named instead of a body.
     pub(super) fn from_response(response: Response) -> (Answer, Option<PathBuf>) {
         let (source, file) = match response.body {
             ResponseBody::Whole(bytes) => (Source::Whole(bytes), None),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 impl Connection {
-    /// Serves it to its end.
+    /// Serves it until it ends.
     pub(super) async fn serve(self: Arc<Self>, stream: Stream, is_http2: bool) {
         poll_fn(|cx| {
             self.timers().set_waker(cx.waker());
@@ -56,7 +56,7 @@ impl Connection {
         http1.into_parts().io.into_inner()
     }
 
-    /// Runs a connection of either version until it ends or is cut; once, it is told that the server ends.
+    /// Runs a connection of either version until it ends or is cut; `tell` is called once, when it is to end.
     async fn drive<C: Future<Output = hyper::Result<()>>>(&self, mut http: Pin<&mut C>, tell: impl Fn(Pin<&mut C>)) {
         let mut told = false;
         poll_fn(|cx| {
@@ -72,7 +72,7 @@ impl Connection {
         .await;
     }
 
-    /// What goes wrong on a connection is the client's doing: it was answered by hyper, or the client is gone.
+    /// Errors on a connection are the client's: hyper has answered it, or the client is gone.
     fn note(&self, error: Option<&hyper::Error>) {
         if error.is_some_and(hyper::Error::is_parse) {
             self.shared().metrics.malformed.inc();

@@ -14,14 +14,14 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 
-/// What only the composition root knows of the program.
+/// What only the composition root knows about the program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
     /// The interpreter and its version.
     pub interpreter: String,
     /// The mode of requests without a route.
     pub mode: String,
-    /// The allocator of everything but the interpreters.
+    /// The allocator of everything except the interpreters.
     pub allocator: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Shared {
     /// Differs from that of every other process: the first half of request identifiers.
     pub(super) instance_id: u64,
     pub(super) draining: AtomicBool,
-    /// Connections, and whom to tell when there is room for another.
+    /// Open connections, and the notification that there is room for another.
     pub(super) open: AtomicUsize,
     pub(super) room: Notify,
     /// Connections that could not be accepted.

@@ -1,4 +1,4 @@
-//! The life of a server as signals tell it: SIGHUP, SIGUSR1, and the end.
+//! A server that is controlled by signals: SIGHUP, SIGUSR1, and those that end it.
 
 use super::listen::notify;
 use super::{Ending, Server};
@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A second signal within this time after the first is the same one: `timeout` and terminals send it to a process and to
-/// its whole group.
+/// A second signal within this time after the first is the same one: `timeout` and terminals send it to a process and
+/// also to its whole group.
 const SAME: Duration = Duration::from_millis(50);
 
-/// A server that does as the signals of its process tell.
+/// A server controlled by its process's signals.
 pub struct Signalled {
     server: Server,
     signals: Signals,
@@ -22,12 +22,12 @@ pub struct Signalled {
 }
 
 impl Server {
-    /// From now on SIGTERM and SIGINT end the server, SIGHUP loads the application again and SIGUSR1 opens the access
-    /// log again. Only then is a service manager told that the server is ready: from then on it may send signals
-    /// at once, and without handlers each of them would kill the process.
+    /// From now on SIGTERM and SIGINT end the server, SIGHUP reloads the application and SIGUSR1 reopens the access
+    /// log. Only then is a service manager told that the server is ready: it may send signals at once, and without
+    /// handlers each of them would kill the process.
     ///
     /// # Errors
-    /// If the system gives no signals.
+    /// If the handlers cannot be installed.
     pub fn catch_signals(self) -> anyhow::Result<Signalled> {
         let runtime = Builder::new_current_thread().enable_all().build().context("the system gives no event queue")?;
         let entered = runtime.enter();
@@ -39,19 +39,19 @@ impl Server {
 }
 
 impl Signalled {
-    /// Where it listens, for people.
+    /// Where it listens, for messages.
     pub fn places(&self) -> impl Iterator<Item = String> {
         self.server.places()
     }
 
-    /// Serves until SIGTERM or SIGINT, then ends within `patience`; a second one ends it at once. If nothing can be served
-    /// any more it ends by itself, so that a service manager starts it again.
+    /// Serves until SIGTERM or SIGINT, then stops within `patience`; a second signal stops it at once. If nothing can
+    /// be served any more it stops by itself, so that a service manager restarts it.
     #[must_use]
     pub fn until_told(self, patience: Duration) -> Ending {
         let Signalled { server, mut signals, runtime } = self;
         let mut server = Arc::new(server);
         let failed = runtime.block_on(signals.serve(&server));
-        // A reload that is under way holds it for a moment.
+        // A reload under way holds a reference for a moment.
         let server = loop {
             match Arc::try_unwrap(server) {
                 Ok(server) => break server,
@@ -100,8 +100,8 @@ impl Signals {
         })
     }
 
-    /// Does as told until told to end. Returns whether it ended without being told, since nothing can be served any
-    /// more.
+    /// Handles signals until one ends the server. Returns true if it ended without one, because nothing can be served
+    /// any more.
     async fn serve(&mut self, server: &Arc<Server>) -> bool {
         loop {
             tokio::select! {
@@ -124,7 +124,7 @@ impl Signals {
         }
     }
 
-    /// Waits for another signal to end.
+    /// Waits for another signal that ends the server.
     async fn again(&mut self) {
         let same = async {
             loop {

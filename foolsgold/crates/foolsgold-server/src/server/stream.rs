@@ -1,4 +1,4 @@
-//! A client's connection, whatever it is made of.
+//! A client's connection, with or without TLS.
 
 use super::tcp::Tcp;
 use std::io;

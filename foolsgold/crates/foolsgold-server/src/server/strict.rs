@@ -1,34 +1,34 @@
-//! What hyper lets through in HTTP/1 and this server does not: every form that another server on the way might read
+//! What hyper accepts in HTTP/1 and this server does not: every form that another server on the way might parse
 //! differently (request smuggling).
 //!
-//! A [`Strict`] reads along with hyper, byte by byte and before it. It knows where each message ends, and refuses a bare
-//! LF or CR, folded lines, more than one Content-Length, Transfer-Encoding beside Content-Length or other than exactly
-//! `chunked`, a missing or second Host, a fragment in the target, blanks in a chunk's size. It does not parse requests: that
-//! is hyper's task, which refuses the rest (RFC 9112, sections 2.2, 3.2, 5.2, 6.1, 6.3, 7.1).
+//! A [`Strict`] reads along with hyper, byte by byte and ahead of it. It knows where each message ends, and refuses a
+//! bare LF or CR, folded lines, more than one Content-Length, Transfer-Encoding beside Content-Length or other than
+//! exactly `chunked`, a missing or second Host, a fragment in the target, and blanks in a chunk's size. It does not
+//! parse requests: that is hyper's task, which refuses the rest (RFC 9112, sections 2.2, 3.2, 5.2, 6.1, 6.3, 7.1).
 
-/// Bytes after a chunk's size that are not looked at by anybody.
+/// The most bytes after a chunk's size, which are ignored.
 const MAX_EXTENSION: usize = 1024;
 
 /// The state between two reads.
 #[derive(Debug)]
 pub(super) struct Strict {
     state: State,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     head: Head,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Before the request line; empty lines are skipped, as RFC 9112 asks for.
+    /// Before the request line; empty lines are skipped, as RFC 9112 requires.
     Start,
     /// In the fields.
     Fields,
-    /// In a body of known length, with so many bytes to come.
+    /// In a body of known length, with this many bytes to come.
     Body(u64),
-    /// In a chunk's size: its digits so far and their value.
+    /// In a chunk's size: its number of digits so far and their value.
     Size(u8, u64),
-    /// Behind it: the bytes so far, the size, and where in a quoted string it is.
+    /// After it: the number of bytes so far, the size, and the position in a quoted string.
     Extension(usize, u64, Quote),
     /// At the LF after it.
     SizeEnd(u64),
@@ -40,17 +40,17 @@ enum State {
     ChunkLf,
     /// In the fields after the last chunk.
     Trailers,
-    /// Something was wrong; nothing more is read.
+    /// An error was found; nothing more is read.
     Refused,
 }
 
-/// Where in a quoted string. One that is not closed before the line ends is not an extension (RFC 9112, section 7.1.1): a parser that
-/// reads on to the closing quote would see another message.
+/// The position in a quoted string. A string not closed before the line ends is not an extension (RFC 9112, section
+/// 7.1.1): a parser that reads on to the closing quote would see another message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
     Outside,
     Inside,
-    /// Behind a backslash inside.
+    /// After a backslash inside.
     Escaped,
 }
 
@@ -76,15 +76,15 @@ struct Head {
     hosts: usize,
 }
 
-/// Something that must not reach the application. `good` bytes before it are in order, and `provoke` after those makes
-/// hyper refuse the message by itself: with 400 if the head is wrong, with an error of the body elsewhere.
+/// Input that must not reach the application. The first `good` bytes are valid, and `provoke` after those makes hyper
+/// refuse the message by itself: with 400 if the head is wrong, otherwise with an error of the body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) good: usize,
     pub(super) provoke: &'static [u8],
 }
 
-/// Wrong wherever it is: in a request line, a field or between them.
+/// Wrong anywhere: in a request line, a field or between them.
 const BAD_LINE: &[u8] = b"\x01\r\n\r\n";
 
 impl Strict {
@@ -155,7 +155,7 @@ impl Strict {
 
     fn line(&mut self, rest: &[u8]) -> Result<usize, &'static [u8]> {
         let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
-            // A CR that is not the last byte so far cannot be followed by an LF; hyper's own limit bounds the line.
+            // A CR other than the last byte so far cannot be followed by an LF; hyper's own limit bounds the line.
             if rest[..rest.len() - 1].contains(&b'\r') || rest.contains(&0) {
                 return Err(BAD_LINE);
             }
@@ -178,7 +178,7 @@ impl Strict {
         if done { Ok(end + 1) } else { Err(BAD_LINE) }
     }
 
-    /// A line without its LF. Returns whether it is in order.
+    /// A line without its LF. Returns whether it is valid.
     fn whole_line(&mut self, line: &[u8]) -> bool {
         let Some((b'\r', line)) = line.split_last() else { return false };
         if line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
@@ -220,11 +220,11 @@ impl Strict {
 }
 
 impl Head {
-    /// Takes note of a field. Returns whether it is in order.
+    /// Records a field. Returns whether it is valid.
     fn field(&mut self, line: &[u8]) -> bool {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        // Folded lines begin with a blank; a blank before the colon makes another name of it for some.
+        // Folded lines begin with a blank; a blank before the colon makes some parsers see another name.
         if name.is_empty() || name.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
             return false;
         }
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What becomes of these bytes, whatever the reads.
+    /// The verdict on these bytes, however they are split into reads.
     fn judge(bytes: &[u8]) -> Result<bool, usize> {
         let mut strict = Strict::new();
         strict.read(bytes).map(|()| strict.is_between_messages()).map_err(|wrong| wrong.good)

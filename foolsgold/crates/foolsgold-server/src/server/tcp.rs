@@ -1,9 +1,9 @@
-//! TCP connections that are watched only once they have to be.
+//! TCP connections that are registered with epoll only when they have to be.
 //!
-//! A client has mostly sent a request by the time that its connection is accepted, and a connection for one request
-//! ends with its answer: the event queue would learn of it only to forget it again, which takes two system calls. So
-//! bytes are first asked for and sent without it, and a connection is registered when there are none, or no room, for
-//! the first time.
+//! A client has usually sent a request by the time its connection is accepted, and a connection for one request ends
+//! with its answer: registering it with the event queue only to remove it again takes two system calls. So bytes are
+//! first read and written without the queue, and a connection is registered when there are none to read, or no room to
+//! write, for the first time.
 
 use super::peer::Peer;
 use rustix::net::{SocketFlags, acceptfrom_with};
@@ -15,8 +15,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How much is asked for at once before a connection is watched: most heads are smaller, and this much is written over with
-/// zeros each time.
+/// How many bytes are read at once before a connection is registered: most heads are smaller, and the buffer is zeroed
+/// each time.
 const FIRST: usize = 2048;
 
 /// A listening socket.
@@ -24,7 +24,7 @@ const FIRST: usize = 2048;
 pub(super) struct Listener(AsyncFd<net::TcpListener>);
 
 impl Listener {
-    /// `listener` must not block.
+    /// `listener` must be non-blocking.
     pub(super) fn new(listener: net::TcpListener) -> io::Result<Listener> {
         #[expect(deprecated, reason = "the other is unsafe, for owners whose descriptor changes: this one's stays")]
         AsyncFd::with_interest(listener, Interest::READABLE).map(Listener)
@@ -38,7 +38,7 @@ impl Listener {
             let Ok(accepted) = accepted else { continue };
             let (socket, address) = accepted?;
             let address = address.and_then(|address| net::SocketAddr::try_from(address).ok());
-            // The kernel names every client of a TCP socket.
+            // The kernel gives an address for every TCP client.
             let address = address.ok_or(io::ErrorKind::ConnectionAborted)?;
             return Poll::Ready(Ok((Tcp::Fresh(socket.into()), Peer::Address(address.ip().to_canonical()))));
         }
@@ -48,9 +48,9 @@ impl Listener {
 /// A connection.
 #[derive(Debug)]
 pub(super) enum Tcp {
-    /// The event queue does not know it.
+    /// Not registered with the event queue.
     Fresh(net::TcpStream),
-    /// It does.
+    /// Registered.
     Watched(TcpStream),
     /// It could not be registered.
     Lost,
@@ -68,7 +68,7 @@ impl Tcp {
         }
     }
 
-    /// The same, for good.
+    /// The same, but consumes it.
     pub(super) fn into_watched(self) -> io::Result<TcpStream> {
         match self {
             Tcp::Fresh(stream) => TcpStream::from_std(stream),
@@ -77,7 +77,7 @@ impl Tcp {
         }
     }
 
-    /// Tries without the event queue. None if the kernel says to wait, or it is watched already.
+    /// Tries without the event queue. `None` if the call would block, or the connection is registered already.
     fn at_once<T>(&self, mut what: impl FnMut(&net::TcpStream) -> io::Result<T>) -> Option<io::Result<T>> {
         let Tcp::Fresh(stream) = self else { return None };
         loop {
@@ -126,7 +126,7 @@ impl AsyncWrite for Tcp {
         true
     }
 
-    /// The kernel keeps nothing back.
+    /// The kernel flushes by itself.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -1,11 +1,11 @@
-//! What a connection does and since when, in a few atomics.
+//! The phase of each connection and since when, in a few atomics.
 //!
-//! The connection only notes times here. One task for each thread of connections looks through all of them a few times a
-//! second and ends what took too long, so no request arms or disarms a timer.
+//! The connection only notes times here. On each I/O thread one task looks through all of them a few times a second and
+//! ends what took too long, so no request arms or disarms a timer.
 //!
-//! All accesses are relaxed. Each value stands for itself (a phase and its beginning share one number, so they cannot be
-//! torn), the sweep comes again, and whatever must reach a connection at once (a cut, a retirement) is stored before its
-//! task is woken, which orders the two.
+//! All accesses are relaxed. Each value is independent (a phase and its beginning share one number, so they cannot be
+//! torn), the sweep comes again, and whatever must reach a connection at once (a cut, a retirement) is stored before
+//! its task is woken, which orders the two.
 
 use crate::config::Limits;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Why a connection is ended before its time.
+/// Why a connection is ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cut {
@@ -47,11 +47,11 @@ const PHASES: u64 = 4;
 enum Phase {
     /// Nothing to do.
     Idle = 0,
-    /// A head is on its way.
+    /// A head is arriving.
     Head = 1,
     /// A request is worked on.
     Busy = 2,
-    /// It is being answered: for as long as the client takes bytes.
+    /// The answer is being sent: for as long as the client accepts bytes.
     Answering = 3,
 }
 
@@ -61,9 +61,9 @@ pub(super) struct ConnectionTimers {
     base: Instant,
     /// Phase and since when, in one number.
     phase: AtomicU64,
-    /// Since when a write waits for the client; 0 for none.
+    /// Since when a write has been waiting for the client; 0 if none is.
     stalled: AtomicU64,
-    /// When bytes were last taken by the client.
+    /// When the client last accepted bytes.
     written: AtomicU64,
     /// Requests being answered.
     in_flight: AtomicU32,
@@ -72,7 +72,7 @@ pub(super) struct ConnectionTimers {
     waiting: AtomicU32,
     cut: AtomicU8,
     retire: AtomicBool,
-    /// The connection does not listen to the client, and since a sweep it must.
+    /// Whether the connection ignores the client (`deaf`), and whether a sweep forbids that now (`must_listen`).
     deaf: AtomicBool,
     must_listen: AtomicBool,
     waker: OnceLock<Waker>,
@@ -112,21 +112,21 @@ impl ConnectionTimers {
         (phase % PHASES, phase / PHASES)
     }
 
-    /// Bytes of HTTP/1 came.
+    /// HTTP/1 bytes arrived.
     pub(super) fn read(&self) {
         if self.phase().0 == Phase::Idle as u64 {
             self.enter(Phase::Head);
         }
     }
 
-    /// The client takes no bytes for now.
+    /// The client accepts no bytes for now.
     pub(super) fn write_waits(&self) {
         if self.stalled.load(Ordering::Relaxed) == 0 {
             self.stalled.store(self.now(), Ordering::Relaxed);
         }
     }
 
-    /// The client took bytes.
+    /// The client accepted bytes.
     pub(super) fn wrote(&self) {
         if self.stalled.load(Ordering::Relaxed) != 0 {
             self.stalled.store(0, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl ConnectionTimers {
         }
     }
 
-    /// A request begins to be answered.
+    /// The server begins to answer a request.
     pub(super) fn begin(&self) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.enter(Phase::Busy);
@@ -147,25 +147,25 @@ impl ConnectionTimers {
         self.enter(Phase::Answering);
     }
 
-    /// Nothing is expected of the client: with HTTP/2, bytes that come are not a head.
+    /// Nothing is expected of the client: with HTTP/2, incoming bytes are not necessarily a head.
     pub(super) fn rest(&self) {
         self.enter(Phase::Idle);
     }
 
-    /// A request is answered.
+    /// A request was answered.
     pub(super) fn end(&self) {
         if self.in_flight.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.enter(Phase::Idle);
         }
     }
 
-    /// An answer has bytes to send over time.
+    /// The body of an answer begins.
     pub(super) fn body_begins(&self) {
         self.written.store(self.now(), Ordering::Relaxed);
         self.bodies.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has none left.
+    /// The body has ended.
     pub(super) fn body_ends(&self, waits: bool) {
         self.bodies.fetch_sub(1, Ordering::Relaxed);
         if waits {
@@ -173,7 +173,7 @@ impl ConnectionTimers {
         }
     }
 
-    /// An answer begins or ceases to wait for the application.
+    /// The body of an answer begins or ceases to wait for the application.
     pub(super) fn body_waits(&self, waits: bool) {
         if waits {
             self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +183,7 @@ impl ConnectionTimers {
         }
     }
 
-    /// Whether the connection may do without hearing from the client, until the next sweep at most.
+    /// Whether the connection may ignore the client, until the next sweep at most.
     pub(super) fn may_be_deaf(&self) -> bool {
         let may = !self.must_listen.load(Ordering::Relaxed);
         if may {
@@ -192,7 +192,7 @@ impl ConnectionTimers {
         may
     }
 
-    /// Where the sweeper reaches the connection's task.
+    /// Stores the waker with which the sweep reaches the connection's task.
     pub(super) fn set_waker(&self, waker: &Waker) {
         let _ = self.waker.set(waker.clone());
     }
@@ -205,12 +205,12 @@ impl ConnectionTimers {
 
     /// Ends the connection.
     pub(super) fn cut(&self, why: Cut) {
-        // Before the wake-up, so that the task finds it.
+        // Stored before the wake-up, so that the task finds it.
         self.cut.store(why as u8, Ordering::Relaxed);
         self.wake();
     }
 
-    /// Why the connection is to end at once.
+    /// Why the connection is to be cut, if it is.
     pub(super) fn why_cut(&self) -> Option<Cut> {
         match self.cut.load(Ordering::Relaxed) {
             1 => Some(Cut::SlowHead),
@@ -221,19 +221,19 @@ impl ConnectionTimers {
         }
     }
 
-    /// The connection is to end once it has nothing to do.
+    /// Asks the connection to end once it is idle.
     pub(super) fn retire(&self) {
         if !self.retire.swap(true, Ordering::Relaxed) {
             self.wake();
         }
     }
 
-    /// Whether it is.
+    /// Whether it was asked to.
     pub(super) fn is_retired(&self) -> bool {
         self.retire.load(Ordering::Relaxed)
     }
 
-    /// What the limits say at this moment.
+    /// Applies the limits at this moment.
     fn check(&self, limits: &Limits) {
         if self.deaf.swap(false, Ordering::Relaxed) {
             self.must_listen.store(true, Ordering::Relaxed);
@@ -245,7 +245,7 @@ impl ConnectionTimers {
         if stalled != 0 && over(stalled, limits.write_time) {
             return self.cut(Cut::SlowReader);
         }
-        // HTTP/2 holds bytes back without a write that waits.
+        // HTTP/2 holds bytes back without a waiting write.
         let sending = self.bodies.load(Ordering::Relaxed) > self.waiting.load(Ordering::Relaxed);
         if sending && over(self.written.load(Ordering::Relaxed), limits.write_time) {
             return self.cut(Cut::SlowReader);
@@ -266,7 +266,7 @@ impl ConnectionTimers {
 pub(super) struct ConnectionRegistry {
     base: Instant,
     entries: Mutex<Entries>,
-    /// The sweeper sleeps until there is a connection.
+    /// Whether the sweep sleeps until there is a connection.
     asleep: AtomicBool,
     first: Notify,
 }
@@ -308,8 +308,8 @@ impl ConnectionRegistry {
         });
         entries.timers[index] = Some(Arc::clone(&timers));
         drop(entries);
-        // This and the sweep are tasks of one event loop, never at once: a sweep that has found no connection sleeps by now, or
-        // is about to, for which the notification is kept.
+        // This and the sweep are tasks of one event loop and never run at once: a sweep that has found no connection
+        // sleeps by now, or is about to, and then the notification is kept.
         if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed) {
             self.first.notify_one();
         }
@@ -322,7 +322,7 @@ impl ConnectionRegistry {
     }
 
     pub(super) fn each(&self, what: impl Fn(&ConnectionTimers)) {
-        // Waking runs code of tokio's: not under the lock.
+        // Waking runs tokio's code: not under the lock.
         let timers: Vec<_> = self.lock().timers.iter().flatten().map(Arc::clone).collect();
         timers.iter().for_each(|timers| what(timers));
     }

@@ -1,5 +1,5 @@
-//! Between hyper and a client's connection: notes times, reads along for [`Strict`], finds out which protocol is spoken and
-//! ends what is to be ended.
+//! Between hyper and a client's connection: notes times, runs [`Strict`] over the input, detects the protocol and ends
+//! connections that are to be ended.
 
 use super::stream::Stream;
 use super::strict::Strict;
@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 /// What a client that speaks HTTP/2 sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How long, and for how many bytes, a client is listened to that has been refused while it was still sending. Without
-/// that the kernel would answer those bytes with a reset, and the client might never see why it was refused.
+/// How long, and for how many bytes, input is still read from a client that was refused while it was sending. Otherwise
+/// the kernel would answer those bytes with a reset, and the client might never see why it was refused.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 1 << 20;
 
@@ -28,7 +28,7 @@ pub(super) struct Wire {
     reading: Reading,
     /// Whether bytes were sent.
     wrote: bool,
-    /// hyper believes that it is told when the client sends something, and is not.
+    /// hyper expects a wake-up when the client sends something, and will not get it.
     deaf: bool,
     /// The bytes of a preface, which the next owner reads first.
     again: Vec<u8>,
@@ -36,13 +36,13 @@ pub(super) struct Wire {
 
 #[derive(Debug)]
 enum Reading {
-    /// Nothing came yet: HTTP/1, unless it begins like the preface.
+    /// Nothing has arrived yet: HTTP/1, unless it begins like the preface.
     First,
-    /// HTTP/1 it is.
+    /// HTTP/1.
     Http1(Strict),
-    /// HTTP/2 it is, or will be.
+    /// HTTP/2, now or after the handover.
     Http2,
-    /// Something was wrong: these bytes are next, and then the end.
+    /// An error was found: hyper reads these bytes next, and then the end.
     Refused(&'static [u8]),
 }
 
@@ -55,12 +55,12 @@ impl Wire {
         Wire { stream, timers, reading, wrote: false, deaf: false, again: Vec::new() }
     }
 
-    /// Whether the client turned out to speak HTTP/2 while hyper waited for a request of HTTP/1.
+    /// Whether the client turned out to speak HTTP/2 while hyper waited for an HTTP/1 request.
     pub(super) fn is_http2(&self) -> bool {
         matches!(self.reading, Reading::Http2)
     }
 
-    /// Reads before it is known what is spoken.
+    /// Reads before the protocol is known.
     fn poll_first(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let before = buf.filled().len();
@@ -95,7 +95,7 @@ impl Wire {
         }
     }
 
-    /// Holds what came against the rules.
+    /// Checks what arrived against the rules.
     fn check(&mut self, buf: &mut ReadBuf<'_>, before: usize) {
         let Reading::Http1(strict) = &mut self.reading else { return };
         if let Err(wrong) = strict.read(&buf.filled()[before..]) {
@@ -105,9 +105,9 @@ impl Wire {
         }
     }
 
-    /// Until the first answer, hyper only wants to know whether the client goes away. Most answers are out before that matters,
-    /// and then the connection need never be watched; else the next sweep has it asked again. hyper asks no more by itself
-    /// where it was told to wait, so it is woken once the answer is out ([`Wire::poll_flush`]).
+    /// Until the first answer, hyper only wants to know whether the client goes away. Most answers are out before that
+    /// matters, and then the connection need never be registered; otherwise the next sweep makes hyper ask again. hyper
+    /// does not ask by itself after it was told to wait, so it is woken once the answer is out ([`Wire::poll_flush`]).
     fn may_be_deaf(&self) -> bool {
         let complete = matches!(&self.reading, Reading::Http1(strict) if strict.is_between_messages());
         complete && !self.wrote && matches!(self.stream, Stream::Tcp(Tcp::Fresh(_))) && self.timers.may_be_deaf()
@@ -121,7 +121,7 @@ impl Wire {
         }
     }
 
-    /// Says why, if the client can still be told, and closes.
+    /// Sends the reason, if the client can still be told, and closes.
     pub(super) async fn close(mut self, why: Option<Cut>) {
         let unread = match &self.reading {
             Reading::Http1(strict) => !strict.is_between_messages(),
@@ -132,7 +132,7 @@ impl Wire {
             None if unread => self.linger().await,
             Some(Cut::SlowHead) if unread => {
                 let answer = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-                // It has room for this unless the client is beyond help.
+                // The kernel's buffer has room for this unless the client is long stuck.
                 let _ = tokio::time::timeout(Duration::from_millis(100), self.stream.write_all(answer)).await;
                 let _ = tokio::time::timeout(Duration::from_millis(100), self.stream.shutdown()).await;
             }
@@ -228,7 +228,7 @@ impl AsyncWrite for Wire {
         self.note(flushed)
     }
 
-    /// A plain connection ends with its descriptor, which needs no call of its own; TLS has a message for it.
+    /// A plain connection ends when its descriptor is closed, which needs no call here; TLS sends a message.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &self.stream {
             Stream::Tls(_) => Pin::new(&mut self.stream).poll_shutdown(cx),
