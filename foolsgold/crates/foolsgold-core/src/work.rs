@@ -58,7 +58,7 @@ pub struct Request {
     pub peer: Option<IpAddr>,
     /// The body.
     pub body: RequestBody,
-    /// When the server had the whole head.
+    /// When the server had received the whole head.
     pub arrived: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! Files that the server sends: of served folders, and as the application names them.
+//! Files that the server sends: from served folders, and those an application names.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 

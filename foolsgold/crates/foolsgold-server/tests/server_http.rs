@@ -1,4 +1,4 @@
-//! What the server does with single requests: answers, limits, and everything that is not a proper request.
+//! What the server does with single requests: answers, limits, and anything that is not a valid request.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is how a test fails")]
 
@@ -110,7 +110,7 @@ fn a_proper_request_before_a_bad_one_is_answered() {
 fn whatever_bytes_come_the_server_serves_on() {
     let server = start(|config| config.limits.head_time = Duration::from_millis(300));
     let whole = "POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
-    // Each prefix, then gone; and each byte changed.
+    // Each prefix, then the client is gone; and each byte changed.
     std::thread::scope(|scope| {
         for part in 0..4 {
             let server = &server;
@@ -169,7 +169,7 @@ fn a_client_that_is_refused_while_it_sends_still_sees_why() {
     let mut stream = server.connect();
     stream.write_all(b"POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\n").unwrap();
     for _ in 0..30 {
-        // The server may be through with listening.
+        // The server may have stopped reading.
         let _ = stream.write_all(&[b'x'; 10_000]);
     }
     assert_eq!(status(&rest(&mut stream)), "413");
@@ -285,7 +285,7 @@ fn requests_that_come_together_are_answered_in_order() {
     let requests: String = together.iter().map(|path| format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).collect();
     let answer = server.raw(format!("{requests}{OK}"));
     let codes: Vec<&str> = answer.split("HTTP/1.1 ").skip(1).map(|part| &part[..3]).collect();
-    // The paths in echoed bodies have no status after them.
+    // The paths in echoed bodies are not followed by a status.
     let codes: Vec<&str> = codes.into_iter().filter(|code| code.parse::<u16>().is_ok()).collect();
     assert_eq!(codes, ["200", "200", "404", "200", "200"], "{answer}");
 }

@@ -1,4 +1,4 @@
-//! TLS and HTTP/2: who may speak what, and how long.
+//! TLS and HTTP/2: which protocols clients may speak, and for how long.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -49,7 +49,7 @@ fn tls_speaks_http_2_or_1_as_the_client_likes() {
     }
     let plain = server.raw(VERSION);
     assert!(status(&plain) != "200", "{plain}");
-    // Certificate and key are loaded again with the application.
+    // Certificate and key are reloaded together with the application.
     let renewed = certificate(folder.path());
     server.server().reload().unwrap();
     assert!(curl(&["--cacert", renewed.cert.to_str().unwrap(), &url("/version")]).contains("one"));
@@ -86,7 +86,7 @@ fn http_2_connections_are_idle_or_stalled_only_so_long() {
     });
     let mut idle = server.connect();
     idle.write_all(preface).unwrap();
-    // A PING now and then is not a request, but the time for a head is not what ends it.
+    // A PING now and then is not a request, but the connection is not ended for lack of a head.
     std::thread::sleep(Duration::from_millis(300));
     idle.write_all(b"\0\0\x08\x06\0\0\0\0\0pingpong").unwrap();
     assert!(read_until(&mut idle, "pingpong").contains("pingpong"));
@@ -127,7 +127,7 @@ fn an_http_2_connection_ends_after_as_many_requests_as_allowed() {
         stream.read_exact(&mut frame).unwrap();
         match head[3] {
             0x1 => answered.push(head[8]),
-            // The server asks whether its GOAWAY was seen.
+            // The server asks whether its GOAWAY was received.
             0x6 if head[4] == 0 => {
                 stream.write_all(&[0, 0, 8, 6, 1, 0, 0, 0, 0]).unwrap();
                 stream.write_all(&frame).unwrap();

@@ -1,4 +1,4 @@
-//! Connections that an interpreter thread runs while requests are short: what is slow among them does not hold up the
+//! Connections that an interpreter thread runs while requests are short: slow requests among them do not hold up the
 //! rest.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
@@ -28,7 +28,7 @@ fn start_inline(threads: usize) -> Running {
     server
 }
 
-/// Asks for short answers until somebody runs the connections for it.
+/// Sends short requests until an interpreter thread runs the connections.
 fn until_inline(server: &Running) {
     let begun = Instant::now();
     while inline_threads(server) == 0.0 {
@@ -49,7 +49,7 @@ fn a_request_that_takes_its_time_hands_the_connections_back() {
     std::thread::scope(|scope| {
         let stuck = scope.spawn(|| server.get("/held"));
         server.control.wait_until("the stuck one", |control| control.held.load(Ordering::SeqCst) == 1);
-        // Pages of the server need no interpreter, and the only one is stuck.
+        // The server's own pages need no interpreter, and the only one is stuck.
         wait_until("the connections", || inline_threads(&server) == 0.0);
         assert_eq!(server.metric("foolsgold_busy_interpreters"), 1.0);
         let mut next = server.connect();
@@ -120,7 +120,7 @@ fn the_end_waits_for_requests_and_cuts_off_what_is_stuck() {
     assert_eq!(server.take().stop(Duration::from_millis(50), || false), Ending::CutOff(1));
 }
 
-/// Clients that ask for whatever comes, quick and slow, on fewer interpreters than threads of connections and on more.
+/// Clients that send a mix of quick and slow requests, with fewer interpreters than I/O threads and with more.
 #[test]
 fn no_request_is_forgotten_whoever_runs_the_connections() {
     const CLIENTS: usize = 16;
@@ -137,7 +137,7 @@ fn no_request_is_forgotten_whoever_runs_the_connections() {
                 let (server, served) = (&server, &served);
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
-                        // One request of two hundred takes longer than anybody waits for the connections.
+                        // One request in two hundred takes longer than the connections may be kept waiting.
                         let target = match (client * ROUNDS + round) % 200 {
                             0 => "/paused",
                             1 => "/stream",

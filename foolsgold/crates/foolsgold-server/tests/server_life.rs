@@ -1,4 +1,5 @@
-//! The server over time: load beyond its threads, reloads, its end, and the ways to reach it. Signals: server_process.rs.
+//! The server over time: load beyond its threads, reloads, shutdown, and the addresses it listens on. Signals:
+//! server_process.rs.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -49,7 +50,7 @@ fn a_request_that_waits_too_long_is_refused() {
         server.control.wait_until("the stuck one", |control| control.held.load(Ordering::SeqCst) == 1);
         let late = server.get("/version");
         assert_eq!((status(&late), field(&late, "retry-after")), ("503", Some("1")));
-        // Pages of the server need no interpreter.
+        // The server's own pages need no interpreter.
         assert_eq!(server.metric("foolsgold_failed_requests_total{how=\"expired\"}"), 1.0);
         assert_eq!(server.metric("foolsgold_busy_interpreters"), 1.0);
         server.control.open.store(true, Ordering::SeqCst);
@@ -75,7 +76,7 @@ fn a_stuck_worker_holds_up_nobody_else() {
 fn what_is_queued_behind_a_long_request_is_served_by_another_thread() {
     let server = start(|config| config.threads = 2);
     for _ in 0..200 {
-        // From now on requests are known to be quick.
+        // From now on requests are known to be short.
         assert_eq!(status(&server.get("/version")), "200");
     }
     let mut together = server.connect();

@@ -1,4 +1,4 @@
-//! Interpreter threads that cannot be stopped, and such as wait while others have work.
+//! Interpreter threads that cannot be stopped, and those that wait while others have work.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -32,7 +32,7 @@ fn a_thread_that_cannot_be_stopped_is_replaced_logged_and_counted() {
             let answer = stuck.join().unwrap();
             assert_eq!((status(&answer), payload(&answer)), ("503", "given up"));
         }
-        // While both are still at it.
+        // While both still run.
         wait_until("the replacements", || server.metric("foolsgold_ready_interpreters") == 2.0);
         assert_eq!(server.metric("foolsgold_lost_interpreters"), 2.0);
         assert_eq!(server.metric("foolsgold_replaced_interpreters"), 2.0);

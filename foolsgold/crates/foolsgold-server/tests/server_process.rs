@@ -1,4 +1,4 @@
-//! The server as a process of its own: signals, sockets that are handed over, many connections.
+//! The server as a process of its own: signals, sockets passed to it, many connections.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is how a test fails")]
 
@@ -20,7 +20,8 @@ use underpin_test_support::skip;
 
 const VERSION: &[u8] = b"GET /version HTTP/1.1\r\nHost: test\r\n\r\n";
 
-/// Not a test: the server that some tests start as a process of its own. It says its port and serves until it is told.
+/// Not a test: the server that some tests start as a process of its own. It prints its port and serves until told to
+/// stop.
 #[test]
 #[ignore = "started by other tests"]
 fn serves_as_a_child() {
@@ -45,7 +46,7 @@ fn serves_as_a_child() {
     });
     let ending = signalled.until_told(PATIENCE);
     println!("\nending {ending:?}");
-    // Whatever a test left in `/held` may go.
+    // Releases whatever a test left waiting in `/held`.
     control.open.store(true, Ordering::SeqCst);
 }
 
@@ -56,7 +57,7 @@ struct OwnProcess {
 }
 
 impl OwnProcess {
-    /// The child, by a shell that prepares its descriptors.
+    /// Starts the child from a shell that prepares its descriptors.
     fn start(prepare: &str, stdin: Stdio, notify: Option<&Path>) -> OwnProcess {
         let mut command = Command::new("sh");
         let program = std::env::current_exe().unwrap();
@@ -78,7 +79,7 @@ impl OwnProcess {
         own
     }
 
-    /// The rest of a line that begins like this.
+    /// The rest of a line that begins with this text.
     fn hear(&self, begin: &str) -> String {
         wait_until(begin, || self.heard(begin).is_some());
         self.heard(begin).unwrap()
@@ -137,7 +138,7 @@ fn a_second_signal_ends_at_once() {
     wait_until("the request to be worked on", held);
     own.signal(Signal::TERM);
     wait_until("the port to close", || TcpStream::connect(("127.0.0.1", own.port)).is_err());
-    // Those that come right after the first are the first.
+    // Signals that follow the first one at once count as the first.
     wait_until("the end", || {
         own.signal(Signal::TERM);
         own.heard("ending ").is_some()
@@ -155,7 +156,7 @@ fn a_socket_that_was_handed_over_is_served_and_readiness_told() {
     let port = listener.local_addr().unwrap().port();
     let handed = Stdio::from(OwnedFd::from(listener));
     let own = OwnProcess::start("exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$;", handed, Some(&path));
-    // sd_listen_fds(3): what the server starts must not take them for its own.
+    // sd_listen_fds(3): processes that the server starts must not take them for their own.
     assert_eq!(own.hear("handed "), "false");
     assert_eq!(own.port, port);
     assert_eq!(status(&own.version()), "200");
@@ -179,7 +180,7 @@ fn ten_thousand_idle_connections_are_held() {
     }
     let own = OwnProcess::start("", Stdio::null(), None);
     let mut idle: Vec<TcpStream> = (0..COUNT).map(|_| own.connect()).collect();
-    // Every tenth is one that was used before.
+    // Every tenth has been used before.
     for stream in idle.iter_mut().step_by(10) {
         stream.write_all(VERSION).unwrap();
     }

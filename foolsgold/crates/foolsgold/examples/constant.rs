@@ -1,4 +1,4 @@
-//! Serves the same bytes for every request, through everything but Ruby: what the server itself costs.
+//! Serves the same bytes for every request, without Ruby: measures the cost of the server itself.
 //!
 //! `cargo run --release -p foolsgold --example constant -- [options of foolsgold]`
 

@@ -1,6 +1,6 @@
-//! Writes foolsgold's man pages and completions below a folder: `cargo xtask docs` runs it for `foolsgold/docs`.
+//! Writes foolsgold's man pages and completions into a folder: `cargo xtask docs` runs it for `foolsgold/docs`.
 //!
-//! An example and no command, so that the server carries nothing that only packagers need.
+//! An example rather than a command, so that the server contains nothing that only packagers need.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;

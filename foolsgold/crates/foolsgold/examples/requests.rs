@@ -1,4 +1,4 @@
-//! What a request of the demonstration costs in a worker, without a server: microseconds of this thread, by mode.
+//! What a request to the demonstration costs in a worker, without a server: microseconds on this thread, by mode.
 //!
 //! `cargo run --release -p foolsgold --example requests [ROUNDS]`
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example talks to a person")]

@@ -1,4 +1,4 @@
-//! The command line. It becomes a [`Config`] or [`pack::Options`] and knows nothing of what is done with them.
+//! The command line. It becomes a [`Config`] or [`pack::Options`]; what is done with those is not known here.
 
 use crate::config::{CONFIG_FILE, Config, Environment, Settings};
 use crate::pack;
@@ -8,10 +8,10 @@ use foolsgold_server::config::{AccessFormat, Bind, LogTarget, ServerConfig, Size
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Memory of one interpreter unless told otherwise.
+/// Default memory of one interpreter.
 const MEMORY: Size = Size(64 << 20);
 
-/// Time of one request in Ruby unless told otherwise.
+/// Default time of one request in Ruby.
 const BUDGET: Duration = Duration::from_secs(10);
 
 /// Serve Ruby Rack applications with an embedded mruby
@@ -160,11 +160,12 @@ fn url_path(text: &str) -> Result<String, String> {
 }
 
 impl Serve {
-    /// The whole configuration: this over the file over the defaults. The file is the one that `--config` names; else the one
-    /// that was packed with the application (`packed`), or without a packed application `foolsgold.toml` in this folder.
+    /// The whole configuration: the command line over the file over the defaults. The file is the one that `--config`
+    /// names; otherwise the one packed with the application (`packed`) or, if none is packed, `foolsgold.toml` in the
+    /// current folder.
     ///
     /// # Errors
-    /// If the configuration file cannot be used, or the rackup file is not there.
+    /// If the configuration file cannot be used, or the rackup file does not exist.
     pub fn into_config(self, packed: Option<Settings>) -> anyhow::Result<Config> {
         let mut config = Config {
             rackup: None,
@@ -178,7 +179,7 @@ impl Serve {
         let here = || Path::new(CONFIG_FILE).exists().then(|| PathBuf::from(CONFIG_FILE));
         match (self.config.clone(), packed) {
             (Some(file), _) => Settings::read(&file)?.apply(&mut config),
-            // What lies in the folder that it is started in is a stranger's.
+            // A configuration file in the current folder is not trusted.
             (None, Some(packed)) => packed.apply(&mut config),
             (None, None) => {
                 here().map(|file| Settings::read(&file)).transpose()?.unwrap_or_default().apply(&mut config)

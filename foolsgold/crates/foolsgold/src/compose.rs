@@ -1,4 +1,4 @@
-//! The parts put together: where an application's files come from, and the server that serves them.
+//! Puts the parts together: where an application's files come from, and the server that serves them.
 
 use crate::config::Config;
 use crate::pack::{PACKED, Packed};
@@ -13,7 +13,7 @@ use foolsgold_server::{Archive, Facts, Parts, Server};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Metrics that there may be, those of the application included.
+/// The most metrics, including the application's.
 const METRICS: usize = 1000;
 
 /// Where an application's files are.
@@ -23,12 +23,12 @@ enum Source {
     Disk(PathBuf),
     /// In this executable.
     Packed(Arc<Packed>),
-    /// In this executable as well: the demonstration.
+    /// The demonstration, also in this executable.
     Demonstration,
 }
 
 impl Source {
-    /// What was asked for, then what was packed, then the demonstration.
+    /// The named application, else the packed one, else the demonstration.
     fn find(rackup: Option<&Path>, packed: Option<Arc<Packed>>) -> Source {
         match (rackup, packed) {
             (Some(rackup), _) => Source::Disk(rackup.to_owned()),
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// Where folders that the server serves lie, if not on the disk.
+    /// The files that contain served folders, if those are not on disk.
     fn archive(&self) -> Option<Archive> {
         match self {
             Source::Packed(packed) => Some((Arc::clone(packed) as Arc<dyn Files>, VPath::new(PACKED)?)),
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// The files as they are now, and the rackup file among them.
+    /// Opens the files, and returns them with the path of the rackup file.
     fn open(&self) -> anyhow::Result<(Arc<dyn Files>, VPath)> {
         let over_library = |files: Arc<dyn Files>| Arc::new(Layers::new(vec![files, Arc::new(Builtin)]));
         Ok(match self {
@@ -70,7 +70,7 @@ impl Source {
     }
 }
 
-/// Starts the server of a configuration.
+/// Starts the server for a configuration.
 ///
 /// # Errors
 /// If an address is taken, a file cannot be read or the application cannot be loaded.

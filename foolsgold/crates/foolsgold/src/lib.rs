@@ -1,8 +1,8 @@
 //! foolsgold: a Rack server with an embedded mruby, put together from its parts.
 //!
-//! The server with its pool of threads is [`foolsgold_server`], Ruby is [`foolsgold_ruby`], and what passes between them
-//! [`foolsgold_core::work`]; neither of the two depends on the other. Here are the command line, the configuration file and
-//! applications packed into the executable.
+//! The server with its pool of threads is [`foolsgold_server`], Ruby is [`foolsgold_ruby`], and the types that pass
+//! between them are in [`foolsgold_core::work`]; neither of the two depends on the other. This crate has the command
+//! line, the configuration file and applications packed into the executable.
 #![forbid(unsafe_code)]
 
 pub mod cli;

@@ -1,4 +1,4 @@
-//! The command `foolsgold`: arguments become a configuration, the configuration a server.
+//! The command `foolsgold`: arguments become a configuration, and the configuration a server.
 
 use clap::Parser;
 use foolsgold::cli::{Cli, Command, Serve};
@@ -17,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The allocator of everything but the interpreters, as `/info` names it.
+/// The allocator of everything except the interpreters, as `/info` names it.
 const ALLOCATOR_NAME: &str = match (cfg!(feature = "mimalloc"), cfg!(feature = "jemalloc")) {
     (true, _) => "mimalloc",
     (false, true) => "jemalloc",
@@ -27,7 +27,7 @@ const ALLOCATOR_NAME: &str = match (cfg!(feature = "mimalloc"), cfg!(feature = "
 /// The command line, the configuration or the application cannot be used.
 const REFUSED: u8 = 2;
 
-/// Requests were cut off at the end.
+/// Requests were cut off at shutdown.
 const CUT_OFF: u8 = 1;
 
 fn main() -> ExitCode {
@@ -43,9 +43,9 @@ fn main() -> ExitCode {
     })
 }
 
-/// Serves until it is told to end: 0 if every request was answered.
+/// Serves until told to stop: 0 if every request was answered.
 fn serve(serve: Serve) -> anyhow::Result<ExitCode> {
-    // An application that is named is served as if nothing were packed.
+    // An application named on the command line is served as if none were packed.
     let packed = if serve.rackup.is_some() { None } else { pack::Packed::own()?.map(Arc::new) };
     let settings = packed.as_ref().map(|packed| packed.settings()).transpose()?;
     let config = serve.into_config(settings)?;

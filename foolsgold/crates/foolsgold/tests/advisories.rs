@@ -1,4 +1,4 @@
-//! The table of Rack's security advisories is complete and its tests are there.
+//! The table of Rack's security advisories is complete, and the tests it names exist.
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn every_advisory_has_a_test_in_the_corpus() {
     }
 }
 
-/// Debian corrects its package before anybody tells this project.
+/// Debian often fixes its package before this project hears of an advisory.
 #[test]
 fn every_advisory_that_debians_rack_was_corrected_for_is_answered() {
     let changelog = Command::new("zcat").arg("/usr/share/doc/ruby-rack/changelog.Debian.gz").output();
@@ -46,7 +46,7 @@ fn every_advisory_that_debians_rack_was_corrected_for_is_answered() {
         let rest = &text[at + 4..];
         format!("CVE-{}", &rest[..rest.find(|mark| !is_part(mark)).unwrap_or(rest.len())])
     });
-    // What was found before 2018 was in code that no Rack has any more.
+    // Advisories before 2018 are about code that no current Rack has.
     let recent = named.filter(|name| name.get(4..8).is_some_and(|year| year >= "2018"));
     let missing: BTreeSet<String> = recent.filter(|name| !known.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "foolsgold/docs/advisories.md does not answer {missing:?}");

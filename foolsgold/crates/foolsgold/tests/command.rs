@@ -1,4 +1,4 @@
-//! The command itself: what it serves, what it refuses and with which words, how it ends.
+//! The command itself: what it serves, what it refuses and with which messages, how it ends.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod child;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that is not stuck.
+/// Longer than anything takes unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
@@ -20,7 +20,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A server with what it said so far.
+/// A server with its output so far.
 struct Serving {
     child: Child,
     said: Arc<Mutex<String>>,
@@ -45,7 +45,7 @@ impl Serving {
         serving
     }
 
-    /// The line that has these words, once it is there.
+    /// The line that contains this text, once it is there.
     fn hear(&self, words: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -84,7 +84,7 @@ fn application(folder: &Path, body: &str) {
     std::fs::write(folder.join("config.ru"), text).unwrap();
 }
 
-/// What it says where it refuses, and that it ends with 2.
+/// The message of a refusal; checks that it exits with 2.
 fn refusal(folder: &Path, arguments: &[&str]) -> String {
     let output: Output = command(folder, arguments).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

@@ -1,5 +1,5 @@
-//! Requests that try to take an interpreter away, between good ones: large and deeply nested texts for `eval`, patterns, long
-//! methods in C and in Rust, endless loops behind every kind of `rescue`. Generated with a fixed seed.
+//! Requests that try to break an interpreter, mixed with good ones: large and deeply nested texts for `eval`, patterns,
+//! long methods in C and in Rust, endless loops inside every kind of `rescue`. Generated with a fixed seed.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that is not stuck, on a machine that does much else.
+/// Longer than anything takes unless it hangs, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 const RACKUP: &str = r##"
@@ -28,7 +28,7 @@ run lambda { |env|
 }
 "##;
 
-/// `N` is a number.
+/// `N` stands for a number.
 const HOSTILE: &[&str] = &[
     "eval('%w(' + 'a ' * N + ')').size",
     "eval('a = 1;' * N)",
@@ -52,7 +52,7 @@ const HOSTILE: &[&str] = &[
     "Regexp.new('(' * N + 'a' + ')' * N)",
     "Regexp.new('a|' * N)",
     "Regexp.new('(?:' * 20 + 'a{9}' + '){9}' * 20)",
-    // Longer ones reach the limit of backtracking only after many times the budget.
+    // Longer ones reach the backtracking limit only after many times the budget.
     "('a' * 300) =~ /(a+)+\\1b/",
     "('a' * 300) =~ /(?=(a*)*b)a/",
     "('a' * N).gsub(/a/) { |x| x * 2 }.size",
@@ -101,7 +101,7 @@ const HOSTILE: &[&str] = &[
     "N.times.lazy.map { |x| x }.select { |x| x > N }.first(1)",
 ];
 
-/// A plain generator (Knuth's MMIX): the same requests each time.
+/// A plain linear congruential generator (Knuth's MMIX): the same requests each time.
 struct Seed(u64);
 
 impl Seed {
@@ -139,12 +139,12 @@ impl Hostage {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let port = lines.find_map(|line| line.split("serves at 127.0.0.1:").nth(1)?.trim().parse().ok()).unwrap();
-        // Nobody reads its log, and it must not wait for that.
+        // Nothing else reads its log, and it must not block on that.
         std::thread::spawn(move || lines.for_each(drop));
         Hostage { child, port, _folder: folder }
     }
 
-    /// Status and body; none if the server closed without an answer.
+    /// Status and body; `None` if the server closed without an answer.
     fn ask(&self, head: &str, body: &str) -> Option<(String, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

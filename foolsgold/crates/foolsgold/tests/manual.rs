@@ -1,4 +1,4 @@
-//! The man pages and completions that packagers find are those of this command line.
+//! The generated man pages and completions match this command line.
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 

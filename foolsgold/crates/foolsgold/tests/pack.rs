@@ -1,4 +1,4 @@
-//! Packing an application behind an executable (here: behind this test), and reading it back.
+//! Appending an application to an executable (here: this test), and reading it back.
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
@@ -32,7 +32,7 @@ fn options(app: &Path, output: &Path) -> Options {
     Options { app: app.to_owned(), output: output.to_owned(), with_source: false, exclude: vec!["spec/".to_owned()] }
 }
 
-/// A stand-in for the compiler: path and source are seen in what it makes, and a parenthesis is its syntax error.
+/// Stands in for the compiler: path and source appear in its output, and a parenthesis counts as a syntax error.
 fn compile(path: &VPath, source: &[u8]) -> Result<Vec<u8>, String> {
     if source.contains(&b'(') {
         return Err(format!("{path}:1: syntax error"));
@@ -143,7 +143,7 @@ fn links_within_the_application_name_one_file() {
     assert_eq!(read(&packed, "library/same.rb"), read(&packed, "lib/app.rb"));
     let path = |name: &str| VPath::new(&format!("{PACKED}/{name}")).unwrap();
     assert_eq!(packed.identity(&path("library/same.rb")), Some(path("lib/app.rb")));
-    // Who links a hidden file wants it.
+    // A hidden file is included if something links to it.
     assert_eq!(read(&packed, "library/settings"), Some(Content::Plain("SECRET=1".into())));
 }
 

@@ -1,4 +1,4 @@
-//! A packed application serves by itself, and a damaged one says so and ends.
+//! A packed application serves by itself, and a damaged one reports that and exits.
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
@@ -36,7 +36,7 @@ fn run(program: &Path, args: &[&str]) -> Output {
     once_free(|| Command::new(program).args(args).stdin(Stdio::null()).output())
 }
 
-/// Packs the application, and lets its folder vanish.
+/// Packs the application, and removes its folder.
 fn packed() -> (tempfile::TempDir, PathBuf) {
     let app = application();
     let (folder, output, done) = pack(app.path());
@@ -118,7 +118,7 @@ fn with_assets(script: &str, settings: &str) -> tempfile::TempDir {
     folder
 }
 
-/// RFC 9110, sections 8.8 and 13.1: a validator changes with the content, and only with it.
+/// RFC 9110, sections 8.8 and 13.1: a validator changes if and only if the content does.
 #[test]
 fn a_file_of_a_new_pack_is_not_taken_for_the_old_one() {
     let settings = "[[static]]\npath = \"/assets\"\nfolder = \"public\"\n";
@@ -165,7 +165,7 @@ fn packed_settings_hold_and_those_of_a_foreign_folder_do_not() {
     assert!(server.get("/foreign").contains(" 404 "));
     let mut server = Server::start_in(&program, folder.path(), &["--metrics", "/line"]);
     assert!(server.get("/line").contains(" 200 ") && server.get("/mm").contains(" 404 "));
-    // A file that is named takes the place of the packed one.
+    // A configuration file given with `--config` replaces the packed one.
     let own = folder.path().join("own.toml");
     fs::write(&own, "bind = [\"127.0.0.1:0\"]\nmetrics = \"/own\"\n").unwrap();
     let mut server = Server::start_in(&program, folder.path(), &["--config", own.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! What README.md says is so.
+//! The statements in README.md are true.
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
@@ -6,7 +6,7 @@ use foolsgold::config::Settings;
 
 const README: &str = include_str!("../../../README.md");
 
-/// The text of the first block of a language.
+/// The text of the first code block of a language.
 fn block(language: &str) -> &'static str {
     let start = README.find(&format!("```{language}\n")).unwrap() + language.len() + 4;
     &README[start..start + README[start..].find("```").unwrap()]

@@ -1,4 +1,5 @@
-//! What goes wrong around a server: a full disk, no more descriptors, links that lead away, bodies that are too large.
+//! What can go wrong around a server: a full disk, no more descriptors, links that lead outside, bodies that are too
+//! large.
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
 mod child;
@@ -27,7 +28,7 @@ fn serve(folder: &Path, more: &[&str]) -> Server {
     Server::start_in(Path::new(foolsgold()), folder, &args)
 }
 
-/// Lines that the server says until one has that text.
+/// The server's output up to a line with this text.
 fn hear(server: &mut Server, text: &str) -> String {
     while !server.said.contains(text) {
         assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended without `{text}`: {}", server.said);
@@ -35,7 +36,7 @@ fn hear(server: &mut Server, text: &str) -> String {
     server.said.clone()
 }
 
-/// One rule for links, whoever serves: a file is served if it lies below the folder that the administrator named.
+/// One rule for links, whatever serves the file: it is served if it is below the folder that the administrator named.
 #[test]
 fn a_link_that_leads_out_of_a_folder_is_served_by_nobody() {
     let outside = application(&[("secret.txt", "SECRET")]);
@@ -98,7 +99,7 @@ fn a_link_that_leads_out_of_a_folder_is_served_by_nobody() {
     assert!(server.get("/out.txt").contains(" 404 "));
 }
 
-/// /dev/full answers every write as a full disk does.
+/// Writes to /dev/full fail as on a full disk.
 #[test]
 fn an_access_log_that_cannot_be_written_is_told_once() {
     let app = application(&[("config.ru", "run lambda { |_| [200, {}, [\"ok\"]] }\n")]);
@@ -122,10 +123,10 @@ fn descriptors_that_have_run_out_are_told_once_and_when_it_is_over() {
     let held: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap()).collect();
     let said = hear(&mut server, "connections cannot be accepted");
     assert!(said.contains("LimitNOFILE"), "{said}");
-    // Longer than ten tries to accept.
+    // Longer than ten attempts to accept.
     std::thread::sleep(Duration::from_secs(2));
     drop(held);
-    // It is over once nothing has failed for a while.
+    // The problem is over once nothing has failed for a while.
     std::thread::sleep(Duration::from_secs(6));
     assert!(server.get("/").contains(" 200 "));
     let said = hear(&mut server, "connections are accepted again");
@@ -136,14 +137,14 @@ fn post(server: &Server, kind: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     let length = body.len();
     write!(stream, "POST / HTTP/1.0\r\nHost: a\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n").unwrap();
-    // A server that refuses closes before it has read all.
+    // A server that refuses closes before it has read everything.
     let _ = stream.write_all(body);
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
     answer
 }
 
-/// RFC 9110, section 15.5.14: what is too large for this server is 413, whichever of its limits it meets.
+/// RFC 9110, section 15.5.14: content that is too large for this server gets 413, whichever of its limits it exceeds.
 #[test]
 fn a_body_that_an_interpreter_cannot_hold_is_the_clients_to_shorten() {
     let rackup = "run lambda { |env|\n  request = Rack::Request.new(env)\n  \
@@ -158,7 +159,7 @@ fn a_body_that_an_interpreter_cannot_hold_is_the_clients_to_shorten() {
     let kind = "multipart/form-data; boundary=XX";
     let answer = post(&server, kind, &upload(8));
     assert!(answer.contains(" 200 ") && field(&answer, "x-size") == Some("8388608"), "{answer}");
-    // Whether this application can hold as much is up to the application; the server has not failed if it cannot.
+    // Whether this application can hold that much is its own matter; the server has not failed if it cannot.
     for megabytes in [10, 12, 14, 15] {
         let answer = post(&server, kind, &upload(megabytes));
         assert!(answer.contains(" 200 ") || answer.contains(" 413 "), "{megabytes} MB: {answer}");

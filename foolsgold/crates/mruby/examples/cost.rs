@@ -1,10 +1,10 @@
-//! What an interpreter, a call and a restore cost: `cargo run --release -p mruby --example cost`.
+//! Costs of an interpreter, a call and a restore: `cargo run --release -p mruby --example cost`.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 use mruby::{Field, Interpreter, Kept, Limits, Method, Sym};
 use std::time::{Duration, Instant};
 
-/// A small Rack application: a builder's worth of layers, a page of one kilobyte with two values in it.
+/// A small Rack application: a few middleware layers, and a page of one kilobyte with two values in it.
 const APPLICATION: &str = r##"
     module Mini
       class Response
@@ -110,7 +110,7 @@ impl Application {
     }
 }
 
-/// The least of several means.
+/// The smallest of several means.
 fn least(mut round: impl FnMut() -> Duration) -> f64 {
     (0..7).map(|_| round().as_secs_f64() * 1e6).fold(f64::INFINITY, f64::min)
 }

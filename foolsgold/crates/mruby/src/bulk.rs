@@ -1,4 +1,4 @@
-//! One call for a whole request or answer.
+//! Calls that transfer a whole request or answer at once.
 
 use crate::error::Outcome;
 use crate::ruby::{Ruby, raw_bytes};
@@ -15,14 +15,14 @@ use std::slice;
 pub struct Field<'a, 'r>(sys::RawField, PhantomData<(&'a [u8], Value<'r>)>);
 
 impl<'a, 'r> Field<'a, 'r> {
-    /// A String of these bytes.
+    /// The value is a String of these bytes.
     #[must_use]
     pub fn bytes(key: Value<'r>, bytes: &'a [u8]) -> Field<'a, 'r> {
         // A slice's pointer is never null, which is how C tells the two apart.
         Field(sys::RawField { key: key.word(), bytes: bytes.as_ptr().cast(), rest: bytes.len() }, PhantomData)
     }
 
-    /// A value.
+    /// The value is a Ruby value.
     #[must_use]
     pub fn value(key: Value<'r>, value: Value<'r>) -> Field<'a, 'r> {
         Field(sys::RawField { key: key.word(), bytes: std::ptr::null(), rest: value.word() }, PhantomData)
@@ -30,14 +30,15 @@ impl<'a, 'r> Field<'a, 'r> {
 }
 
 impl<'r> Ruby<'r> {
-    /// A copy of a Hash with more pairs: Rack's environment from a template. Keys that are frozen Strings are not copied.
+    /// A copy of a Hash with more pairs: Rack's environment from a template. Keys that are frozen Strings are not
+    /// copied.
     ///
     /// # Errors
     /// `TypeError`, `NoMemoryError`.
     pub fn hash_dup_with(self, template: Value<'r>, fields: &[Field<'_, 'r>]) -> Outcome<'r> {
         self.check_quiet();
         let mut result = 0;
-        // SAFETY: a field is its raw form; values and bytes are alive for the call.
+        // SAFETY: a `Field` is a `RawField`; values and bytes are alive for the call.
         let status = unsafe {
             let (first, count) = (fields.as_ptr().cast(), fields.len());
             sys::fg_hash_dup_with(self.fg(), template.word(), first, count, &raw mut result)
@@ -45,8 +46,8 @@ impl<'r> Ruby<'r> {
         self.outcome(status, result)
     }
 
-    /// Walks over a Hash of Strings: `each` gets key and value, also for each String of a value that is an Array. False where
-    /// something else was met; what came before it was told nevertheless.
+    /// Walks over a Hash of Strings: `each` gets key and value, and is called once for each String if a value is an
+    /// Array. False if anything else was found; `each` was then still called for what came before it.
     ///
     /// # Errors
     /// `TypeError` if it is not a Hash.
@@ -68,7 +69,7 @@ impl<'r> Ruby<'r> {
         Ok(all == 1)
     }
 
-    /// Walks over an Array of Strings. False where something else was met.
+    /// Walks over an Array of Strings. False if anything else was found.
     ///
     /// # Errors
     /// `TypeError` if it is not an Array.
@@ -85,7 +86,7 @@ impl<'r> Ruby<'r> {
             if element.kind() != Kind::String {
                 return Ok(false);
             }
-            // SAFETY: an element of an Array that cannot change: Ruby does not run.
+            // SAFETY: an element of an Array that cannot change while Ruby does not run.
             each(unsafe { raw_bytes(*word) });
         }
         drop(quiet);
@@ -95,7 +96,7 @@ impl<'r> Ruby<'r> {
     /// The bytes of a String for as long as a closure runs, which must not call Ruby; cheaper than [`Ruby::bytes`].
     ///
     /// # Errors
-    /// `TypeError` if it is none.
+    /// `TypeError` if it is not a String.
     ///
     /// # Panics
     /// If `body` calls Ruby.
@@ -104,12 +105,12 @@ impl<'r> Ruby<'r> {
             return Err(self.type_error(string, "String"));
         }
         let _quiet = Quiet::new(self);
-        // SAFETY: a String that cannot change: Ruby does not run.
+        // SAFETY: a String that cannot change while Ruby does not run.
         Ok(body(unsafe { raw_bytes(string.word()) }))
     }
 }
 
-/// Ruby is not to be called as long as this is there.
+/// Ruby must not be called while this exists.
 struct Quiet<'r>(Ruby<'r>, bool);
 
 impl<'r> Quiet<'r> {
@@ -136,7 +137,7 @@ unsafe extern "C" fn pair(
     value: *const c_char,
     value_length: usize,
 ) -> c_int {
-    // SAFETY: C returns the walk that it was given, and bytes that stay for the call.
+    // SAFETY: C returns the walk that it was given, and bytes that stay valid for the call.
     let (walk, key, value) = unsafe {
         let walk = &mut *walk.cast::<Walk<'_>>();
         (walk, slice::from_raw_parts(key.cast(), key_length), slice::from_raw_parts(value.cast(), value_length))

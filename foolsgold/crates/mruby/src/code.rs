@@ -1,4 +1,4 @@
-//! Ruby's text and bytecode.
+//! Ruby source text and bytecode.
 
 use crate::error::{Outcome, Raise};
 use crate::ruby::Ruby;
@@ -7,21 +7,21 @@ use crate::value::Value;
 use std::ffi::CString;
 
 impl<'r> Ruby<'r> {
-    /// Runs a text at the top level and gives its last value.
+    /// Runs a text at the top level and returns its last value.
     ///
     /// # Errors
-    /// `SyntaxError`, its message beginning with file and line; or what it raises.
+    /// `SyntaxError`, its message beginning with file and line; or whatever the text raises.
     pub fn eval(self, text: &str, file: &str, line: u32) -> Outcome<'r> {
         self.check_quiet();
         let file = file_name(file)?;
         let mut source = source(text.as_bytes(), &file, line);
         let mut result = 0;
-        // SAFETY: text and name are there for the call.
+        // SAFETY: text and name are valid for the call.
         let status = unsafe { sys::fg_eval(self.fg(), &raw mut source, &raw mut result) };
         self.outcome(status, result)
     }
 
-    /// Compiles a text to bytecode, with what backtraces need. It is good for this version of mruby only.
+    /// Compiles a text to bytecode, including what backtraces need. Only this version of mruby can load it.
     ///
     /// # Errors
     /// `SyntaxError`, its message beginning with file and line.
@@ -30,10 +30,10 @@ impl<'r> Ruby<'r> {
         let file = file_name(file)?;
         let mut source = source(text.as_bytes(), &file, 1);
         let mut result = 0;
-        // SAFETY: text and name are there for the call.
+        // SAFETY: text and name are valid for the call.
         let status = unsafe { sys::fg_compile(self.fg(), &raw mut source, &raw mut result) };
         self.outcome(status, result)?;
-        // SAFETY: what was compiled lies in the arena until it is freed here.
+        // SAFETY: the compiled bytes are in the arena until they are freed here.
         unsafe {
             let bytecode = std::slice::from_raw_parts(source.bytecode, source.size).to_vec();
             sys::fg_free_bytecode(self.fg(), &raw mut source);
@@ -44,12 +44,12 @@ impl<'r> Ruby<'r> {
     /// Runs bytecode at the top level. It must come from [`Ruby::compile`]: mruby trusts it.
     ///
     /// # Errors
-    /// `ScriptError` if it is none of this version; or what it raises.
+    /// `ScriptError` if it is not bytecode of this version; or whatever it raises.
     pub fn load(self, bytecode: &[u8]) -> Outcome<'r> {
         self.load_source(source(bytecode, c"", 1))
     }
 
-    /// The same with bytecode that stays: instructions and strings are not copied, so all interpreters share them.
+    /// The same for static bytecode: instructions and strings are not copied, so all interpreters share them.
     ///
     /// # Errors
     /// As [`Ruby::load`].
@@ -60,12 +60,12 @@ impl<'r> Ruby<'r> {
     fn load_source(self, mut source: sys::Source) -> Outcome<'r> {
         self.check_quiet();
         let mut result = 0;
-        // SAFETY: the bytes are there for the call, and copied where they are kept, unless they stay anyway.
+        // SAFETY: the bytes are valid for the call; what is kept is copied, unless the bytes are static.
         let status = unsafe { sys::fg_load(self.fg(), &raw mut source, &raw mut result) };
         self.outcome(status, result)
     }
 
-    /// A local name for `eval` at line 1, for tests and small things.
+    /// `eval` as file `(eval)` from line 1, for tests and small snippets.
     ///
     /// # Errors
     /// As [`Ruby::eval`].

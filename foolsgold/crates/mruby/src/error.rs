@@ -1,22 +1,22 @@
-//! What goes wrong: inside an entry as [`Raise`], outside as [`Error`].
+//! Errors: inside an entry as [`Raise`], outside as [`Error`].
 
 use crate::ruby::Ruby;
 use crate::value::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What nearly everything inside an entry gives.
+/// The result of nearly everything inside an entry.
 pub type Outcome<'r, T = Value<'r>> = Result<T, Raise<'r>>;
 
-/// Something on its way out: an exception, but also a `break` out of a block or a stop. Pass it on with `?`.
+/// Something that unwinds Ruby: an exception, but also a `break` out of a block or a stop. Pass it on with `?`.
 #[derive(Debug)]
 pub struct Raise<'r>(pub(crate) Reason<'r>);
 
 #[derive(Debug)]
 pub(crate) enum Reason<'r> {
-    /// An exception (or a `break`) that Ruby has.
+    /// An exception (or a `break`) that exists as a Ruby value.
     Exception(Value<'r>),
-    /// One that is still to be made.
+    /// An exception that is still to be created.
     New(Cow<'static, str>, String),
     /// A stop: nothing can be done in this interpreter until it is restored.
     Stopped,
@@ -36,13 +36,13 @@ impl<'r> Raise<'r> {
         Raise(Reason::Exception(exception))
     }
 
-    /// Whether it is a stop, which no one may hold up.
+    /// Whether it is a stop, which must always be passed on.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self.0, Reason::Stopped)
     }
 
-    /// The exception as a value; none for a stop or a `break`, which must be passed on.
+    /// The exception as a value; `None` for a stop or a `break`, which must be passed on.
     pub fn exception(&self, ruby: Ruby<'r>) -> Option<Value<'r>> {
         match &self.0 {
             Reason::Exception(value) if value.is_break() => None,
@@ -56,22 +56,22 @@ impl<'r> Raise<'r> {
 /// Why an entry ended without its result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// An exception that nothing rescued.
+    /// An exception that was not rescued.
     #[error("{0}")]
     Raised(Exception),
-    /// The memory limit was reached, and nothing rescued that.
+    /// The memory limit was reached, and that was not rescued.
     #[error("the interpreter's memory limit is reached")]
     OutOfMemory,
     /// A [`Stopper`](crate::Stopper) ended the run.
     #[error("the run was stopped")]
     Stopped,
-    /// The interpreter was stopped in the middle of something, or a native panicked in it; it can only be restored or dropped.
+    /// A run of the interpreter was stopped midway, or a native panicked in it; it can only be restored or dropped.
     #[error("the interpreter was interrupted and has not been restored")]
     Unusable,
-    /// Ruby code ran or waits in it, so its state cannot be kept.
+    /// Ruby code runs or waits in it, so its state cannot be saved.
     #[error("the interpreter is busy")]
     Busy,
-    /// It could not be made.
+    /// It could not be created.
     #[error("no interpreter could be made: {0}")]
     Create(String),
     /// A snapshot could not be taken or restored.
@@ -86,14 +86,14 @@ pub struct Exception {
     pub class: String,
     /// Its message.
     pub message: String,
-    /// Where it came from, innermost first: `file:line` or `file:line:in method`.
+    /// Where it was raised, innermost first: `file:line` or `file:line:in method`.
     pub backtrace: Vec<String>,
-    /// What was being handled when it was raised, where something was.
+    /// The exception being handled when it was raised, if any.
     pub cause: Option<Box<Exception>>,
 }
 
 impl Exception {
-    /// File and line of the place where it was raised, if that is known.
+    /// File and line where it was raised, if known.
     #[must_use]
     pub fn place(&self) -> Option<(&str, u32)> {
         let known = |line: &&String| !line.starts_with("(unknown)");
@@ -106,7 +106,7 @@ impl Exception {
 
 impl fmt::Display for Exception {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A syntax error's message begins with its place.
+        // A syntax error's message begins with its location.
         if let Some((file, line)) = self.place().filter(|_| self.class != "SyntaxError") {
             write!(f, "{file}:{line}: ")?;
         }

@@ -1,6 +1,6 @@
-//! What Rust keeps beside an interpreter, and what C calls.
+//! What Rust keeps beside an interpreter, and the functions that C calls.
 //!
-//! Nothing of it lies in the arena, so a restore does not touch it: what must follow a snapshot does so by its own rules
+//! None of it is in the arena, so a restore does not touch it: state that must follow a snapshot has its own rules
 //! ([`Host::kept`], [`Host::restored`]).
 
 use crate::error::{Raise, Reason};
@@ -18,36 +18,36 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// One for each interpreter, at an address that stays.
+/// One for each interpreter, at a fixed address.
 pub(crate) struct Host {
     pub fg: Cell<*mut sys::Fg>,
     pub arena: Cell<*mut sys::Arena>,
     pub natives: RefCell<Vec<Rc<NativeFn>>>,
     pub resources: RefCell<Resources>,
     pub data: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
-    /// Strings that Rust looks into, with how often.
+    /// Strings that Rust has borrowed, and how many times.
     pub locked: RefCell<Vec<(usize, u32)>>,
-    /// Numbers given to objects that no snapshot holds.
+    /// Ids given to objects that no snapshot holds.
     ids: RefCell<HashMap<usize, i64>>,
     random: (RandomState, Cell<u64>),
-    /// Rust looks into the heap, so Ruby must not run.
+    /// Rust borrows from the heap, so Ruby must not run.
     pub quiet: Cell<bool>,
-    /// What a native said when it panicked.
+    /// The message of a native's panic.
     pub panic: RefCell<Option<String>>,
     natives_kept: Cell<usize>,
 }
 
-/// What objects of Ruby hold of Rust's.
+/// The Rust values that Ruby objects hold.
 #[derive(Default)]
 pub(crate) struct Resources {
     items: Vec<Option<Rc<dyn Any>>>,
     free: Vec<usize>,
-    /// The first so many belong to a snapshot: an object that is freed comes back with it.
+    /// The first `kept` items belong to a snapshot: an object that is freed comes back with it.
     kept: usize,
 }
 
 impl Resources {
-    /// Numbers begin at one.
+    /// Numbers start at one.
     pub fn add(&mut self, item: Rc<dyn Any>) -> usize {
         if let Some(place) = self.free.pop() {
             self.items[place] = Some(item);
@@ -61,7 +61,7 @@ impl Resources {
         self.items.get(number.checked_sub(1)?)?.clone()
     }
 
-    /// Gives it to the caller, to be dropped when nothing is borrowed.
+    /// Returns the item to the caller, to be dropped when nothing is borrowed.
     fn remove(&mut self, number: usize) -> Option<Rc<dyn Any>> {
         let place = number.checked_sub(1).filter(|place| *place >= self.kept)?;
         let item = self.items.get_mut(place)?.take();
@@ -87,7 +87,7 @@ impl Host {
         }
     }
 
-    /// What is there now belongs to a snapshot.
+    /// Everything present now belongs to a snapshot.
     pub fn kept(&self) {
         let mut resources = self.resources.borrow_mut();
         resources.kept = resources.items.len();
@@ -95,7 +95,7 @@ impl Host {
         self.natives_kept.set(self.natives.borrow().len());
     }
 
-    /// What came after the snapshot ends.
+    /// Drops everything added since the snapshot.
     pub fn restored(&self) {
         let gone: Vec<_> = {
             let mut resources = self.resources.borrow_mut();
@@ -113,27 +113,27 @@ impl Host {
         self.panic.borrow_mut().take();
     }
 
-    /// Drops what an object held. One that a snapshot holds comes back with it, so that stays.
+    /// Drops what an object held, unless the object is in a snapshot and would come back with it.
     pub fn release(&self, resource: usize) {
         let item = self.resources.borrow_mut().remove(resource);
         drop(item);
     }
 
-    /// Random bits that do not tell those before and after them (SipHash of a count under a secret key).
+    /// Random bits from which earlier and later ones cannot be derived (SipHash of a counter under a secret key).
     fn random_word(&self) -> u64 {
         let (key, count) = &self.random;
         count.set(count.get() + 1);
         key.hash_one(count.get())
     }
 
-    /// A number that no object had before in this process, and the same one the next time until the next restore.
+    /// A number that no object in this process had before; the same object keeps it until the next restore.
     fn fresh_id(&self, object: usize) -> i64 {
-        // Addresses are multiples of sixteen, so these never are one.
+        // Addresses are multiples of sixteen, so these are never one.
         static NEXT: AtomicI64 = AtomicI64::new(8);
         *self.ids.borrow_mut().entry(object).or_insert_with(|| NEXT.fetch_add(16, Ordering::Relaxed))
     }
 
-    /// Runs a native; whatever it does, C hears a status.
+    /// Runs a native; whatever it does, C gets a status.
     fn call_native<'r>(&'r self, index: u32, make_args: impl FnOnce(Ruby<'r>) -> Args<'r>) -> (c_int, usize) {
         let ruby = Ruby::new(self);
         let native = self.natives.borrow().get(index as usize).map(Rc::clone);
@@ -170,7 +170,7 @@ impl Host {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
@@ -186,7 +186,7 @@ unsafe extern "C" fn native(
     block: usize,
     result: *mut usize,
 ) -> c_int {
-    // SAFETY: C returns the host that it was given, arguments that stay for the call, and a place for the result.
+    // SAFETY: C returns the host that it was given, arguments that stay valid for the call, and a place for the result.
     unsafe {
         let host = &*host.cast::<Host>();
         let args: &[Value<'_>] = if count == 0 { &[] } else { std::slice::from_raw_parts(args.cast(), count) };
@@ -199,7 +199,7 @@ unsafe extern "C" fn native(
 unsafe extern "C" fn release(host: *mut c_void, resource: usize) {
     // SAFETY: as above.
     let host = unsafe { &*host.cast::<Host>() };
-    // What is dropped here runs inside the collector: a panic must not leave it.
+    // Items dropped here run inside the collector: a panic must not leave it.
     let _ = catch_unwind(AssertUnwindSafe(|| host.release(resource)));
 }
 

@@ -13,10 +13,10 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-/// What an interpreter may use.
+/// The limits of an interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of memory, all told; also the most that [`Interpreter::limit_memory`] can give later. It costs address space
+    /// Bytes of memory in total; also the most that [`Interpreter::limit_memory`] can set later. It costs address space
     /// only.
     pub memory: usize,
 }
@@ -30,15 +30,15 @@ impl Default for Limits {
 /// Bytes of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// In use now, garbage included.
+    /// In use now, including garbage.
     pub used: usize,
-    /// The most that ever was in use (since the snapshot, if one is restored).
+    /// The most ever in use (since the snapshot, if one was restored).
     pub used_peak: usize,
-    /// What the interpreter stretches over now.
+    /// The extent of the interpreter's memory now.
     pub extent: usize,
-    /// The most it stretched over since the last restore.
+    /// The largest extent since the last restore.
     pub extent_peak: usize,
-    /// What it may stretch over.
+    /// The limit on the extent.
     pub limit: usize,
 }
 
@@ -51,12 +51,12 @@ pub struct Interpreter {
     not_send: PhantomData<*mut ()>,
 }
 
-/// Beyond the limit, for putting an exception into words.
+/// Memory beyond the limit, for describing an exception.
 const RESERVE: usize = 1 << 20;
-/// What stays of the stack for C and Rust below Ruby.
+/// Stack reserved for C and Rust below Ruby.
 const STACK_RESERVE: usize = 1 << 20;
 
-/// Has the process hear of stops, which come to a thread as signals (native/stop.c).
+/// Installs the process's handler for stops, which reach a thread as signals (native/stop.c).
 fn catch_stops() -> Result<(), Error> {
     static CAUGHT: OnceLock<bool> = OnceLock::new();
     // SAFETY: installs a handler that touches nothing but what its own thread runs.
@@ -65,7 +65,7 @@ fn catch_stops() -> Result<(), Error> {
 }
 
 impl Interpreter {
-    /// Makes one.
+    /// Creates an interpreter.
     ///
     /// # Errors
     /// If there is no address space for it, or the limit is less than an empty interpreter needs (about 300 kB).
@@ -77,7 +77,7 @@ impl Interpreter {
         let stack = stack_of_thread().map_or(0, |(end, size)| end + STACK_RESERVE.min(size / 4));
         let callbacks = Host::callbacks();
         let address: *const Host = &raw const *host;
-        // SAFETY: the region is ours and outlives the interpreter; so does the host, whose address stays.
+        // SAFETY: the region is ours and outlives the interpreter; so does the host, whose address is fixed.
         let fg = unsafe {
             let host = address.cast_mut().cast();
             sys::fg_open(
@@ -116,7 +116,7 @@ impl Interpreter {
         &self.stopping
     }
 
-    /// Whether it can be used: not after a run was stopped midway or a native panicked, until it is restored.
+    /// Whether it can be used: false after a run was stopped midway or a native panicked, until it is restored.
     #[must_use]
     pub fn usable(&self) -> bool {
         // SAFETY: reads a flag.
@@ -124,16 +124,16 @@ impl Interpreter {
         !interrupted && self.host.panic.borrow().is_none()
     }
 
-    /// What a native said when it panicked, since the last restore.
+    /// The message of a native's panic since the last restore, if there was one.
     #[must_use]
     pub fn panic(&self) -> Option<String> {
         self.host.panic.borrow().clone()
     }
 
-    /// Everything with Ruby's values happens in here.
+    /// Enters the interpreter: Ruby values exist only in here.
     ///
     /// # Errors
-    /// What the body lets out, in words.
+    /// What the body returns as an error, as text.
     pub fn enter<T>(&mut self, body: impl for<'r> FnOnce(Ruby<'r>) -> Outcome<'r, T>) -> Result<T, Error> {
         if !self.usable() {
             return Err(Error::Unusable);
@@ -172,14 +172,13 @@ impl Interpreter {
         }
     }
 
-    /// Switches the collector on or off. Where memory becomes short it is switched on again.
+    /// Switches the collector on or off. If memory runs short it is switched on again.
     pub fn enable_gc(&mut self, on: bool) {
         // SAFETY: sets a flag; nothing runs.
         unsafe { sys::fg_set_gc(self.fg(), on.into()) };
     }
 
-    /// Collects garbage whenever memory is asked for, which is very slow: for tests, so that a value that nobody keeps alive
-    /// is found.
+    /// Collects garbage at every allocation, which is very slow: for tests, to find values that nothing keeps alive.
     pub fn stress_gc(&mut self, on: bool) {
         // SAFETY: the head of the arena; nothing runs.
         unsafe { (*self.host.arena.get()).stress = on.into() };
@@ -187,7 +186,7 @@ impl Interpreter {
 
     /// Collects all garbage, even if the collector is off.
     pub fn full_gc(&mut self) {
-        // SAFETY: nothing runs; what raises stays inside.
+        // SAFETY: nothing runs; exceptions stay inside.
         unsafe {
             let on = sys::fg_gc_is_on(self.fg());
             sys::fg_set_gc(self.fg(), 1);
@@ -196,22 +195,23 @@ impl Interpreter {
         }
     }
 
-    /// Reads memory after its end, for the proof that the sanitizer looks.
+    /// Reads memory after its end, to prove that the sanitizer works.
     #[cfg(mruby_sanitize)]
     pub fn misuse_memory(&mut self) -> i32 {
         // SAFETY: none; the sanitizer ends the process.
         unsafe { sys::fg_misuse((*self.host.arena.get()).mrb) }
     }
 
-    /// Stops the run that comes next (or, from another thread, goes on). Stoppers that were given out before do nothing from
-    /// now on.
+    /// A stopper for the next run (or, used from another thread, the present one). Earlier stoppers do nothing from now
+    /// on.
     #[must_use]
     pub fn stopper(&mut self) -> Stopper {
         self.stopping.next_run();
         self.stopping.stopper()
     }
 
-    /// Something that natives find by its type: [`Ruby::data`]. One of each type; a later one takes the place of an earlier.
+    /// Stores a value that natives find by its type: [`Ruby::data`]. There is one of each type; a later one replaces an
+    /// earlier one.
     pub fn insert_data<T: 'static>(&mut self, item: T) {
         let item: Rc<dyn Any> = Rc::new(item);
         self.host.data.borrow_mut().insert(TypeId::of::<T>(), item);
@@ -232,7 +232,7 @@ impl fmt::Debug for Interpreter {
     }
 }
 
-/// Values of an entry end with it, also when it panics.
+/// Values of an entry end with it, even if it panics.
 struct Frame {
     fg: *mut sys::Fg,
     level: i32,

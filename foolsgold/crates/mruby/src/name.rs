@@ -1,29 +1,29 @@
-//! Names: of methods, variables, constants; what Ruby calls symbols.
+//! Names of methods, variables and constants: Ruby's symbols.
 
 use crate::error::{Outcome, Raise};
 use crate::ruby::Ruby;
 use crate::sys;
 use crate::value::Value;
 
-/// A name as the interpreter numbers it. Keep those that are used often: the number stays, also over a snapshot that was
+/// A name as the interpreter numbers it. Keep those that are used often: the number stays valid, even across a snapshot
 /// taken later. It belongs to its interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sym(pub(crate) u32);
 
 impl Sym {
-    /// It as a value.
+    /// The name as a Symbol.
     #[must_use]
     pub fn value<'r>(self) -> Value<'r> {
         Value::from_word((self.0 as usize) << 2 | 2)
     }
 }
 
-/// Whatever is wanted as a name: a text or a [`Sym`].
+/// Anything that can be used as a name: a text or a [`Sym`].
 pub trait Name {
     /// Its number.
     ///
     /// # Errors
-    /// If a new name needs memory that is not there.
+    /// If a new name needs memory and there is none.
     fn symbol(self, ruby: Ruby<'_>) -> Outcome<'_, Sym>;
 }
 
@@ -45,7 +45,7 @@ impl<'r> Ruby<'r> {
     /// # Errors
     /// `NoMemoryError`, or `ArgumentError` for a name of more than 65,534 bytes.
     pub fn intern(self, name: &str) -> Outcome<'r, Sym> {
-        // SAFETY: looks up bytes that are there for the call.
+        // SAFETY: looks up bytes that are valid for the call.
         let known = unsafe { sys::fg_intern_check(self.fg(), name.as_ptr().cast(), name.len()) };
         if known != 0 {
             return Ok(Sym(known));
@@ -57,10 +57,10 @@ impl<'r> Ruby<'r> {
         self.symbol_of(value).ok_or_else(|| Raise::new("TypeError", "a name is not a symbol"))
     }
 
-    /// Whether code or data of this interpreter has such a name: a variable without one is never read.
+    /// Whether code or data of this interpreter mentions the name: otherwise no variable of that name is ever read.
     #[must_use]
     pub fn is_interned(self, name: &str) -> bool {
-        // SAFETY: looks up bytes that are there for the call.
+        // SAFETY: looks up bytes that are valid for the call.
         unsafe { sys::fg_intern_check(self.fg(), name.as_ptr().cast(), name.len()) != 0 }
     }
 

@@ -1,7 +1,7 @@
-//! Rust that Ruby calls.
+//! Rust functions that Ruby calls.
 //!
-//! A native is any `Fn(Ruby, Args) -> Outcome`: a function, or a closure that moved what it needs into itself. It comes back
-//! with a value or a [`Raise`]; a panic in it becomes a `RuntimeError`, and the interpreter is not used again.
+//! A native is any `Fn(Ruby, Args) -> Outcome`: a function, or a closure that owns what it needs. It returns a value or
+//! a [`Raise`]; a panic in it becomes a `RuntimeError`, and the interpreter cannot be used until it is restored.
 
 use crate::error::{Outcome, Raise};
 use crate::name::Name;
@@ -66,7 +66,7 @@ impl<'r> Args<'r> {
         self.positional.get(index).copied().unwrap_or(Value::NIL)
     }
 
-    /// The Hash of keyword arguments (`name: value` in the call), if there were some.
+    /// The Hash of keyword arguments (`name: value` in the call), if there were any.
     #[must_use]
     pub fn keywords(&self) -> Option<Value<'r>> {
         self.keywords
@@ -75,7 +75,7 @@ impl<'r> Args<'r> {
     /// One keyword argument.
     ///
     /// # Errors
-    /// If memory is short.
+    /// If memory runs short.
     pub fn keyword(&self, name: impl Name) -> Outcome<'r, Option<Value<'r>>> {
         let Some(keywords) = self.keywords else { return Ok(None) };
         let name = name.symbol(self.ruby)?;
@@ -88,7 +88,7 @@ impl<'r> Args<'r> {
         self.block
     }
 
-    /// The block, where the method needs one.
+    /// The block, for a method that requires one.
     ///
     /// # Errors
     /// `ArgumentError` without one.
@@ -99,7 +99,7 @@ impl<'r> Args<'r> {
     /// Checks how many positional arguments there are: `args.expect(1..=2)?`.
     ///
     /// # Errors
-    /// `ArgumentError` in Ruby's words.
+    /// `ArgumentError` with Ruby's message.
     pub fn expect(&self, counts: impl RangeBounds<usize>) -> Outcome<'r, ()> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let given = self.len();
@@ -124,10 +124,10 @@ impl<'r> Args<'r> {
         Err(Raise::new("ArgumentError", format!("wrong number of arguments (given {given}, expected {expected})")))
     }
 
-    /// One that must be there.
+    /// A required argument.
     ///
     /// # Errors
-    /// `ArgumentError` if it is not.
+    /// `ArgumentError` if it is missing.
     pub fn required(&self, index: usize) -> Outcome<'r> {
         let given = self.len();
         self.positional.get(index).copied().ok_or_else(|| {
@@ -136,7 +136,7 @@ impl<'r> Args<'r> {
         })
     }
 
-    /// The bytes of one that must be a String.
+    /// The bytes of an argument that must be a String.
     ///
     /// # Errors
     /// `ArgumentError`, `TypeError`.
@@ -144,7 +144,7 @@ impl<'r> Args<'r> {
         self.ruby.bytes(self.required(index)?)
     }
 
-    /// One that must be a String, as text; what is not UTF-8 is replaced.
+    /// An argument that must be a String, as text; invalid UTF-8 is replaced.
     ///
     /// # Errors
     /// `ArgumentError`, `TypeError`.
@@ -152,7 +152,7 @@ impl<'r> Args<'r> {
         self.ruby.string(self.required(index)?)
     }
 
-    /// One that must be an Integer.
+    /// An argument that must be an Integer.
     ///
     /// # Errors
     /// `ArgumentError`, `TypeError`.
@@ -204,7 +204,7 @@ impl<'r> Ruby<'r> {
         Ok(())
     }
 
-    /// A Proc that is a native.
+    /// A Proc that runs a native.
     ///
     /// # Errors
     /// `NoMemoryError`.

@@ -1,4 +1,4 @@
-//! Arrays, hashes, classes, variables, and objects that hold something of Rust's.
+//! Arrays, hashes, classes, variables, and objects that hold Rust values.
 
 use crate::error::{Outcome, Raise};
 use crate::name::Name;
@@ -8,8 +8,8 @@ use crate::value::{Kind, UNDEFINED, Value};
 use std::any::Any;
 use std::rc::Rc;
 
-/// A value that stays alive over entries: [`Ruby::keep`]. One that was kept before a snapshot stays; one that was kept after it
-/// is gone when the snapshot is restored.
+/// A value that stays alive across entries: [`Ruby::keep`]. One kept before a snapshot survives a restore; one kept
+/// after it is gone then.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept(usize);
 
@@ -26,7 +26,7 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// An empty Array with room for so many.
+    /// An empty Array with room for this many elements.
     ///
     /// # Errors
     /// `NoMemoryError`.
@@ -34,19 +34,19 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Array, |what| what.count = capacity)
     }
 
-    /// How many elements an Array has; none if it is not an Array.
+    /// How many elements an Array has; 0 if it is not an Array.
     #[must_use]
     pub fn array_len(self, array: Value<'r>) -> usize {
         self.elements(array).len()
     }
 
-    /// The elements where they are; whoever asks copies what is needed before anything runs.
+    /// The elements in place; callers copy what they need before Ruby runs.
     pub(crate) fn elements<'a>(self, array: Value<'r>) -> &'a [usize] {
         if array.kind() != Kind::Array {
             return &[];
         }
         let mut length = 0;
-        // SAFETY: an Array that is alive; callers copy what they need before anything runs.
+        // SAFETY: an Array that is alive; callers copy what they need before Ruby runs.
         unsafe {
             let elements = sys::fg_array(array.word(), &raw mut length);
             if length == 0 { &[] } else { std::slice::from_raw_parts(elements, length) }
@@ -73,7 +73,7 @@ impl<'r> Ruby<'r> {
             return Err(self.type_error(array, "Array"));
         }
         let words = self.elements(array).to_vec();
-        // They stay while the Array does not change; the copies are kept one by one before anything runs.
+        // They stay while the Array does not change; the copies are protected one by one before Ruby runs.
         words.into_iter().map(|word| self.alive(word)).collect()
     }
 
@@ -107,8 +107,8 @@ impl<'r> Ruby<'r> {
         self.hash_for(0)
     }
 
-    /// An empty Hash with room for so many pairs, and copies of it have that room too: with more than 16 they are put in
-    /// their places once, where they would be put there again whenever the Hash outgrows its table.
+    /// An empty Hash with room for this many pairs; copies of it have that room too. With more than 16 pairs, this
+    /// avoids rehashing all of them whenever the Hash outgrows its table.
     ///
     /// # Errors
     /// `NoMemoryError`.
@@ -116,14 +116,14 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Hash, |what| what.count = pairs)
     }
 
-    /// How many pairs a Hash has; none if it is not a Hash.
+    /// How many pairs a Hash has; 0 if it is not a Hash.
     #[must_use]
     pub fn hash_len(self, hash: Value<'r>) -> usize {
         // SAFETY: a Hash that is alive.
         if hash.kind() == Kind::Hash { unsafe { sys::fg_hash_size(self.fg(), hash.word()) } } else { 0 }
     }
 
-    /// `hash[key]`, with the default of the Hash.
+    /// `hash[key]`, with the Hash's default.
     ///
     /// # Errors
     /// `TypeError`, or what a default or a key's own `eql?` raises.
@@ -131,7 +131,7 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::HashGet, |what| (what.a, what.b) = (hash.word(), key.word()))
     }
 
-    /// The value of a key, where the Hash has it.
+    /// The value of a key, if the Hash has it.
     ///
     /// # Errors
     /// `TypeError`, or what a key's own `eql?` raises.
@@ -151,7 +151,7 @@ impl<'r> Ruby<'r> {
         Ok(())
     }
 
-    /// Removes a key and gives its value, or `nil`.
+    /// Removes a key and returns its value, or `nil`.
     ///
     /// # Errors
     /// `TypeError`, `FrozenError`, or what a key's own `eql?` raises.
@@ -176,7 +176,7 @@ impl<'r> Ruby<'r> {
             return Err(self.type_error(hash, "Hash"));
         }
         let mut words = vec![0_usize; self.hash_len(hash) * 2];
-        // SAFETY: there is room for as many as the Hash says, and nothing runs in between.
+        // SAFETY: there is room for as many as the Hash has, and nothing runs in between.
         unsafe { sys::fg_hash_pairs(self.fg(), hash.word(), words.as_mut_ptr()) };
         let pairs = words.chunks_exact(2).map(|pair| Ok((self.alive(pair[0])?, self.alive(pair[1])?)));
         pairs.collect()
@@ -185,7 +185,7 @@ impl<'r> Ruby<'r> {
     /// Walks over the pairs of a Hash as they are at the start.
     ///
     /// # Errors
-    /// `TypeError`, `NoMemoryError`, and what the body gives.
+    /// `TypeError`, `NoMemoryError`, and what the body returns.
     pub fn hash_each(
         self,
         hash: Value<'r>,
@@ -225,10 +225,10 @@ impl<'r> Ruby<'r> {
         Value::from_word(unsafe { sys::fg_class_of(self.fg(), value.word()) })
     }
 
-    /// Defines a class at the top level, or finds it. Without a superclass (`nil`), of `Object`.
+    /// Defines a class at the top level, or finds it. Without a superclass (`nil`) it derives from `Object`.
     ///
     /// # Errors
-    /// `TypeError` for another superclass than it has, `NoMemoryError`.
+    /// `TypeError` if it has another superclass, `NoMemoryError`.
     pub fn define_class(self, name: impl Name, superclass: Value<'r>) -> Outcome<'r> {
         self.define_class_under(Value::NIL, name, superclass)
     }
@@ -236,7 +236,7 @@ impl<'r> Ruby<'r> {
     /// Defines a class in a class or module, or finds it.
     ///
     /// # Errors
-    /// `TypeError` for another superclass than it has, `NoMemoryError`.
+    /// `TypeError` if it has another superclass, `NoMemoryError`.
     pub fn define_class_under(self, outer: Value<'r>, name: impl Name, superclass: Value<'r>) -> Outcome<'r> {
         let name = name.symbol(self)?;
         self.operate(Operation::Class, |what| {
@@ -261,16 +261,16 @@ impl<'r> Ruby<'r> {
         self.operate(Operation::Module, |what| (what.a, what.name) = (outer.word(), name.0))
     }
 
-    /// Whether it is of a class, or of one that includes a module.
+    /// Whether a value is an instance of a class, or its class includes a module.
     ///
     /// # Errors
-    /// `TypeError` if that is neither.
+    /// `TypeError` if `class` is neither.
     pub fn is_a(self, value: Value<'r>, class: Value<'r>) -> Outcome<'r, bool> {
         let answer = self.operate(Operation::IsA, |what| (what.a, what.b) = (value.word(), class.word()))?;
         Ok(answer.truthy())
     }
 
-    /// Whether it has a method.
+    /// Whether a value has a method.
     ///
     /// # Errors
     /// What its own `respond_to_missing?` raises.
@@ -287,7 +287,7 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// A constant of a class or module, or one that it sees.
+    /// A constant of a class or module, or one visible from it.
     ///
     /// # Errors
     /// `NameError`, and what `const_missing` raises.
@@ -295,7 +295,7 @@ impl<'r> Ruby<'r> {
         self.named(Operation::ConstGet, outer, name, Value::NIL)
     }
 
-    /// Whether a class or module has or sees a constant.
+    /// Whether a constant is defined in a class or module, or visible from it.
     ///
     /// # Errors
     /// `TypeError`
@@ -311,7 +311,7 @@ impl<'r> Ruby<'r> {
         self.named(Operation::ConstSet, outer, name, value).map(drop)
     }
 
-    /// An instance variable (`"@name"`), or `nil`. A name without `@` is one that Ruby code cannot see.
+    /// An instance variable (`"@name"`), or `nil`. A name without `@` is invisible to Ruby code.
     ///
     /// # Errors
     /// `NoMemoryError`
@@ -322,7 +322,7 @@ impl<'r> Ruby<'r> {
     /// Sets an instance variable.
     ///
     /// # Errors
-    /// `FrozenError`, `ArgumentError` for an object that has none, `NoMemoryError`.
+    /// `FrozenError`, `ArgumentError` for an object that cannot have any, `NoMemoryError`.
     pub fn ivar_set(self, object: Value<'r>, name: impl Name, value: Value<'r>) -> Outcome<'r, ()> {
         self.named(Operation::IvarSet, object, name, value).map(drop)
     }
@@ -350,7 +350,7 @@ impl<'r> Ruby<'r> {
         value
     }
 
-    /// Whether it can be changed.
+    /// Whether it is frozen.
     #[must_use]
     pub fn is_frozen(self, value: Value<'r>) -> bool {
         // SAFETY: a value that is alive.
@@ -359,7 +359,7 @@ impl<'r> Ruby<'r> {
 
     // ---------------------------------------------------------------------------------------------- kept values, resources
 
-    /// Keeps a value alive for as long as the interpreter is.
+    /// Keeps a value alive for as long as the interpreter exists.
     ///
     /// # Errors
     /// `NoMemoryError`
@@ -375,8 +375,8 @@ impl<'r> Ruby<'r> {
         Value::from_word(unsafe { sys::fg_kept(self.fg(), kept.0) })
     }
 
-    /// An object of a class that holds something of Rust's, until the object is collected or the snapshot restored. From now
-    /// on, every object of the class is of that kind. What a snapshot holds should be shared state: it is not restored.
+    /// An object that holds a Rust value until it is collected or the snapshot restored. From now on, every object of
+    /// its class is of that kind. A value that a snapshot holds should be shared state: it is not restored.
     ///
     /// # Errors
     /// `TypeError`, `NoMemoryError`.
@@ -384,8 +384,8 @@ impl<'r> Ruby<'r> {
         self.hold(Operation::Resource, class, Rc::new(item))
     }
 
-    /// Gives something of Rust's to an object that Ruby made (in its `initialize`). Its class must have been told by
-    /// [`Ruby::holds_resources`], and it must not hold something already.
+    /// Gives a Rust value to an object that Ruby made (in its `initialize`). Its class must have been registered with
+    /// [`Ruby::holds_resources`], and it must not hold a value already.
     ///
     /// # Errors
     /// `TypeError`, `NoMemoryError`.
@@ -402,7 +402,7 @@ impl<'r> Ruby<'r> {
         made
     }
 
-    /// Objects of this class, and of classes that are derived from it later, can hold something of Rust's.
+    /// Allows objects of this class, and of classes derived from it later, to hold a Rust value.
     ///
     /// # Errors
     /// `TypeError`
@@ -411,7 +411,7 @@ impl<'r> Ruby<'r> {
         Ok(())
     }
 
-    /// What an object holds of Rust's.
+    /// The Rust value that an object holds.
     ///
     /// # Errors
     /// `TypeError` if it holds nothing or something else.

@@ -1,40 +1,40 @@
-//! Pages of this program that its start touched and that its work does not need.
+//! Gives back pages of this program that were needed only at start-up.
 
 use crate::track;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Gives back the pages of this executable that hold code and constants and are as they are in the file. Those still
-/// wanted come back from the page cache, each by itself; those of the start (the compiler of Ruby, the command line) do
-/// not. Where anything is unclear nothing is done.
+/// Gives back the pages of this executable that hold code and constants and are unchanged from the file. Those needed
+/// again come back from the page cache, one by one; those only used at start-up (Ruby's compiler, the command line) do
+/// not. In case of doubt nothing is done.
 pub fn give_back_code() {
     let (Ok(own), Ok(maps)) = (std::env::current_exe(), std::fs::read_to_string("/proc/self/smaps")) else { return };
     let unchanged = unchanged(&maps, &own);
     singly(&unchanged);
     for (start, length) in unchanged {
-        // SAFETY: a private mapping of the running executable, which nobody can write to, without a page of its own: what
-        // is dropped is read again from the file, byte for byte. It was not writable when that was looked up, and
-        // nothing here makes code writable.
+        // SAFETY: a private mapping of the running executable, which cannot be written to, without any page of its own:
+        // a dropped page is read again from the file, byte for byte. The mapping was not writable when it was looked
+        // up, and nothing here makes code writable.
         unsafe { libc::madvise(start as *mut libc::c_void, length, libc::MADV_DONTNEED) };
     }
 }
 
-/// From now on a page that is wanted comes alone. Otherwise the kernel maps the 64 kB around it, most of which is never
-/// executed: two thirds of a warm server's code. It does not do so where writes are watched (fault-around would hide them),
-/// so this asks for such a watch and never looks at it. The price is a fault for each page that is used, about 1 ms in all,
-/// once. Kernels that cannot watch a file (before Linux 6.7) go on as before.
+/// From now on each page is faulted in alone. Otherwise the kernel maps the 64 kB around it (fault-around), most of
+/// which is never executed: two thirds of a warm server's code. It does not do so while writes are watched, since
+/// fault-around would hide them; so this sets such a watch and never reads it. The price is one fault for each page
+/// that is used, about 1 ms in total. On kernels that cannot watch a file (before Linux 6.7) nothing changes.
 fn singly(mappings: &[(usize, usize)]) {
     static WATCH: OnceLock<Option<OwnedFd>> = OnceLock::new();
     WATCH.get_or_init(|| {
         let watch = track::open().ok()?;
         mappings.iter().for_each(|(start, length)| drop(track::watch(&watch, *start as u64, *length as u64)));
-        // It ends with the descriptor.
+        // The watch ends when the descriptor is closed.
         Some(watch)
     });
 }
 
-/// Start and length of the mappings of a file that cannot be written to and have no page that differs from it.
+/// Start and length of those mappings of a file that cannot be written to and have no modified page.
 fn unchanged(smaps: &str, file: &Path) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut mapping = None;

@@ -3,10 +3,10 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-/// The size of a page as this file and the snapshots count it.
+/// The size of a page, as this file and the snapshots count it.
 pub(crate) const PAGE: usize = 4096;
 
-/// Address space of our own, readable and writable; pages are there once they are touched.
+/// Our own address space, readable and writable; pages are allocated when touched.
 pub(crate) struct Region {
     base: NonNull<u8>,
     size: usize,
@@ -17,12 +17,12 @@ impl Region {
     pub fn new(size: usize) -> io::Result<Region> {
         let size = size.next_multiple_of(PAGE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping, at an address of the kernel's choice.
+        // SAFETY: a new mapping, at an address that the kernel chooses.
         let base = unsafe { libc::mmap(ptr::null_mut(), size, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // A large page would make two megabytes of each byte that a request writes.
+        // With large pages, each byte that a request writes could cost two megabytes.
         // SAFETY: advice about the mapping that was just made.
         unsafe { libc::madvise(base, size, libc::MADV_NOHUGEPAGE) };
         match NonNull::new(base.cast()) {
@@ -42,12 +42,12 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever used it is gone.
+        // SAFETY: the mapping is ours, and nothing uses it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }
 
-/// The end of this thread's stack (its lowest address), and its size; none if the system does not say.
+/// The end of this thread's stack (its lowest address), and its size; `None` if the system does not say.
 pub(crate) fn stack_of_thread() -> Option<(usize, usize)> {
     // SAFETY: the attributes are filled in before they are read, and destroyed once.
     unsafe {

@@ -25,9 +25,9 @@ impl fmt::Debug for Ruby<'_> {
     }
 }
 
-/// How much more memory there is while an exception is put into words: it may be that memory is short.
+/// Extra memory for describing an exception: memory may have run short.
 const TO_TELL: usize = 256 * 1024;
-/// As many causes are told; a loop that wraps what it rescues makes a chain without an end.
+/// At most this many causes are described; a loop that wraps what it rescues makes an endless chain.
 const CAUSES: usize = 16;
 
 impl<'r> Ruby<'r> {
@@ -43,7 +43,7 @@ impl<'r> Ruby<'r> {
         self.host.fg.get()
     }
 
-    /// What a protected call came to.
+    /// The result of a protected call.
     pub(crate) fn outcome(self, status: c_int, result: usize) -> Outcome<'r> {
         match status {
             sys::OK => Ok(Value::from_word(result)),
@@ -58,22 +58,22 @@ impl<'r> Ruby<'r> {
         let mut what = sys::Do { operation, name: 0, a: 0, b: 0, c: 0, bytes: std::ptr::null(), count: 0 };
         fill(&mut what);
         let mut result = 0;
-        // SAFETY: values and bytes in it are alive for the call; what raises stays inside.
+        // SAFETY: its values and bytes are alive for the call; exceptions stay inside.
         let status = unsafe { sys::fg_do(self.fg(), &raw mut what, &raw mut result) };
         self.outcome(status, result)
     }
 
     /// # Panics
-    /// If Rust is being handed bytes of the heap: see `hash_strings`.
+    /// If Rust is borrowing bytes of the heap: see `hash_strings`.
     pub(crate) fn check_quiet(self) {
         assert!(!self.host.quiet.get(), "Ruby was called from within a walk over its strings");
     }
 
-    /// Makes sure that a value from inside another one stays.
+    /// Makes sure that a value from inside another one stays alive.
     pub(crate) fn alive(self, word: usize) -> Outcome<'r> {
         // SAFETY: the value is alive now.
         if unsafe { sys::fg_keep_alive(self.fg(), word) } == 0 {
-            // SAFETY: an object that always is there.
+            // SAFETY: an object that always exists.
             return Err(Raise(Reason::Exception(Value::from_word(unsafe { sys::fg_no_memory(self.fg()) }))));
         }
         Ok(Value::from_word(word))
@@ -81,17 +81,18 @@ impl<'r> Ruby<'r> {
 
     // ---------------------------------------------------------------------------------------------- calling
 
-    /// Whether the run goes on: what a native that works for long asks now and then, so that it comes back when it is stopped.
+    /// Checks whether the run goes on: a native that works for long calls this now and then, so that it returns when it
+    /// is stopped.
     ///
     /// # Errors
-    /// If the run was stopped; to be passed on.
+    /// If the run was stopped; pass it on.
     pub fn check(self) -> Outcome<'r, ()> {
         // SAFETY: reads a flag; the interpreter is alive.
         let stopped = unsafe { sys::fg_is_stopped(self.host.fg.get()) } != 0;
         if stopped { Err(Raise(Reason::Stopped)) } else { Ok(()) }
     }
 
-    /// Calls a method. Arguments are positional; a Hash at the end is not taken for keywords.
+    /// Calls a method. Arguments are positional; a Hash at the end is not treated as keywords.
     ///
     /// # Errors
     /// What it raises.
@@ -117,23 +118,23 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// Calls a block or another Proc, as `yield` does. In a block that is called from a native, mruby takes `return` for
-    /// `next`, and cannot `throw` past it: what yields is better written in Ruby around natives that do not.
+    /// Calls a block or another Proc, as `yield` does. In a block called from a native, mruby treats `return` as
+    /// `next`, and cannot `throw` past it: methods that yield are better written in Ruby around natives that do not.
     ///
     /// # Errors
-    /// What it raises; a `break` in it also comes as such: pass it on.
+    /// What it raises; a `break` in it also arrives this way: pass it on.
     pub fn yield_block(self, block: Value<'r>, args: &[Value<'r>]) -> Outcome<'r> {
         self.operate(Operation::Yield, |what| {
             (what.a, what.bytes, what.count) = (block.word(), args.as_ptr().cast(), args.len());
         })
     }
 
-    /// Lets go of all that is made meanwhile, except the result: for loops that make many values.
+    /// Releases everything created in the body except its result: for loops that create many values.
     ///
     /// # Errors
     /// What the body raises.
     pub fn scope(self, body: impl for<'s> FnOnce(Ruby<'s>) -> Outcome<'s>) -> Outcome<'r> {
-        // SAFETY: reads and sets a count; the result is kept again right after.
+        // SAFETY: reads and sets a count; the result is protected again right after.
         let level = unsafe { sys::fg_arena_level(self.fg()) };
         let result = body(Ruby::new(self.host));
         // SAFETY: as above.
@@ -174,7 +175,7 @@ impl<'r> Ruby<'r> {
     /// The bytes of a String in place; it is locked against changes until they are dropped.
     ///
     /// # Errors
-    /// `TypeError` if it is none.
+    /// `TypeError` if it is not a String.
     pub fn bytes(self, string: Value<'r>) -> Outcome<'r, Bytes<'r>> {
         if string.kind() != Kind::String {
             return Err(self.type_error(string, "String"));
@@ -185,7 +186,7 @@ impl<'r> Ruby<'r> {
     /// A copy of the bytes of a String.
     ///
     /// # Errors
-    /// `TypeError` if it is none.
+    /// `TypeError` if it is not a String.
     pub fn to_vec(self, string: Value<'r>) -> Outcome<'r, Vec<u8>> {
         if string.kind() != Kind::String {
             return Err(self.type_error(string, "String"));
@@ -194,10 +195,10 @@ impl<'r> Ruby<'r> {
         Ok(unsafe { raw_bytes(string.word()) }.to_vec())
     }
 
-    /// The text of a String; what is not UTF-8 is replaced.
+    /// The text of a String; invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// `TypeError` if it is none.
+    /// `TypeError` if it is not a String.
     pub fn string(self, string: Value<'r>) -> Outcome<'r, String> {
         let bytes = self.to_vec(string)?;
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
@@ -215,7 +216,7 @@ impl<'r> Ruby<'r> {
         name.and_then(|name| self.string(name)).unwrap_or_else(|_| "?".to_owned())
     }
 
-    /// What `inspect` gives.
+    /// What `inspect` returns.
     ///
     /// # Errors
     /// What it raises.
@@ -223,7 +224,7 @@ impl<'r> Ruby<'r> {
         self.string(self.operate(Operation::Inspect, |what| what.a = value.word())?)
     }
 
-    /// What `to_s` gives, always a String.
+    /// What `to_s` returns, always a String.
     ///
     /// # Errors
     /// What it raises.
@@ -236,7 +237,7 @@ impl<'r> Ruby<'r> {
     /// An Integer.
     ///
     /// # Errors
-    /// `NoMemoryError`, for those of 64 bits.
+    /// `NoMemoryError`, for values that need 64 bits.
     pub fn int(self, value: i64) -> Outcome<'r> {
         match Value::try_small_int(value) {
             Some(small) => Ok(small),
@@ -270,7 +271,7 @@ impl<'r> Ruby<'r> {
         })
     }
 
-    /// An exception in words, with its causes. Its `message` method is asked; if that fails, its own message is taken.
+    /// Describes an exception, with its causes. Its `message` method is called; if that fails, its own message is used.
     #[must_use]
     pub fn describe(self, exception: Value<'r>) -> Exception {
         self.describe_with_causes(exception, CAUSES)
@@ -297,7 +298,7 @@ impl<'r> Ruby<'r> {
         all.filter_map(Result::ok).collect()
     }
 
-    /// What the outside of an entry hears.
+    /// The error that the caller of an entry gets.
     pub(crate) fn error(self, raise: Raise<'r>) -> Error {
         let exception = match raise.0 {
             Reason::Stopped => return Error::Stopped,
@@ -325,7 +326,7 @@ impl<'r> Ruby<'r> {
 
     fn with_more_memory<T>(self, body: impl FnOnce() -> T) -> T {
         let arena = self.host.arena.get();
-        // SAFETY: the head of the arena, which no one else reads meanwhile; the region has room beyond every limit.
+        // SAFETY: the head of the arena, which nothing else reads meanwhile; the region has room beyond every limit.
         let (limit, soft) = unsafe { ((*arena).limit, (*arena).soft) };
         let more = limit.wrapping_add(TO_TELL);
         // SAFETY: as above.
@@ -341,7 +342,7 @@ impl<'r> Ruby<'r> {
 
     // ---------------------------------------------------------------------------------------------- data of the host
 
-    /// What [`Interpreter::insert_data`](crate::Interpreter::insert_data) put in.
+    /// The value that [`Interpreter::insert_data`](crate::Interpreter::insert_data) stored.
     #[must_use]
     pub fn data<T: 'static>(self) -> Option<Rc<T>> {
         let item: Rc<dyn Any> = self.host.data.borrow().get(&TypeId::of::<T>()).cloned()?;
@@ -350,17 +351,17 @@ impl<'r> Ruby<'r> {
 }
 
 /// # Safety
-/// The word is that of a String; the bytes are gone once Ruby runs.
+/// The word must be that of a String; the bytes are valid until Ruby runs.
 pub(crate) unsafe fn raw_bytes<'a>(string: usize) -> &'a [u8] {
     let mut length = 0;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let bytes = sys::fg_string(string, &raw mut length);
         std::slice::from_raw_parts(bytes.cast(), length)
     }
 }
 
-/// The bytes of a String, in place. As long as they are held, Ruby cannot change the String (it counts as frozen).
+/// The bytes of a String, in place. While they are held, Ruby cannot change the String (it counts as frozen).
 pub struct Bytes<'r> {
     ruby: Ruby<'r>,
     string: usize,
@@ -375,7 +376,7 @@ impl<'r> Bytes<'r> {
             *count += 1;
             true
         } else {
-            // SAFETY: a String that is alive. One that is frozen anyway cannot be thawed.
+            // SAFETY: a String that is alive. One that was frozen before stays frozen.
             let frozen = unsafe { sys::fg_is_frozen(string) } != 0;
             if !frozen {
                 all.push((string, 1));

@@ -1,12 +1,11 @@
-//! Keeping the state of an interpreter, and going back to it.
+//! Saving the state of an interpreter, and restoring it.
 //!
-//! A snapshot holds the bytes of the arena up to its top, which is everything that Ruby can change. What is made later lies
-//! above and is forgotten by setting the top back, which happens by itself: the arena's head is among the bytes. Going back
-//! costs as much as the pages of the snapshot that were written meanwhile, where the system can tell them.
+//! A snapshot holds the bytes of the arena up to its top, which is everything that Ruby can change. Whatever is
+//! allocated later is above and is forgotten by resetting the top, which needs no extra step: the arena's head is among
+//! the bytes. If the kernel can tell which pages of the snapshot were written meanwhile, only those are copied back.
 //!
-//! What must not be the same after each restore: the default generator of random numbers is given new state whenever the old
-//! one would come back, and numbers of objects (`object_id`) that came after the snapshot are never given twice. Time goes on
-//! by itself.
+//! Some things must not repeat after each restore: the default random generator is given new state whenever the old one
+//! would come back, and object ids (`object_id`) given after the snapshot are never reused. Time goes on by itself.
 
 use crate::error::Error;
 use crate::interpreter::Interpreter;
@@ -19,49 +18,48 @@ use std::os::unix::fs::FileExt;
 use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
-/// How an interpreter goes back to its snapshot. All give the same bytes.
+/// How an interpreter returns to its snapshot. All give the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// All bytes are copied: for less than a megabyte if there is no `Scan`.
+    /// All bytes are copied: chosen below one megabyte if `Scan` is not available.
     Copy,
-    /// The pages that were written are copied; the kernel tells which (Linux 6.7 and later). The best one at any size.
+    /// The written pages are copied; the kernel reports which (Linux 6.7 and later). The best one at any size.
     Scan,
-    /// The pages that were written are thrown away and come back from a file in memory. Works anywhere; each page costs a
-    /// fault.
+    /// The written pages are dropped and come back from a file in memory. Works on any kernel; each page costs a fault.
     Remap,
 }
 
 /// What a restore did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// How.
+    /// The method used.
     pub method: Method,
-    /// Bytes that were copied, or thrown away to be mapped anew.
+    /// Bytes that were copied, or dropped to be mapped again.
     pub bytes: usize,
-    /// Time that it took.
+    /// Time it took.
     pub time: Duration,
 }
 
-/// If the kernel does not tell which pages were written: below this, a copy of everything is cheaper than faults.
+/// If the kernel cannot report which pages were written: below this size, a copy of everything is cheaper than faults.
 const COPY_BELOW: usize = 1 << 20;
-/// A request may leave so much memory above the snapshot resident for the next one.
+/// How much memory above the snapshot a request may leave resident for the next one.
 const KEEP_RESIDENT: usize = 512 << 10;
-/// With the collector off, a request may make so much before it is switched on.
+/// With the collector off, how much a request may allocate before it is switched on.
 const COLLECT_AFTER: usize = 8 << 20;
-/// After so many restores, pages that were written once and then no more are let go.
+/// After this many restores, all pages count as unwritten again.
 const FORGET_AFTER: u32 = 512;
 
-/// The kept bytes.
+/// The saved bytes.
 pub(crate) struct Snapshot {
     way: Way,
     /// Whole pages from the base of the region.
     span: usize,
-    /// A bit for each 16 bytes: whether an object begins there. C reads it.
+    /// A bit for each 16 bytes: whether an object begins there. Read by C.
     born: Box<[u64]>,
 }
 
-/// In the last two, the arena is a private mapping of a file in memory: a page that nothing is written to exists once and
-/// not twice, and most are such pages. The image of `Scan` is the same file, for reading.
+/// In the last two, the arena is a private mapping of a file in memory: a page that is not written exists once instead
+/// of twice, and most are such pages. The image of `Scan` is the same file, for reading.
 enum Way {
     Copy { image: Box<[u8]> },
     Scan { image: Image, tracker: Tracker, rounds: u32 },
@@ -76,9 +74,9 @@ struct Image {
 
 impl Image {
     fn new(file: &std::fs::File, len: usize) -> io::Result<Image> {
-        // With its pages at once: a restore does not wait for them, and figures of memory show all of it.
+        // Populated at once: a restore does not wait for pages, and memory figures include all of it.
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: a new mapping, at an address of the kernel's choice.
+        // SAFETY: a new mapping, at an address that the kernel chooses.
         let base = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ, flags, file.as_raw_fd(), 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -88,7 +86,7 @@ impl Image {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: all of it is mapped, and nobody writes to the file any more.
+        // SAFETY: all of it is mapped, and nothing writes to the file any more.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }
@@ -111,12 +109,12 @@ impl Way {
 }
 
 impl Interpreter {
-    /// Keeps the state as it is now, after collecting garbage; it takes the place of an earlier snapshot. The collector is off
-    /// from now on, and switched on again where a request makes more than eight megabytes. Without a method, the best one
-    /// for the size that this system has is taken.
+    /// Saves the present state, after collecting garbage; it replaces an earlier snapshot. The collector is off from
+    /// now on, and switched on again if a request allocates more than eight megabytes. Without a method, the best
+    /// available one for the size is taken.
     ///
     /// # Errors
-    /// If a run was interrupted, or the system does not have the method.
+    /// If a run was interrupted, or the method is not available on this system.
     pub fn snapshot(&mut self, method: Option<Method>) -> Result<(), Error> {
         if cfg!(mruby_sanitize) {
             return Err(Error::Snapshot("built for the sanitizer, without an arena".to_owned()));
@@ -168,7 +166,7 @@ impl Interpreter {
         self.kept = None;
     }
 
-    /// Lets the memory of requests begin on a page of its own.
+    /// Makes the memory of requests begin on a page of its own.
     fn set_apart(&mut self) -> Result<usize, Error> {
         // SAFETY: nothing runs.
         if unsafe { sys::fg_set_apart(self.fg()) } != sys::OK {
@@ -192,7 +190,7 @@ impl Interpreter {
 
     fn born(&mut self, span: usize) -> Result<Box<[u64]>, Error> {
         let mut born = vec![0_u64; span.div_ceil(16 * 64)].into_boxed_slice();
-        // SAFETY: there is a bit for each place of the arena where an object can be.
+        // SAFETY: there is a bit for each place in the arena where an object can be.
         if unsafe { sys::fg_mark_born(self.fg(), born.as_mut_ptr()) } != sys::OK {
             return Err(Error::OutOfMemory);
         }
@@ -218,21 +216,21 @@ impl Interpreter {
         }
     }
 
-    /// Puts the bytes of the arena into a file in memory, and a private mapping of it in their place.
+    /// Copies the bytes of the arena into a file in memory, and maps that privately in their place.
     fn lay_over(&self, span: usize) -> io::Result<std::fs::File> {
         let file = file_in_memory(span)?;
         file.write_all_at(self.bytes(span), 0)?;
         let (flags, access) = (libc::MAP_PRIVATE | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: takes the place of pages of ours that have the same bytes.
+        // SAFETY: replaces pages of ours that have the same bytes.
         let mapped = unsafe { libc::mmap(self.region().base().cast(), span, access, flags, file.as_raw_fd(), 0) };
         if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(file) }
     }
 
-    /// Goes back to the snapshot, also after a stop or a panic. Whatever Rust still has of values made meanwhile is void;
-    /// what their objects held of Rust's is dropped. Stoppers given out before do nothing any more.
+    /// Goes back to the snapshot, even after a stop or a panic. Values created meanwhile that Rust still holds are
+    /// void; Rust values that their objects held are dropped. Earlier stoppers do nothing any more.
     ///
     /// # Errors
-    /// If there is no snapshot, or the system refuses; then the interpreter must be dropped.
+    /// If there is no snapshot, or a system call fails; then the interpreter must be dropped.
     pub fn restore(&mut self) -> Result<Restored, Error> {
         let begun = Instant::now();
         let Some(mut kept) = self.kept.take() else {
@@ -272,8 +270,8 @@ impl Interpreter {
         Ok(Restored { method, bytes, time: begun.elapsed() })
     }
 
-    /// Where the state differs from the snapshot, as an offset; apart from the random generator's state, which is meant to.
-    /// For tests.
+    /// The offset at which the state differs from the snapshot, apart from the random generator's state, which is meant
+    /// to differ. For tests.
     #[must_use]
     pub fn differs_from_snapshot(&self) -> Option<usize> {
         let kept = self.kept.as_ref()?;
@@ -294,16 +292,17 @@ impl Interpreter {
     }
 }
 
-/// A file for so many bytes that nobody else can open.
+/// A file in memory of this size that no other process can open.
 fn file_in_memory(span: usize) -> io::Result<std::fs::File> {
     let mut most = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: fills in the structure.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut most) } == 0;
-    // To write beyond the limit would end the program (SIGXFSZ).
+    // Writing beyond the limit would end the program (SIGXFSZ).
     if !known || most.rlim_cur < span as libc::rlim_t {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    // Some systems (vm.memfd_noexec) want it said that nothing in it is executed; Linux before 6.3 does not know the word.
+    // Some systems (vm.memfd_noexec) require declaring that nothing in it is executed; Linux before 6.3 does not know
+    // the flag.
     for flags in [libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL, libc::MFD_CLOEXEC] {
         // SAFETY: a call with a name.
         let fd = unsafe { libc::memfd_create(c"mruby".as_ptr(), flags) };
@@ -316,13 +315,13 @@ fn file_in_memory(span: usize) -> io::Result<std::fs::File> {
 }
 
 impl Snapshot {
-    /// Gives how many bytes it took, and whether those at `place` were among them.
+    /// Returns how many bytes were restored, and whether those at `place` were among them.
     fn write_back(&mut self, base: *mut u8, place: usize) -> io::Result<(usize, bool)> {
         let span = self.span;
         debug_assert!(self.born.len() * 1024 >= span);
         match &mut self.way {
             Way::Copy { image } => {
-                // SAFETY: both are as long, and apart.
+                // SAFETY: both have this length and do not overlap.
                 unsafe { ptr::copy_nonoverlapping(image.as_ptr(), base, span) };
                 Ok((span, true))
             }
@@ -347,8 +346,8 @@ impl Snapshot {
         }
     }
 
-    /// From time to time, lets pages count as not written that are as the next request is to find them. Those that each request
-    /// writes are left as they are until then: to copy one costs less than to fault on it.
+    /// From time to time, makes all pages count as unwritten. Those that each request writes are not reset until then:
+    /// copying a page costs less than faulting on it.
     fn forget(&mut self) -> io::Result<()> {
         let Way::Scan { tracker, rounds, .. } = &mut self.way else { return Ok(()) };
         *rounds += 1;

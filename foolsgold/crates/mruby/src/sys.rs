@@ -2,13 +2,13 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// One interpreter with what surrounds it.
+/// One interpreter with its surrounding state.
 #[repr(C)]
 pub struct Fg {
     private: [u8; 0],
 }
 
-/// What a protected call came to.
+/// The results of a protected call.
 pub const OK: c_int = 0;
 pub const RAISED: c_int = 1;
 pub const STOPPED: c_int = 2;
@@ -32,7 +32,7 @@ pub struct Arena {
     pub free: [*mut c_void; CLASSES],
 }
 
-/// What C calls in Rust.
+/// The Rust functions that C calls.
 #[repr(C)]
 pub struct Callbacks {
     pub native: unsafe extern "C" fn(
@@ -96,7 +96,7 @@ pub enum Operation {
     StringAppend,
 }
 
-/// One operation with what it takes.
+/// One operation with its operands.
 #[repr(C)]
 pub struct Do {
     pub operation: Operation,

@@ -1,7 +1,8 @@
-//! Which pages were written: `PAGEMAP_SCAN` over userfaultfd's asynchronous write protection (Linux 6.7 and later).
+//! Tracks which pages were written: `PAGEMAP_SCAN` over userfaultfd's asynchronous write protection (Linux 6.7 and
+//! later).
 //!
-//! Both need no privilege. Structures and numbers are those of `linux/fs.h` and `linux/userfaultfd.h`; the C libraries do not
-//! have them yet. See `Documentation/admin-guide/mm/pagemap.rst`.
+//! Both need no privilege. Structures and numbers are those of `linux/fs.h` and `linux/userfaultfd.h`; the C libraries
+//! do not have them yet. See `Documentation/admin-guide/mm/pagemap.rst`.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -82,11 +83,11 @@ pub(crate) struct Tracker {
     found: Vec<Run>,
 }
 
-/// How many runs one call can tell.
+/// How many runs one call can report.
 const AT_ONCE: usize = 128;
 
 impl Tracker {
-    /// Begins to watch; every page counts as not written.
+    /// Begins to watch; every page counts as unwritten.
     pub fn new(start: *mut u8, len: usize) -> io::Result<Tracker> {
         let faults = open()?;
         let (start, len) = (start as u64, len as u64);
@@ -94,18 +95,18 @@ impl Tracker {
         let pages = File::open("/proc/self/pagemap")?;
         let mut tracker = Tracker { faults, pages, start, len, found: vec![Run::default(); AT_ONCE] };
         tracker.forget()?;
-        // A kernel without the call says so here, and not in the middle of a request.
+        // A kernel without the call fails here, and not in the middle of a request.
         tracker.written(|_| {})?;
         Ok(tracker)
     }
 
-    /// From now on, every page counts as not written.
+    /// From now on, every page counts as unwritten.
     pub fn forget(&mut self) -> io::Result<()> {
         let mode = UFFDIO_WRITEPROTECT_MODE_WP;
         control(&self.faults, UFFDIO_WRITEPROTECT, &mut WriteProtect { start: self.start, len: self.len, mode })
     }
 
-    /// Tells each run of pages that were written since [`Tracker::forget`].
+    /// Reports each run of pages that were written since [`Tracker::forget`].
     pub fn written(&mut self, mut tell: impl FnMut(Run)) -> io::Result<()> {
         let end = self.start + self.len;
         let mut from = self.start;
@@ -135,10 +136,10 @@ impl Tracker {
     }
 }
 
-/// A descriptor for watches; they end with it.
+/// Opens a descriptor for watches, which end when it is closed.
 pub(crate) fn open() -> io::Result<OwnedFd> {
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
-    // SAFETY: a system call without memory.
+    // SAFETY: a system call without memory arguments.
     let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
     // SAFETY: a descriptor that was just made.
@@ -148,7 +149,7 @@ pub(crate) fn open() -> io::Result<OwnedFd> {
     Ok(faults)
 }
 
-/// Lets writes to mapped pages be watched; none is before it is asked for.
+/// Allows writes to mapped pages to be watched; none is until that is asked for.
 pub(crate) fn watch(faults: &OwnedFd, start: u64, len: u64) -> io::Result<()> {
     control(faults, UFFDIO_REGISTER, &mut Register { start, len, mode: UFFDIO_REGISTER_MODE_WP, ioctls: 0 })
 }
@@ -159,7 +160,7 @@ fn control<T>(fd: &impl AsRawFd, request: u32, argument: &mut T) -> io::Result<(
 
 fn control_counted<T>(fd: &impl AsRawFd, request: u32, argument: &mut T) -> io::Result<usize> {
     let argument: *mut T = argument;
-    // SAFETY: the structure is the one that the request names.
+    // SAFETY: the structure is the one that the request expects.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as _, argument.cast::<c_void>()) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

@@ -1,19 +1,19 @@
-//! Ruby values as one word each. native/shim.c asserts the form.
+//! Ruby values as one word each. native/shim.c asserts the representation.
 
 use crate::sys;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Makes a lifetime stand for one entry into one interpreter, so that values of different ones cannot be mixed.
+/// Makes a lifetime identify one entry into one interpreter, so that values of different ones cannot be mixed.
 pub(crate) type Brand<'r> = PhantomData<Cell<&'r ()>>;
 
-/// A value of Ruby. It stays alive until the `enter`, the native or the `scope` ends in which it came to Rust.
+/// A Ruby value. It stays alive until the `enter`, native or `scope` ends in which Rust received it.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Value<'r>(usize, Brand<'r>);
 
-/// What a value is, as far as Rust must tell them apart.
+/// The kind of a value, as far as Rust must distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `nil`
@@ -44,7 +44,7 @@ pub enum Kind {
     Exception,
     /// A Range.
     Range,
-    /// An object that may hold something of Rust's ([`Ruby::get_resource`](crate::Ruby::get_resource)).
+    /// An object that may hold a Rust value ([`Ruby::get_resource`](crate::Ruby::get_resource)).
     Resource,
     /// Any other object.
     Object,
@@ -69,7 +69,7 @@ impl<'r> Value<'r> {
         Value(if value { TRUE } else { FALSE }, PhantomData)
     }
 
-    /// An Integer that fits a word (63 bits); others need memory: [`Ruby::int`](crate::Ruby::int).
+    /// An Integer that fits into a word (63 bits); others need memory: [`Ruby::int`](crate::Ruby::int).
     #[must_use]
     pub fn from_small_int(value: i32) -> Value<'r> {
         Value(small(i64::from(value)), PhantomData)
@@ -93,7 +93,7 @@ impl<'r> Value<'r> {
         self.0 != NIL && self.0 & 7 == 0
     }
 
-    /// What it is.
+    /// The kind of the value.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self.0 {
@@ -128,12 +128,12 @@ impl<'r> Value<'r> {
         unsafe { sys::fg_type(self.0) }
     }
 
-    /// A `break` on its way out of a block, which nobody else may see as a value.
+    /// A `break` on its way out of a block, which must not be used as a value.
     pub(crate) fn is_break(self) -> bool {
         self.is_object() && self.type_tag() == 24
     }
 
-    /// Everything but `nil` and `false`.
+    /// True for everything except `nil` and `false`.
     #[must_use]
     pub fn truthy(self) -> bool {
         self.0 & !FALSE != 0

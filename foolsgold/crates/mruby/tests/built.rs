@@ -1,4 +1,4 @@
-//! What the isolation of interpreters rests on: mruby as it is built here has no state of its own.
+//! The isolation of interpreters relies on this: mruby as built here has no global state.
 #![cfg(not(mruby_sanitize))]
 
 use std::process::Command;
@@ -19,11 +19,11 @@ fn the_library_has_no_data_that_a_program_can_write() {
         }
         sections += 1;
         let empty = size.bytes().all(|digit| digit == b'0');
-        // Written by the loader only, and sealed before the program starts.
+        // Written only by the loader, and sealed before the program starts.
         let sealed = name.starts_with(".data.rel.ro");
-        // Tables of mruby's catch without a `const`: nothing writes them.
+        // Tables of mruby's `catch` that lack a `const`: nothing writes them.
         let table = name.starts_with(".data.rel.local.catch_reps_");
-        // In whose C a thread is at the moment, for the signal that stops it.
+        // The interpreter whose C code this thread runs, for the signal that stops it.
         let running = name == ".tbss.fg_running";
         assert!(!flags.contains('W') || empty || sealed || table || running, "writable: {name}, {size} bytes, {flags}");
     }

@@ -1,4 +1,4 @@
-//! For `cargo xtask sanitize`: a run that must be reported. A sanitizer that says nothing here looks at nothing.
+//! For `cargo xtask sanitize`: a run that must be reported. A sanitizer that reports nothing here checks nothing.
 #![cfg(mruby_sanitize)]
 
 use mruby::{Interpreter, Limits};

@@ -9,7 +9,7 @@ fn interpreter() -> Interpreter {
     Interpreter::new(Limits::default()).expect("an interpreter")
 }
 
-/// The result of a text, as `inspect` has it.
+/// The result of a text, as shown by `inspect`.
 fn inspect(text: &str) -> String {
     interpreter().enter(|ruby| ruby.inspect(ruby.run(text)?)).expect("no exception")
 }
@@ -200,7 +200,7 @@ fn exceptions_pass_through_natives_both_ways() {
 
 #[test]
 fn a_block_that_a_native_calls_can_break_but_not_return_or_throw() {
-    // mruby ends a block that C calls where it says `return`; what yields is better written in Ruby, around natives.
+    // mruby ends a block called from C at a `return`; methods that yield are better written in Ruby, around natives.
     let mut interpreter = interpreter();
     let text = interpreter.enter(|ruby| {
         ruby.define_method(ruby.class("Kernel")?, "native", |ruby, args| {

@@ -1,4 +1,4 @@
-//! Runs that never end, use up memory or call themselves without end, and what is left of them.
+//! Runs that never end, use up memory or recurse endlessly, and the state they leave behind.
 
 use mruby::{Error, Interpreter, Limits, Outcome, Value};
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ fn keep(interpreter: &mut Interpreter) {
     }
 }
 
-/// Back to where it was, or a new one.
+/// Restores the interpreter, or makes a new one.
 fn again(interpreter: &mut Interpreter, make: impl Fn() -> Interpreter) {
     if cfg!(mruby_sanitize) {
         *interpreter = make();
@@ -74,7 +74,7 @@ fn with_natives(memory: usize) -> Interpreter {
         .enter(|ruby| {
             let kernel = ruby.class("Kernel")?;
             ruby.define_method(kernel, "native", |ruby, args| ruby.yield_block(args.required_block()?, &[]))?;
-            // Does not pass on what it is given, and asks again.
+            // Does not pass on the stop, and calls again.
             ruby.define_method(kernel, "stubborn", |ruby, args| -> Outcome<'_> {
                 let block = args.required_block()?;
                 for _ in 0..3 {
@@ -96,7 +96,7 @@ fn a_run_that_never_ends_is_stopped_whatever_it_rescues() {
     for round in 0..5 {
         for text in ENDLESS {
             assert_eq!(stopped(&mut interpreter, text), Err(Error::Stopped), "round {round}: {text}");
-            // A stop that came before the first instruction has interrupted nothing.
+            // A stop before the first instruction has interrupted nothing.
             if !interpreter.usable() {
                 assert_eq!(request(&mut interpreter, "1"), Err(Error::Unusable));
             }
@@ -176,7 +176,7 @@ fn stops_that_come_at_any_moment_harm_no_other_run() {
     assert_eq!(interpreter.differs_from_snapshot(), None);
 }
 
-/// Scripts that want more memory than there is.
+/// Scripts that need more memory than there is.
 fn greedy() -> Vec<String> {
     let fixed = [
         "a = []; loop { a << 'x' * 1000 }",
@@ -226,7 +226,7 @@ fn a_hundred_scripts_without_memory_end_and_the_next_request_is_well() {
         let result = stopped_late(&mut interpreter, text);
         match &result {
             Err(Error::OutOfMemory) => refused += 1,
-            // Some are told by other names ("argument too big"), some would go on for ever.
+            // Some fail with other errors ("argument too big"), some would go on for ever.
             Err(Error::Raised(_) | Error::Stopped) | Ok(_) => {}
             Err(other) => panic!("{text}: {other}"),
         }
@@ -265,7 +265,7 @@ fn a_fiber_that_ran_out_of_memory_on_its_way_is_collected() {
                    def clear; size = $kept.size; $kept.clear; $spare = nil; size; end";
     request(&mut interpreter, defined).expect("it fits");
     for spare in (0..40).map(|step| step * 50) {
-        // Each time it ends at another place.
+        // Each time it ends at another point.
         let filled =
             request(&mut interpreter, &format!("$spare = 'x' * {spare}; $kept << fiber while $kept.size < 100; fill"));
         assert!(matches!(filled, Err(Error::OutOfMemory)), "{filled:?}");
@@ -275,7 +275,7 @@ fn a_fiber_that_ran_out_of_memory_on_its_way_is_collected() {
     }
 }
 
-/// As `stopped`, but with time for memory to run out.
+/// As `stopped`, but with enough time for memory to run out.
 fn stopped_late(interpreter: &mut Interpreter, text: &str) -> Result<String, Error> {
     let stopper = interpreter.stopper();
     let (done, ended) = mpsc::channel::<()>();

@@ -1,19 +1,19 @@
-//! Everything that a run does can be stopped, even if it is in C for long, and nothing goes too deep or walks a list
-//! again and again.
+//! Everything that a run does can be stopped, even if it spends long in C, and nothing recurses too deep or walks a
+//! list again and again.
 
 use mruby::{Error, Interpreter, Limits};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Longer than anything takes that is not stuck.
+/// Longer than anything takes unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn interpreter() -> Interpreter {
     Interpreter::new(Limits { memory: 96 << 20 }).expect("an interpreter")
 }
 
-/// Some work on a thread with the stack of an interpreter thread; a test fails if it does not come back.
+/// Runs something on a thread with the stack of an interpreter thread; the test fails if it does not return.
 fn bounded<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     let builder = thread::Builder::new().stack_size(16 << 20);
@@ -25,14 +25,14 @@ fn run(interpreter: &mut Interpreter, text: &str) -> Result<String, Error> {
     interpreter.enter(|ruby| ruby.inspect(ruby.run(text)?))
 }
 
-/// The result of a text, or the class of what it raises.
+/// The result of a text, or the class of the exception it raises.
 fn outcome(text: &str) -> String {
     let text = format!("begin; {text}; rescue Exception => e; e.class; end");
     let what = text.clone();
     bounded(&what, move || run(&mut interpreter(), &text)).expect("no other end")
 }
 
-/// Each is C for minutes and asks for nothing meanwhile. None of it is Ruby's instructions.
+/// Each spends minutes in C and does not check for a stop meanwhile. None of it executes Ruby instructions.
 const LONG_IN_C: &[&str] = &[
     "a = 'a' * 12_000_000; a.index('a' * 6_000_000 + 'b')",
     "a = 'a' * 12_000_000; a.rindex('a' * 6_000_000 + 'b')",
@@ -127,7 +127,7 @@ fn stops_at_any_moment_of_parsing_and_collecting_leave_a_snapshot_whole() {
 
 #[test]
 fn a_long_list_is_parsed_in_no_more_steps_than_it_is_long() {
-    // Walking to the end for each entry took minutes for as many.
+    // Walking to the end for each entry took minutes for this many.
     for (text, size) in [
         ("%w(a b c d e f g h i j k l m n o p q r s t) ".to_owned(), 20),
         (format!("[{}]", "1, ".repeat(300_000)), 300_000),
@@ -145,7 +145,7 @@ fn a_long_list_is_parsed_in_no_more_steps_than_it_is_long() {
 
 #[test]
 fn lists_keep_every_entry_in_its_place_however_they_are_nested() {
-    // What each text is, by the rule that made it.
+    // The expected values, by the rule that built the text.
     let row = |i: i64| format!("[{i}, [{i} + 1, 'x' 'y' \"#{{{i}}}z\", {{ a: {i}, b: [{i}] }}], *[7, 8]]");
     let text = format!("[{}]", (0..3000).map(row).collect::<Vec<_>>().join(", "));
     let is = |i: i64| format!("[{i}, [{}, \"xy{i}z\", {{:a=>{i}, :b=>[{i}]}}], 7, 8]", i + 1);
@@ -200,7 +200,7 @@ fn what_is_nested_too_deeply_raises_and_ends_no_process() {
         "f = proc { 1 }; 200_000.times { g = f; f = f >> g rescue proc { g.call } }; f.call",
     ] {
         let found = outcome(text);
-        // What mruby answers without going deep is as well.
+        // What mruby answers without deep recursion is fine as well.
         let whole = !found.contains("Error");
         assert!(
             whole || refused.contains(&found.as_str()) || found == "NameError" || found == "NoMethodError",

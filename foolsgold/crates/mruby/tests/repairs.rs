@@ -2,7 +2,7 @@
 
 use mruby::{Interpreter, Limits};
 
-/// The result of a text, as `inspect` has it.
+/// The result of a text, as shown by `inspect`.
 fn inspect(text: &str) -> String {
     let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
     interpreter.enter(|ruby| ruby.inspect(ruby.run(text)?)).expect("no exception")
@@ -29,7 +29,7 @@ fn raise_without_arguments_raises_what_was_rescued() {
         inspect("begin; raise; rescue => e; [e.class, e.message]; end"),
         r#"[RuntimeError, "unhandled exception"]"#
     );
-    // An ensure on the way of a break is not an exception.
+    // An `ensure` that runs because of a `break` has no exception.
     assert_eq!(inspect("[1].each { begin; break; ensure; 1; end }; $!"), "nil");
 }
 
@@ -140,7 +140,7 @@ fn decimal_numbers_are_the_nearest_floats() {
 
 #[test]
 fn a_full_collection_in_the_midst_of_another_keeps_what_is_in_use() {
-    // How far the first one has come depends on how much was made.
+    // How far the first collection has come depends on how much was allocated.
     for made in (0..24_000).step_by(400) {
         let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
         interpreter

@@ -1,4 +1,4 @@
-//! Going back to a snapshot: the same bytes, whatever Ruby did, and nothing repeated that must not be.
+//! Restoring a snapshot: the same bytes, whatever Ruby did, and nothing repeated that must not be.
 
 use mruby::{Error, Interpreter, Limits, Method, Value};
 use std::cell::Cell;
@@ -23,7 +23,7 @@ const APPLICATION: &str = r##"
     BALLAST = (1..BALLAST_SIZE).map { |i| "ballast #{i} " * 8 }
 "##;
 
-/// What clients might do to the next one. None of it may be seen after a restore.
+/// What a client might do to later requests. None of it may be visible after a restore.
 const HOSTILE: &[&str] = &[
     "$app = nil; $leak = 'secret'; @leak = 1; LEAK = 'secret'",
     "class String; def size = 42; def leak = 1; end; class Object; def method_missing(*) = 'mine'; end",
@@ -69,7 +69,7 @@ const LOOK: &str = r#"[
 
 const METHODS: [Method; 3] = [Method::Copy, Method::Scan, Method::Remap];
 
-/// Whether this system can do it. Older kernels and some sandboxes have no `Scan`.
+/// Whether this system supports the method. Older kernels and some sandboxes have no `Scan`.
 fn available(method: Method) -> bool {
     let mut interpreter = Interpreter::new(Limits::default()).expect("an interpreter");
     let taken = interpreter.snapshot(Some(method));
@@ -149,7 +149,7 @@ fn a_generator_that_is_seldom_asked_never_repeats_itself() {
     for method in METHODS.into_iter().filter(|method| available(*method)) {
         let mut interpreter = application(Some(method), 0);
         let mut seen = HashSet::new();
-        // Beyond the number of restores after which written pages are let go, twice.
+        // Twice beyond the number of restores after which all pages count as unwritten again.
         for round in 0..1300 {
             if round % 5 == 0 || (510..515).contains(&round) {
                 let number = request(&mut interpreter, "rand(1 << 60)").unwrap();
@@ -280,7 +280,8 @@ fn a_later_snapshot_takes_the_place_of_an_earlier_one() {
 
 #[test]
 fn under_a_limit_of_file_sizes_there_is_still_a_way() {
-    // The limit holds for a process, and to write beyond it ends that. So another test runs in a process of its own.
+    // The limit applies to a process, and writing beyond it ends that process. So another test runs in a process of its
+    // own.
     let mut command = std::process::Command::new("sh");
     command.args(["-c", r#"ulimit -f 1 && exec "$0" --exact memory_stays_flat_over_requests"#]);
     let output = command.arg(std::env::current_exe().unwrap()).output().unwrap();

@@ -1,5 +1,5 @@
-//! With a collection before each piece of memory: what nothing keeps alive is gone at once. With
-//! `MRUBY_SANITIZE=address`, AddressSanitizer then sees each use of it.
+//! With a collection before each allocation: what nothing keeps alive is gone at once. With `MRUBY_SANITIZE=address`,
+//! AddressSanitizer then reports each use of it.
 
 use mruby::{Error, Field, Interpreter, Limits, Value};
 
@@ -68,7 +68,7 @@ fn values_in_rust_are_kept() {
         for string in &strings {
             ruby.hash_set(hash, *string, ruby.float(0.5)?)?;
         }
-        // Out of its containers, a value stays nevertheless.
+        // A value stays alive even after it left its containers.
         let element = ruby.array_get(array, 7)?;
         let pairs = ruby.hash_pairs(hash)?;
         ruby.send(array, "clear", &[])?;

@@ -24,11 +24,11 @@ pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 pub enum Content {
     /// The bytes as written; for Ruby, the source.
     Plain(Bytes),
-    /// Ruby compiled ahead, with its source if that was kept.
+    /// Ruby compiled ahead of time, with its source if that was kept.
     Compiled {
-        /// For the interpreter of this very build.
+        /// For the interpreter of this exact build.
         bytecode: Bytecode,
-        /// As it was written.
+        /// The source as written.
         source: Option<Bytes>,
     },
 }

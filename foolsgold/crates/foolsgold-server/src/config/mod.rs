@@ -95,8 +95,8 @@ pub struct Limits {
     pub whole: Duration,
     /// Connections at the same time; more wait to be accepted.
     pub connections: usize,
-    /// Requests of one connection, which ends after them: in HTTP/1 with `connection: close`, in HTTP/2 with GOAWAY. For
-    /// balancers that choose a server for each connection, which else would send nothing to a new one.
+    /// Requests of one connection, which is then closed: in HTTP/1 with `connection: close`, in HTTP/2 with GOAWAY. For
+    /// balancers that choose a server for each connection, which would otherwise send nothing to a new one.
     pub requests: Option<u64>,
 }
 

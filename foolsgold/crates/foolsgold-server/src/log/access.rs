@@ -26,7 +26,7 @@ const GATHER: Duration = Duration::from_millis(100);
 /// One request as it ended.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
     /// The client; `None` on a UNIX socket.
     pub peer: Option<IpAddr>,

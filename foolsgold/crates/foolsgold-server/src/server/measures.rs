@@ -7,7 +7,7 @@ use http::StatusCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The modes in the order of their counters, and a last one for requests that needed no interpreter.
+/// The modes in the order of their counters; `None` is for requests that needed no interpreter.
 const MODES: [Option<Mode>; 4] = [Some(Mode::SharedNothing), Some(Mode::Prefork), Some(Mode::Fresh), None];
 
 /// Classes of status codes.

@@ -30,7 +30,7 @@ pub(super) struct Wire {
     wrote: bool,
     /// hyper expects a wake-up when the client sends something, and will not get it.
     deaf: bool,
-    /// The bytes of a preface, which the next owner reads first.
+    /// Bytes of an HTTP/2 preface, which the next owner reads first.
     again: Vec<u8>,
 }
 

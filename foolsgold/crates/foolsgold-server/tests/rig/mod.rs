@@ -1,4 +1,5 @@
-//! A server in this process, in front of an application written in Rust, and a client that sends exactly what it is told.
+//! A server in this process, in front of an application written in Rust, and a client that sends exactly the given
+//! bytes.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test program uses its part; a panic is how a test fails")]
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// Longer than anything takes that is not stuck.
+/// Longer than anything takes unless it hangs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the test and the application share.
@@ -27,13 +28,13 @@ pub struct Control {
     pub open: AtomicBool,
     /// Requests that have reached `/held`.
     pub held: AtomicUsize,
-    /// Chunks that `/endless` has handed over.
+    /// Chunks that `/endless` has sent.
     pub chunks: AtomicUsize,
-    /// Bodies whose consumer went away, as `/endless` found.
+    /// How many bodies of `/endless` lost their consumer.
     pub abandoned: AtomicUsize,
-    /// What `/version` says, for applications loaded from now on; an empty one cannot be loaded.
+    /// What `/version` answers, for applications loaded from now on; an empty one cannot be loaded.
     pub version: Mutex<String>,
-    /// The file that `/file` names.
+    /// The file that `/file` sends.
     pub file: Mutex<PathBuf>,
     /// What the server reported.
     pub reports: Mutex<Vec<String>>,
@@ -298,15 +299,15 @@ impl Running {
         stream
     }
 
-    /// Sends these bytes and returns all that comes back until the server closes.
+    /// Sends these bytes and returns everything received until the server closes.
     pub fn raw(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut stream = self.connect();
-        // A server that refuses early may have closed before all is sent.
+        // A server that refuses early may have closed before everything is sent.
         let _ = stream.write_all(bytes.as_ref());
         rest(&mut stream)
     }
 
-    /// One request on a connection of its own.
+    /// One request on its own connection.
     pub fn request(&self, method: &str, target: &str, fields: &str) -> String {
         self.raw(format!("{method} {target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{fields}\r\n"))
     }
@@ -315,7 +316,7 @@ impl Running {
         self.request("GET", target, "")
     }
 
-    /// The figure of a metric; needs `pages.metrics`.
+    /// The value of a metric; needs `pages.metrics`.
     pub fn metric(&self, name: &str) -> f64 {
         let page = self.get("/metrics");
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -332,7 +333,7 @@ impl Drop for Running {
     }
 }
 
-/// All until the end of the connection; a reset is an end.
+/// Everything until the end of the connection; a reset counts as the end.
 pub fn rest(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 16 << 10];
@@ -347,7 +348,7 @@ pub fn rest(stream: &mut impl Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads until these words came.
+/// Reads until this text has arrived.
 pub fn read_until(stream: &mut impl Read, words: &str) -> String {
     let mut bytes = Vec::new();
     while !String::from_utf8_lossy(&bytes).contains(words) {
@@ -363,7 +364,7 @@ pub fn status(answer: &str) -> &str {
     answer.strip_prefix("HTTP/1.1 ").or(answer.strip_prefix("HTTP/1.0 ")).map_or("none", |rest| &rest[..3])
 }
 
-/// The value of a field of an answer's head.
+/// The value of a header field of an answer.
 pub fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split("\r\n\r\n").next()?;
     head.lines().find_map(|line| {
@@ -372,7 +373,7 @@ pub fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// What follows the head.
+/// The body of an answer.
 pub fn payload(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }

@@ -1,4 +1,4 @@
-//! `foolsgold.toml`: the same settings as the command line, and those that a command line is too narrow for.
+//! `foolsgold.toml`: the same settings as the command line, and those too large for a command line.
 
 use super::{Config, Environment, Route};
 use foolsgold_core::work::Mode;
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file as written. Whatever it leaves out is as it would be without the file.
+/// The file as written. Settings that it omits keep their values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// The rackup file, from the folder of this file.
+    /// The rackup file, relative to this file's folder.
     pub rackup: Option<PathBuf>,
     /// Where to listen.
     #[serde(default)]
@@ -24,27 +24,27 @@ pub struct Settings {
     pub env: Option<Environment>,
     /// Interpreter threads.
     pub threads: Option<usize>,
-    /// The most of them, while some wait for clients or sleep.
+    /// The most of them, counting those made while others wait for clients or sleep.
     pub max_threads: Option<usize>,
     /// Threads for connections.
     pub io_threads: Option<usize>,
     /// Requests that may wait.
     pub queue: Option<usize>,
-    /// How long they may wait.
+    /// How long a request may wait.
     pub queue_time: Option<Span>,
     /// Memory of one interpreter.
     pub memory: Option<Size>,
     /// Time of one request in Ruby.
     pub budget: Option<Span>,
-    /// Time to end in.
+    /// Time for requests in progress at shutdown.
     pub drain: Option<Span>,
     /// Path of the metrics.
     pub metrics: Option<String>,
-    /// Path of the facts about the server.
+    /// Path of the information about the server.
     pub info: Option<String>,
-    /// Path of the check whether it is ready.
+    /// Path of the readiness check.
     pub ready: Option<String>,
-    /// Peers whose `X-Forwarded-*` counts.
+    /// Peers whose `X-Forwarded-*` fields are trusted.
     pub trusted: Option<Vec<Network>>,
     /// Modes by path.
     #[serde(default, rename = "route")]
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Folders by path.
     #[serde(default, rename = "static")]
     pub statics: Vec<StaticMount>,
-    /// Bounds for clients.
+    /// Limits on clients.
     #[serde(default)]
     pub limits: LimitSettings,
     /// Certificate and key.
@@ -76,11 +76,11 @@ pub struct LimitSettings {
     pub body: Option<Size>,
     /// Bytes a second of a body.
     pub body_rate: Option<Size>,
-    /// Grace before that counts.
+    /// Grace period before that counts.
     pub body_grace: Option<Span>,
     /// Time between requests.
     pub idle: Option<Span>,
-    /// Time in which a client takes nothing.
+    /// Time in which a client accepts no byte.
     pub write_time: Option<Span>,
     /// Time from a request to its answer.
     pub whole: Option<Span>,
@@ -94,7 +94,7 @@ pub struct LimitSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LogSettings {
-    /// The form of a line.
+    /// The format of a line.
     pub access: Option<AccessFormat>,
     /// Where lines go.
     pub target: Option<LogTarget>,
@@ -108,7 +108,7 @@ pub enum FileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The operating system's reason.
         error: io::Error,
     },
     /// It is not TOML, or has an unknown setting.
@@ -124,10 +124,10 @@ pub enum FileError {
 }
 
 impl Settings {
-    /// Reads a file. Paths in it start from its folder.
+    /// Reads a file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// If it cannot be read or understood, with the line.
+    /// If it cannot be read or parsed; the error has the line.
     pub fn read(path: &Path) -> Result<Settings, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError::Read { path: path.to_owned(), error })?;
         let mut settings = Settings::parse(&text, path)?;
@@ -143,11 +143,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of a packed application, from the text of its `foolsgold.toml`. Paths in it start from the pack, where only
-    /// folders to serve can lie.
+    /// The settings of a packed application, from the text of its `foolsgold.toml`. Relative paths in it start from the
+    /// pack, which can only hold folders to serve.
     ///
     /// # Errors
-    /// If the text cannot be understood, or names a file that a pack cannot hold, with the line.
+    /// If the text cannot be parsed, or names a file that a pack cannot hold; the error has the line.
     pub fn of_pack(text: &str, path: &Path) -> Result<Settings, FileError> {
         let settings = Settings::parse(text, path)?;
         let line_of = |word: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(word)).unwrap_or(0);
@@ -193,14 +193,14 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Every path of URLs.
+    /// Every URL path.
     fn paths(&self) -> impl Iterator<Item = &str> {
         let pages = [&self.metrics, &self.info, &self.ready].into_iter().flatten();
         let routes = self.routes.iter().map(|route| &route.path);
         routes.chain(self.statics.iter().map(|mount| &mount.path)).chain(pages).map(String::as_str)
     }
 
-    /// Puts these settings over others.
+    /// Applies these settings over others.
     pub fn apply(self, config: &mut Config) {
         fn set<T>(place: &mut T, value: Option<impl Into<T>>) {
             if let Some(value) = value {
@@ -220,7 +220,7 @@ impl Settings {
         set(&mut server.threads, self.threads);
         server.max_threads = match (self.max_threads, self.threads) {
             (Some(most), _) => most,
-            // Who wants one wants what it keeps to be all there is.
+            // A single thread is asked for to have its state shared by all requests.
             (None, Some(1)) => 1,
             (None, Some(_)) => server.max_threads.max(ServerConfig::default().max_threads),
             (None, None) => server.max_threads,

@@ -1,7 +1,7 @@
-//! What foolsgold is started with: the command line over `foolsgold.toml` over the defaults.
+//! The configuration of foolsgold: the command line over `foolsgold.toml` over the defaults.
 //!
-//! Everything here is data that was checked as far as it can be without touching the world: no file but the configuration
-//! itself is opened, no address is bound.
+//! Everything here is checked as far as possible without touching the system: no file but the configuration file itself
+//! is opened, no address is bound.
 
 mod file;
 
@@ -13,22 +13,22 @@ use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where the server listens unless told otherwise.
+/// The default address.
 pub const DEFAULT_BIND: &str = "127.0.0.1:8000";
 
-/// The configuration that is read if it lies in the folder that the server is started in, or was packed.
+/// The configuration file that is read if it is in the current folder, or was packed.
 pub const CONFIG_FILE: &str = "foolsgold.toml";
 
 /// The whole configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The rackup file; none is the built-in demonstration.
+    /// The rackup file; `None` for the built-in demonstration.
     pub rackup: Option<PathBuf>,
-    /// For development or for production.
+    /// Development or production.
     pub environment: Environment,
-    /// How requests share an interpreter if no route says otherwise.
+    /// How requests share an interpreter unless a route sets another mode.
     pub mode: Mode,
-    /// Modes of some paths. The longest path that is a prefix wins.
+    /// Modes of some paths. The longest matching prefix wins.
     pub routes: Vec<Route>,
     /// Memory of one interpreter, in bytes.
     pub memory: Size,
@@ -38,7 +38,7 @@ pub struct Config {
     pub server: ServerConfig,
 }
 
-/// For whom the server runs.
+/// Development or production.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {

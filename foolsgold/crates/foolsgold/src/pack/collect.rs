@@ -1,7 +1,7 @@
-//! The files of an application's folder, as they will be packed.
+//! The files of an application's folder, to be packed.
 //!
-//! Links stay links if they lead to a file of the folder, so that one file is loaded once by whatever name; a link to a
-//! folder gives links to its files. Names that begin with a dot stay out, but for `.well-known`: they hold secrets and
+//! Links to a file in the folder stay links, so that one file is loaded once under any name; a link to a folder becomes
+//! links to its files. Names that begin with a dot are left out, except `.well-known`: they hold secrets and version
 //! histories.
 
 use super::PackError;
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// At most so many files.
+/// The most files.
 pub const MAX_FILES: usize = 100_000;
-/// At most so many bytes of files.
+/// The most bytes of files.
 pub const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// One file that was found.
@@ -20,27 +20,27 @@ pub const MAX_BYTES: u64 = 512 * 1024 * 1024;
 pub enum Item {
     /// Here on disk.
     File(PathBuf),
-    /// Another name of a file, by the name that it is packed under.
+    /// Another name of a file, which is packed under this name.
     Link(String),
 }
 
-/// What is looked for, and what was found so far.
+/// The files found so far, and what is excluded.
 pub struct Collection<'a> {
     folder: PathBuf,
     exclude: &'a [String],
-    /// The output, which may lie in the folder.
+    /// The output, which may be inside the folder.
     output: Option<PathBuf>,
     bytes: u64,
-    /// What was found, by the name below the folder.
+    /// What was found, by its name relative to the folder.
     pub items: BTreeMap<String, Item>,
-    /// Names that begin with a dot and stay out.
+    /// Names that begin with a dot and were left out.
     pub hidden: usize,
 }
 
-/// Everything below a folder but `exclude` (names below the folder, of files or of whole folders) and the output.
+/// Everything below a folder except `exclude` (names relative to the folder, of files or whole folders) and the output.
 ///
 /// # Errors
-/// At the first thing that cannot be packed.
+/// At the first entry that cannot be packed.
 pub fn collect<'a>(folder: &Path, exclude: &'a [String], output: &Path) -> Result<Collection<'a>, PackError> {
     let folder = folder.canonicalize().map_err(PackError::system("read", folder))?;
     let output = output.canonicalize().ok();
@@ -52,7 +52,7 @@ pub fn collect<'a>(folder: &Path, exclude: &'a [String], output: &Path) -> Resul
 }
 
 impl Collection<'_> {
-    /// `above` are the real folders that this one lies in, itself included.
+    /// `above` are the real paths of the folders that contain this one, and its own.
     fn walk(&mut self, folder: &Path, below: &str, above: &mut Vec<PathBuf>) -> Result<(), PackError> {
         for entry in fs::read_dir(folder).map_err(PackError::system("read", folder))? {
             let entry = entry.map_err(PackError::system("read", folder))?;
@@ -115,7 +115,7 @@ impl Collection<'_> {
             || self.output.as_deref() == Some(path)
     }
 
-    /// A link may name a file that stays out itself (a hidden one): it then becomes that file.
+    /// A link may name a file that was itself left out (a hidden one): the link then becomes that file.
     fn links_to_files_left_out(&mut self) {
         let missing: Vec<(String, String)> = self
             .items

@@ -1,4 +1,4 @@
-//! Ruby to bytecode, by the interpreter that will run it.
+//! Compiles Ruby to bytecode, with the interpreter that will run it.
 
 use foolsgold_core::files::VPath;
 use mruby::{Error, Interpreter, Limits};
@@ -6,7 +6,7 @@ use mruby::{Error, Interpreter, Limits};
 /// Compiles a file; see [`super::Compile`].
 ///
 /// # Errors
-/// Ruby's message with file and line, or why there is no interpreter.
+/// Ruby's message with file and line, or why no interpreter could be made.
 pub fn compile(path: &VPath, source: &[u8]) -> Result<Vec<u8>, String> {
     let text = str::from_utf8(source)
         .map_err(|error| format!("{path}: byte {} is not UTF-8, which is all that mruby reads", error.valid_up_to()))?;

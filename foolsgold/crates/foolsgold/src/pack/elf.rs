@@ -1,10 +1,10 @@
-//! Where an executable ends by its own headers: what is behind it was appended.
+//! Where an executable ends according to its own headers: anything after that was appended.
 
-/// Bytes of the file header that are read.
+/// How many bytes of the file are read for its header.
 pub const HEADER: usize = 64;
 
-/// The length of a 64-bit little-endian ELF file whose section headers are last, as every linker here writes it. None
-/// if it is something else.
+/// The length of a 64-bit little-endian ELF file whose section headers are last, as linkers here write it. `None` if it
+/// is something else.
 pub fn end(header: &[u8; HEADER]) -> Option<u64> {
     let number = |at: usize, length: usize| {
         header[at..at + length].iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))

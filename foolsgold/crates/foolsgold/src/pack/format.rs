@@ -7,8 +7,8 @@
 //! Numbers are little-endian. The trailer, [`TRAILER`] bytes: start of the data (u64), its length (u64), length of the
 //! index (u64), SHA-256 of the index, version (u32), 16 bytes of magic. The index: a count (u32), and for each file,
 //! sorted by name: length of the name (u16), the name, kind (u8), two lengths (u64 each), SHA-256 of its data. Data is
-//! in the order of the index without gaps, so there is one way only to write a set of files, and every byte is covered
-//! by a sum. A link has no data: its first length is the place of its target in the index.
+//! in the order of the index without gaps, so a set of files has exactly one encoding, and every byte is covered by a
+//! hash. A link has no data: its first length is the index position of its target.
 
 use sha2::{Digest, Sha256};
 
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 pub const TRAILER: usize = 8 * 3 + 32 + 4 + MAGIC.len();
 /// The version of the format that is read and written.
 pub const VERSION: u32 = 1;
-/// The longest index that is read; 100,000 files with long names fit.
+/// The longest index that is read; enough for 100,000 files with long names.
 pub const MAX_INDEX: u64 = 64 * 1024 * 1024;
 /// The longest name in bytes.
 pub const MAX_NAME: usize = 1024;
@@ -26,19 +26,19 @@ const MAGIC: &[u8; 16] = b"\0foolsgold pack\n";
 /// What is wrong with a pack.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// The executable has more bytes than it should, and no trailer at their end.
+    /// The executable has extra bytes that do not end in a trailer.
     #[error("it has {0} bytes behind its own end that do not end as a pack does (was it copied in part?)")]
     NoTrailer(u64),
-    /// Shorter than it was.
+    /// The file was truncated.
     #[error("{0} bytes are missing at its end")]
     Short(u64),
-    /// Written by another foolsgold.
+    /// Written by an incompatible foolsgold.
     #[error("its format is version {0}, and this foolsgold reads version {VERSION}")]
     Version(u32),
     /// Lengths that do not add up.
     #[error("its lengths do not add up to its size")]
     Lengths,
-    /// The index's sum is another one.
+    /// The index's hash does not match.
     #[error("its index is not as it was written")]
     IndexSum,
     /// The index breaks a rule.
@@ -49,7 +49,7 @@ pub enum FormatError {
         /// The rule that is broken.
         rule: &'static str,
     },
-    /// A file's sum is another one.
+    /// A file's hash does not match.
     #[error("its file {0} is not as it was written")]
     FileSum(String),
 }
@@ -68,10 +68,10 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Reads the last bytes of a file of `size` bytes. None if they are not a trailer.
+    /// Reads the last bytes of a file of `size` bytes. `None` if they are not a trailer.
     ///
     /// # Errors
-    /// If they are one of another version, or its lengths are not those of the file.
+    /// If the trailer has another version, or its lengths do not match the file's.
     pub fn parse(last: &[u8; TRAILER], size: u64) -> Result<Option<Trailer>, FormatError> {
         let mut reader = Reader { bytes: last, at: 0 };
         let [start, data, index] = [reader.u64()?, reader.u64()?, reader.u64()?];
@@ -101,15 +101,15 @@ impl Trailer {
     }
 }
 
-/// What one file of a pack is.
+/// What a file in a pack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes as they were.
+    /// Bytes as in the file.
     Plain {
         /// Their number.
         length: u64,
     },
-    /// Bytecode, and behind it the source if that was kept.
+    /// Bytecode, followed by the source if that was kept.
     Ruby {
         /// Bytes of bytecode.
         bytecode: u64,
@@ -118,13 +118,13 @@ pub enum Kind {
     },
     /// Another name of a file.
     Link {
-        /// Its place in the index; never a link.
+        /// Its position in the index; never a link.
         target: usize,
     },
 }
 
 impl Kind {
-    /// Bytes of data.
+    /// Length of its data.
     #[must_use]
     pub fn length(self) -> u64 {
         match self {
@@ -158,11 +158,11 @@ impl Kind {
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Below the application's folder, with `/` between its parts.
+    /// Relative to the application's folder, with `/` between its parts.
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// Where its data begins, from the first byte of all data.
+    /// Where its data begins, from the start of all data.
     pub offset: u64,
     /// SHA-256 of its data.
     pub sum: [u8; 32],
@@ -176,11 +176,11 @@ impl Index {
     /// Reads an index for `data` bytes of data.
     ///
     /// # Errors
-    /// At the first rule that it breaks.
+    /// At the first rule that is broken.
     pub fn parse(bytes: &[u8], data: u64) -> Result<Index, FormatError> {
         let mut reader = Reader { bytes, at: 0 };
         let count = reader.u32()? as usize;
-        // No more room than the bytes can fill: 51 for each.
+        // Reserves no more than the bytes can fill: an entry takes at least 51.
         let mut entries: Vec<Entry> = Vec::with_capacity(count.min(bytes.len() / 51));
         let mut offset = 0u64;
         for _ in 0..count {
@@ -215,7 +215,7 @@ impl Index {
         &self.0
     }
 
-    /// A file by its name, links followed.
+    /// Finds a file by its name, following links.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let entry = &self.0[self.0.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?];
@@ -226,16 +226,16 @@ impl Index {
 /// The data of a file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Bytes as they are.
+    /// Bytes as in the file.
     Plain(Vec<u8>),
     /// Bytecode, and the source if it is kept.
     Ruby(Vec<u8>, Option<Vec<u8>>),
-    /// The name of another file of the set that is not a link.
+    /// The name of another file of the set, which is not a link.
     Link(String),
 }
 
-/// Everything that is behind an executable of `start` bytes: data, index, trailer. Names must be fit for an index
-/// ([`fit`]) and each link must name a file of the set; else it could not be read again.
+/// Everything that follows an executable of `start` bytes: data, index, trailer. Names must be valid in an index
+/// ([`fit`]) and each link must name a file of the set, or the result cannot be read.
 #[must_use]
 pub fn write(start: u64, files: &std::collections::BTreeMap<String, Data>) -> Vec<u8> {
     let (mut data, mut index) = (Vec::new(), Vec::new());
@@ -270,13 +270,13 @@ pub fn write(start: u64, files: &std::collections::BTreeMap<String, Data>) -> Ve
     data
 }
 
-/// Whether a name may be in an index: relative, without `.`, `..`, empty parts and NUL, not too long.
+/// Whether a name is valid in an index: relative, without `.`, `..`, empty parts or NUL, and not too long.
 #[must_use]
 pub fn fit(name: &str) -> bool {
     name.len() <= MAX_NAME && !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// Reads numbers, and never behind the end.
+/// Reads numbers, never past the end.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -345,7 +345,7 @@ mod tests {
         ])
     }
 
-    /// Trailer and index of an archive behind an executable of 100 bytes.
+    /// Trailer and index of an archive after an executable of 100 bytes.
     fn parse(archive: &[u8]) -> Result<(Trailer, Index), FormatError> {
         let last = archive.last_chunk().ok_or(FormatError::Lengths)?;
         let trailer = Trailer::parse(last, 100 + archive.len() as u64)?.ok_or(FormatError::Lengths)?;

@@ -1,9 +1,9 @@
 //! An application packed into the executable: `foolsgold pack app/ -o app-server`.
 //!
-//! The packed executable is this one's own bytes, then the files, then an index, then a trailer ([`format`]). Nothing is
-//! compressed: bytecode and templates are small beside the executable, and unpacking them would cost every start time
-//! and memory. The same folder and the same foolsgold give the same bytes. Only [`compile`] knows an interpreter; [`pack`]
-//! is given it.
+//! The packed executable is this executable's own bytes, then the files, then an index, then a trailer ([`format`]).
+//! Nothing is compressed: bytecode and templates are small compared with the executable, and unpacking them would cost
+//! time and memory at every start. The same folder and the same foolsgold give the same bytes. Only [`compile`] uses an
+//! interpreter; [`pack`] receives it as a parameter.
 
 mod collect;
 mod compile;
@@ -20,7 +20,7 @@ pub use write::{Options, Report, pack};
 use foolsgold_core::files::VPath;
 use std::path::PathBuf;
 
-/// Compiles one file: its path as Ruby will see it, and its source. The error is Ruby's own, with the line.
+/// Compiles one file, given its path as Ruby will see it and its source. The error is Ruby's own, with the line.
 pub type Compile<'a> = dyn Fn(&VPath, &[u8]) -> Result<Vec<u8>, String> + 'a;
 
 /// Why nothing was packed, or a pack cannot be used.
@@ -29,9 +29,9 @@ pub enum PackError {
     /// The operating system's reason.
     #[error("cannot {doing} {}: {error}", path.display())]
     System {
-        /// What was tried, as a verb.
+        /// What was attempted, as a verb.
         doing: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
         /// The reason.
         error: std::io::Error,
@@ -39,7 +39,7 @@ pub enum PackError {
     /// There is no application.
     #[error("{} has no config.ru; name the folder of a Rack application", .0.display())]
     NoConfig(PathBuf),
-    /// A name that Ruby could not write.
+    /// A name that is not valid in a pack.
     #[error("the name {} is not UTF-8 or is too long; rename the file or leave it out with --exclude", .0.display())]
     Name(PathBuf),
     /// A link that leads out of the application.
@@ -50,10 +50,10 @@ pub enum PackError {
         /// The application's folder.
         folder: PathBuf,
     },
-    /// A link to a folder that it lies in.
+    /// A link to a folder that contains it.
     #[error("the link {} leads to a folder that it lies in; leave it out with --exclude", .0.display())]
     Loop(PathBuf),
-    /// A device, a socket, a FIFO.
+    /// A device, a socket or a FIFO.
     #[error("{} is not a file, folder or link; leave it out with --exclude", .0.display())]
     Special(PathBuf),
     /// More than [`MAX_BYTES`] or [`MAX_FILES`].
@@ -61,16 +61,16 @@ pub enum PackError {
     TooMuch {
         /// The application's folder.
         folder: PathBuf,
-        /// What there is too much of.
+        /// Which limit is exceeded.
         what: String,
     },
-    /// Ruby does not take it.
+    /// Ruby cannot compile it.
     #[error("{0}")]
     Syntax(String),
     /// The output would replace the running executable.
     #[error("{} is the foolsgold that is running; name another output", .0.display())]
     Itself(PathBuf),
-    /// The output is something else than a file.
+    /// The output exists and is not a file.
     #[error("{} exists and is not a file; choose another output", .0.display())]
     Output(PathBuf),
     /// The running executable cannot be packed.
@@ -82,7 +82,7 @@ pub enum PackError {
     /// A folder that the settings serve and that is not packed.
     #[error("foolsgold.toml serves the folder {}, which holds no file that is packed", .0.display())]
     NothingToServe(PathBuf),
-    /// A pack that is not as it was written.
+    /// A pack that is damaged.
     #[error("the application packed into {} cannot be used: {error}; pack it again or copy the file again", path.display())]
     Damaged {
         /// The executable.

@@ -1,7 +1,7 @@
-//! The application in the executable that is running.
+//! The application packed into the running executable.
 //!
-//! Everything is checked once, at the start; after that files are read from the executable as they are wanted, so that
-//! what is not used costs no memory. Nobody can write to an executable while it runs.
+//! Everything is verified once, at the start; after that files are read from the executable on demand, so that unused
+//! ones cost no memory. An executable cannot be written to while it runs.
 
 use super::format::{FormatError, Index, Kind, TRAILER, Trailer};
 use super::{PackError, elf};
@@ -28,18 +28,18 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The application in the running executable; none if it was not packed.
+    /// The application in the running executable; `None` if none was packed.
     ///
     /// # Errors
-    /// If the pack is damaged or was cut off.
+    /// If the pack is damaged or truncated.
     pub fn own() -> Result<Option<Packed>, PackError> {
         Packed::open(&running())
     }
 
-    /// The same of any executable.
+    /// The same for any executable.
     ///
     /// # Errors
-    /// If it cannot be read, or its pack is damaged or was cut off.
+    /// If it cannot be read, or its pack is damaged or truncated.
     pub fn open(path: &Path) -> Result<Option<Packed>, PackError> {
         let file = File::open(path).map_err(PackError::system("read", path))?;
         let Some(trailer) = trailer(&file, path)? else { return Ok(None) };
@@ -57,12 +57,12 @@ impl Packed {
         }
     }
 
-    /// All files by their names below [`PACKED`].
+    /// All files by their names relative to [`PACKED`].
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.index.entries().iter().map(|entry| entry.name.as_str())
     }
 
-    /// The settings that were packed with the application; the defaults if there are none.
+    /// The settings packed with the application; the defaults if there are none.
     ///
     /// # Errors
     /// If they cannot be read. [`pack`](super::pack) has checked them.
@@ -135,7 +135,7 @@ fn name(path: &VPath) -> Option<&str> {
     path.as_str().strip_prefix(PACKED)?.strip_prefix('/')
 }
 
-/// The trailer of an executable; none if nothing is behind its own end.
+/// The trailer of an executable; `None` if nothing follows the executable's own end.
 pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackError> {
     let failed = || PackError::system("read", path);
     let size = file.metadata().map_err(failed())?.len();
@@ -161,15 +161,16 @@ pub(super) fn trailer(file: &File, path: &Path) -> Result<Option<Trailer>, PackE
 /// The running executable, as the kernel names it.
 const OWN: &str = "/proc/self/exe";
 
-/// The running executable. Without /proc, as in a root directory that holds nothing else, it is looked for as a shell finds what it
-/// is told to start.
+/// The running executable. Without /proc (in an otherwise empty root directory, for example), it is searched for as a
+/// shell would search for the command.
 pub(super) fn running() -> PathBuf {
     let found = || found(&std::env::args_os().next()?, std::env::var_os("PATH").as_deref());
     let own = PathBuf::from(OWN);
     if own.exists() { own } else { found().unwrap_or(own) }
 }
 
-/// The file that a command starts: its own path if it has a slash, else the first of that name in the folders of `PATH`.
+/// The file that a command starts: its own path if it contains a slash, otherwise the first of that name in the folders
+/// of `PATH`.
 fn found(command: &OsStr, folders: Option<&OsStr>) -> Option<PathBuf> {
     if command.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(command));

@@ -1,4 +1,4 @@
-//! Writes a packed executable: collected, compiled, read back, and only then put in its place.
+//! Writes a packed executable: files are collected, compiled and read back, and only then is the output put in place.
 
 use super::collect::{Item, collect};
 use super::elf;
@@ -33,9 +33,9 @@ pub struct Options {
 /// What was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Files, links included.
+    /// Files, including links.
     pub files: usize,
-    /// Those of them that were compiled.
+    /// Those that were compiled.
     pub compiled: usize,
     /// Names that begin with a dot, which were left out.
     pub hidden: usize,
@@ -43,10 +43,10 @@ pub struct Report {
     pub bytes: u64,
 }
 
-/// Packs an application behind the executable that is running.
+/// Appends an application to the running executable.
 ///
 /// # Errors
-/// If something cannot be packed, compiled or written; what was at the output before is then still there.
+/// If something cannot be packed, compiled or written; an existing output is then left as it was.
 pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
     let own = &running();
     let named = std::env::current_exe().unwrap_or_else(|_| own.clone());
@@ -68,7 +68,7 @@ pub fn pack(options: &Options, compile: &Compile) -> Result<Report, PackError> {
     Ok(Report { files: files.len(), compiled, hidden: collection.hidden, bytes })
 }
 
-/// What the packed program would refuse at its start is refused here, where somebody can change it.
+/// Settings that the packed program would refuse at start-up are refused here, where they can still be changed.
 fn check_settings(items: &BTreeMap<String, Item>) -> Result<(), PackError> {
     let Some(Item::File(path)) = items.get(CONFIG_FILE) else { return Ok(()) };
     let text = fs::read_to_string(path).map_err(PackError::system("read", path))?;
@@ -82,7 +82,7 @@ fn check_settings(items: &BTreeMap<String, Item>) -> Result<(), PackError> {
     Ok(())
 }
 
-/// The bytes of the running executable without a pack of its own.
+/// The bytes of the running executable without any pack of its own.
 fn executable(own: &Path, named: &Path) -> Result<Vec<u8>, PackError> {
     let mut bytes = Vec::new();
     let mut file = File::open(own).map_err(PackError::system("read", named))?;
@@ -120,7 +120,7 @@ fn data(name: &str, item: &Item, with_source: bool, compile: &Compile) -> Result
     Ok(Data::Ruby(bytecode, with_source.then_some(bytes)))
 }
 
-/// Beside the output first; renamed over it once it is complete on disk and can be read.
+/// Writes a temporary file beside the output, and renames it once it is complete on disk and can be read.
 fn write(output: &Path, executable: &[u8], archive: &[u8]) -> Result<(), PackError> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = output.file_name().ok_or_else(|| PackError::Output(output.to_owned()))?;
@@ -129,7 +129,7 @@ fn write(output: &Path, executable: &[u8], archive: &[u8]) -> Result<(), PackErr
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&temporary)?;
         file.write_all(executable)?;
         file.write_all(archive)?;
-        // The mode whatever the umask said.
+        // Sets the mode regardless of the umask.
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         file.sync_all()
     })();
@@ -138,7 +138,7 @@ fn write(output: &Path, executable: &[u8], archive: &[u8]) -> Result<(), PackErr
         fs::rename(&temporary, output).map_err(PackError::system("write", output))
     });
     if result.is_err() {
-        // If it was never made there is nothing to remove.
+        // If it was never created there is nothing to remove.
         let _ = fs::remove_file(&temporary);
     }
     result

@@ -1,4 +1,4 @@
-//! A foolsgold of its own, started by a test and ended with it.
+//! A foolsgold process, started by a test and ended with it.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test program uses its part; a panic is how a test fails")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ pub fn foolsgold() -> &'static str {
     &PROGRAM
 }
 
-/// A program that was just written may be open for writing in a process that another test is starting: for a moment.
+/// A program that was just written may briefly be open for writing in a process that another test is starting.
 pub fn once_free<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
     loop {
         match start() {
@@ -27,7 +27,7 @@ pub fn once_free<T>(mut start: impl FnMut() -> std::io::Result<T>) -> T {
     }
 }
 
-/// A server that is ended at the end of the test.
+/// A server that is stopped at the end of the test.
 pub struct Server {
     pub child: Child,
     pub stderr: BufReader<ChildStderr>,
@@ -36,7 +36,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on a port that it chooses, and waits until it says which.
+    /// Starts one on a port of its choice, and waits until it prints the port.
     pub fn start(program: &Path) -> Server {
         Server::start_in(program, Path::new("/"), &["--bind", "127.0.0.1:0"])
     }
@@ -47,7 +47,7 @@ impl Server {
         Server::of(command)
     }
 
-    /// Of a command that says in the end where it serves.
+    /// Starts a command that prints the address it serves.
     pub fn of(mut command: Command) -> Server {
         command.stdin(Stdio::null()).stderr(Stdio::piped());
         let mut child = once_free(|| command.spawn());
@@ -67,7 +67,7 @@ impl Server {
         self.get_with(path, "")
     }
 
-    /// With more fields, each with its line's end.
+    /// With more header fields, each with its line end.
     pub fn get_with(&mut self, path: &str, fields: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n{fields}\r\n").unwrap();
@@ -77,7 +77,7 @@ impl Server {
         answer
     }
 
-    /// Ends it; what it said.
+    /// Stops it and returns its output.
     pub fn end(&mut self) -> String {
         self.child.kill().unwrap();
         self.stderr.read_to_string(&mut self.said).unwrap();
@@ -87,13 +87,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The value of a field of an answer.
+/// The value of a header field of an answer.
 pub fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split("\r\n\r\n").next()?;
     head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))

@@ -1,26 +1,26 @@
-//! One request over one connection, and what came back.
+//! One request over one connection, and its answer.
 
 use crate::spec::Request;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// An answer as it came.
+/// An answer as received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// Names in lower case, in the order they came.
+    /// Names in lower case, in the order received.
     pub fields: Vec<(String, String)>,
-    /// Without chunks.
+    /// With chunking removed.
     pub body: Vec<u8>,
-    /// Whether it ended where it said it would.
+    /// Whether it ended where its head said it would.
     pub whole: bool,
 }
 
-/// A hang is a failure; nothing here takes as long.
+/// A hang is a failure; nothing here takes this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends a request to the application of that name.
+/// Sends a request to the application with that name.
 pub fn ask(server: SocketAddr, application: &str, request: &Request) -> Result<Answer, String> {
     let failed = |error: std::io::Error| format!("{application}: {} {}: {error}", request.method, request.target);
     let mut stream = TcpStream::connect(server).map_err(failed)?;
@@ -34,7 +34,7 @@ pub fn ask(server: SocketAddr, application: &str, request: &Request) -> Result<A
         return Err(failed(error));
     }
     if answer.is_empty() {
-        // Closed without a word.
+        // Closed without an answer.
         return Ok(Answer { status: 0, fields: Vec::new(), body: Vec::new(), whole: false });
     }
     parse(&answer, request.method == "HEAD").ok_or_else(|| {
@@ -87,7 +87,7 @@ fn parse(bytes: &[u8], head_only: bool) -> Option<Answer> {
     Some(Answer { status, fields, body, whole })
 }
 
-/// The bytes of chunks, and whether the last one came.
+/// The bytes of all chunks, and whether the last chunk arrived.
 pub fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     loop {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use foolsgold_core::work::mpsc;
 use foolsgold_core::work::{self, Mode, RequestBody};
 
-/// The answers of one interpreter.
+/// The answers from one interpreter.
 pub fn answers(mode: Mode, cases: &[Case]) -> Vec<Vec<Option<Answer>>> {
     let files = files(cases);
     let files: Vec<(&str, &str)> = files.iter().map(|(name, content)| (name.as_str(), content.as_str())).collect();
@@ -25,7 +25,7 @@ fn ask(stage: &mut Stage, case: &Case, request: &Request) -> Answer {
     Answer { status: answer.status, fields, body, whole: !answer.aborted }
 }
 
-/// The request as a server gives it to a worker.
+/// The request as a server passes it to a worker.
 fn as_checked(case: &Case, request: &Request) -> work::Request {
     let mut checked = support::request(&request.method, &request.target, b"");
     let fields = [("host".to_owned(), "localhost".to_owned()), ("x-corpus".to_owned(), case.name.clone())];

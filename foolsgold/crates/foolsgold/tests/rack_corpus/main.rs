@@ -1,7 +1,7 @@
 //! The same config.ru files under Thin, Puma and foolsgold: status, fields and body must be the same.
 //!
-//! Thin and Puma (Debian's, with CRuby and Rack 2.2) are the oracles. Where they differ from each other, foolsgold has to
-//! agree with one of them. What differs by design is in one table, with the reason, and must really differ. What only
+//! Thin and Puma (Debian's, with CRuby and Rack 2.2) are the oracles. Where they differ from each other, foolsgold has
+//! to agree with one of them. Intended differences are in one table, with the reason, and must really occur. What only
 //! Rack 3 has is in `corpus/rack3`, with the answers that its specification asks for.
 
 #[path = "../child/mod.rs"]
@@ -21,10 +21,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use underpin_test_support::need;
 
-/// What foolsgold answers otherwise than both, and why: file, number of the request, reason.
+/// Where foolsgold differs from both, and why: file, number of the request, reason.
 const BY_DESIGN: &[(&str, usize, &str)] = &[];
 
-/// Fields that belong to a server and its connections.
+/// Header fields set by a server and its connections.
 const OF_THE_SERVER: [&str; 6] =
     ["date", "server", "connection", "transfer-encoding", "keep-alive", "x-content-type-options"];
 
@@ -32,7 +32,7 @@ fn corpus(folder: &str) -> Vec<Case> {
     spec::all(&PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus")).join(folder))
 }
 
-/// The answers of one server, for each case and request; none if it is not asked.
+/// The answers of one server, for each case and request; `None` if it is not asked.
 type Answers = Vec<Vec<Option<Answer>>>;
 
 fn answers(kind: Kind, cases: &[Case]) -> Answers {
@@ -58,7 +58,7 @@ fn oracles() -> &'static (Vec<Case>, Answers, Answers) {
     })
 }
 
-/// An answer without what is not compared.
+/// An answer without the parts that are not compared.
 fn compared(answer: &Answer, loose: &Loose, number: usize) -> Answer {
     let broken = loose.broken && number == 0;
     let mut answer = answer.clone();
@@ -66,18 +66,18 @@ fn compared(answer: &Answer, loose: &Loose, number: usize) -> Answer {
         !loose.fields
             && !loose.names.contains(name)
             && !OF_THE_SERVER.contains(&name.as_str())
-            // Whether it is sent depends on how the body is.
+            // Whether it is sent depends on the kind of body.
             && name != "content-length"
     });
     for (name, value) in &mut answer.fields {
-        // Rack 3 writes the names of a cookie's attributes in lower case.
+        // Rack 3 writes the names of cookie attributes in lower case.
         if name == "set-cookie"
             && let Some(attributes) = value.find(';')
         {
             value[attributes..].make_ascii_lowercase();
         }
     }
-    // Fields of one name keep their order.
+    // Fields with the same name keep their order.
     answer.fields.sort_by(|(a, _), (b, _)| a.cmp(b));
     if loose.body || broken {
         answer.body.clear();
@@ -125,7 +125,7 @@ fn differences(cases: &[Case], what: &str, found: &Answers, oracles: &[&Answers]
     differing
 }
 
-/// An interpreter of each mode, asked without a server.
+/// One interpreter in each mode, called without a server.
 const MODES: [Mode; 3] = [Mode::SharedNothing, Mode::Prefork, Mode::Fresh];
 
 /// The whole server in each mode.
@@ -202,7 +202,7 @@ fn thin_and_puma_agree_on_most_of_the_corpus() {
     let (cases, thin, puma) = oracles();
     let differing = differences(cases, "Puma", puma, &[thin]);
     let asked: usize = cases.iter().map(|case| case.requests.len()).sum();
-    // An oracle that cannot serve most of it would prove nothing.
+    // An oracle that fails on much of the corpus would prove nothing.
     assert!(differing.len() * 20 < asked, "{} of {asked} differ: {differing:?}", differing.len());
     for (case, answers) in cases.iter().zip(puma).filter(|(case, _)| !case.loose.body && !case.loose.broken) {
         for answer in answers.iter().flatten() {

@@ -1,4 +1,4 @@
-//! The servers that run the corpus, each with all applications at once; a field of the request chooses one.
+//! The servers that run the corpus, each with all applications at once; a header field of the request chooses one.
 
 use crate::spec::Case;
 use std::fs;
@@ -9,12 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use underpin_test_support::Fixture;
 
-/// Who answers.
+/// The server that answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Debian's Thin, with CRuby and Rack 2.
     Thin,
-    /// Debian's Puma, the same.
+    /// Debian's Puma, likewise.
     Puma,
     /// foolsgold, restoring the interpreter after each request.
     SharedNothing,
@@ -24,7 +24,7 @@ pub enum Kind {
     Fresh,
 }
 
-/// A server that runs; gone when it is dropped.
+/// A running server, stopped when dropped.
 pub struct Server {
     child: Child,
     /// Where it listens.
@@ -32,10 +32,10 @@ pub struct Server {
     folder: Option<Fixture>,
 }
 
-/// Long enough for a slow machine; only a server that does not start takes it.
+/// Long enough for a slow machine; only a server that does not start takes this long.
 const START: Duration = Duration::from_secs(60);
 
-/// Ports that are tried.
+/// How many ports are tried.
 const TRIES: usize = 3;
 
 impl Server {
@@ -45,8 +45,8 @@ impl Server {
         for (name, content) in files(cases) {
             folder.write(&name, &content);
         }
-        // Between the choice of a port and the server's start someone else may take it; then the server ends, and another
-        // port is tried.
+        // Another process may take the port between its choice and the server's start; then the server exits, and
+        // another port is tried.
         let mut failures = Vec::new();
         while failures.len() < TRIES {
             let mut server = Server::spawn(kind, folder);
@@ -68,7 +68,7 @@ impl Server {
         Server { child, address, folder: Some(folder) }
     }
 
-    /// Waits until it listens; an error if it has ended.
+    /// Waits until it listens; an error if it has exited.
     fn wait(&mut self, kind: Kind) -> Result<(), String> {
         let end = Instant::now() + START;
         let log = || {
@@ -76,7 +76,7 @@ impl Server {
             log.and_then(Result::ok).unwrap_or_default()
         };
         loop {
-            // It has to live after somebody answered: else that was somebody else.
+            // It has to be alive after something answered: otherwise that was another process.
             let answered = TcpStream::connect(self.address).is_ok();
             if let Some(ended) = self.child.try_wait().expect("the state of a child") {
                 return Err(format!("{kind:?} ended with {ended:?}: {}", log()));
@@ -126,8 +126,8 @@ fn command(kind: Kind, address: SocketAddr, rackup: &Path) -> Command {
     command
 }
 
-/// The files of an application that serves all of them: names below its folder, and contents. The cases lie beside its
-/// config.ru, with what they read.
+/// The files of an application that serves all of them: names relative to its folder, and contents. The cases are
+/// placed beside its config.ru, with the files they read.
 pub fn files(cases: &[Case]) -> Vec<(String, String)> {
     let mut text = "require \"rack\"\nrequire \"foolsgold\"\ncorpus = {}\n".to_owned();
     text.push_str("here = File.dirname(File.expand_path(__FILE__))\n");
@@ -149,7 +149,7 @@ pub fn files(cases: &[Case]) -> Vec<(String, String)> {
     all
 }
 
-/// Everything below a folder, by its name below the corpus.
+/// Everything below a folder, by its name relative to the corpus.
 fn beside(folder: &Path, below: &str, all: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = format!("{below}/{}", entry.file_name().to_string_lossy());

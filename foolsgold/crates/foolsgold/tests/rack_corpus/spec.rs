@@ -1,19 +1,20 @@
-//! The files of the corpus: a Ruby application each, with its requests in comments at the head.
+//! The files of the corpus: one Ruby application each, with its requests in comments at the top.
 //!
-//! `#> METHOD TARGET` is a request, `#+ Name: value` a field of it, `#= text` its body and `#* N text` a body of N times
-//! that text. In `rack3`, `#< STATUS` (or `#< broken`: cut off), `#- name: value` and `#: text` are the answer that the specification asks for.
-//! `#~` says what is not compared: `body`, `fields`, `field NAME`, `broken` (the first answer is cut off), `thin` (the
-//! server cannot be asked this). In texts `\r`, `\n`, `\\` and `\xNN` are escapes.
+//! `#> METHOD TARGET` is a request, `#+ Name: value` a header field of it, `#= text` its body and `#* N text` a body of
+//! N times that text. In `rack3`, `#< STATUS` (or `#< broken`: cut off), `#- name: value` and `#: text` are the answer
+//! that the specification asks for. `#~` lists what is not compared: `body`, `fields`, `field NAME`, `broken` (the
+//! first answer is cut off), `thin` (that server cannot be asked this). In texts `\r`, `\n`, `\\` and `\xNN` are
+//! escapes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One application and what it is asked.
+/// One application and its requests.
 #[derive(Debug)]
 pub struct Case {
     /// Name without `.ru`.
     pub name: String,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// In order.
     pub requests: Vec<Request>,
@@ -43,21 +44,21 @@ pub struct Request {
     pub target: String,
     pub fields: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    /// What must come, where the specification says it.
+    /// The expected answer, if the specification defines one.
     pub expected: Option<Expected>,
 }
 
-/// What the specification asks for.
+/// The answer that the specification asks for.
 #[derive(Debug, Default)]
 pub struct Expected {
-    /// The answer is cut off, wherever: nothing else of it is compared.
+    /// The answer is cut off at any point: nothing else in it is compared.
     pub broken: bool,
     pub status: u16,
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-/// Every application of a folder, by name.
+/// Every application in a folder, by name.
 pub fn all(folder: &Path) -> Vec<Case> {
     let mut cases: Vec<Case> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
