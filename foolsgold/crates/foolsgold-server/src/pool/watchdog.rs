@@ -5,12 +5,12 @@
 //!
 //! Invariants:
 //!
-//! `next` is never later than the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the
-//! watchdog looks, so that a worker that begins meanwhile unparks it, and is set to the deadline found right before it
-//! parks.
+//! - `next` is never later than the nearest deadline unless the watchdog is about to look: it is `u64::MAX` while the
+//!   watchdog looks, so that a worker that begins meanwhile unparks it, and is set to the deadline found right before it
+//!   parks.
 //! - A run is stopped, lost or ended under the lock of its slot: it is stopped at most once, and either ends or is lost.
-//! A thread is counted in [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: code
-//! that subtracts the waiting from the living must not subtract a thread that is not among them.
+//! - A thread is counted in [`Watchdog::waiting`] by its own slot only, under that lock, and never once it is lost: code
+//!   that subtracts the waiting from the living must not subtract a thread that is not among them.
 
 use super::policy::LATE;
 use super::queue::Queue;
