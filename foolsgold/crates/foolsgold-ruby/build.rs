@@ -1,5 +1,5 @@
-//! Embeds the Ruby library (`ruby/lib`, `ruby/stdlib`) and the demonstration (`ruby/demo`) in the executable, compiled ahead where the
-//! file is Ruby.
+//! Embeds the Ruby library (`ruby/lib`, `ruby/stdlib`) and the demonstration (`ruby/demo`) in the executable; Ruby
+//! files are compiled ahead of time.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     let mut names = Vec::new();
     for part in ["lib", "stdlib", "demo"] {
-        // A folder is looked at with all that lies in it.
+        // Cargo watches a folder with everything in it.
         println!("cargo:rerun-if-changed={}", folder.join(part).display());
         collect(&folder.join(part), &format!("{part}/"), &mut names)?;
     }
@@ -39,7 +39,7 @@ fn is_ruby(name: &str) -> bool {
     [".rb", ".ru"].iter().any(|end| name.ends_with(end))
 }
 
-/// Compiles a file under the name that applications see, which backtraces and `__FILE__` then have.
+/// Compiles a file under the name that applications see, which appears in backtraces and `__FILE__`.
 fn compile(compiler: &Path, name: &str, file: &Path, to: &Path) -> io::Result<()> {
     let output = Command::new(compiler).arg(format!("/foolsgold/{name}")).args([file, to]).output()?;
     if output.status.success() {

@@ -1,5 +1,5 @@
-//! foolsgold's Ruby: what a worker thread does with one request (Rack's environment, the application, its answer), and what Ruby
-//! applications expect and mruby does not have. This crate has no dependency on sockets.
+//! foolsgold's Ruby: what a worker thread does with one request (Rack's environment, the application, its answer), and
+//! what Ruby applications expect but mruby does not have. This crate does not depend on sockets.
 #![forbid(unsafe_code)]
 
 pub mod library;

@@ -1,9 +1,9 @@
-//! The Ruby library that every foolsgold carries, embedded when it was built.
+//! The Ruby library embedded in every foolsgold at build time.
 
 use bytes::Bytes;
 use foolsgold_core::files::{Bytecode, Content, FileError, Files, VPath};
 
-/// Where all of it is: the library and the demonstration.
+/// The root of everything: the library and the demonstration.
 const ROOT: &str = "/foolsgold";
 
 /// Where applications see the library: the last entry of `$LOAD_PATH`.
@@ -12,7 +12,7 @@ pub const BUILTIN: &str = "/foolsgold/lib";
 /// The rackup file of the demonstration.
 pub const DEMONSTRATION: &str = "/foolsgold/demo/config.ru";
 
-/// One embedded file: its name below `/foolsgold`, its source, and its bytecode where the build could compile it.
+/// One embedded file: its name below `/foolsgold`, its source, and its bytecode if it is Ruby.
 pub(crate) type Embedded = (&'static str, &'static [u8], Option<&'static [u8]>);
 
 // `LIBRARY`, sorted by name: build.rs writes it from `ruby/lib`, `ruby/stdlib` and `ruby/demo`.

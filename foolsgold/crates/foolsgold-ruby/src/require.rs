@@ -1,17 +1,17 @@
-//! Ruby's search for `require`, `require_relative` and `load`, and what was loaded already.
+//! Ruby's search for `require`, `require_relative` and `load`, and the list of what was loaded already.
 //!
-//! CRuby 3.1's rules: a name is tried with `.rb` (or as it is where it ends so) in each folder of `$LOAD_PATH`; what some
-//! folder of it has given already is not searched again; a file is loaded once, whatever links name it; a file that is
-//! being loaded counts as loaded, one that raised does not. Names without `.rb` never match a file without it. The set
-//! is a list in the order of loading, so that restoring an interpreter restores it too ([`Features::mark`]).
+//! CRuby 3.1's rules: a name is tried with `.rb` (or unchanged if it ends so) in each folder of `$LOAD_PATH`; a name
+//! already found in one of its folders is not searched for again; a file is loaded once, whatever links name it; a file
+//! that is being loaded counts as loaded, one that raised does not. Names without `.rb` never match a file without it.
+//! The set is a list in the order of loading, so that restoring an interpreter restores it too ([`Features::mark`]).
 
 use foolsgold_core::files::{Content, FileError, Files, VPath};
 use std::collections::HashSet;
 
-/// What a search ended with.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// To be loaded now, under this path; [`Features::failed`] if that raises.
+    /// To be loaded now, under this path; call [`Features::failed`] if that raises.
     Load(VPath, Content),
     /// There is nothing to do: it was loaded before, or is being loaded.
     Already,
@@ -20,10 +20,10 @@ pub enum Found {
 /// Why nothing can be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum RequireError {
-    /// CRuby's words, for a LoadError.
+    /// CRuby's message, for a LoadError.
     #[error("cannot load such file -- {0}")]
     NotFound(String),
-    /// There is such a file, and it cannot be read.
+    /// The file exists but cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -35,16 +35,16 @@ pub struct Features {
     order: Vec<VPath>,
     /// Names and identities of all of them.
     known: HashSet<String>,
-    /// Names in `known`, in order, with how many `order` had before: to forget the newest.
+    /// Names in `known`, in order, each with the previous length of `order`: for forgetting the newest.
     names: Vec<(String, usize)>,
 }
 
-/// How much was loaded at one time.
+/// How much was loaded at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
 
 impl Features {
-    /// None but those that the interpreter brings itself (`json`, `time`, ...): to require them does nothing.
+    /// No features except those built into the interpreter (`json`, `time`, ...): requiring these does nothing.
     #[must_use]
     pub fn with_native<'a>(names: impl IntoIterator<Item = &'a str>) -> Features {
         let mut features = Features::default();
@@ -54,10 +54,10 @@ impl Features {
         features
     }
 
-    /// `require NAME`, with `$LOAD_PATH` and the folder that relative names start from.
+    /// `require NAME`, with `$LOAD_PATH` and the folder against which relative names are resolved.
     ///
     /// # Errors
-    /// If no such file is there, or it cannot be read.
+    /// If there is no such file, or it cannot be read.
     pub fn require(
         &mut self,
         files: &dyn Files,
@@ -87,18 +87,18 @@ impl Features {
         Err(RequireError::NotFound(name.to_owned()))
     }
 
-    /// `require_relative NAME`, written in the file `from`.
+    /// `require_relative NAME`, called in the file `from`.
     ///
     /// # Errors
     /// As [`Features::require`].
     pub fn require_relative(&mut self, files: &dyn Files, name: &str, from: &VPath) -> Result<Found, RequireError> {
-        // Links in the name of the calling file are followed first, as CRuby does.
+        // Links in the name of the calling file are resolved first, as in CRuby.
         let folder = files.identity(from).unwrap_or_else(|| from.clone()).parent();
         let place = folder.join(name).ok_or_else(|| RequireError::NotFound(name.to_owned()))?;
         self.require(files, place.as_str(), &[], &folder)
     }
 
-    /// `load NAME`: as it is named, every time; first in the load path, then from the folder.
+    /// `load NAME`: exactly as named, every time; first in the load path, then in the folder.
     ///
     /// # Errors
     /// As [`Features::require`].
@@ -119,7 +119,7 @@ impl Features {
         Err(RequireError::NotFound(name.to_owned()))
     }
 
-    /// Loading it raised: the next `require` tries again.
+    /// Loading the file raised: the next `require` tries again.
     pub fn failed(&mut self, path: &VPath) {
         if let Some(at) = self.order.iter().rposition(|one| one == path) {
             let gone: Vec<String> =
@@ -166,7 +166,7 @@ impl Features {
     }
 }
 
-/// Whether a name says where the file is, and is not searched for.
+/// Whether a name is a path to the file rather than something to search for.
 fn names_a_place(name: &str) -> bool {
     name.starts_with('/') || name.starts_with("./") || name.starts_with("../")
 }

@@ -1,5 +1,5 @@
-//! What shares nothing: whatever a request did to its interpreter, the next one finds it as the first did; and nothing
-//! comes twice that must not.
+//! Shared-nothing isolation: whatever a request did to its interpreter, the next request finds it as the first did; and
+//! nothing occurs twice that must not.
 
 mod support;
 
@@ -7,7 +7,7 @@ use foolsgold_core::work::Mode;
 use std::collections::HashSet;
 use support::{Stage, get, request};
 
-/// An application that runs what it is sent, and one that tells the state of its interpreter.
+/// An application that evaluates the code it is sent, and one that reports the state of its interpreter.
 const RACKUP: &str = r##"
 require "json"
 $kept = ["as loaded"]
@@ -45,7 +45,7 @@ end
 run lambda { |env| [200, {}, [eval(env["rack.input"].read).inspect]] }
 "##;
 
-/// Each leaves something behind, or tries to break what the others use.
+/// Each leaves something behind, or tries to break what other requests use.
 const HOSTILE: [&str; 40] = [
     "$kept << 'more'; $new_one = 1",
     "$kept = nil",
@@ -103,14 +103,15 @@ fn nothing_that_thousands_of_hostile_requests_did_is_seen_by_the_next() {
     for round in 0..50 {
         for hostile in HOSTILE {
             answered += u32::from(stage.ask(request("POST", "/", hostile.as_bytes())).status == 200);
-            // All of it is compared after each in the first round; later any difference would be seen as well.
+            // The first round compares everything after each request; in later rounds any difference would show as
+            // well.
             if round == 0 || round == 49 {
                 assert_eq!(state(&mut stage), before, "after: {hostile}");
             }
         }
         assert_eq!(state(&mut stage), before, "after round {round}");
     }
-    // Else it would be a test of exceptions: nearly all of them must have run.
+    // Otherwise only exceptions would be tested: nearly all of them must have run.
     assert!(answered > 50 * 30, "only {answered} requests ran");
 }
 
@@ -138,7 +139,7 @@ fn random_numbers_and_the_numbers_of_new_objects_never_come_twice() {
         let answer = stage.ask(get("/random"));
         assert_eq!(answer.status, 200, "{}", stage.log());
         for (column, word) in answer.text().split(' ').enumerate() {
-            // Six orders of three numbers are all there are.
+            // Three numbers have only six orders.
             assert!(seen[column].insert(word.to_owned()) || column == 3, "{column}: {word} came twice");
         }
     }

@@ -1,4 +1,5 @@
-//! Rack::Lint of Debian's ruby-rack package, loaded by the interpreter, finds nothing wrong with what foolsgold gives.
+//! Rack::Lint from Debian's ruby-rack package, loaded by the interpreter, finds nothing wrong with what foolsgold
+//! provides.
 
 mod support;
 
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 use support::{Stage, get, request};
 use underpin_test_support::skip;
 
-/// The file of the installed package, whichever version that is.
+/// The file of the installed package, whatever its version.
 fn debians_lint() -> Option<String> {
     let gems = std::fs::read_dir("/usr/share/rubygems-integration/all/gems").ok()?;
     let mut folders: Vec<PathBuf> = gems.flatten().map(|entry| entry.path()).collect();

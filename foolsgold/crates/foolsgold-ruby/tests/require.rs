@@ -1,4 +1,4 @@
-//! The search for `require`, `require_relative` and `load`, against CRuby on the same folder.
+//! The search for `require`, `require_relative` and `load`, compared with CRuby on the same folder.
 
 #![allow(clippy::unwrap_used, reason = "an unwrap is a failing assertion here")]
 
@@ -9,14 +9,14 @@ use std::path::Path;
 use std::process::Command;
 use underpin_test_support::need;
 
-/// One line of a scenario.
+/// One step of a scenario.
 #[derive(Clone, Copy)]
 enum Step {
     /// `require NAME`
     Require(&'static str),
-    /// `require` of a path below the folder, made absolute.
+    /// `require` of a file below the folder, by its absolute path.
     RequireBelow(&'static str),
-    /// `require_relative NAME`, written in a file that is loaded for this.
+    /// `require_relative NAME`, called in a file that is loaded for this.
     Relative(&'static str, &'static str),
     /// `load NAME`
     Load(&'static str),
@@ -40,10 +40,10 @@ const LINKS: [(&str, &str); 3] = [("foo.rb", "a/same.rb"), ("a", "linked"), ("de
 
 const SCENARIOS: &[&[Step]] = &[
     &[LoadPath("a"), Require("foo"), Require("foo"), Require("foo.rb")],
-    // What one folder of the load path has given is not searched in another that now stands before it.
+    // A name found in one folder of the load path is not searched for in another that now precedes it.
     &[LoadPath("a"), Require("foo"), LoadPath("b"), Require("foo"), Require("only")],
     &[LoadPath("a"), LoadPath("b"), Require("foo"), Require("deep/x"), Require("deep/../foo")],
-    // One file by several names.
+    // One file under several names.
     &[LoadPath("a"), Require("foo"), Require("same")],
     &[LoadPath("linked"), Require("foo"), LoadPath("a"), Require("foo"), Require("deep/x")],
     &[RequireBelow("a/foo"), RequireBelow("a/foo.rb"), RequireBelow("linked/foo"), Require("./a/../a/foo")],
@@ -75,11 +75,11 @@ fn a_file_is_found_loaded_once_or_refused_as_by_cruby() {
     }
 }
 
-/// Every file says that it was loaded, and requires what the step asks of it.
+/// Every file reports that it was loaded, and requires what the step specifies.
 const CALLED: &str =
     "$loaded = __FILE__; if $relative; name, $relative = $relative, nil; $answer = require_relative(name); end";
 
-/// What CRuby does; `load` of a relative name gives a relative `__FILE__` there, and an absolute one here.
+/// CRuby's result; `load` of a relative name gives a relative `__FILE__` there, and an absolute one here.
 fn cruby(root: &Path, steps: &[Step]) -> String {
     let mut script = format!("Dir.chdir({:?}); $LOAD_PATH.clear\n", root.display().to_string());
     script.push_str("def try; $loaded = nil; a = yield; puts $loaded ? File.expand_path($loaded) : a.inspect; rescue LoadError; puts $!.message; rescue; puts 'raised'; end\n");

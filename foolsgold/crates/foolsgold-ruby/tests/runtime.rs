@@ -170,7 +170,7 @@ fn what_waits_for_the_end_of_an_answer_is_called_the_last_one_first_with_what_we
         let mut said = |path: &str, status| {
             let before = stage.log().len();
             assert_eq!(stage.ask(get(path)).status, status);
-            // The next answer comes when this one is done with.
+            // The next answer arrives only when this one is finished.
             stage.ask(get("/fine"));
             let log = stage.log().split_off(before);
             assert!(log.contains("rack.response_finished: ") && log.contains("in a callable (KeyError)"), "{log}");

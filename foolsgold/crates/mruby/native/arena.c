@@ -1,8 +1,8 @@
-/* The allocator of one interpreter: blocks of sizes in classes (four to each doubling), cut from the top of one region and
- * used again from a list for each class. Its state lies at the start of the region. Each block has eight bytes before
- * it that hold its class, and is aligned to sixteen.
+/* The allocator of one interpreter: blocks in size classes (four to each doubling), cut from the top of one region and
+ * reused from a free list for each class. Its state is at the start of the region. Each block is preceded by eight
+ * bytes that hold its class, and is aligned to sixteen.
  *
- * Nothing is thread-safe, nothing is ever moved between classes; what lies at the top grows and shrinks in place. */
+ * It is not thread-safe, and blocks never change their class; the block at the top grows and shrinks in place. */
 #include "fg.h"
 #include <string.h>
 #include <sys/mman.h>
@@ -10,8 +10,8 @@
 #define HEADER 8
 #define SMALL_CLASSES 7                      /* 32, 48, ..., 128 */
 #define LARGEST ((size_t)1 << 36)
-#define GIVE_BACK ((size_t)1 << 20)          /* blocks from here on give their pages back when freed */
-#define LOOK_FURTHER 12                      /* classes above the wanted one that will do before memory is refused */
+#define GIVE_BACK ((size_t)1 << 20)          /* larger blocks give their pages back when freed */
+#define LOOK_FURTHER 12                      /* larger classes to try before memory is refused */
 
 static inline unsigned
 class_of(size_t total)
@@ -47,7 +47,7 @@ fg_arena_init(struct fg_arena *arena, size_t size, size_t limit)
   arena->keep = arena->top;
 }
 
-/* For tests: memory is refused the first time each time, so that mruby collects and asks again. */
+/* For tests: the first attempt of each allocation fails, so that mruby collects and tries again. */
 static inline int
 stressed(struct fg_arena *arena)
 {
@@ -67,7 +67,7 @@ used(struct fg_arena *arena, char *block, unsigned class)
   return block + HEADER;
 }
 
-/* The collector is needed after all, or a larger block will do, or there is no memory. */
+/* Past the soft limit the collector is switched on again; past the limit there is no memory at the top (-1). */
 static __attribute__((noinline)) int
 beyond(struct fg_arena *arena, char *top)
 {
@@ -76,7 +76,7 @@ beyond(struct fg_arena *arena, char *top)
     if (arena->mrb) arena->mrb->gc.disabled = 0;
     return 0;
   }
-  /* mruby collects and asks again. */
+  /* mruby collects and tries again. */
   if (arena->mrb) arena->mrb->gc.disabled = 0;
   return -1;
 }
@@ -135,8 +135,8 @@ resize(struct fg_arena *arena, void *p, size_t size)
   unsigned old = (unsigned)*header_of(p), new = class_of(size + HEADER);
   if (new == old) return p;
   size_t old_size = size_of(old), new_size = size_of(new);
-  /* Not in place where a block of the new size waits to be used again: else what always grows at the top and is freed below
-   * it would never be used again, and the top would rise for ever. */
+  /* Not in place if a free block of the new size is available: otherwise what always grows at the top and is freed
+   * below it would never be used again, and the top would rise for ever. */
   if (block + old_size == arena->top && !(new > old && arena->free[new])) {
     char *top = block + new_size;
     if (top > arena->soft && beyond(arena, top)) return NULL;
@@ -147,7 +147,7 @@ resize(struct fg_arena *arena, void *p, size_t size)
   }
   if (new < old && old - new < 4) return p;
   void *fresh = take(arena, size);
-  /* Less memory always fits where it is. */
+  /* A smaller size always fits in place. */
   if (!fresh) return new < old ? p : NULL;
   memcpy(fresh, p, (old_size < new_size ? old_size : new_size) - HEADER);
   give(arena, p);
@@ -168,8 +168,8 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
 
 #else /* FG_SANITIZE */
 
-/* Each block is an allocation of its own, so that AddressSanitizer sees its bounds and its end. They are linked, so that those
- * of an interpreter that was interrupted can be freed without it. */
+/* Each block is an allocation of its own, so that AddressSanitizer sees its bounds and lifetime. They are linked, so
+ * that those of an interrupted interpreter can be freed without its help. */
 #include <stdlib.h>
 
 struct block {
@@ -201,7 +201,7 @@ change(void *p, size_t size, struct fg_arena *arena)
     if (arena->mrb) arena->mrb->gc.disabled = 0;
     return NULL;
   }
-  /* Never in place: a pointer kept over a change of size is found. */
+  /* Never in place, so that a pointer kept across a change of size is detected. */
   struct block *fresh = malloc(size + sizeof *fresh), **first = (struct block**)&arena->free[0];
   if (!fresh) return NULL;
   *fresh = (struct block){ *first, first, size, 0 };
@@ -217,7 +217,7 @@ change(void *p, size_t size, struct fg_arena *arena)
   return fresh + 1;
 }
 
-/* The C library's allocator has locks and lists of its own, which must not be left midway. */
+/* The C library's allocator has locks and lists, which a stop must not leave midway. */
 void*
 fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
 {
@@ -228,7 +228,7 @@ fg_alloc(mrb_state *mrb, void *p, size_t size, void *arena)
   return changed;
 }
 
-/* For the proof that the sanitizer looks: reads a block after its end. */
+/* Proves that the sanitizer works: reads past the end of a block. */
 int
 fg_misuse(mrb_state *mrb)
 {

@@ -1,10 +1,10 @@
-/* One call for a whole request or answer. */
+/* Calls that transfer a whole request or answer at once. */
 #include "fg.h"
 #include <mruby/array.h>
 #include <mruby/hash.h>
 #include <mruby/string.h>
 
-/* A key and its value: bytes, or a value where `bytes` is NULL. */
+/* A key and its value: bytes, or a Ruby value if `bytes` is NULL. */
 struct fg_field {
   mrb_value key;
   const char *bytes;
@@ -47,7 +47,7 @@ typedef int fg_pair(void *data, const char *key, size_t key_length, const char *
 struct walk {
   fg_pair *pair;
   void *data;
-  int all;                     /* 0: something was no string; 2: Rust wants no more */
+  int all;                     /* 0: something was not a String; 2: Rust wants no more */
 };
 
 static int
@@ -80,7 +80,7 @@ entry(mrb_state *mrb, mrb_value key, mrb_value value, void *data)
   return 0;
 }
 
-/* Nothing here runs Ruby, and Rust must not meanwhile: so nothing raises. */
+/* Nothing here runs Ruby, and Rust must not do so meanwhile: so nothing raises. */
 int
 fg_hash_strings(struct fg *s, mrb_value hash, fg_pair *each, void *data)
 {
@@ -99,7 +99,7 @@ collect(mrb_state *mrb, mrb_value key, mrb_value value, void *data)
   return 0;
 }
 
-/* Keys and values in turn, for as many as mrb_hash_size says. */
+/* Writes keys and values in turn, as many pairs as mrb_hash_size returns. */
 void
 fg_hash_pairs(struct fg *s, mrb_value hash, mrb_value *into)
 {

@@ -1,7 +1,7 @@
-/* Exception#cause: what was being handled when an exception was raised.
+/* Exception#cause: the exception being handled when another was raised.
  *
- * The repaired code generator notes in the table of catch handlers where a `rescue` or `ensure` clause stands, and in which
- * register its exception is. So only who raises looks for a cause; code that does not raise pays nothing. */
+ * The repaired code generator records in the table of catch handlers where a `rescue` or `ensure` clause is, and which
+ * register holds its exception. So the cause is searched for only on a raise; code that does not raise pays nothing. */
 #include <mruby.h>
 #include <mruby/dump.h>
 #include <mruby/error.h>
@@ -14,7 +14,7 @@
 
 #define CAUSE mrb_intern_lit(mrb, "cause")
 
-/* The exception of the innermost clause in which a call stands, or nil. */
+/* The exception of the innermost clause that contains a call, or nil. */
 static mrb_value
 handled_in(const mrb_callinfo *ci)
 {
@@ -25,11 +25,11 @@ handled_in(const mrb_callinfo *ci)
   ptrdiff_t at = ci->pc - irep->iseq;
   for (size_t i = irep->clen; i-- > 0;) {
     const struct mrb_irep_catch_handler *one = &handlers[i];
-    /* The counter is at the next instruction. */
+    /* The program counter is at the next instruction. */
     if (one->type == FG_CATCH_CLAUSE && at > (ptrdiff_t)mrb_irep_catch_handler_unpack(one->begin) &&
         at <= (ptrdiff_t)mrb_irep_catch_handler_unpack(one->end)) {
       mrb_value exc = ci->stack[mrb_irep_catch_handler_unpack(one->target)];
-      /* nil in an `ensure` that nothing was raised before. */
+      /* nil in an `ensure` that no exception led to. */
       if (mrb_exception_p(exc)) return exc;
     }
   }
@@ -61,7 +61,7 @@ void
 fg_note_cause(mrb_state *mrb, mrb_value exc)
 {
   struct RObject *object = mrb_obj_ptr(exc);
-  /* Those that the interpreter has only once keep nothing. */
+  /* Exceptions that exist once per interpreter keep no cause. */
   if (object == mrb->nomem_err || object == mrb->stack_err || mrb_frozen_p(object)) return;
   mrb_value cause = fg_handled_exception(mrb);
   if (mrb_nil_p(cause) || mrb_iv_defined(mrb, exc, CAUSE) || leads_to(mrb, cause, exc)) return;

@@ -1,4 +1,4 @@
-/* Ruby's text and bytecode: compiling, loading, running. */
+/* Ruby source text and bytecode: compiling, loading, running. */
 #include "fg.h"
 #include <mruby/array.h>
 #include <mruby/class.h>
@@ -19,7 +19,7 @@ struct source {
   uint32_t line;
   uint8_t *bytecode;           /* the result of compiling, in the arena */
   size_t size;
-  int stays;                   /* the text is there as long as the interpreter */
+  int stays;                   /* the text lives as long as the interpreter */
 };
 
 /* See build/repairs.rs. */
@@ -31,7 +31,7 @@ syntax_error(mrb_state *mrb, struct source *source, struct mrb_parser_state *par
   const struct mrb_parser_message *first = &parser->error_buffer[0];
   const char *message = first->message ? first->message : "cannot be compiled";
   mrb_value place = mrb_format(mrb, "%s:%d", source->file, (int)first->lineno);
-  /* The parser's own words would not tell that nothing is wrong with the text but what runs it. */
+  /* The parser's own message would not say that this is valid Ruby, which mruby lacks. */
   const char *hint = strstr(message, "unexpected keyword_in") ? "; pattern matching (case/in) is not in mruby, use case/when" : "";
   mrb_value text = mrb_format(mrb, "%v: %s%s", place, message, hint);
   mrb_parser_free(parser);
@@ -43,7 +43,7 @@ syntax_error(mrb_state *mrb, struct source *source, struct mrb_parser_state *par
   mrb_exc_raise(mrb, error);
 }
 
-/* Raises what the parser or the code generator left behind, where it did. */
+/* Raises the error that the parser or the code generator recorded, if any. */
 static void
 raise_left(mrb_state *mrb, struct mrb_parser_state *parser, mrbc_context *context)
 {
@@ -70,7 +70,7 @@ parse(mrb_state *mrb, struct source *source)
   raise_left(mrb, parser, context);
   if (!parser->tree || parser->nerr) syntax_error(mrb, source, parser, context);
   struct RProc *proc = mrb_generate_code(mrb, parser);
-  /* "too complex expression" and the like are told while code is generated. */
+  /* "too complex expression" and the like are reported by the code generator. */
   if (!proc) {
     raise_left(mrb, parser, context);
     syntax_error(mrb, source, parser, context);
@@ -94,7 +94,7 @@ run(mrb_state *mrb, struct RProc *proc)
     mrb_exc_raise(mrb, exc);
   }
   if (outermost) {
-    /* Its local variables belong to its own closures, not to the next text that runs here. */
+    /* Its local variables belong to its own closures, not to the next text run here. */
     mrb_gc_protect(mrb, result);
     struct REnv *env = mrb_vm_ci_env(mrb->c->cibase);
     mrb_vm_ci_env_set(mrb->c->cibase, NULL);

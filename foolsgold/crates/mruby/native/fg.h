@@ -1,7 +1,7 @@
-/* What passes between Rust (src/sys.rs has the same declarations) and the C beside mruby.
+/* The interface between Rust (src/sys.rs has the same declarations) and the C around mruby.
  *
- * Rules: nothing here lets a longjmp cross a Rust frame. What can raise runs inside fg_protect and gives a status; what
- * Ruby calls in Rust comes back with a status, and the C frame that called it raises. */
+ * Rules: nothing here lets a longjmp cross a Rust frame. Code that can raise runs inside fg_protect and returns a
+ * status; Rust that Ruby calls returns a status, and the C frame that called it raises. */
 #ifndef FG_H
 #define FG_H
 
@@ -13,23 +13,23 @@
 
 enum fg_status { FG_OK = 0, FG_RAISED = 1, FG_STOPPED = 2 };
 
-/* ---- arena.c: all memory of one interpreter, its own bookkeeping included, so that a copy of the bytes is a copy of
+/* ---- arena.c: all memory of one interpreter, including its own bookkeeping, so that a copy of the bytes is a copy of
  * everything. */
 
 #define FG_CLASSES 124
 
 struct fg_arena {
   char *top;                   /* the first byte never used since the last snapshot, or at all */
-  char *peak;                  /* how far top has been */
+  char *peak;                  /* the highest top so far */
   char *soft;                  /* beyond it, the collector is switched on again */
   char *limit;                 /* beyond it, memory is refused */
-  char *end;                   /* of the region */
+  char *end;                   /* end of the region */
   char *keep;                  /* below it, no page is given back: it belongs to a snapshot */
   size_t used;                 /* bytes in blocks that are in use */
   size_t used_peak;
   mrb_state *mrb;
-  uint64_t stress;             /* 1: collect whenever memory is asked for; see arena.c */
-  void *free[FG_CLASSES];      /* blocks to use again, by size class */
+  uint64_t stress;             /* 1: collect at each allocation; see arena.c */
+  void *free[FG_CLASSES];      /* free blocks, by size class */
 };
 
 void fg_arena_init(struct fg_arena *arena, size_t size, size_t limit);
@@ -41,7 +41,7 @@ int fg_misuse(mrb_state *mrb);
 
 /* ---- shim.c */
 
-/* One entry from Rust into Ruby; a stop leaves the innermost, and each Rust frame between two of them is told. */
+/* One entry from Rust into Ruby; a stop leaves the innermost, and each Rust frame between two of them gets a status. */
 struct fg_entry {
   struct fg_entry *outer;
   struct mrb_jmpbuf jmp;
@@ -63,8 +63,8 @@ struct fg {
   struct fg_arena *arena;
   struct fg_entry *entries;
   atomic_uint stop;            /* set from any thread, together with mrb->code_fetch_hook */
-  long thread;                 /* where it lives, for the signal that goes with a stop */
-  int interrupted;             /* a stop has left a run: what it was doing is half done */
+  long thread;                 /* its thread, for the signal that goes with a stop */
+  int interrupted;             /* a stop has left a run midway */
   void *host;
   struct fg_callbacks call;
   uint32_t *random;            /* state of the default generator: four words */
@@ -79,13 +79,14 @@ int fg_room(struct fg *s);
 
 /* ---- stop.c */
 
-/* What the setjmp of an entry gives where a stop came; 1 is an exception (mruby/throw.h). */
+/* What an entry's setjmp returns after a stop; 1 means an exception (mruby/throw.h). */
 #define FG_LEFT 2
 
 mrb_noreturn void fg_leave(struct fg *s);
-/* The thread leaves mruby's C, for Rust or for what must not be left midway; gives what fg_step_in wants. */
+/* The thread leaves mruby's C, for Rust or for code that must not be interrupted; returns the argument for fg_step_in.
+ * */
 struct fg *fg_step_out(void);
-/* It is back, or in for the first time; does not return if it is stopped. NULL if it was not inside. */
+/* The thread returns to C, or enters it for the first time; does not return if stopped. NULL if it was not inside. */
 void fg_step_in(struct fg *s);
 long fg_this_thread(void);
 void fg_stop(struct fg *s);

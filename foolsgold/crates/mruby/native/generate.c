@@ -1,9 +1,9 @@
-/* mruby's code generator, with one guard: it does not look whether there was memory for its first few blocks. */
+/* mruby's code generator with one guard: it does not check whether its first few allocations succeeded. */
 #define mrb_generate_code fg_unguarded_generate_code
 #include "codegen.c"
 #undef mrb_generate_code
 
-/* A pool and its first page, for the outermost scope and for the one in it; and the first procedure. */
+/* A pool and its first page, for the outermost scope and for the one inside it; and the first procedure. */
 static const size_t first_blocks[] = {
   24, 24, 16000 + 64, 16000 + 64, sizeof(mrb_irep), sizeof(mrb_irep)
 };
@@ -18,7 +18,7 @@ mrb_generate_code(mrb_state *mrb, parser_state *p)
     blocks[i] = mrb_malloc_simple(mrb, first_blocks[i]);
     if (!blocks[i]) enough = FALSE;
   }
-  /* What is given back now is what the generator gets. */
+  /* The blocks freed now are those that the generator will get. */
   for (size_t i = FIRST_BLOCKS; i-- > 0;) {
     mrb_free(mrb, blocks[i]);
   }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <mruby.h>
 
-/* Whether the Integer is less (-1), equal (0) or greater (1). The float is a number. */
+/* Whether the Integer is less (-1), equal (0) or greater (1). The float is not NaN. */
 static inline int
 fg_compare(mrb_int integer, mrb_float number)
 {
@@ -20,7 +20,7 @@ fg_compare(mrb_int integer, mrb_float number)
   return part > 0 ? -1 : part < 0 ? 1 : 0;
 }
 
-/* An Integer may be too large for the word itself; `mrb_fixnum` would then be a part of its address. */
+/* An Integer may be too large for the word itself; `mrb_fixnum` would then return part of its address. */
 #define FG_INTEGER(v) (mrb_fixnum_p(v) ? mrb_fixnum(v) : mrb_integer(v))
 #define FG_NAN_P(v) (mrb_float_p(v) && isnan(mrb_float(v)))
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What src/value.rs knows of the form of a value. */
+/* The representation of values that src/value.rs assumes. */
 _Static_assert(MRB_Qnil == 0 && MRB_Qfalse == 4 && MRB_Qtrue == 12 && MRB_Qundef == 20, "constants");
 _Static_assert(WORDBOX_FIXNUM_FLAG == 1 && WORDBOX_FIXNUM_SHIFT == 1, "small integers");
 _Static_assert(WORDBOX_SYMBOL_FLAG == 2 && WORDBOX_SYMBOL_SHIFT == 2, "symbols");
@@ -24,7 +24,7 @@ _Static_assert(sizeof(mrb_value) == 8 && sizeof(mrb_int) == 8 && sizeof(mrb_floa
 
 /* ---- entering */
 
-/* A place for one more value that the collector must keep; 0 if there is no memory for it. */
+/* Makes room for one more value that the collector must keep; 0 if there is no memory for it. */
 int
 fg_room(struct fg *s)
 {
@@ -38,8 +38,8 @@ fg_room(struct fg *s)
   return 1;
 }
 
-/* Ends the calls above a level, as the virtual machine does it; but without memory, what a closure kept of them is lost
- * instead of raising again. */
+/* Ends the calls above a level, as the virtual machine does; but if memory is short, variables that a closure captured
+ * from them are lost instead of raising again. */
 static void
 pop_calls(mrb_state *mrb, struct mrb_context *context, ptrdiff_t level)
 {
@@ -79,7 +79,7 @@ fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
   switch (setjmp(entry.jmp.impl)) {
     case FINISHED:
       mrb->jmp = &entry.jmp;
-      /* From here to the other end the thread may be brought back at any moment; so not before there is a place to come to. */
+      /* From here until it is left, a stop may jump back at any moment; so there must be a place to jump to first. */
       fg_step_in(s);
       *result = body(s, data);
       fg_step_out();
@@ -87,7 +87,7 @@ fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
     case EXCEPTION:
       fg_step_out();
       *result = mrb_obj_value(mrb->exc);
-      /* A Fiber that ended by an exception may have been left behind. */
+      /* A Fiber that was ended by an exception may still be current. */
       if (mrb->c != context) {
         mrb->c = context;
         context->status = MRB_FIBER_RUNNING;
@@ -106,14 +106,14 @@ fg_protect(struct fg *s, fg_body *body, void *data, mrb_value *result)
   mrb->jmp = jmp;
   s->entries = entry.outer;
   mrb_gc_arena_restore(mrb, kept);
-  /* There is room. */
+  /* There is room for it. */
   if (!mrb_immediate_p(*result)) mrb->gc.arena[mrb->gc.arena_idx++] = mrb_basic_ptr(*result);
   return status;
 }
 
 /* ---- Rust called from Ruby */
 
-#define MANY 15 /* from here on, mruby passes arguments in an Array */
+#define MANY 15 /* from this number on, mruby passes arguments in an Array */
 
 static mrb_value
 trampoline(mrb_state *mrb, mrb_value self)
@@ -133,7 +133,7 @@ trampoline(mrb_state *mrb, mrb_value self)
     if (mrb_hash_p(given)) keywords = given;
   }
   if (ci->n == MANY) {
-    /* A copy that Ruby cannot reach. */
+    /* A copy, out of Ruby's reach. */
     mrb_value all = mrb_ary_new_from_values(mrb, RARRAY_LEN(ci->stack[1]), RARRAY_PTR(ci->stack[1]));
     args = RARRAY_PTR(all);
     count = (size_t)RARRAY_LEN(all);
@@ -151,7 +151,7 @@ trampoline(mrb_state *mrb, mrb_value self)
   }
 }
 
-/* The first place is what yielding takes for self. */
+/* Yielding takes self from the first element. */
 static struct RProc*
 native_proc(mrb_state *mrb, uint32_t index)
 {
@@ -173,7 +173,7 @@ fg_define_native(mrb_state *mrb, struct RClass *class, mrb_sym name, uint32_t in
   mrb_define_method_raw(mrb, class, name, method);
 }
 
-/* ---- objects that hold something of Rust's */
+/* ---- objects that hold Rust values */
 
 static void
 release(mrb_state *mrb, void *resource)
@@ -187,10 +187,10 @@ release(mrb_state *mrb, void *resource)
 
 const struct mrb_data_type fg_resource = { "resource", release };
 
-/* ---- what mruby does otherwise */
+/* ---- what differs from mruby's own behaviour */
 
-/* An object's address is its number only where a snapshot holds it (or there is none); what a request makes has
- * numbers that do not come again, though its addresses do. */
+/* An object's id is its address only if a snapshot holds the object (or there is no snapshot); objects that a request
+ * makes have ids that never recur, although their addresses do. */
 static mrb_value
 object_id(mrb_state *mrb, mrb_value self)
 {
@@ -213,7 +213,7 @@ randomise(struct fg *s, uint32_t *state)
   struct fg *was = fg_step_out();
   uint64_t words[2] = { s->call.random(s->host), s->call.random(s->host) };
   fg_step_in(was);
-  /* Zeroes only would stay zeroes. */
+  /* An all-zero state would stay zero. */
   if (!words[0] && !words[1]) words[0] = 1;
   memcpy(state, words, sizeof words);
 }
@@ -224,7 +224,7 @@ fg_randomise(struct fg *s)
   if (s->random) randomise(s, s->random);
 }
 
-/* mruby gives every generator without a seed the same one. */
+/* mruby gives every generator without a seed the same seed. */
 static mrb_value
 random_initialize(mrb_state *mrb, mrb_value self)
 {
@@ -254,9 +254,9 @@ complete(struct fg *s, void *data)
 
 /* ---- making and dropping */
 
-/* How much of a collection of everything is done at each step (a step comes with each 1024 objects), in percent; mruby's own
- * is 200. With that, a small application makes as much again while such a collection goes on, and its heap never shrinks:
- * 1.4 MB in place of 1.0 MB. A step marks 10,000 objects at most, which is less than a millisecond. */
+/* How much of a full collection is done in each step (one step per 1024 objects), in percent; mruby's default is 200.
+ * With that, a small application allocates as much again during such a collection, and its heap never shrinks: 1.4 MB
+ * instead of 1.0 MB. A step marks at most 10,000 objects, which takes less than a millisecond. */
 #define STEP_RATIO 1000
 
 void fg_close(struct fg *s);
@@ -289,8 +289,8 @@ fg_open(void *region, size_t size, size_t limit, const char *stack_limit, void *
   return s;
 }
 
-/* The region is about to be unmapped, and nothing in it needs an end of its own; unless each block is an allocation of its own:
- * then what mruby forgets to free is found. */
+/* The region is about to be unmapped, and nothing in it needs to be freed by itself; unless each block is an allocation
+ * of its own: then whatever mruby forgets to free is reported. */
 void
 fg_close(struct fg *s)
 {
@@ -339,7 +339,7 @@ mark_all(struct fg *s, void *data)
   return mrb_nil_value();
 }
 
-/* Sets a bit for each object; `born` has one for each 16 bytes of the arena. */
+/* Sets a bit for each object; `born` has one bit for each 16 bytes of the arena. */
 int
 fg_mark_born(struct fg *s, uint64_t *born)
 {
@@ -362,7 +362,8 @@ fg_full_gc(struct fg *s)
   return fg_protect(s, collect, NULL, &result);
 }
 
-/* mruby shrinks the list of objects in use to its first size when a method returns: here once, and not in each request. */
+/* mruby shrinks the list of protected objects to its initial size when a method returns: done once here, not per
+ * request. */
 static void
 shrink_arena(mrb_state *mrb)
 {
@@ -375,8 +376,8 @@ shrink_arena(mrb_state *mrb)
   gc->arena_capa = MRB_GC_ARENA_SIZE;
 }
 
-/* Before a snapshot: what is made from now on goes to new memory, so that requests write on few pages of the snapshot. The
- * free places of old pages of objects come after a page that is all free, and free blocks are forgotten. */
+/* Before a snapshot: later allocations go to new memory, so that requests write to few pages of the snapshot. Free
+ * slots in old object pages are used only after an entirely free page, and free blocks are forgotten. */
 static mrb_value
 set_apart(struct fg *s, void *data)
 {

@@ -1,15 +1,17 @@
 /* Stopping a run from another thread, wherever it is in C.
  *
- * A flag that the virtual machine looks at before an instruction is not enough: the parser, the code generator, the
- * collector and many methods are C that runs for as long as its input tells it to. So whoever stops a run also sends a
- * signal to its thread, and the handler leaves the innermost entry as fg_hook does. That is allowed anywhere in mruby's C:
+ * A flag that the virtual machine checks before an instruction is not enough: the parser, the code generator, the
+ * collector and many methods are C that runs for as long as its input demands. So a stop also sends a signal to the
+ * run's thread, and the handler leaves the innermost entry as fg_hook does. That is allowed anywhere in mruby's C:
  *
- * - All that it changes lies in the arena, which is restored or dropped after a run that was left (fg.h, interrupted).
- * - It calls nothing of the C library that holds a lock. What does (the time zone's functions) runs outside, below.
- * - Rust's frames are never jumped over: `fg_running` is set while mruby's C has the thread, and at no other time.
+ * - Everything it changes is in the arena, which is restored or dropped after an interrupted run (fg.h, interrupted).
+ * - It calls no function of the C library that holds a lock. Those that do (time zone functions) run outside, see
+ *   below.
+ * - Rust frames are never jumped over: `fg_running` is set while mruby's C has the thread, and at no other time.
  *
- * No stop is lost: the flag is set before the signal is sent, and everybody who sets `fg_running` looks at the flag after
- * that. A signal that comes too early finds `fg_running` unset, and the flag is seen; one that comes later does it itself. */
+ * No stop is lost: the flag is set before the signal is sent, and code that sets `fg_running` checks the flag after
+ * that. A signal that comes too early finds `fg_running` unset, and the flag is seen; a later one stops the run itself.
+ * */
 #include "fg.h"
 #include <errno.h>
 #include <signal.h>
@@ -19,13 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Ignored where nobody wants it, restarts system calls, and debuggers pass it on; Go's runtime uses it for the same. */
+/* Ignored by default, restarts system calls, and debuggers pass it on; Go's runtime uses it for the same purpose. */
 #define STOP_SIGNAL SIGURG
 
-/* The interpreter in whose C this thread is. Read by the handler on the same thread, so the order of the program is enough. */
+/* The interpreter whose C this thread runs. Read by the handler on the same thread, so program order is enough. */
 static _Thread_local struct fg *volatile fg_running __attribute__((tls_model("initial-exec")));
 
-/* Leaves the innermost entry. Whatever mruby was doing is forgotten: the interpreter must be restored or dropped. */
+/* Leaves the innermost entry. Whatever mruby was doing is abandoned: the interpreter must be restored or dropped. */
 mrb_noreturn void
 fg_leave(struct fg *s)
 {
@@ -42,14 +44,14 @@ on_signal(int number)
   if (s && atomic_load(&s->stop)) fg_leave(s);
 }
 
-/* Once for each process; 0 where the system refuses. */
+/* Once for each process; 0 if the system refuses. */
 int
 fg_catch_stops(void)
 {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
-  /* The handler may not return, so the signal must not stay blocked. */
+  /* The handler may leave by longjmp, so the signal must not stay blocked. */
   action.sa_flags = SA_RESTART | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   return sigaction(STOP_SIGNAL, &action, NULL) == 0;
@@ -66,7 +68,7 @@ fg_step_out(void)
 {
   struct fg *s = fg_running;
   fg_running = NULL;
-  /* What follows must not begin before the handler knows of it. */
+  /* What follows must not begin before the handler can see it. */
   atomic_signal_fence(memory_order_seq_cst);
   return s;
 }
@@ -77,11 +79,11 @@ fg_step_in(struct fg *s)
   atomic_signal_fence(memory_order_seq_cst);
   fg_running = s;
   atomic_signal_fence(memory_order_seq_cst);
-  /* One that came while the thread was elsewhere. */
+  /* A stop that came while the thread was elsewhere. */
   if (s && atomic_load(&s->stop)) fg_leave(s);
 }
 
-/* Called before an instruction, where a stop was asked for or the stack is nearly used up. */
+/* Called before an instruction if a stop was requested or the stack is nearly used up. */
 void
 fg_hook(mrb_state *mrb, const struct mrb_irep *irep, const mrb_code *pc, mrb_value *regs)
 {
@@ -89,7 +91,7 @@ fg_hook(mrb_state *mrb, const struct mrb_irep *irep, const mrb_code *pc, mrb_val
   struct fg *s = mrb->ud;
   if (atomic_load(&s->stop)) fg_leave(s);
   __atomic_store_n(&mrb->code_fetch_hook, NULL, __ATOMIC_SEQ_CST);
-  /* A stop asked for in between. */
+  /* A stop requested in between. */
   if (atomic_load(&s->stop)) fg_leave(s);
   if (fg_stack_is_low(mrb)) mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
 }
@@ -117,7 +119,7 @@ fg_clear_stop(struct fg *s)
   __atomic_store_n(&s->mrb->code_fetch_hook, NULL, __ATOMIC_SEQ_CST);
 }
 
-/* ---- what the C library does under a lock: build/reach.rs has mruby's Time call these */
+/* ---- C library functions that take a lock: build/reach.rs makes mruby's Time call these */
 
 #define OUTSIDE(type, call) do { \
     struct fg *s = fg_step_out(); \

@@ -1,4 +1,4 @@
-/* What Rust does with values: each thing that can raise is one operation of fg_do, run inside fg_protect. */
+/* What Rust does with values: everything that can raise is an operation of fg_do, run inside fg_protect. */
 #include "fg.h"
 #include <mruby/array.h>
 #include <mruby/class.h>
@@ -120,7 +120,7 @@ backtrace(mrb_state *mrb, mrb_value exc)
   return mrb_exception_p(exc) ? mrb_exc_backtrace(mrb, exc) : mrb_nil_value();
 }
 
-/* As Ruby would answer: an object may have a `respond_to?` or `respond_to_missing?` of its own. */
+/* As Ruby does: an object may define `respond_to?` or `respond_to_missing?` itself. */
 static mrb_bool
 responds(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
@@ -192,9 +192,9 @@ fg_do(struct fg *s, struct fg_do *d, mrb_value *result)
   return fg_protect(s, operate, d, result);
 }
 
-/* ---- what cannot raise */
+/* ---- functions that cannot raise */
 
-/* Keeps a value from the collector until the frame ends; 0 if there is no memory for that. */
+/* Protects a value from the collector until the frame ends; 0 if there is no memory for that. */
 int
 fg_keep_alive(struct fg *s, mrb_value value)
 {
@@ -205,7 +205,7 @@ fg_keep_alive(struct fg *s, mrb_value value)
   return 1;
 }
 
-/* The type tag of an object; of an immediate value Rust knows itself. */
+/* The type tag of an object; Rust recognises immediate values itself. */
 uint32_t fg_type(mrb_value value) { return mrb_type(value); }
 double fg_float(mrb_value value) { return mrb_float(value); }
 int64_t fg_integer(mrb_value value) { return mrb_integer(value); }
@@ -251,7 +251,7 @@ mrb_value fg_top_self(struct fg *s) { return mrb_top_self(s->mrb); }
 mrb_value fg_class_of(struct fg *s, mrb_value value) { return mrb_obj_value(mrb_obj_class(s->mrb, value)); }
 mrb_value fg_no_memory(struct fg *s) { return mrb_obj_value(s->mrb->nomem_err); }
 
-/* What the system's exceptions remember of their last time would be kept for the next. */
+/* Preallocated exceptions would otherwise carry data of their last use into the next. */
 void
 fg_forget_traces(struct fg *s)
 {

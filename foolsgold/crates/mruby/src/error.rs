@@ -23,8 +23,8 @@ pub(crate) enum Reason<'r> {
 }
 
 impl<'r> Raise<'r> {
-    /// An exception of a class by its name (`"ArgumentError"`, `"JSON::ParserError"`) with a message. If there is no such
-    /// class, it becomes a `RuntimeError`.
+    /// An exception of a class by its name (`"ArgumentError"`, `"JSON::ParserError"`) with a message. If there is no
+    /// such class, it becomes a `RuntimeError`.
     #[must_use]
     pub fn new(class: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Raise<'r> {
         Raise(Reason::New(class.into(), message.into()))

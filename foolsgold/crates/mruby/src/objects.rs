@@ -357,7 +357,8 @@ impl<'r> Ruby<'r> {
         unsafe { sys::fg_is_frozen(value.word()) != 0 }
     }
 
-    // ---------------------------------------------------------------------------------------------- kept values, resources
+    // ---------------------------------------------------------------------------------------------- kept values,
+    // resources
 
     /// Keeps a value alive for as long as the interpreter exists.
     ///

@@ -1,4 +1,5 @@
-//! The files that Ruby sees: a folder on disk, an archive in the executable, the built-in library; all behind [`Files`].
+//! The files that Ruby sees: a folder on disk, an archive in the executable, the built-in library; all behind
+//! [`Files`].
 //!
 //! Paths are [`VPath`]s: absolute, without `.` and `..`, so none leads out of a root lexically. Nor do links in
 //! archives; on disk, links are followed as the administrator set them. Nothing here depends on an interpreter: code is

@@ -213,6 +213,6 @@ class ERB
   end
 end
 
-# A block from here has the main object as self and no module around it. The names are odd because mruby shows them to the
-# methods that the text defines.
+# A block from here has the main object as self and no module around it. The names are odd because mruby shows them to
+# the methods that the text defines.
 ERB::TOP = lambda { |erb__source, erb__file, erb__line| eval(erb__source, nil, erb__file, erb__line) }

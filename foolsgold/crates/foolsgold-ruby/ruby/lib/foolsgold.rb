@@ -1,4 +1,5 @@
-# FoolsGold for applications: the context of a request, metrics that all interpreters share, and the routes of config.ru.
+# FoolsGold for applications: the context of a request, metrics that all interpreters share, and the routes of
+# config.ru.
 
 require "foolsgold/core"
 require "foolsgold/metrics"

@@ -1,5 +1,5 @@
-# Digest, OpenSSL::HMAC, Base64 and SecureRandom over natives. A digest in the making keeps its text: there is nothing of it
-# outside of Ruby's heap.
+# Digest, OpenSSL::HMAC, Base64 and SecureRandom over natives. A digest in the making keeps its text: there is nothing
+# of it outside of Ruby's heap.
 
 module Digest
   class Instance

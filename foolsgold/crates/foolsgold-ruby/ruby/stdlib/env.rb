@@ -1,4 +1,5 @@
-# ENV: a copy of the process's environment. What an application writes stays inside of its interpreter, and goes with it.
+# ENV: a copy of the process's environment. What an application writes stays inside of its interpreter, and goes with
+# it.
 
 module FoolsGold
   class Environment

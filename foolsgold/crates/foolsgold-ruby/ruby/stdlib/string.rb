@@ -1,4 +1,5 @@
-# Methods of String over patterns that are plain Ruby, and encodings: a string is UTF-8 where its bytes are, else binary.
+# Methods of String over patterns that are plain Ruby, and encodings: a string is UTF-8 where its bytes are, else
+# binary.
 
 class Encoding
   class CompatibilityError < StandardError; end

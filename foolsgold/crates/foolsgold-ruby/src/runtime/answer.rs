@@ -1,8 +1,8 @@
-//! What an application returned, as an answer (Rack 3 SPEC, "The Response"; names in any case and values with newlines
-//! are taken from Rack 2 applications too).
+//! Turns what an application returned into an answer (Rack 3 SPEC, "The Response"; names in any case and values with
+//! newlines are accepted from Rack 2 applications too).
 //!
-//! Nothing goes out that could be read as a second answer: a value with CR or NUL is refused, one with newlines is
-//! several fields. What is not an answer at all is a TypeError that says what it is.
+//! Nothing is sent that could be read as a second answer: a value with CR or NUL is refused, one with newlines becomes
+//! several fields. Anything that is not an answer at all raises a TypeError that names it.
 
 use super::state::State;
 use foolsgold_core::files::VPath;
@@ -10,11 +10,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mruby::{Kind, Outcome, Raise, Ruby, Value};
 use std::path::PathBuf;
 
-/// Status and fields, and what is still to be made of the body.
+/// Status and fields, and the body still to be read.
 pub(super) struct Answer<'r> {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// What the application gave as body.
+    /// The body object from the application.
     pub(super) object: Value<'r>,
     pub(super) body: Body<'r>,
 }
@@ -23,11 +23,11 @@ pub(super) struct Answer<'r> {
 pub(super) enum Body<'r> {
     /// All of its bytes.
     Whole(Vec<u8>),
-    /// A file's content, already read or to be sent by the server.
+    /// The content of a file, which the server sends.
     File(PathBuf),
-    /// `each` gives it.
+    /// Read with `each`.
     Each,
-    /// This callable writes it to a stream: a body with `call`, or the one of the field `rack.hijack`.
+    /// Written to a stream by this callable: a body with `call`, or the value of the field `rack.hijack`.
     Call(Value<'r>),
 }
 
@@ -55,7 +55,7 @@ fn wrong<'r>(message: String) -> Raise<'r> {
     Raise::new("TypeError", message)
 }
 
-/// An Array, or what says that it is one.
+/// An Array, or the value's `to_ary`.
 fn array<'r>(ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r, Option<Value<'r>>> {
     if value.kind() == Kind::Array {
         return Ok(Some(value));
@@ -130,7 +130,7 @@ impl<'r> Fields<'r> {
         Ok(())
     }
 
-    /// One field, or several where the value has lines. Names that are the server's own business are left out.
+    /// Adds one field, or several if the value has several lines. Names reserved for the server are left out.
     fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), String> {
         let is_servers = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"rack."));
         if is_servers || name.eq_ignore_ascii_case(b"status") {
@@ -186,7 +186,7 @@ fn whole<'r>(ruby: Ruby<'r>, array: Value<'r>) -> Outcome<'r, Body<'r>> {
     Err(wrong(format!("the body contains {what}; only Strings are allowed")))
 }
 
-/// The file of a body with `to_path`, where it lies in the application's folder and can be sent from the disk.
+/// The file of a body with `to_path`, if it is in the application's folder and can be sent from disk.
 fn path<'r>(ruby: Ruby<'r>, object: Value<'r>) -> Outcome<'r, Option<PathBuf>> {
     let named = ruby.send(object, "to_path", &[])?;
     if named.kind() != Kind::String {

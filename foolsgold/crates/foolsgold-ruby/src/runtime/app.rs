@@ -1,4 +1,4 @@
-//! The application as it is served.
+//! The served application.
 
 use super::settings::Settings;
 
@@ -9,7 +9,7 @@ pub struct App {
 }
 
 impl App {
-    /// An application; nothing is loaded before a worker is made.
+    /// Creates an application; nothing is loaded before a worker is made.
     #[must_use]
     pub fn new(settings: Settings) -> App {
         App { settings }

@@ -1,4 +1,4 @@
-//! An interpreter with an application in it.
+//! An interpreter with an application loaded into it.
 
 use super::env::EnvTemplate;
 use super::settings::Settings;
@@ -11,7 +11,7 @@ use mruby::{Error, Interpreter, Kept, Limits, Outcome, Raise, Ruby, Sym, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// An interpreter whose application waits for requests.
+/// An interpreter whose application is ready for requests.
 pub(super) struct Booted {
     pub(super) interpreter: Interpreter,
     pub(super) state: Rc<State>,
@@ -21,7 +21,7 @@ pub(super) struct Booted {
     pub(super) call: Sym,
     pub(super) last_match: Sym,
     pub(super) env: EnvTemplate,
-    /// What the rackup file says of modes.
+    /// The modes that the rackup file sets.
     pub(super) routes: Vec<(String, Mode)>,
 }
 
@@ -29,7 +29,7 @@ impl Booted {
     /// Loads an application into a new interpreter.
     ///
     /// # Errors
-    /// What its loading raised, a syntax error, too little memory.
+    /// Whatever loading raised, a syntax error, or too little memory.
     pub(super) fn new(settings: &Settings, mode: Mode, slot: &Arc<dyn Slot>) -> Result<Booted, Error> {
         let mut interpreter = Interpreter::new(Limits { memory: settings.memory })?;
         interpreter.insert_data(State::new(settings, slot));

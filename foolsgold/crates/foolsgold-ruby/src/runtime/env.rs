@@ -1,7 +1,8 @@
-//! Rack's environment of a request (Rack 3 SPEC, "The Environment"), with what Rack 2 applications look for.
+//! Rack's environment of a request (Rack 3 SPEC, "The Environment"), with the keys that Rack 2 applications use.
 //!
 //! Most of it is the same for every request and is in one Hash that is copied; keys are frozen Strings made once.
-//! Header values are bytes as they came. Several fields of one name are joined as RFC 9110 5.2 says, cookies with `; `.
+//! Header values are bytes as received. Several fields with one name are joined according to RFC 9110 5.2, cookies with
+//! `; `.
 
 use super::input::Incoming;
 use super::settings::Settings;
@@ -27,11 +28,11 @@ const FIXED: [&str; 9] = [
     "rack.input",
 ];
 
-/// Pairs that an environment has room for before its table has to grow: those of a browser's request, and some of
-/// middlewares.
+/// The number of pairs an environment has room for before its table has to grow: those of a browser's request, and some
+/// from middlewares.
 const PAIRS: usize = 48;
 
-/// Fields whose keys are made beforehand. Others work too, and cost a String each.
+/// Fields whose keys are made in advance. Others work too, at the cost of a String each.
 const COMMON: [HeaderName; 36] = [
     header::ACCEPT,
     header::ACCEPT_CHARSET,
@@ -71,7 +72,7 @@ const COMMON: [HeaderName; 36] = [
     header::TRAILER,
 ];
 
-/// Methods whose Strings are made beforehand.
+/// Methods whose Strings are made in advance.
 const METHODS: [Method; 8] = [
     Method::GET,
     Method::HEAD,
@@ -83,7 +84,7 @@ const METHODS: [Method; 8] = [
     Method::TRACE,
 ];
 
-/// What is made once for each interpreter.
+/// Everything made once for each interpreter.
 pub(super) struct EnvTemplate {
     constants: Kept,
     fixed: [Kept; FIXED.len()],
@@ -102,7 +103,7 @@ pub(super) struct EnvTemplate {
     peer: Last<Option<IpAddr>>,
 }
 
-/// The text of the last value: the next is mostly the same.
+/// The text of the last value: the next value is usually the same.
 struct Last<T>(RefCell<(Option<T>, String)>);
 
 impl<T> Default for Last<T> {
@@ -157,7 +158,7 @@ impl EnvTemplate {
         })
     }
 
-    /// The environment of one request. Its body is taken out of it.
+    /// The environment of one request. Takes the body out of the request.
     pub(super) fn build<'r>(&self, ruby: Ruby<'r>, state: &State, request: &mut Request) -> Outcome<'r> {
         let input = self.input(ruby, state, request)?;
         let port = self.port.text(request.server.1, |port| port.to_string());
@@ -202,7 +203,7 @@ impl EnvTemplate {
         ruby.hash_dup_with(ruby.kept(self.constants), &pairs)
     }
 
-    /// Callables that the application wants called once the answer is out.
+    /// The callables that the application has registered for after the answer.
     pub(super) fn finished<'r>(&self, ruby: Ruby<'r>, env: Value<'r>) -> Outcome<'r> {
         ruby.hash_get(env, ruby.kept(self.response_finished))
     }
@@ -220,7 +221,7 @@ impl EnvTemplate {
     }
 }
 
-/// What is the same for every request of an interpreter.
+/// The pairs that are the same for every request of an interpreter.
 fn constants<'r>(ruby: Ruby<'r>, settings: &Settings, mode: Mode) -> Outcome<'r> {
     let env = ruby.hash_for(PAIRS)?;
     let set = |key: &str, value: Value<'r>| ruby.hash_set(env, ruby.freeze(ruby.str(key)?), value);
@@ -230,8 +231,8 @@ fn constants<'r>(ruby: Ruby<'r>, settings: &Settings, mode: Mode) -> Outcome<'r>
     set("rack.version", ruby.freeze(version))?;
     set("rack.errors", ruby.send(ruby.class("FoolsGold::Errors")?, "new", &[])?)?;
     set("rack.logger", ruby.send(ruby.class("FoolsGold::NativeLogger")?, "new", &[])?)?;
-    // One interpreter serves one request at a time, beside others in the same process; and one that is restored never
-    // sees a second request.
+    // One interpreter serves one request at a time, in parallel with others in the same process; and one that is
+    // restored never sees a second request.
     set("rack.multithread", Value::from_bool(false))?;
     set("rack.multiprocess", Value::from_bool(true))?;
     set("rack.run_once", Value::from_bool(mode != Mode::Prefork))?;
@@ -242,7 +243,8 @@ fn constants<'r>(ruby: Ruby<'r>, settings: &Settings, mode: Mode) -> Outcome<'r>
     Ok(env)
 }
 
-/// `user-agent` as CGI names it (RFC 3875 4.1.18); type and length of the body have no prefix.
+/// The name that CGI gives to a field such as `user-agent` (RFC 3875 4.1.18); type and length of the body have no
+/// prefix.
 fn cgi_name(name: &HeaderName) -> String {
     let upper: String = name.as_str().chars().map(|c| if c == '-' { '_' } else { c.to_ascii_uppercase() }).collect();
     match *name {
@@ -251,7 +253,7 @@ fn cgi_name(name: &HeaderName) -> String {
     }
 }
 
-/// The values of names that came several times.
+/// The joined values of names that occur several times.
 fn joined(headers: &HeaderMap) -> HashMap<&HeaderName, Vec<u8>> {
     if headers.len() == headers.keys_len() {
         return HashMap::new();

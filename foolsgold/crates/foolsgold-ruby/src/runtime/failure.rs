@@ -1,11 +1,11 @@
-//! What became of a request that Ruby could not answer: the lines of the log, and the answer to the client.
+//! Requests that Ruby could not answer: the lines in the log, and the answer to the client.
 
 use foolsgold_core::work::Response;
 use http::StatusCode;
 use mruby::{Error, Exception};
 use std::fmt::Write;
 
-/// `file:line: message (Class)` and the calls that led there, as Ruby prints an exception; then the same of its causes.
+/// `file:line: message (Class)` and the backtrace, as Ruby prints an exception; then the same for its causes.
 pub(super) fn ruby_words(exception: &Exception) -> String {
     let mut text = without_cause(exception);
     let mut causes = exception.cause.as_deref();
@@ -19,7 +19,7 @@ pub(super) fn ruby_words(exception: &Exception) -> String {
 fn without_cause(exception: &Exception) -> String {
     let mut calls = exception.backtrace.iter();
     let first = calls.next();
-    // A syntax error's message begins with its place.
+    // A syntax error's message begins with its location.
     let mut text = match first.filter(|_| exception.class != "SyntaxError") {
         Some(place) => format!("{place}: {} ({})", exception.message, exception.class),
         None => format!("{} ({})", exception.message, exception.class),
@@ -31,7 +31,7 @@ fn without_cause(exception: &Exception) -> String {
     text
 }
 
-/// The same for everything else that ends a run.
+/// The same for any other error that ends a run.
 pub(super) fn words(error: &Error) -> String {
     match error {
         Error::Raised(exception) => ruby_words(exception),
@@ -39,8 +39,8 @@ pub(super) fn words(error: &Error) -> String {
     }
 }
 
-/// The status of an exception that the application let pass: 400 and 413 if Rack found the request wrong (its classes include
-/// Rack::BadRequest), else 500.
+/// The status for an exception that the application did not rescue: 400 and 413 if Rack found the request invalid (its
+/// classes include Rack::BadRequest), otherwise 500.
 pub(super) fn status(exception: &Exception) -> StatusCode {
     const BY_CLASS: [(&str, StatusCode); 4] = [
         ("Rack::QueryParser::QueryLimitError", StatusCode::PAYLOAD_TOO_LARGE),
@@ -52,7 +52,7 @@ pub(super) fn status(exception: &Exception) -> StatusCode {
     known.map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status)
 }
 
-/// The answer to the client: the reason only in development.
+/// The answer to the client, with the reason only in development.
 pub(super) fn answer(status: StatusCode, reason: Option<&str>) -> Response {
     let mut text = format!("{}\n", status.canonical_reason().unwrap_or("Error"));
     if let Some(reason) = reason {

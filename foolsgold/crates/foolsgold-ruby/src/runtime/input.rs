@@ -1,22 +1,22 @@
-//! The body of a request as Ruby reads it: whole, or chunk by chunk while it comes.
+//! The body of a request as Ruby reads it: whole, or chunk by chunk as it arrives.
 
 use bytes::Bytes;
 use foolsgold_core::work::{BodyError, RequestBody, mpsc};
 
-/// What is still to be read of the present request.
+/// What is left to read of the present request.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    /// Read from the connection and not yet by Ruby.
+    /// Received from the connection but not yet read by Ruby.
     ready: Bytes,
     coming: Option<mpsc::Receiver<Result<Bytes, BodyError>>>,
     /// Why it ended early.
     failed: Option<BodyError>,
-    /// Bytes that came from the connection so far.
+    /// Number of bytes received from the connection so far.
     received: usize,
 }
 
 impl Incoming {
-    /// The body of a request that came whole is none of these: Ruby has its bytes.
+    /// A body that was received whole is not read here: Ruby has its bytes.
     pub(super) fn new(body: RequestBody) -> Incoming {
         match body {
             RequestBody::Whole(ready) => Incoming { ready, ..Incoming::default() },
@@ -29,12 +29,12 @@ impl Incoming {
         self.failed
     }
 
-    /// Bytes that came from the connection so far.
+    /// Number of bytes received from the connection so far.
     pub(super) fn received(&self) -> usize {
         self.received
     }
 
-    /// At most `most` bytes; none at the end. `wait` is told when the client is waited for.
+    /// Reads at most `most` bytes; `None` at the end. `wait` is called around waiting for the client.
     pub(super) fn read(&mut self, most: usize, wait: &dyn Fn(bool)) -> Result<Option<Bytes>, BodyError> {
         while self.ready.is_empty() {
             let Some(coming) = &mut self.coming else { return Ok(None) };

@@ -30,7 +30,7 @@ fn require<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (state, path) = (State::of(ruby)?, load_path(ruby)?);
     let found = state.features.borrow_mut().require(&*state.files, &name, &path, &state.folder);
     if matches!(found, Ok(Found::Already)) {
-        // Nothing for names of files that were loaded; the interpreter's own library may have a part for it.
+        // Does nothing for files that were already loaded; the interpreter's own library may have a part for the name.
         return Ok(Value::from_bool(stdlib::require(ruby, &name)?.unwrap_or(false)));
     }
     finish(ruby, found)
@@ -93,7 +93,7 @@ fn refuse<'r>(error: &RequireError) -> Raise<'r> {
     Raise::new("LoadError", error.to_string())
 }
 
-/// `$LOAD_PATH` as it is now: applications add to it.
+/// The present `$LOAD_PATH`: applications extend it.
 fn load_path(ruby: Ruby<'_>) -> Outcome<'_, Vec<String>> {
     let path = ruby.gvar_get("$LOAD_PATH")?;
     ruby.array_values(path)?.into_iter().map(|entry| ruby.string(entry)).collect()

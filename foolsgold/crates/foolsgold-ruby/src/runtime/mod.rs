@@ -1,8 +1,8 @@
 //! What an interpreter thread does with a request: Rack's environment, the Ruby application, its answer.
 //!
-//! An [`App`] is what is served, the same for all threads; each thread makes a worker of it, and the worker an interpreter
-//! for each mode that its requests ask for. Nothing of a request is left in an interpreter whose mode shares nothing:
-//! its heap is restored after the answer is on its way. Nothing here knows a socket.
+//! An [`App`] is the served application, the same for all threads; each thread makes a worker from it, and the worker
+//! makes an interpreter for each mode that its requests need. In shared-nothing mode nothing of a request is left in
+//! the interpreter: its heap is restored after the answer has been sent. Nothing here depends on sockets.
 
 mod answer;
 mod app;

@@ -1,4 +1,4 @@
-//! `FoolsGold::Native`: what the Ruby library gets from Rust.
+//! `FoolsGold::Native`: the functions that the Ruby library gets from Rust.
 
 use super::state::State;
 use foolsgold_core::files::{VPath, entity_tag};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Defines the module and what else is native of this server.
+/// Defines the module and the other natives specific to this server.
 pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     let outer = ruby.define_module("FoolsGold")?;
     let native = ruby.define_module_under(outer, "Native")?;
@@ -38,7 +38,7 @@ pub(super) fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
 /// Labels of a metric and their values.
 type Labels<'a> = [(&'a str, &'a str)];
 
-/// `name{label="value",...}` apart, as `FoolsGold::Metrics` writes it: `\\`, `\"` and `\n` in values are escapes.
+/// Parses `name{label="value",...}`, as `FoolsGold::Metrics` writes it: `\\`, `\"` and `\n` in values are escapes.
 fn labelled(full: &str) -> (&str, Vec<(&str, String)>) {
     let Some((name, mut rest)) = full.strip_suffix('}').and_then(|full| full.split_once('{')) else {
         return (full, Vec::new());
@@ -68,7 +68,7 @@ fn labelled(full: &str) -> (&str, Vec<(&str, String)>) {
     (name, labels)
 }
 
-/// A metric by its name: found before, or asked for.
+/// A metric by its name, from this interpreter's cache or from the registry.
 fn metric<'r, T>(
     cache: &RefCell<HashMap<Vec<u8>, Arc<T>>>,
     name: &[u8],
@@ -85,7 +85,7 @@ fn metric<'r, T>(
     Ok(made)
 }
 
-/// Words for metrics that an application made.
+/// Help text of metrics that an application made.
 const HELP: &str = "Kept by the application.";
 
 fn counter_get<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
@@ -131,20 +131,20 @@ fn histogram_observe<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     Ok(Value::NIL)
 }
 
-/// A number of either kind.
+/// A Float or an Integer as a float.
 fn float<'r>(value: Value<'r>) -> Outcome<'r, f64> {
     let number = value.as_float().or_else(|| value.as_int().map(|whole| whole as f64));
     number.ok_or_else(|| Raise::new("TypeError", "a number is expected here"))
 }
 
-/// `log(level, text)`: the level as Logger names it.
+/// `log(level, text)`, with the level's name in Logger.
 fn log<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (level, text) = (args.string(0)?, args.string(1)?);
     (State::of(ruby)?.error_log)(&format!("{level}: {}", text.trim_end_matches('\n')));
     Ok(Value::NIL)
 }
 
-/// What `rack.errors` is given.
+/// Writes to `rack.errors`.
 fn write_error<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     (State::of(ruby)?.error_log)(ruby.string(args.required(0)?)?.trim_end_matches('\n'));
     Ok(Value::NIL)
@@ -165,7 +165,7 @@ fn read_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     }
 }
 
-/// `[:file, bytes, seconds since 1970]` of a file, or nil; a folder of the disk is `:directory`.
+/// `[:file, bytes, seconds since 1970]` for a file, or nil; a folder on disk has `:directory`.
 fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (state, path) = (State::of(ruby)?, place(ruby, args)?);
     let disk = state.files.on_disk(&path).and_then(|path| std::fs::metadata(path).ok());
@@ -184,7 +184,7 @@ fn stat_file<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     ruby.array(&[ruby.symbol(kind)?, number(size)?, number(changed)?])
 }
 
-/// A tag of a file whose hash is known, as it is in ETag, or nil: then the file's date is its validator.
+/// The ETag of a file whose hash is known, or nil: then the file's date is its validator.
 fn file_tag<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     match State::of(ruby)?.files.hash(&place(ruby, args)?) {
         Some(hash) => ruby.str(entity_tag(&hash)),
@@ -192,9 +192,9 @@ fn file_tag<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     }
 }
 
-/// `file_below?(path, folder)`: whether the file lies below the folder once links are followed in both. What a link takes
-/// out of a folder is not served to clients, by whatever part of this server: an upload or a package may bring a link, and
-/// only the administrator names folders.
+/// `file_below?(path, folder)`: whether the file is below the folder once links are resolved in both. A file outside
+/// the folder that is reached through a link is not served to clients by any part of this server: an upload or a
+/// package may contain a link, and only the administrator names folders.
 fn is_file_below<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (state, path) = (State::of(ruby)?, place(ruby, args)?);
     let folder = ruby.string(args.required(1)?)?;
@@ -206,7 +206,7 @@ fn is_file_below<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     Ok(Value::from_bool(below))
 }
 
-/// Names in a folder of the disk, sorted, or nil.
+/// Names in a folder on disk, sorted, or nil.
 fn list_folder<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let (state, path) = (State::of(ruby)?, place(ruby, args)?);
     let entries = state.files.on_disk(&path).and_then(|path| std::fs::read_dir(path).ok());
@@ -217,14 +217,14 @@ fn list_folder<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     ruby.array(&names)
 }
 
-/// Since some moment before the first request.
+/// Time since the first call.
 fn monotonic() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed()
 }
 
-/// Sleeps on this thread; it counts as Ruby's time. In steps, between which a stop is seen. The pool hears of it, so that
-/// requests that wait meanwhile find another interpreter.
+/// Sleeps on this thread; it counts as Ruby's time. It sleeps in steps, and checks for a stop between them. The pool is
+/// told, so that another interpreter can take the requests that wait meanwhile.
 fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     const STEP: Duration = Duration::from_millis(20);
     let seconds = float(args.required(0)?)?;
@@ -247,7 +247,7 @@ fn sleep<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     slept
 }
 
-/// `FoolsGold::Native.input_read(max)`: a String of at most so many bytes, nil at the end.
+/// `FoolsGold::Native.input_read(max)`: a String of at most `max` bytes, nil at the end.
 fn read_input<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     args.expect(1..=1)?;
     let most = usize::try_from(args.int(0)?).unwrap_or(0).max(1);
@@ -261,7 +261,7 @@ fn read_input<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     }
 }
 
-/// The block that `each` is given.
+/// The block that is passed to `each`.
 pub(super) fn each_block(ruby: Ruby<'_>) -> Outcome<'_> {
     ruby.proc(|ruby, args| {
         let chunk = ruby.to_vec(args.required(0)?)?;

@@ -1,4 +1,4 @@
-//! What an application is served with, the same for all its interpreters.
+//! The settings of an application, the same for all its interpreters.
 
 use foolsgold_core::files::{Files, VPath};
 use foolsgold_core::metrics::Registry;
@@ -6,23 +6,23 @@ use foolsgold_core::work::Mode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where lines for the error log go. It must not wait.
+/// Receives lines for the error log. It must not block.
 pub type ErrorLog = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What an application is served with.
+/// The settings of an application.
 #[derive(Clone)]
 pub struct Settings {
     /// The application's files and the built-in library.
     pub files: Arc<dyn Files>,
     /// The rackup file.
     pub rackup: VPath,
-    /// `$LOAD_PATH`, in order; relative entries start from the rackup file's folder.
+    /// `$LOAD_PATH`, in order; relative entries are resolved against the rackup file's folder.
     pub load_path: Vec<String>,
-    /// How requests share an interpreter where no route says otherwise.
+    /// How requests share an interpreter unless a route sets another mode.
     pub mode: Mode,
-    /// Modes of some paths from the configuration. They come before those of the rackup file.
+    /// Modes of some paths from the configuration. They take precedence over those of the rackup file.
     pub routes: Vec<(String, Mode)>,
-    /// Whether a client sees what went wrong.
+    /// Whether a client sees the details of errors.
     pub development: bool,
     /// The most memory of one interpreter, in bytes.
     pub memory: usize,
@@ -41,8 +41,8 @@ impl std::fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// The mode of a path: the longest prefix among the configuration's routes, then among those of the rackup file. Who
-    /// asks for a new interpreter each time gets it everywhere: it is what the others are compared with.
+    /// The mode of a path: the longest prefix among the configuration's routes, then among those of the rackup file. If
+    /// a new interpreter for each request is configured, it applies everywhere: the other modes are compared with it.
     pub(super) fn mode_of(&self, path: &str, own: &[(String, Mode)]) -> Mode {
         if self.mode == Mode::Fresh {
             return Mode::Fresh;

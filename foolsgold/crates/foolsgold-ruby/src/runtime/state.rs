@@ -1,4 +1,4 @@
-//! What one interpreter knows beside its heap.
+//! The state of one interpreter outside its heap.
 
 use super::input::Incoming;
 use super::settings::{ErrorLog, Settings};
@@ -14,32 +14,32 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What the natives of one interpreter know. Nothing of a request outlives it: [`State::forget`].
+/// The state that the natives of one interpreter use. Nothing of a request outlives it: [`State::forget`].
 pub(super) struct State {
     pub(super) files: Arc<dyn Files>,
     /// The rackup file's folder.
     pub(super) folder: VPath,
     pub(super) features: RefCell<Features>,
-    /// Files that are being loaded, the innermost last.
+    /// Files being loaded, the innermost last.
     pub(super) loading: RefCell<Vec<VPath>>,
     pub(super) error_log: ErrorLog,
     pub(super) registry: Arc<Registry>,
-    /// Metrics found before: the registry has a lock.
+    /// Metrics looked up before: the registry has a lock.
     pub(super) counters: RefCell<HashMap<Vec<u8>, Arc<Counter>>>,
     pub(super) gauges: RefCell<HashMap<Vec<u8>, Arc<Gauge>>>,
     pub(super) histograms: RefCell<HashMap<Vec<u8>, Arc<Histogram>>>,
     /// The body of the present request.
     pub(super) input: RefCell<Incoming>,
-    /// Where the body of the present answer goes, if it is written by and by.
+    /// Where the body of the present answer goes, if it is streamed.
     pub(super) sink: RefCell<Option<Sink>>,
-    /// The watch over Ruby's time.
+    /// The watchdog's slot, which limits Ruby's time.
     slot: Arc<dyn Slot>,
     /// What was loaded when the application was ready.
     ready: Cell<Option<Mark>>,
 }
 
 impl State {
-    /// Nothing loaded, and no request.
+    /// The initial state: nothing loaded, and no request.
     pub(super) fn new(settings: &Settings, slot: &Arc<dyn Slot>) -> State {
         State {
             files: Arc::clone(&settings.files),
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// The application is loaded: what it required stays for every request.
+    /// Records that the application is loaded: what it required stays for every request.
     pub(super) fn mark_ready(&self) {
         self.ready.set(Some(self.features.borrow().mark()));
     }
@@ -67,7 +67,7 @@ impl State {
         ruby.data::<State>().ok_or_else(|| Raise::new("ScriptError", "this interpreter has no application"))
     }
 
-    /// While the client is waited for, Ruby's time does not count.
+    /// Ruby's time does not count while it waits for the client.
     pub(super) fn wait(&self, waits: bool) {
         if waits {
             self.slot.pause();
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Ruby sleeps: its time counts, but others may use the processor.
+    /// Ruby sleeps: its time counts, but other threads may use the processor.
     pub(super) fn sleeps(&self, sleeps: bool) {
         self.slot.sleeps(sleeps);
     }

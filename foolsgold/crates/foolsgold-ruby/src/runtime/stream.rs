@@ -1,7 +1,7 @@
 //! A body that the application writes while it is being sent.
 //!
-//! The head goes out with the first chunk, so that what fails before it is still a 500. A client that went away is an
-//! exception in the application, at its next write. While the client is waited for, Ruby's time does not count.
+//! The head is sent with the first chunk, so that an error before it still becomes a 500. If the client has gone away,
+//! the application's next write raises an exception. Ruby's time does not count while it waits for the client.
 
 use bytes::Bytes;
 use foolsgold_core::work::{Aborted, Response, ResponseBody, Timings};
@@ -11,17 +11,17 @@ use mruby::{Outcome, Raise};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Chunks on their way to a client that is slower than the application.
+/// How many chunks may wait for a client that is slower than the application.
 const CHUNKS: usize = 8;
 
-/// The way back to the server, until somebody answers: the worker, or the watchdog for one that cannot be stopped.
+/// The channel back to the server, until it is used: by the worker, or by the watchdog for one that cannot be stopped.
 pub(super) type Way = Arc<Mutex<Option<oneshot::Sender<(Response, Timings)>>>>;
 
 /// Where the answer of the present request goes.
 pub(super) struct Reply {
     pub(super) way: Way,
     pub(super) timings: Timings,
-    /// When Ruby began.
+    /// When Ruby started.
     pub(super) began: Instant,
 }
 
@@ -36,11 +36,11 @@ impl Reply {
     }
 }
 
-/// The way of a body's chunks.
+/// Where the chunks of a body go.
 pub(super) struct Sink {
-    /// Until the head is out.
+    /// Until the head has been sent.
     head: Option<(Reply, StatusCode, HeaderMap)>,
-    /// From then on, until the client went away or the body ended.
+    /// From then on, until the client goes away or the body ends.
     chunks: Option<mpsc::Sender<Result<Bytes, Aborted>>>,
     closed: bool,
 }
@@ -50,7 +50,7 @@ impl Sink {
         Sink { head: Some((reply, status, headers)), chunks: None, closed: false }
     }
 
-    /// Sends a chunk, and the head before the first. `wait` is told when the client is waited for.
+    /// Sends a chunk, preceded by the head if it is the first. `wait` is called around waiting for the client.
     pub(super) fn write<'r>(&mut self, wait: &dyn Fn(bool), chunk: &[u8]) -> Outcome<'r, ()> {
         if self.closed {
             return Err(Raise::new("IOError", "the stream is closed for writing"));
@@ -90,7 +90,7 @@ impl Sink {
         self.closed = true;
     }
 
-    /// The body will never be complete. Gives back the reply if nothing is out yet.
+    /// The body will never be complete. Returns the reply if nothing has been sent yet.
     pub(super) fn abort(&mut self) -> Option<Reply> {
         if let Some(chunks) = self.chunks.take() {
             let _ = chunks.try_send(Err(Aborted));

@@ -1,4 +1,4 @@
-//! The worker of an interpreter thread: it has an interpreter for each mode that its requests asked for so far.
+//! The worker of an interpreter thread: it has an interpreter for each mode that its requests have needed so far.
 
 use super::answer::{Answer, Body};
 use super::app::App;
@@ -18,25 +18,25 @@ use mruby::{Error, Kind, Outcome, Ruby, Value};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A body of more than this part of an interpreter's memory is large: an application holds it once, and what it makes of it
-/// several times.
+/// A body larger than this fraction of an interpreter's memory is large: an application holds it once, and what it
+/// makes from it several times.
 const SHARE_OF_BODY: usize = 32;
 
 /// One thread's worker.
 pub(super) struct RackWorker {
     app: Arc<App>,
     slot: Arc<dyn Slot>,
-    // In places of their own: they are taken out for each request.
+    // Fields of their own: they are taken out for each request.
     shared_nothing: Option<Box<Booted>>,
     prefork: Option<Box<Booted>>,
-    /// What the rackup file says of modes.
+    /// The modes that the rackup file sets.
     routes: Vec<(String, Mode)>,
-    /// Whether an interpreter was made that stays: what that took need not.
+    /// Whether an interpreter that stays was just made: pages that were needed only for that can be given back.
     made: bool,
 }
 
 impl RackWorker {
-    /// Loads the application once, so that what is wrong with it is known before the first request.
+    /// Loads the application once, so that errors in it are known before the first request.
     pub(super) fn new(app: Arc<App>, slot: Arc<dyn Slot>) -> anyhow::Result<RackWorker> {
         let mode = app.settings().mode;
         let mut worker = RackWorker { app, slot, shared_nothing: None, prefork: None, routes: Vec::new(), made: true };
@@ -55,7 +55,7 @@ impl RackWorker {
         Ok(booted)
     }
 
-    /// The interpreter of a mode, out of its place; made if there is none.
+    /// Takes the interpreter of a mode out of its field, or makes one.
     fn take(&mut self, mode: Mode) -> Result<Box<Booted>, Error> {
         let kept = match mode {
             Mode::SharedNothing => self.shared_nothing.take(),
@@ -75,7 +75,7 @@ impl RackWorker {
         }
     }
 
-    /// Makes an interpreter as the next request must find it. One that cannot be is not kept.
+    /// Prepares an interpreter for the next request. One that cannot be restored is dropped.
     fn renew(&mut self, mode: Mode, mut booted: Box<Booted>, outcome: RequestOutcome) {
         booted.state.forget();
         match mode {
@@ -101,8 +101,8 @@ impl RackWorker {
         (self.app.settings().error_log)(text);
     }
 
-    /// What a request that Ruby could not answer is answered with, and how it ended.
-    /// `large` says that its body takes much of an interpreter's memory.
+    /// The answer to a request that Ruby could not answer, and how it ended. `large` means that its body takes much of
+    /// an interpreter's memory.
     fn failed(&self, what: &str, error: &Error, body: Option<BodyError>, large: bool) -> (Response, RequestOutcome) {
         let words = failure::words(error);
         if body.is_none() {
@@ -113,7 +113,8 @@ impl RackWorker {
             (_, Some(BodyError::TooSlow)) => (StatusCode::REQUEST_TIMEOUT, RequestOutcome::Raised),
             (_, Some(BodyError::Broken)) => (StatusCode::BAD_REQUEST, RequestOutcome::Raised),
             (Error::Stopped, None) => (StatusCode::SERVICE_UNAVAILABLE, RequestOutcome::OutOfTime),
-            // If the client sent much of what the interpreter may hold, less may be sent: the server is not at fault.
+            // If the client sent much of what the interpreter can hold, its body is too large: the server is not at
+            // fault.
             (Error::OutOfMemory, None) if large => (StatusCode::PAYLOAD_TOO_LARGE, RequestOutcome::OutOfMemory),
             (Error::OutOfMemory, None) => (StatusCode::INTERNAL_SERVER_ERROR, RequestOutcome::OutOfMemory),
             (Error::Raised(exception), None) => (failure::status(exception), RequestOutcome::Raised),
@@ -177,7 +178,7 @@ impl Worker for RackWorker {
     }
 }
 
-/// Answers a request whose worker cannot be stopped, unless that has begun to answer; and says which request it is.
+/// Answers a request whose worker cannot be stopped, unless it has begun to answer; and returns which request it is.
 fn lost(mut reply: Reply, request: &Request) -> Loss {
     let (method, uri) = (request.method.clone(), request.uri.clone());
     Box::new(move || {
@@ -194,7 +195,7 @@ fn finish(reply: Option<Reply>, response: Response, outcome: RequestOutcome) {
     }
 }
 
-/// Calls the application and sends its answer. What is left in `reply` was not answered.
+/// Calls the application and sends its answer. If `reply` is left, the request was not answered.
 fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) -> Result<(), Error> {
     let Booted { interpreter, state, application, call, env, .. } = booted;
     let result = interpreter.enter(|ruby| {
@@ -218,13 +219,13 @@ fn serve(booted: &mut Booted, request: &mut Request, reply: &mut Option<Reply>) 
     result
 }
 
-/// Status and fields as the application gave them; nil if it gave none.
+/// Status and fields as the application returned them, otherwise nil.
 struct Head<'r> {
     status: Value<'r>,
     headers: Value<'r>,
 }
 
-/// What the application returned. A body is closed even if its answer cannot be sent.
+/// Parses what the application returned. A body is closed even if its answer cannot be sent.
 fn understand<'r>(ruby: Ruby<'r>, returned: Value<'r>, head: &mut Head<'r>) -> Outcome<'r, Answer<'r>> {
     let triplet = returned.kind() == Kind::Array && ruby.array_len(returned) == 3;
     if triplet {
@@ -237,7 +238,7 @@ fn understand<'r>(ruby: Ruby<'r>, returned: Value<'r>, head: &mut Head<'r>) -> O
     answer
 }
 
-/// The answer on its way; a body that is written by and by is written here.
+/// Sends the answer; a streaming body is written here.
 fn send<'r>(
     ruby: Ruby<'r>,
     state: &State,
@@ -262,7 +263,7 @@ fn send<'r>(
         }
         Body::Call(callable) => {
             *state.sink.borrow_mut() = Some(Sink::new(to, status, headers));
-            // What is left of the request's body can be read from the stream.
+            // The rest of the request's body can be read from the stream.
             let input = ruby.hash_get(environment, ruby.str("rack.input")?)?;
             let stream = ruby.send(ruby.class("FoolsGold::Stream")?, "new", &[input])?;
             ruby.send(callable, "call", &[stream])?;
@@ -280,7 +281,7 @@ fn complete(state: &State) {
     }
 }
 
-/// Closes the body if it can be closed: always, and once.
+/// Closes the body if it has `close`: always, and once.
 fn close<'r>(ruby: Ruby<'r>, body: Value<'r>) -> Outcome<'r, ()> {
     if body.kind() != Kind::Array && ruby.respond_to(body, "close")? {
         ruby.send(body, "close", &[])?;
@@ -288,8 +289,8 @@ fn close<'r>(ruby: Ruby<'r>, body: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-/// Rack 3's `rack.response_finished`: the last one first, each with environment, status, fields and the exception. What one of them
-/// raises is noted and does not keep the others from being called. Gives `answered` on.
+/// Rack 3's `rack.response_finished`: the last callable first, each called with environment, status, fields and the
+/// exception. If one raises, that is logged and the others are still called. Returns `answered`.
 fn announce<'r>(
     ruby: Ruby<'r>,
     state: &State,
@@ -302,7 +303,7 @@ fn announce<'r>(
         Ok(list) if list.kind() == Kind::Array && ruby.array_len(list) > 0 => list,
         _ => return answered,
     };
-    // Without time nothing can be called any more.
+    // Once the time is used up nothing can be called any more.
     if answered.as_ref().is_err_and(mruby::Raise::is_stop) {
         return answered;
     }

@@ -1,11 +1,11 @@
-//! Changes of case for all of Unicode, each letter alone, as CRuby does it.
+//! Case conversion for all of Unicode, letter by letter, as in CRuby.
 //!
-//! The core library has the full mappings to upper and to lower case. What it does not have follows from them: titles (the first
+//! The core library has the full mappings to upper and lower case. The rest is derived from them: title case (the first
 //! letter of `capitalize`), folding, and the exceptions of some languages.
 
 use thiserror::Error;
 
-/// What is done with each letter.
+/// The conversion of each letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `upcase`
@@ -21,18 +21,18 @@ pub enum Change {
 /// Which letters are changed, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Letters {
-    /// All, as most languages have it. CRuby makes no exception for Lithuanian either.
+    /// All, by the rules of most languages. CRuby makes no exception for Lithuanian either.
     #[default]
     All,
     /// `:ascii`
     Ascii,
     /// `:turkic`: i has a dot in upper case too, and ı has none.
     Turkic,
-    /// `:fold`, for `downcase` only: what differs in case alone becomes the same.
+    /// `:fold`, for `downcase` only: letters that differ only in case become equal.
     Fold,
 }
 
-/// Why options are refused: ArgumentError.
+/// Why options are refused, with ArgumentError.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the words say it")]
 pub enum OptionError {
@@ -47,7 +47,7 @@ pub enum OptionError {
 }
 
 impl Letters {
-    /// What the options (symbols, without their colon) of a method say.
+    /// Parses the options (symbols, without their colon) of a method.
     ///
     /// # Errors
     /// If CRuby refuses them.
@@ -68,10 +68,10 @@ impl Letters {
 }
 
 impl Change {
-    /// Changes a text. Bytes that are not UTF-8 stay.
+    /// Converts a text. Bytes that are not UTF-8 stay.
     #[must_use]
     pub fn apply(self, text: &[u8], letters: Letters) -> Vec<u8> {
-        // Most texts.
+        // The common case.
         if text.is_ascii() && letters != Letters::Turkic {
             match self {
                 Self::Up => return text.to_ascii_uppercase(),
@@ -141,18 +141,18 @@ fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Whether `swapcase` makes it small.
+/// Whether `swapcase` converts it to lower case.
 fn is_upper(c: char) -> bool {
     let mut lower = c.to_lowercase();
     lower.next() != Some(c) || lower.next().is_some()
 }
 
-/// Whether it is of the form for the start of a word: its first part is large, the second small.
+/// Whether it is a title-case letter: its first part is upper case, the second lower case.
 fn is_title(c: char) -> bool {
     matches!(u32::from(c), 0x1C5 | 0x1C8 | 0x1CB | 0x1F2 | 0x1F88..=0x1F8F | 0x1F98..=0x1F9F | 0x1FA8..=0x1FAF | 0x1FBC | 0x1FCC | 0x1FFC)
 }
 
-/// With its first part small and its second large.
+/// Its first part in lower case and its second in upper case.
 fn swapped_title(c: char) -> Some3 {
     let (first, second) = match c {
         'ǅ' => (Some('d'), Some('Ž')),
@@ -177,18 +177,18 @@ fn some(letters: [Option<char>; 3]) -> Some3 {
 const IOTA: char = '\u{399}';
 const SMALL_IOTA_BELOW: char = '\u{345}';
 
-/// The form at the start of a word: one letter large and the rest small where the large form has several.
+/// The title-case form: if the upper-case form has several letters, only the first stays upper case.
 fn title(c: char) -> Some3 {
     match c {
-        // Digraphs: Dž stands between DŽ and dž.
+        // Digraphs: Dž is between DŽ and dž.
         'Ǆ'..='ǆ' => return some([Some('ǅ'), None, None]),
         'Ǉ'..='ǉ' => return some([Some('ǈ'), None, None]),
         'Ǌ'..='ǌ' => return some([Some('ǋ'), None, None]),
         'Ǳ'..='ǳ' => return some([Some('ǲ'), None, None]),
-        // Georgian has large letters for whole words only.
+        // Georgian has upper-case letters for whole words only.
         '\u{10D0}'..='\u{10FF}' => return some([Some(c), None, None]),
         '\u{1C90}'..='\u{1CBF}' => return some([c.to_lowercase().next(), None, None]),
-        // Greek with a small iota below: one letter for both.
+        // Greek with iota subscript: one letter for both.
         '\u{1F80}'..='\u{1FAF}' => return some([char::from_u32(u32::from(c) | 8), None, None]),
         '\u{1FB3}' | '\u{1FC3}' | '\u{1FF3}' => return some([char::from_u32(u32::from(c) + 9), None, None]),
         '\u{1FBC}' | '\u{1FCC}' | '\u{1FFC}' | 'ŉ' => {}
@@ -209,13 +209,13 @@ fn title(c: char) -> Some3 {
     some([Some(c), None, None])
 }
 
-/// What letters that differ in case alone have in common: mostly the small form of the large form.
+/// The case folding of a letter: usually the lower case of its upper case.
 fn fold(c: char) -> Some3 {
     match c {
-        // Without its dot it is another letter.
+        // Without its dot it is a different letter.
         'ı' => return some([Some(c), None, None]),
         'İ' => return some([Some('i'), Some('\u{307}'), None]),
-        // Cherokee folds to its large letters, which are the older ones.
+        // Cherokee folds to its upper-case letters, which are older in Unicode.
         '\u{13A0}'..='\u{13F5}' => return some([Some(c), None, None]),
         '\u{13F8}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => {
             return some([c.to_uppercase().next(), None, None]);
@@ -227,7 +227,7 @@ fn fold(c: char) -> Some3 {
     if c == 'ẞ' {
         return some([Some('s'), Some('s'), None]);
     }
-    // One by one, so that the order of evaluation is that of the letters.
+    // One by one, so that they are evaluated in the order of the letters.
     let first = small(upper.next());
     let second = small(upper.next());
     some([first, second, small(upper.next())])
@@ -240,7 +240,7 @@ mod tests {
     use serde_json::json;
     use underpin_test_support::need;
 
-    /// All characters that CRuby knows: it compares what it makes of each with what is made here.
+    /// Compares the results for all characters with those of CRuby.
     #[test]
     fn every_character_changes_as_in_cruby() {
         need!("ruby");

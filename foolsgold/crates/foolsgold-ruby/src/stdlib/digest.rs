@@ -1,11 +1,11 @@
-//! Digests, keyed digests and Base64 over kept crates.
+//! Digests, keyed digests and Base64, using well-kept crates.
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD, URL_SAFE};
 
-/// A digest that Ruby's `Digest` and `OpenSSL::Digest` know.
+/// A digest that Ruby's `Digest` and `OpenSSL::Digest` have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// MD5.
@@ -35,7 +35,7 @@ impl Algorithm {
         })
     }
 
-    /// Bytes of a block, which a key is cut or filled to.
+    /// The block size in bytes, to which a key is cut or filled.
     #[must_use]
     pub fn block_length(self) -> usize {
         match self {
@@ -99,13 +99,13 @@ pub fn base64_url(bytes: &[u8], padding: bool) -> String {
     text
 }
 
-/// `Base64.strict_decode64`: nothing but the alphabet, padding and zeroes in unused bits.
+/// `Base64.strict_decode64`: nothing but the alphabet and padding, and zeros in unused bits.
 #[must_use]
 pub fn base64_decode_strict(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// `Base64.decode64`: what is not of the alphabet is skipped, the first padding ends it.
+/// `Base64.decode64`: characters outside the alphabet are skipped, the first padding ends it.
 #[must_use]
 pub fn base64_decode_lenient(text: &[u8]) -> Vec<u8> {
     const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -129,7 +129,7 @@ pub fn base64_decode_lenient(text: &[u8]) -> Vec<u8> {
     engine.decode(&kept).unwrap_or_default()
 }
 
-/// `Base64.urlsafe_decode64`: padding may be missing; none if it is malformed.
+/// `Base64.urlsafe_decode64`: padding may be missing; `None` if it is malformed.
 #[must_use]
 pub fn base64_url_decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut plain: Vec<u8> = text

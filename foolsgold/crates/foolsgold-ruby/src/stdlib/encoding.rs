@@ -1,4 +1,4 @@
-//! Texts between encodings. Ruby's strings here are bytes without a tag: what is valid UTF-8 counts as UTF-8, anything else as
+//! Conversion between encodings. Strings here are bytes without a tag: valid UTF-8 counts as UTF-8, anything else as
 //! binary. So converting needs both names, as in `text.encode("UTF-8", "ISO-8859-1")`.
 
 use thiserror::Error;
@@ -26,7 +26,7 @@ pub enum Encoding {
     },
 }
 
-/// Why a text is not converted.
+/// Why a text cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// `Encoding::InvalidByteSequenceError`.
@@ -126,7 +126,8 @@ impl Encoding {
     }
 }
 
-/// What stands for a character that cannot be converted: nothing allowed, or a text in UTF-8 (empty to leave it out).
+/// The replacement for characters that cannot be converted: `None` raises, otherwise a UTF-8 text (empty to drop the
+/// character).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replace<'a> {
     /// For malformed bytes.
@@ -159,7 +160,8 @@ pub fn convert(text: &[u8], from: Encoding, to: Encoding, replace: Replace<'_>) 
     Ok(out)
 }
 
-/// A text with its malformed pieces replaced: `String#scrub`. Each maximal piece is one, as Unicode recommends and CRuby does.
+/// A text with its malformed parts replaced: `String#scrub`. Each maximal part gets one replacement, as Unicode
+/// recommends and CRuby does.
 #[must_use]
 pub fn scrub(text: &[u8], with: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -191,7 +193,7 @@ mod tests {
         for text in TEXTS {
             for from in names {
                 for to in names {
-                    // To the same encoding CRuby converts nothing.
+                    // CRuby does not convert to the same encoding.
                     if from != to
                         && !(text.len() % 4 != 0 && (from.starts_with("UTF-16") || from.starts_with("UTF-32")))
                     {
@@ -208,7 +210,7 @@ mod tests {
             let ours = convert(&base64_decode_strict(text.as_bytes()).unwrap(), from, to, replace)
                 .map(|bytes| base64(&bytes))
                 .unwrap();
-            // CRuby cannot write `!` for a text whose replacement it has in another width of units.
+            // CRuby cannot write `!` for a text whose replacement is in an encoding with another unit width.
             assert_eq!(Value::from(ours), *theirs, "{text} from {from:?} to {to:?}");
         }
         let plain = |text: &[u8], from, to| convert(text, from, to, Replace::default());

@@ -1,22 +1,23 @@
-//! Escaping of texts for URLs, forms and HTML, and forms taken apart: what templates and Rack do for each request.
+//! Escaping for URLs, forms and HTML, and parsing of forms: what templates and Rack do for each request.
 
 use thiserror::Error;
 
-/// A `%` that no two hexadecimal digits follow.
+/// A `%` that is not followed by two hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("invalid %-encoding")]
 pub struct InvalidPercent;
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Which bytes stand for themselves.
+/// Which bytes are left unescaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
-    /// `URI.encode_www_form_component` and `Rack::Utils.escape`: `*-._` beside letters and digits; a blank is `+`.
+    /// `URI.encode_www_form_component` and `Rack::Utils.escape`: `*-._` besides letters and digits; a blank becomes
+    /// `+`.
     Form,
-    /// `CGI.escape`: `~-._`; a blank is `+`.
+    /// `CGI.escape`: `~-._`; a blank becomes `+`.
     Cgi,
-    /// `URI.encode_uri_component` and `ERB::Util.url_encode`: `~-._`; a blank is `%20`.
+    /// `URI.encode_uri_component` and `ERB::Util.url_encode`: `~-._`; a blank becomes `%20`.
     Component,
     /// `Rack::Utils.escape_path`: what RFC 2396 allows in a path.
     Path,
@@ -57,13 +58,13 @@ fn hex(digit: Option<&u8>) -> Option<u8> {
     char::from(*digit?).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Decodes `+` and `%XX`; a `%` without digits stays as it is (`CGI.unescape`).
+/// Decodes `+` and `%XX`; a `%` without digits is left unchanged (`CGI.unescape`).
 #[must_use]
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     decode(text, true).0
 }
 
-/// Decodes `%XX` alone.
+/// Decodes only `%XX`.
 #[must_use]
 pub fn unescape_component(text: &[u8]) -> Vec<u8> {
     decode(text, false).0
@@ -72,7 +73,7 @@ pub fn unescape_component(text: &[u8]) -> Vec<u8> {
 /// Decodes as `URI.decode_www_form_component` does.
 ///
 /// # Errors
-/// If a `%` has no two digits.
+/// If a `%` is not followed by two digits.
 pub fn unescape_strict(text: &[u8]) -> Result<Vec<u8>, InvalidPercent> {
     let (decoded, valid) = decode(text, true);
     if valid { Ok(decoded) } else { Err(InvalidPercent) }
@@ -123,7 +124,7 @@ pub fn needs_html_escape(text: &[u8]) -> bool {
     text.iter().any(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\''))
 }
 
-/// `CGI.unescapeHTML`: the five names and numbers of characters.
+/// `CGI.unescapeHTML`: the five named entities, and numeric ones.
 #[must_use]
 pub fn unescape_html(text: &[u8]) -> Vec<u8> {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
@@ -165,11 +166,11 @@ fn entity(name: &[u8]) -> Option<char> {
 /// A name and, if there was a `=`, its value.
 pub type Pair = (Vec<u8>, Option<Vec<u8>>);
 
-/// Takes a form or query apart at any of the separators (blanks after one are skipped, as Rack does) and decodes names
-/// and values. Empty parts are left out.
+/// Splits a form or query at any of the separators (blanks after one are skipped, as in Rack) and decodes names and
+/// values. Empty parts are left out.
 ///
 /// # Errors
-/// If a `%` has no two digits: Rack answers that with status 400.
+/// If a `%` is not followed by two digits: Rack answers that with status 400.
 pub fn parse_pairs(query: &[u8], separators: &[u8]) -> Result<Vec<Pair>, InvalidPercent> {
     let mut pairs = Vec::new();
     for (n, part) in query.split(|byte| separators.contains(byte)).enumerate() {
@@ -187,7 +188,7 @@ pub fn parse_pairs(query: &[u8], separators: &[u8]) -> Result<Vec<Pair>, Invalid
     Ok(pairs)
 }
 
-/// Whether two texts are equal, in a time that depends on their lengths alone (`Rack::Utils.secure_compare`).
+/// Whether two texts are equal, in a time that depends only on their lengths (`Rack::Utils.secure_compare`).
 #[must_use]
 pub fn secure_compare(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len()

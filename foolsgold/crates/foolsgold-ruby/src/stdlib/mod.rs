@@ -1,9 +1,9 @@
-//! What Ruby applications expect and mruby does not have: regular expressions, JSON, times as text, digests, Base64, URI, random
-//! numbers of the system, encodings.
+//! What Ruby applications expect but mruby does not have: regular expressions, JSON, times as text, digests, Base64,
+//! URIs, random numbers from the system, encodings.
 //!
-//! Each part is plain Rust over bytes, with CRuby as the judge of its tests, and knows nothing of an interpreter.
-//! Nothing here keeps state that one request could leave to the next: what a call makes lives in Ruby's heap (which is
-//! restored after each request), and what a thread caches is immutable and follows from its key alone.
+//! Each part is plain Rust over bytes, tested against CRuby, and does not depend on an interpreter. Nothing here keeps
+//! state that one request could leave to the next: results live in Ruby's heap (which is restored after each request),
+//! and what a thread caches is immutable and depends on its key alone.
 
 pub mod case;
 pub mod digest;

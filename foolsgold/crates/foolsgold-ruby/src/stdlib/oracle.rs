@@ -1,11 +1,11 @@
-//! CRuby as the judge of the tests of this folder: one process for a whole table.
+//! CRuby as the reference in the tests of this folder: one process for a whole table.
 
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Runs a program of CRuby over a JSON document on its standard input (`INPUT` in the program) and returns the document
-/// that the program's value makes.
+/// Runs a CRuby program over a JSON document on its standard input (`INPUT` in the program) and returns the program's
+/// value as JSON.
 pub fn ruby(program: &str, input: &Value) -> Value {
     let whole = format!(
         "# encoding: utf-8\nrequire 'json'; require 'time'; require 'uri'; require 'cgi'; require 'digest'; require 'openssl'; require 'base64'; require 'securerandom'\nEncoding.default_external = Encoding::UTF_8\nINPUT = JSON.parse(STDIN.read, max_nesting: 0)\n$stderr = File.open(File::NULL, 'w') unless ENV['ORACLE_DEBUG']\nputs JSON.generate(begin\n{program}\nend)\n"

@@ -1,18 +1,18 @@
-//! Random numbers of the operating system, a few at a time: a system call costs more than what it brings. What is kept of them
-//! lies outside of the interpreters' heaps, so nothing repeats when one is restored, and is wiped as it is given out. Nothing
+//! Random bytes from the operating system, fetched in batches: a system call costs more than the bytes. The batch is
+//! outside the interpreters' heaps, so nothing repeats when one is restored, and is wiped as it is handed out. Nothing
 //! here forks.
 
 use std::cell::RefCell;
 use thiserror::Error;
 
-/// Bytes that are asked for at once.
+/// Bytes fetched at once.
 const STOCK: usize = 256;
 
 thread_local! {
     static KEPT: RefCell<Stock> = const { RefCell::new(Stock { bytes: [0; STOCK], left: 0 }) };
 }
 
-/// Random bytes for later; the first `left` have not been given out.
+/// Random bytes for later; the first `left` have not been handed out.
 struct Stock {
     bytes: [u8; STOCK],
     left: usize,
@@ -41,7 +41,7 @@ fn fill(wanted: &mut [u8]) -> Result<(), NoRandom> {
     KEPT.with_borrow_mut(|kept| kept.fill(wanted))
 }
 
-/// The system gave no random bytes.
+/// The system returned no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the system gave no random bytes")]
 pub struct NoRandom;
@@ -49,22 +49,22 @@ pub struct NoRandom;
 /// Random bytes.
 ///
 /// # Errors
-/// If the system has none.
+/// If the system returns none.
 pub fn bytes(count: usize) -> Result<Vec<u8>, NoRandom> {
     let mut bytes = vec![0; count];
     fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A number below `limit`, each as likely as any other; 0 where the limit is 0.
+/// A number below `limit`, all equally likely; 0 if the limit is 0.
 ///
 /// # Errors
-/// If the system has no random bytes.
+/// If the system returns no random bytes.
 pub fn below(limit: u64) -> Result<u64, NoRandom> {
     if limit == 0 {
         return Ok(0);
     }
-    // Numbers above the last whole multiple of the limit would make the small results likelier.
+    // Numbers above the last whole multiple of the limit would make small results more likely.
     let last = u64::MAX - (u64::MAX % limit + 1) % limit;
     loop {
         let mut number = [0; 8];
@@ -79,7 +79,7 @@ pub fn below(limit: u64) -> Result<u64, NoRandom> {
 /// A float in `0.0...1.0`.
 ///
 /// # Errors
-/// If the system has no random bytes.
+/// If the system returns no random bytes.
 pub fn float() -> Result<f64, NoRandom> {
     const STEPS: u64 = 1 << 53;
     #[expect(clippy::cast_precision_loss, reason = "below 2 to the 53rd every integer is a float")]
@@ -89,7 +89,7 @@ pub fn float() -> Result<f64, NoRandom> {
 /// A UUID of version 4.
 ///
 /// # Errors
-/// If the system has no random bytes.
+/// If the system returns no random bytes.
 pub fn uuid() -> Result<String, NoRandom> {
     let mut bytes = [0; 16];
     fill(&mut bytes)?;
@@ -105,12 +105,12 @@ pub fn uuid() -> Result<String, NoRandom> {
 /// Letters and digits.
 ///
 /// # Errors
-/// If the system has no random bytes.
+/// If the system returns no random bytes.
 pub fn alphanumeric(count: usize) -> Result<String, NoRandom> {
     const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut text = String::with_capacity(count);
     while text.len() < count {
-        // Two bits of each byte are unused, and the two numbers beyond the letters are thrown away.
+        // Two bits of each byte are unused, and the two numbers beyond the letters and digits are thrown away.
         let more = bytes(count - text.len())?;
         text.extend(
             more.into_iter().filter_map(|byte| LETTERS.get(usize::from(byte >> 2))).map(|letter| char::from(*letter)),

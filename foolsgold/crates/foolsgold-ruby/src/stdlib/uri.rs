@@ -1,13 +1,13 @@
-//! URIs taken apart and put together after RFC 3986, as CRuby's `uri` does.
+//! Splits and joins URIs by RFC 3986, as CRuby's `uri` does.
 
-/// The parts of a URI; what is absent is not the same as what is empty.
+/// The parts of a URI; an absent part differs from an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Before the `:`.
     pub scheme: Option<String>,
     /// Before the `@`.
     pub userinfo: Option<String>,
-    /// Host, an IPv6 one with its brackets.
+    /// Host; an IPv6 address includes its brackets.
     pub host: Option<String>,
     /// Port, if one is given.
     pub port: Option<u16>,
@@ -19,7 +19,7 @@ pub struct Parts {
     pub fragment: Option<String>,
 }
 
-/// Whether a text consists of what RFC 3986 allows, and percent-encoded bytes.
+/// Whether a text consists of characters that RFC 3986 allows, and percent-encoded bytes.
 fn consists_of(text: &str, more: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -45,7 +45,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
 }
 
 impl Parts {
-    /// Takes a URI or a relative reference apart; none if it is neither.
+    /// Splits a URI or a relative reference; `None` if it is neither.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut parts = Self::default();
@@ -60,11 +60,11 @@ impl Parts {
             }
             None => rest,
         };
-        // Brackets in a query are not of the RFC, but of CRuby's parser and of many forms.
+        // Brackets in a query are not in the RFC, but accepted by CRuby's parser and used by many forms.
         let mut sound = fragment.is_none_or(|part| consists_of(part, ":@/?"))
             && query.is_none_or(|part| consists_of(part, ":@/?[]"))
             && consists_of(path, ":@/");
-        // The first segment of a relative path has no colon, or it would look like a scheme.
+        // The first segment of a relative path must not contain a colon, or it would look like a scheme.
         sound &= scheme.is_some() || parts.host.is_some() || !path.split('/').next().unwrap_or_default().contains(':');
         parts.scheme = scheme.map(str::to_owned);
         parts.path = path.to_owned();
@@ -198,7 +198,7 @@ mod tests {
         ];
         let ours: Vec<_> = texts
             .iter()
-            // Schemes and hosts of CRuby's web URIs have no other differences than their case and default ports.
+            // CRuby's web URIs differ only in the case and the default ports of schemes and hosts.
             .map(|text| Parts::of(text).map(|parts| shown(&parts)))
             .collect();
         let theirs = "INPUT.map { |t| begin; s = URI::RFC3986_PARSER.split(t); [s[0], s[1], s[2], s[3] && s[3].to_i, s[5], s[7], s[8]] if !s[6]; rescue URI::InvalidURIError; nil; end }";

@@ -1,4 +1,4 @@
-//! A worker with an application in it, and requests by hand.
+//! A worker with an application in it, and requests made by hand.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test program uses its part; a panic is how a test fails")]
 
 use bytes::Bytes;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of a thread that runs Ruby.
+/// The stack of a thread that runs Ruby.
 const STACK: usize = 16 << 20;
 
-/// Longer than anything takes that is not stuck, on a machine that does much else.
+/// Longer than anything takes unless it hangs, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A worker on a thread of its own, as in the pool.
@@ -27,14 +27,14 @@ pub struct Stage {
     _folder: tempfile::TempDir,
 }
 
-/// An answer with all of its body.
+/// An answer with its complete body.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
     pub timings: Timings,
-    /// Whether the body was broken off.
+    /// Whether the body was aborted.
     pub aborted: bool,
 }
 
@@ -65,7 +65,7 @@ impl Stage {
         Stage::with_files(&[("config.ru", rackup)], mode)
     }
 
-    /// One whose requests have only that much time.
+    /// A stage whose requests have only this much time.
     pub fn with_budget(rackup: &str, mode: Mode, budget: Duration) -> Stage {
         Stage::try_new(&[("config.ru", rackup)], mode, |settings| settings.budget = budget)
             .unwrap_or_else(|refusal| panic!("{refusal}"))
@@ -83,7 +83,7 @@ impl Stage {
         }
     }
 
-    /// In development.
+    /// A stage in development mode.
     pub fn of_a_developer(rackup: &str) -> Stage {
         let (folder, rackup) = Stage::laid_out(&[("config.ru", rackup)]);
         Stage::load(folder, rackup, Mode::SharedNothing, |settings| settings.development = true)
@@ -175,13 +175,13 @@ impl Stage {
         Answer { status: status.as_u16(), headers, body: whole, timings, aborted }
     }
 
-    /// What the error log has.
+    /// The contents of the error log.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 }
 
-/// A request of a client of that server.
+/// A request from a client.
 pub fn request(method: &str, target: &str, body: &'static [u8]) -> Request {
     Request {
         method: method.parse().unwrap(),

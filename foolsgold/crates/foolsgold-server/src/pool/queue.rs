@@ -123,8 +123,8 @@ impl Queue {
         inner.is_late(now) && !inner.parking.waking && !inner.closed && inner.parking.waiting() == 0
     }
 
-    /// Hands connections to a worker that is parked, and wakes it. Returns whether there was one; if not, the caller still
-    /// owns them.
+    /// Hands connections to a worker that is parked, and wakes it. Returns whether there was one; if not, the caller
+    /// still owns them.
     pub(super) fn hand_off(&self, reactor: &Arc<dyn Reactor>) -> bool {
         let mut inner = self.lock();
         let pays = self.pace.prefers_inline() && !inner.will_soon_be_empty(Instant::now(), self.pace.mean());

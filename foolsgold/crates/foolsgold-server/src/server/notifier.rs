@@ -4,8 +4,8 @@
 //! a list, which the loop drains whenever it has run out of other work and before it parks; only the first thread that
 //! finds the loop parked writes. Under load one write serves many answers.
 //!
-//! No wake-up is lost: the loop clears `awake` and then looks at the list, a worker pushes and then swaps `awake`, both in
-//! one total order (`SeqCst`). Either the loop sees the push, or the worker sees `awake` cleared and writes.
+//! No wake-up is lost: the loop clears `awake` and then looks at the list, a worker pushes and then swaps `awake`, both
+//! in one total order (`SeqCst`). Either the loop sees the push, or the worker sees `awake` cleared and writes.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -5,8 +5,8 @@
 #     require "application"
 #     application("ruby/demo/config.ru")
 #
-# A request passes the demonstration's own config.ru and foolsgold's own middlewares, context and metrics. What this older
-# mruby (1.3, without keyword arguments) cannot load is done here, and works once, when the server starts.
+# A request passes the demonstration's own config.ru and foolsgold's own middlewares, context and metrics. What this
+# older mruby (1.3, without keyword arguments) cannot load is done here, and works once, when the server starts.
 
 require "rack/constants"
 require "rack/urlmap"

@@ -1,4 +1,5 @@
-# What foolsgold's server does natively, for h2o's mruby: metrics, which each interpreter has for itself, and random numbers.
+# What foolsgold's server does natively, for h2o's mruby: metrics, which each interpreter has for itself, and random
+# numbers.
 
 module FoolsGold
   module Native

@@ -49,8 +49,8 @@ module FoolsGold
   end
 end
 
-# A block from here has the main object as self and no module around it. The names are odd because mruby shows them to the
-# methods that the text defines.
+# A block from here has the main object as self and no module around it. The names are odd because mruby shows them to
+# the methods that the text defines.
 FoolsGold::Rackup.evaluate = lambda { |rackup__text, rackup__path| eval(rackup__text, nil, rackup__path, 1) }
 FoolsGold::Rackup::WORDS.each do |word|
   define_singleton_method(word) { |*args, **options, &block|

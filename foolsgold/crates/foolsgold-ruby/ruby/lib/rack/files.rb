@@ -1,8 +1,8 @@
-# Rack::Files: the files below a folder, for GET and HEAD, with validators and ranges. The server can send them itself by
-# `to_path`.
+# Rack::Files: the files below a folder, for GET and HEAD, with validators and ranges. The server can send them itself
+# by `to_path`.
 #
-# A file's validator is its date, as in Rack; of a packed file it is a tag of its bytes, for a pack has no dates. What a link
-# takes out of the folder is not served.
+# A file's validator is its date, as in Rack; of a packed file it is a tag of its bytes, for a pack has no dates. What a
+# link takes out of the folder is not served.
 
 require "rack/utils"
 require "rack/mime"

@@ -1,5 +1,5 @@
-//! JSON read and written as CRuby's `json` does. Reading calls a [`Builder`] for each value, so no tree is built in
-//! between; writing is a set of pieces for the code that walks over the values.
+//! Reads and writes JSON as CRuby's `json` does. The reader calls a [`Builder`] for each value, so no intermediate tree
+//! is built; the writer is a set of functions for the code that walks over the values.
 
 mod parse;
 mod write;

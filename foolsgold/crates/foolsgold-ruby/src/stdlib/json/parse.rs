@@ -1,16 +1,16 @@
-//! Reading JSON: RFC 8259 and what CRuby allows beyond it (comments, `\q` for `q`, and `NaN` if it is asked for).
+//! Reading JSON: RFC 8259 and what CRuby allows beyond it (comments, `\q` for `q`, and `NaN` if enabled).
 
 use thiserror::Error;
 
-/// Longest part of the text that an error shows.
+/// The longest part of the text that an error shows.
 const SHOWN: usize = 60;
-/// Deepest nesting, whatever a program asks for: the reader is recursive.
+/// The deepest nesting, whatever limit a program sets: the reader is recursive.
 const DEEPEST: usize = 1_000;
 
-/// Why a text is not read.
+/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Error {
-    /// `JSON::ParserError`, with the text from where it goes wrong.
+    /// `JSON::ParserError`, with the text from the position of the error.
     #[error("unexpected token at '{0}'")]
     Unexpected(String),
     /// `JSON::ParserError` for half of a pair of surrogates.
@@ -21,10 +21,10 @@ pub enum Error {
     TooDeep(usize),
 }
 
-/// What reading allows.
+/// What the reader allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Deepest nesting of arrays and objects; 0 is [`DEEPEST`].
+    /// The deepest nesting of arrays and objects; 0 means [`DEEPEST`].
     pub nesting: usize,
     /// Whether `NaN`, `Infinity` and `-Infinity` are numbers.
     pub nan: bool,
@@ -36,23 +36,23 @@ impl Default for Limits {
     }
 }
 
-/// Makes values from what is read, in the order of the text.
+/// Creates values from what is read, in the order of the text.
 pub trait Builder {
     /// A value.
     type Value: Copy;
-    /// What ends the reading.
+    /// The error that ends reading.
     type Error: From<Error>;
     /// `null`, `true`, `false`.
     ///
     /// # Errors
-    /// As all methods of this trait: what the maker of values gives.
+    /// As for all methods of this trait: any error of the builder.
     fn simple(&mut self, value: Option<bool>) -> Result<Self::Value, Self::Error>;
     /// An integer of 64 bits.
     ///
     /// # Errors
     /// See [`Builder::simple`].
     fn integer(&mut self, value: i64) -> Result<Self::Value, Self::Error>;
-    /// An integer of more, as its digits.
+    /// A larger integer, as its digits.
     ///
     /// # Errors
     /// See [`Builder::simple`].
@@ -62,7 +62,7 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::simple`].
     fn float(&mut self, value: f64) -> Result<Self::Value, Self::Error>;
-    /// A string, its escapes undone.
+    /// A string, with its escapes decoded.
     ///
     /// # Errors
     /// See [`Builder::simple`].
@@ -82,12 +82,12 @@ pub trait Builder {
     /// # Errors
     /// See [`Builder::simple`].
     fn object(&mut self) -> Result<Self::Value, Self::Error>;
-    /// A key, made before the value it belongs to.
+    /// A key, created before its value.
     ///
     /// # Errors
     /// See [`Builder::simple`].
     fn key(&mut self, key: &[u8]) -> Result<Self::Value, Self::Error>;
-    /// Sets a member; a later one of the same name replaces an earlier one.
+    /// Sets a member; a later one with the same name replaces an earlier one.
     ///
     /// # Errors
     /// See [`Builder::simple`].
@@ -284,7 +284,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The string at the current quote, with its escapes undone. One without escapes is not copied.
+    /// The string at the current quote, with its escapes decoded. One without escapes is not copied.
     fn string(&mut self) -> Result<&[u8], Error> {
         let start = self.at + 1;
         let plain = self.text[start..].iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
@@ -302,7 +302,7 @@ impl Reader<'_> {
         Ok(&self.scratch)
     }
 
-    /// Goes on from `at` to the closing quote; returns what follows that.
+    /// Continues from `at` to the closing quote; returns the position after it.
     fn escaped(&self, mut at: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
         loop {
             let byte = *self.text.get(at).ok_or_else(|| self.unexpected(self.at))?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use underpin_test_support::need;
 
-/// Builds serde's values; a value is its place in the list.
+/// Builds serde's values; a value is its index in the list.
 #[derive(Default)]
 struct Tree(RefCell<Vec<Value>>);
 
@@ -60,7 +60,8 @@ impl Builder for Tree {
 }
 
 impl Tree {
-    /// The value at a place with all places in it resolved; objects as lists of pairs, whose order counts.
+    /// The value at an index, with all indexes in it resolved; objects become lists of pairs, since their order
+    /// matters.
     fn whole(&self, at: usize) -> Value {
         let value = self.0.borrow()[at].clone();
         let inner = |value: &Value| self.whole(usize::try_from(value["at"].as_u64().unwrap()).unwrap());
@@ -205,7 +206,7 @@ fn strings_and_floats_are_written_as_by_cruby() {
         json!(texts.iter().map(one).collect::<Vec<_>>())
     };
     assert_eq!(ruby("INPUT.map { |t| JSON.generate(t) }", &json!(texts)), write(false));
-    // Debian's json calls it escape_slash; the line separators came with script_safe in json 2.7.
+    // Debian's json calls this option escape_slash; escaping of line separators came with script_safe in json 2.7.
     let slashes = ruby("INPUT.map { |t| JSON.generate(t, escape_slash: true) }", &json!(texts[..]));
     assert_eq!(
         slashes.to_string().replace('\u{2028}', "\\\\u2028").replace('\u{2029}', "\\\\u2029"),

@@ -1,4 +1,4 @@
-//! Pieces of written JSON: strings and floats.
+//! Writing strings and floats as JSON.
 
 use thiserror::Error;
 
@@ -13,8 +13,8 @@ pub enum Unwritable {
     NotFinite(f64),
 }
 
-/// Writes a string with its quotes. `script_safe` also escapes `/` and the two line separators that JavaScript takes for
-/// ends of lines.
+/// Writes a string with its quotes. `script_safe` also escapes `/` and the two line separators that end a line in
+/// JavaScript.
 ///
 /// # Errors
 /// If the string is not UTF-8.
@@ -59,7 +59,7 @@ pub fn write_string(text: &[u8], script_safe: bool, out: &mut Vec<u8>) -> Result
 /// Writes a float as CRuby's `Float#to_s`.
 ///
 /// # Errors
-/// If it is not finite and that is not allowed.
+/// If it is not finite and `allow_nan` is false.
 pub fn write_float(value: f64, allow_nan: bool, out: &mut Vec<u8>) -> Result<(), Unwritable> {
     if !value.is_finite() && !allow_nan {
         return Err(Unwritable::NotFinite(value));
@@ -68,8 +68,8 @@ pub fn write_float(value: f64, allow_nan: bool, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// CRuby's `Float#to_s`: the fewest digits that are read back as the same float, with an exponent below 0.0001 and from
-/// 1,000,000,000,000,000 on, unless there are digits behind the point.
+/// CRuby's `Float#to_s`: the fewest digits that read back as the same float, with an exponent below 0.0001 and from
+/// 1,000,000,000,000,000 on, unless there are decimals.
 #[must_use]
 pub fn float_text(value: f64) -> String {
     if value.is_nan() {
@@ -80,7 +80,7 @@ pub fn float_text(value: f64) -> String {
     }
     let magnitude = value.abs();
     let (digits, exponent) = shortest(value);
-    // With 17 digits there is one behind the point.
+    // With 17 digits there is one decimal.
     let has_fraction = (1e15..1e16).contains(&magnitude) && digits.len() > 17 + usize::from(value < 0.0);
     if value == 0.0 || (1e-4..1e15).contains(&magnitude) || has_fraction {
         let places = digits.chars().filter(char::is_ascii_digit).count() - 1;
@@ -92,7 +92,7 @@ pub fn float_text(value: f64) -> String {
     format!("{digits}{point}e{sign}{exponent:02}")
 }
 
-/// The fewest digits and their exponent; between two that are equally near, the even one.
+/// The fewest digits and their exponent; of two equally near results, the even one.
 fn shortest(value: f64) -> (String, i32) {
     let parts = |text: String| {
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -100,7 +100,7 @@ fn shortest(value: f64) -> (String, i32) {
     };
     let text = format!("{value:e}");
     let places = text.split('e').next().unwrap_or("").chars().filter(char::is_ascii_digit).count() - 1;
-    // Exactly rounded to as many digits: another one only if the shortest was the upper of two.
+    // Exactly rounded to the same number of digits: differs only if the shortest was the upper of two.
     let even = format!("{value:.places$e}");
     parts(if even != text && even.parse() == Ok(value) { even } else { text })
 }

@@ -1,10 +1,10 @@
-//! JSON.parse and JSON.generate over Ruby's values, without anything in between.
+//! JSON.parse and JSON.generate, directly over Ruby's values.
 
 use super::raise;
 use crate::stdlib::json::{self, Builder, Limits, Unwritable};
 use mruby::{Args, Kind, Outcome, Raise, Ruby, Value};
 
-/// Deepest nesting that is written, whatever a program asks for: the writer is recursive.
+/// The deepest nesting that is written, whatever limit a program sets: the writer is recursive.
 const DEEPEST: usize = 500;
 
 pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
@@ -36,7 +36,7 @@ struct Values<'r> {
     symbols: bool,
 }
 
-/// Ruby's exception, as what ends the reader.
+/// A Ruby exception, as the error that ends the reader.
 struct Failed<'r>(Raise<'r>);
 
 impl From<json::Error> for Failed<'_> {
@@ -68,7 +68,7 @@ impl<'r> Builder for Values<'r> {
     }
 
     fn big_integer(&mut self, digits: &str) -> Result<Value<'r>, Failed<'r>> {
-        // Integers end at 64 bits here; a float is what JavaScript would read.
+        // Integers have at most 64 bits here; a larger one becomes the float that JavaScript would read.
         Ok(self.ruby.float(digits.parse().unwrap_or(f64::INFINITY))?)
     }
 
@@ -105,7 +105,7 @@ impl<'r> Builder for Values<'r> {
     }
 }
 
-/// How it is laid out: a JSON::State in Rust.
+/// The layout of the output: a JSON::State in Rust.
 #[derive(Default)]
 struct Style {
     indent: Vec<u8>,
@@ -144,7 +144,7 @@ impl Style {
 struct Writer<'r> {
     ruby: Ruby<'r>,
     style: Style,
-    /// The JSON::State that objects with a `to_json` of their own get; made when the first of them comes.
+    /// The JSON::State passed to objects that define `to_json`; created for the first such object.
     state: Value<'r>,
     depth: usize,
     out: Vec<u8>,
@@ -185,7 +185,7 @@ impl<'r> Writer<'r> {
         json::write_string(&text, self.style.script_safe, &mut self.out).map_err(unwritable)
     }
 
-    /// What `to_s` gives, without quotes: integers of any size.
+    /// Writes the result of `to_s` without quotes: integers of any size.
     fn text_of(&mut self, value: Value<'r>) -> Outcome<'r, ()> {
         let text = self.ruby.to_s(value)?;
         self.out.extend_from_slice(&self.ruby.bytes(text)?);
@@ -222,7 +222,7 @@ impl<'r> Writer<'r> {
         }
         self.out.push(b'[');
         let mut index = 0;
-        // The length is asked each time: a `to_json` may change the array.
+        // The length is read each time: a `to_json` may change the array.
         while index < self.ruby.array_len(array) {
             if index > 0 {
                 self.out.push(b',');
@@ -266,7 +266,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
-    /// Anything else answers itself, with a state that knows how deep it is.
+    /// Writes any other object with its own method, with a state that has the present depth.
     fn object(&mut self, value: Value<'r>) -> Outcome<'r, ()> {
         if self.state.is_nil() {
             let class = self.ruby.class("JSON::State")?;

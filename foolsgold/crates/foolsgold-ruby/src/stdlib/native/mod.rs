@@ -1,7 +1,7 @@
-//! The parts of this folder as methods inside of an interpreter, and the Ruby that is the thin rest of them.
+//! Defines the parts of this folder as methods in an interpreter, with a thin layer of Ruby on top.
 //!
-//! Natives hold names and places of classes, nothing of a request. What a match, a digest or a parsed text leaves behind are
-//! Ruby's own objects, so a restored heap has none of it.
+//! Natives hold names and the positions of classes, nothing of a request. What a match, a digest or a parsed text
+//! leaves behind are Ruby objects, so a restored heap has none of it.
 
 mod json;
 mod number;
@@ -16,7 +16,7 @@ pub use parts::{features, require};
 
 use mruby::{Args, Kept, Outcome, Raise, Ruby, Sym, Value};
 
-/// Which variables of the process's environment an application sees in `ENV`.
+/// Which environment variables of the process an application sees in `ENV`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Environment {
     /// All.
@@ -35,7 +35,7 @@ impl Environment {
     }
 }
 
-/// Where the classes are, and names that are used for each call.
+/// The classes, and names that are used in each call.
 #[derive(Clone, Copy, Debug)]
 struct Core {
     regexp: Kept,
@@ -49,10 +49,10 @@ struct Core {
     to_s: Sym,
 }
 
-/// Defines everything in a new interpreter, with all of the environment.
+/// Defines everything in a new interpreter, with all environment variables.
 ///
 /// # Errors
-/// If Ruby raises: only for want of memory.
+/// If Ruby raises, which happens only when memory is short.
 pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     define_with(ruby, &Environment::All)
 }
@@ -60,7 +60,7 @@ pub fn define(ruby: Ruby<'_>) -> Outcome<'_, ()> {
 /// Defines everything in a new interpreter.
 ///
 /// # Errors
-/// If Ruby raises: only for want of memory.
+/// If Ruby raises, which happens only when memory is short.
 pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r, ()> {
     let object = ruby.object_class();
     let regexp = ruby.define_class("Regexp", object)?;
@@ -97,19 +97,19 @@ pub fn define_with<'r>(ruby: Ruby<'r>, environment: &Environment) -> Outcome<'r,
     parts::define(ruby, native)
 }
 
-/// The name of what an interpreter has to [`forget`].
+/// The name of the state that an interpreter has to [`forget`].
 ///
 /// # Errors
-/// If Ruby raises: only for want of memory.
+/// If Ruby raises, which happens only when memory is short.
 pub fn last_match(ruby: Ruby<'_>) -> Outcome<'_, Sym> {
     ruby.intern("$~")
 }
 
-/// Makes an interpreter forget the last match, as a request of its own would find it: for those that are not restored
-/// between two requests.
+/// Makes an interpreter forget the last match, so that the next request does not see it: for interpreters that are not
+/// restored between two requests.
 ///
 /// # Errors
-/// If Ruby raises: only for want of memory.
+/// If Ruby raises, which happens only when memory is short.
 pub fn forget(ruby: Ruby<'_>, last_match: Sym) -> Outcome<'_, ()> {
     const NAMES: [&str; 14] = ["$~", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$&", "$`", "$'", "$+"];
     if ruby.gvar_get(last_match)?.is_nil() {
@@ -137,7 +137,7 @@ fn text<'r>(ruby: Ruby<'r>, args: &Args<'r>, index: usize) -> Outcome<'r, Vec<u8
     ruby.to_vec(args.required(index)?)
 }
 
-/// A count that is not negative, for what is made as large as asked; it stays below what an interpreter can hold.
+/// A count that is not negative, for results of the requested size; limited to what an interpreter can hold.
 fn count<'r>(args: &Args<'r>, index: usize, default: usize) -> Outcome<'r, usize> {
     match args.get(index) {
         value if value.is_nil() => Ok(default),

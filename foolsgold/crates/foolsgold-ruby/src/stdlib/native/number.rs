@@ -1,4 +1,5 @@
-//! Numbers of the interpreter over [`crate::stdlib::number`]: `format`, `round` and its kin, `to_f`, `Float()`, `sum`.
+//! The interpreter's numbers, implemented with [`crate::stdlib::number`]: `format`, `round` and similar methods,
+//! `to_f`, `Float()`, `sum`.
 
 use super::raise;
 use crate::stdlib::json::float_text;
@@ -26,7 +27,7 @@ pub fn define<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
         let value = leading_float(&ruby.bytes(args.self_value())?);
         ruby.float(value)
     })?;
-    // strict_float(text): what Float() gives for a String.
+    // strict_float(text): the result of Float() for a String.
     ruby.define_singleton_method(native, "strict_float", |ruby, args: Args<'_>| {
         let text = args.required(0)?;
         let read = strict_float(&ruby.bytes(text)?);
@@ -45,9 +46,10 @@ pub fn define<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-// ---------------------------------------------------------------------------------------------------------------- format
+// ----------------------------------------------------------------------------------------------------------------
+// format
 
-/// What a format or one of its values raised.
+/// An error of a format, or an exception raised by one of its values.
 struct Failed<'r>(Raise<'r>);
 
 impl From<FormatError> for Failed<'_> {
@@ -63,7 +65,7 @@ impl<'r> From<Raise<'r>> for Failed<'r> {
     }
 }
 
-/// `format(template, ...)`. Keywords are the Hash that names refer to.
+/// `format(template, ...)`. Keywords become the Hash that names refer to.
 fn kernel_format<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
     let mut values = args.all().to_vec();
     values.extend(args.keywords());
@@ -74,7 +76,7 @@ fn kernel_format<'r>(ruby: Ruby<'r>, args: Args<'r>) -> Outcome<'r> {
 }
 
 fn formatted<'r>(ruby: Ruby<'r>, template: Value<'r>, values: &[Value<'r>]) -> Outcome<'r> {
-    // A copy: `to_s` of a value may change the format.
+    // A copy: `to_s` of a value may change the template.
     let template = ruby.to_vec(template)?;
     let text = format(&template, &mut Values { ruby, values }).map_err(|failed| failed.0)?;
     ruby.str(text)
@@ -103,7 +105,7 @@ impl<'r> Arguments for Values<'r, '_> {
         if let Some(value) = self.ruby.hash_fetch(*hash, key)? {
             return Ok(value);
         }
-        // What the Hash gives for a key that it has not.
+        // The Hash's default for a missing key.
         let default = self.ruby.send(*hash, "[]", &[key])?;
         if default.is_nil() { Err(FormatError::NoKey(shown.to_owned()).into()) } else { Ok(default) }
     }
@@ -142,7 +144,7 @@ impl<'r> Arguments for Values<'r, '_> {
     }
 }
 
-/// `%s`: the precision cuts characters, and the width counts them.
+/// `%s`: the precision cuts off characters, and the width counts them.
 fn write_text(out: &mut Vec<u8>, directive: Directive, text: &[u8]) {
     if directive.precision.is_none() && directive.width.is_none() {
         out.extend_from_slice(text);
@@ -159,7 +161,7 @@ fn write_text(out: &mut Vec<u8>, directive: Directive, text: &[u8]) {
     directive.text(out, &text[..end], count);
 }
 
-/// Where each character ends; a byte that is not UTF-8 is one.
+/// Where each character ends; a byte that is not UTF-8 counts as one.
 fn character_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     let mut at = 0;
     text.utf8_chunks().flat_map(move |chunk| {
@@ -187,7 +189,7 @@ fn write_character<'r>(ruby: Ruby<'r>, out: &mut Vec<u8>, directive: Directive, 
     Ok(())
 }
 
-/// A value as `%d` takes it: of floats the whole part, texts are read as `Integer()` reads them.
+/// A value as `%d` takes it: the whole part of a float; a text is read as `Integer()` does.
 fn whole<'r>(ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r, Whole> {
     match value.kind() {
         Kind::Integer => Ok(Whole::from(value.as_int().unwrap_or(0))),
@@ -210,7 +212,8 @@ fn float_of(value: Value<'_>) -> f64 {
     value.as_float().unwrap_or(f64::NAN)
 }
 
-// -------------------------------------------------------------------------------------------------------------- rounding
+// --------------------------------------------------------------------------------------------------------------
+// rounding
 
 fn define_rounding(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     let (float, integer) = (ruby.class("Float")?, ruby.class("Integer")?);
@@ -244,7 +247,7 @@ fn define_rounding(ruby: Ruby<'_>) -> Outcome<'_, ()> {
     Ok(())
 }
 
-/// Digits, and the rounding with what `half:` says.
+/// The number of digits, and the rounding with the mode set by `half:`.
 fn rounding_arguments<'r>(ruby: Ruby<'r>, args: &Args<'r>, rounding: Rounding) -> Outcome<'r, (i32, Rounding)> {
     args.expect(0..=1)?;
     let digits = if args.is_empty() { 0 } else { digits_argument(ruby, args.get(0))? };
@@ -295,7 +298,7 @@ fn rounded_float<'r>(ruby: Ruby<'r>, value: f64, digits: i32, rounding: Rounding
     if float_vanishes(value, digits.unsigned_abs(), rounding) {
         return ruby.int(0);
     }
-    // As CRuby: to a whole number first, then its digits.
+    // As in CRuby: first to a whole number, then to the digits.
     let first = match rounding {
         Rounding::Nearest(_) => Rounding::Truncate,
         other => other,
@@ -324,7 +327,7 @@ fn rounded_integer<'r>(ruby: Ruby<'r>, value: i128, digits: i32, rounding: Round
     ruby.int(fits.ok_or_else(|| raise("RangeError", "integer overflow in rounding"))?)
 }
 
-/// A float without a fraction as an Integer.
+/// A whole float as an Integer.
 fn whole_number(ruby: Ruby<'_>, value: f64) -> Outcome<'_> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if !value.is_finite() {
@@ -337,9 +340,11 @@ fn whole_number(ruby: Ruby<'_>, value: f64) -> Outcome<'_> {
     ruby.int(value as i64)
 }
 
-// ------------------------------------------------------------------------------------------------------------------- sum
+// -------------------------------------------------------------------------------------------------------------------
+// sum
 
-/// The sum of an Array's values from a start: Integers exactly, floats with what each addition lost, all else by `+`.
+/// The sum of an Array's values and an initial value: exact for Integers, compensated for floats, with `+` for anything
+/// else.
 fn sum<'r>(ruby: Ruby<'r>, values: Value<'r>, start: Value<'r>) -> Outcome<'r> {
     let values = ruby.array_values(values)?;
     let mut rest = values.as_slice();
@@ -369,7 +374,7 @@ fn sum<'r>(ruby: Ruby<'r>, values: Value<'r>, start: Value<'r>) -> Outcome<'r> {
     Ok(total)
 }
 
-/// Integers added to a float: as CRuby, exactly among themselves while they stay below 63 bits.
+/// Integers added to a float: as in CRuby, exactly among themselves while they stay below 63 bits.
 #[allow(clippy::cast_precision_loss, reason = "an Integer that meets a Float becomes one")]
 fn integers_onto(mut sum: f64, integers: impl Iterator<Item = i64>) -> f64 {
     const SMALL: std::ops::Range<i64> = -(1 << 62)..1 << 62;

@@ -1,8 +1,8 @@
-//! The Ruby on top of the natives: some of it from the start, the rest when it is required or its constants are first
-//! missed, since every byte of a heap is copied when it is restored. An application that requires what it uses has it in its
-//! snapshot.
+//! The Ruby on top of the natives: some of it is loaded from the start, the rest when it is required or one of its
+//! constants is first missed, since every byte of a heap is copied when it is restored. An application that requires
+//! what it uses has it in its snapshot.
 //!
-//! The build compiles it. What an interpreter has loaded is written down in its own heap.
+//! The build compiles it. Each interpreter records in its own heap what it has loaded.
 
 use super::{json, raise};
 use crate::library::Builtin;
@@ -10,9 +10,9 @@ use mruby::{Args, Kind, Outcome, Ruby, Value};
 
 /// One file of Ruby, and when it is loaded.
 struct Part {
-    /// Its name among the files that the executable carries.
+    /// Its name among the embedded files.
     file: &'static str,
-    /// Names for `require`. A part without any is there from the start.
+    /// Names for `require`. A part without any is loaded from the start.
     features: &'static [&'static str],
     /// Constants that it defines.
     constants: &'static [&'static str],
@@ -54,7 +54,7 @@ static PARTS: [Part; 10] = [
     Part { file: "stdlib/strscan.rb", features: &["strscan"], constants: &["StringScanner"], natives: None },
 ];
 
-/// Features that are there from the start, under names that programs require.
+/// Features that are available from the start, under names that programs require.
 const FROM_THE_START: &[&str] = &["time", "enumerator", "fiber", "rational", "complex", "thread", "etc", "set", "pp"];
 
 /// All names for `require` that [`require`] knows.
@@ -62,10 +62,10 @@ pub fn features() -> impl Iterator<Item = &'static str> {
     PARTS.iter().flat_map(|part| part.features).chain(FROM_THE_START).copied()
 }
 
-/// What `require` does with one of these names: whether something was loaded now, or none if the name is not known here.
+/// `require` for one of these names: whether something was loaded now, or `None` if the name is not known here.
 ///
 /// # Errors
-/// If Ruby raises: only for want of memory.
+/// If Ruby raises, which happens only when memory is short.
 pub fn require<'r>(ruby: Ruby<'r>, feature: &str) -> Outcome<'r, Option<bool>> {
     let feature = feature.strip_suffix(".rb").unwrap_or(feature);
     match PARTS.iter().find(|part| part.features.contains(&feature)) {
@@ -74,10 +74,10 @@ pub fn require<'r>(ruby: Ruby<'r>, feature: &str) -> Outcome<'r, Option<bool>> {
     }
 }
 
-/// Loads what is there from the start, and prepares for the rest.
+/// Loads the parts needed from the start, and prepares for the rest.
 pub fn define<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
     ruby.const_set(native, LOADED, ruby.hash()?)?;
-    // load_constant(name): whether a part defined it now.
+    // load_constant(name): whether a part has defined it now.
     ruby.define_singleton_method(native, "load_constant", |ruby, args: Args<'_>| {
         let name = args.required(0)?;
         let name = if name.kind() == Kind::String { name } else { ruby.to_s(name)? };
@@ -96,7 +96,7 @@ pub fn define<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-/// The constant of `FoolsGold::Native` with the files that were loaded.
+/// The constant in `FoolsGold::Native` that lists the loaded files.
 const LOADED: &str = "PARTS";
 
 fn load<'r>(ruby: Ruby<'r>, part: &'static Part) -> Outcome<'r, bool> {

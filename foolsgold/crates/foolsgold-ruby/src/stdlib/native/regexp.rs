@@ -1,26 +1,26 @@
 //! Regexp and MatchData.
 //!
-//! A Regexp is an object with its source and options; what it compiles to lives in the thread's cache. A MatchData is an object with
-//! one array: the text, the Regexp, and the byte offsets of each group.
+//! A Regexp is an object with its source and options; its compiled form is in the thread's cache. A MatchData is an
+//! object with one array: the text, the Regexp, and the byte offsets of each group.
 
 use super::search::{BEFORE_SPANS, byte_of, characters, compiled, position, search_error, to_int};
 use super::{Core, raise};
 use crate::stdlib::regexp::{Options, Spans, escape, slashes_escaped, source_of_union};
 use mruby::{Args, Kind, Outcome, Ruby, Value};
 
-/// Literals that are kept as objects. Dynamic sources come and go beyond that.
+/// How many literals are kept as objects. Beyond that, dynamic sources are not kept.
 const LITERALS: usize = 500;
 
 pub fn define(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
     let regexp = ruby.kept(core.regexp);
     let literals = ruby.keep(ruby.hash()?)?;
     ruby.define_singleton_method(regexp, "compile", move |ruby, args| {
-        // A literal with the same letters is the same object each time, as in CRuby.
+        // A literal with the same options is the same object each time, as in CRuby.
         let (source, letters) = (args.required(0)?, args.get(1));
         if source.kind() != Kind::String || !matches!(letters.kind(), Kind::Nil | Kind::String) {
             return ruby.send(args.self_value(), core.new, &[source, letters]);
         }
-        // `/re/n`: mruby gives the letter of an encoding by itself.
+        // `/re/n`: mruby passes the letter of an encoding separately.
         let letters = match (letters.kind(), args.get(2).kind()) {
             (_, Kind::Nil) => letters,
             (Kind::Nil, _) => args.get(2),
@@ -125,7 +125,7 @@ fn initialize<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>) -> Outcome<'r> {
     Ok(object)
 }
 
-/// The text of a subject: a String, or a Symbol's name.
+/// The text to search: a String, or a Symbol's name.
 fn subject<'r>(core: Core, ruby: Ruby<'r>, value: Value<'r>) -> Outcome<'r> {
     match value.kind() {
         Kind::String => Ok(value),
@@ -185,7 +185,7 @@ pub fn is_match<'r>(core: Core, ruby: Ruby<'r>, regexp: Value<'r>, value: Value<
     Ok(Value::from_bool(found))
 }
 
-/// What a MatchData holds.
+/// The contents of a MatchData.
 struct Found<'r> {
     ruby: Ruby<'r>,
     data: Value<'r>,
@@ -205,7 +205,7 @@ impl<'r> Found<'r> {
         self.ruby.array_get(self.data, 0)
     }
 
-    /// The pattern; one that stands for a plain text is made now.
+    /// The pattern; if a plain text was searched for, its pattern is made now.
     fn regexp(&self, core: Core) -> Outcome<'r> {
         let regexp = self.ruby.array_get(self.data, 1)?;
         if !regexp.is_nil() {
@@ -244,7 +244,7 @@ impl<'r> Found<'r> {
         Ok(list)
     }
 
-    /// The group of a number (from the end where negative) or of a name; none for a number beyond.
+    /// The group with a number (from the end if negative) or a name; `None` for a number out of range.
     fn number(&self, core: Core, name: Value<'r>) -> Outcome<'r, Option<usize>> {
         if let Some(number) = name.as_int() {
             let number = if number < 0 { number + to_int(self.groups()) } else { number };
@@ -259,7 +259,7 @@ impl<'r> Found<'r> {
     }
 }
 
-/// The group of a match that a number or name stands for, as text.
+/// The group of a match with a number or name, as text.
 pub fn group_of<'r>(core: Core, ruby: Ruby<'r>, found: Value<'r>, name: Value<'r>) -> Outcome<'r> {
     let found = Found::of(core, ruby, found)?;
     match found.number(core, name)? {
@@ -311,7 +311,7 @@ fn define_match_data(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
     })
 }
 
-/// Position of an argument in bytes, for callers that have the text's bytes.
+/// An argument's position in bytes, for callers that have the text's bytes.
 pub fn byte_position(bytes: &[u8], at: i64) -> Option<usize> {
     if at >= 0 { byte_of(bytes, usize::try_from(at).ok()?) } else { position(bytes, at) }
 }

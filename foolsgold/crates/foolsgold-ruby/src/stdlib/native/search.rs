@@ -1,11 +1,12 @@
-//! What searching needs on Ruby's side: patterns of arguments, offsets in characters, `$~` and what hangs on it.
+//! What searching needs on Ruby's side: patterns of arguments, offsets in characters, `$~` and the variables derived
+//! from it.
 
 use super::{Core, raise};
 use crate::stdlib::regexp::{Options, Pattern, PatternError, SearchError, Spans, TemplateError};
 use mruby::{Kind, Outcome, Raise, Ruby, Value};
 use std::sync::Arc;
 
-/// Words of MatchData's array before its offsets: the text and the pattern.
+/// How many elements of MatchData's array precede its offsets: the text and the pattern.
 pub const BEFORE_SPANS: usize = 2;
 
 impl Core {
@@ -32,12 +33,12 @@ impl Core {
         Ok((source, Options(u8::try_from(options & 0xFF).unwrap_or(0))))
     }
 
-    /// A text that does not change any more, for MatchData and for searches that call blocks.
+    /// A frozen text, for MatchData and for searches that call blocks.
     pub fn frozen<'r>(self, ruby: Ruby<'r>, text: Value<'r>) -> Outcome<'r> {
         if ruby.is_frozen(text) {
             return Ok(text);
         }
-        // Short ones are copied with fewer steps than Ruby's dup, which shares the bytes of long ones.
+        // For short texts a copy takes fewer steps than Ruby's dup, which shares the bytes of long ones.
         let short = {
             let bytes = ruby.bytes(text)?;
             if bytes.len() < 128 { Some(ruby.str(&*bytes)?) } else { None }
@@ -46,7 +47,7 @@ impl Core {
         Ok(ruby.freeze(copy))
     }
 
-    /// Keeps a search as the last match; where it began, in characters, or nil.
+    /// Records a search as the last match; returns where it began, in characters, or nil.
     pub fn place<'r>(self, ruby: Ruby<'r>, text: Value<'r>, regexp: Value<'r>, spans: Option<&Spans>) -> Outcome<'r> {
         let Some(&Some((start, _))) = spans.and_then(|spans| spans.first()) else {
             return self.set_last(ruby, text, regexp, None);
@@ -57,7 +58,7 @@ impl Core {
         ruby.int(to_int(at))
     }
 
-    /// Sets `$~` and `$1` to `$9` after a search, and gives the MatchData, or nil if nothing was found.
+    /// Sets `$~` and `$1` to `$9` after a search, and returns the MatchData, or nil if nothing was found.
     pub fn set_last<'r>(
         self,
         ruby: Ruby<'r>,
@@ -85,7 +86,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Groups of the match before, whose `$1`... must go.
+    /// How many groups the previous match has, whose `$1`... must be cleared.
     fn numbered<'r>(self, ruby: Ruby<'r>) -> Outcome<'r, usize> {
         let last = ruby.gvar_get(self.last_match)?;
         if last.kind() != Kind::Object {
@@ -96,7 +97,7 @@ impl Core {
     }
 }
 
-/// Sets `$1` to `$9`, and `$&` and its kin; those that no code mentions are left out.
+/// Sets `$1` to `$9`, `$&` and the like; those that no code mentions are left out.
 fn set_numbered<'r>(
     ruby: Ruby<'r>,
     before: usize,
@@ -137,7 +138,7 @@ pub fn to_int(offset: usize) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MAX)
 }
 
-/// Characters of a text, as mruby counts them: a byte of something malformed is one.
+/// The number of characters in a text, as mruby counts them: a malformed byte counts as one.
 pub fn characters(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -145,7 +146,7 @@ pub fn characters(text: &[u8]) -> usize {
     text.utf8_chunks().map(|chunk| chunk.valid().chars().count() + chunk.invalid().len()).sum()
 }
 
-/// The byte at which a character begins, also the one after the last; none beyond.
+/// The byte offset of a character, or of the end after the last one; `None` beyond.
 pub fn byte_of(text: &[u8], character: usize) -> Option<usize> {
     if text.is_ascii() {
         return (character <= text.len()).then_some(character);
@@ -168,13 +169,13 @@ pub fn byte_of(text: &[u8], character: usize) -> Option<usize> {
     (left == 0).then_some(at)
 }
 
-/// The byte of a position that counts characters, from the end if it is negative; none outside of the text.
+/// The byte offset of a position in characters, from the end if negative; `None` outside the text.
 pub fn position(text: &[u8], at: i64) -> Option<usize> {
     let at = if at < 0 { at + to_int(characters(text)) } else { at };
     byte_of(text, usize::try_from(at).ok()?)
 }
 
-/// The pattern of a source. It can be stopped while it is compiled.
+/// The pattern of a source. Compiling can be stopped.
 pub fn compiled<'r>(ruby: Ruby<'r>, source: &[u8], options: Options) -> Outcome<'r, Arc<Pattern>> {
     match Pattern::get_while(source, options, &|| ruby.check().is_ok()) {
         Some(pattern) => pattern.map_err(pattern_error),

@@ -1,7 +1,7 @@
 //! Methods of String that take a pattern.
 //!
-//! Each looks at its pattern first and leaves what is none to mruby's own method, kept under a name with two underscores.
-//! Where a block runs, the text that is searched is a frozen copy, so the block may change the receiver.
+//! Each looks at its pattern first and passes anything that is not one to mruby's own method, kept under a name with
+//! two underscores. If a block runs, the searched text is a frozen copy, so the block may change the receiver.
 
 use super::regexp::{byte_position, find, group_of, is_match, match_operator};
 use super::search::{position, search_error, template_error};
@@ -51,7 +51,7 @@ pub fn define(ruby: Ruby<'_>, core: Core) -> Outcome<'_, ()> {
     define_case(ruby, string)
 }
 
-/// Changes of case, for all letters and not only those of ASCII.
+/// Case conversion for all letters, not only ASCII.
 fn define_case<'r>(ruby: Ruby<'r>, string: Value<'r>) -> Outcome<'r, ()> {
     for (name, bang, change) in [
         ("upcase", "upcase!", Change::Up),
@@ -77,7 +77,7 @@ fn define_case<'r>(ruby: Ruby<'r>, string: Value<'r>) -> Outcome<'r, ()> {
     Ok(())
 }
 
-/// What options such as `:ascii` say.
+/// Parses options such as `:ascii`.
 fn letters<'r>(ruby: Ruby<'r>, args: &Args<'r>, change: Change) -> Outcome<'r, Letters> {
     let mut options = Vec::with_capacity(args.len());
     for option in args.all() {
@@ -86,7 +86,7 @@ fn letters<'r>(ruby: Ruby<'r>, args: &Args<'r>, change: Change) -> Outcome<'r, L
     Letters::of(&options, change).map_err(|error| raise("ArgumentError", error))
 }
 
-/// Methods that mruby has for texts and places alone.
+/// Methods that mruby has only for texts and positions.
 fn define_places<'r>(ruby: Ruby<'r>, core: Core, string: Value<'r>) -> Outcome<'r, ()> {
     let keep = |old: &str, new: &str| ruby.send(string, "alias_method", &[ruby.symbol(new)?, ruby.symbol(old)?]);
     for (old, new) in [("[]", "__core_part"), ("[]=", "__core_replace"), ("split", "__core_split")] {
@@ -119,7 +119,7 @@ fn define_places<'r>(ruby: Ruby<'r>, core: Core, string: Value<'r>) -> Outcome<'
         let parts = if core.is_regexp(ruby, pattern)? {
             split(ruby, &args, &Needle::Pattern(pattern, core.pattern(ruby, pattern)?))?
         } else {
-            // By blanks, or into characters.
+            // Splits at blanks, or into characters.
             let special = pattern.kind() != Kind::String || matches!(&*ruby.bytes(pattern)?, b"" | b" ");
             if special {
                 ruby.send(args.self_value(), core_split, args.all())?
@@ -186,7 +186,7 @@ fn replace_match<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>) -> Outcome<'r>
     Ok(new)
 }
 
-/// What is searched for: a pattern, or a text as it is.
+/// What is searched for: a pattern, or a literal text.
 enum Needle<'r> {
     Pattern(Value<'r>, Arc<Pattern>),
     Text(Vec<u8>),
@@ -214,7 +214,7 @@ impl Core {
     }
 }
 
-/// What ends a walk over matches: Ruby's exception, or a search that gives up.
+/// What ends a walk over matches: a Ruby exception, or a search that gives up.
 struct Broken<'r>(Raise<'r>);
 
 impl From<SearchError> for Broken<'_> {
@@ -224,12 +224,12 @@ impl From<SearchError> for Broken<'_> {
 }
 
 impl<'r> Needle<'r> {
-    /// All matches from the left, none of which overlap.
+    /// All non-overlapping matches from the left.
     fn each(&self, ruby: Ruby<'r>, text: &[u8], mut each: impl FnMut(Spans) -> Outcome<'r, bool>) -> Outcome<'r, ()> {
         let mut matches = 0u32;
         let mut each = |spans| {
             matches = matches.wrapping_add(1);
-            // A stop reaches natives where they ask something of Ruby.
+            // A stop takes effect in natives only when they call Ruby.
             if matches.is_multiple_of(64) {
                 ruby.str("")?;
             }
@@ -262,7 +262,7 @@ impl<'r> Needle<'r> {
         }
     }
 
-    /// Sets `$~`. For a text that was searched for, its pattern is only made if somebody asks the MatchData for it.
+    /// Sets `$~`. If a plain text was searched for, its pattern is only made when the MatchData is asked for it.
     fn set_last(&self, core: Core, ruby: Ruby<'r>, text: Value<'r>, spans: Option<&Spans>) -> Outcome<'r> {
         let regexp = match self {
             Needle::Pattern(regexp, _) => *regexp,
@@ -304,7 +304,7 @@ fn scan<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>) -> Outcome<'r> {
     Ok(if block.is_some() { args.self_value() } else { list })
 }
 
-/// Keywords, unless they are none: an Enumerator passes an empty hash on.
+/// Keywords, if there are any: an Enumerator passes an empty hash on.
 fn keywords<'r>(ruby: Ruby<'r>, args: &Args<'r>) -> Option<Value<'r>> {
     args.keywords().filter(|keywords| ruby.hash_len(*keywords) > 0)
 }
@@ -355,7 +355,7 @@ fn substitute<'r>(core: Core, ruby: Ruby<'r>, args: &Args<'r>, all: bool) -> Out
     ruby.str(out)
 }
 
-/// What replaces a match.
+/// The replacement of a match.
 enum With<'r> {
     Text(Vec<u8>),
     Hash(Value<'r>),

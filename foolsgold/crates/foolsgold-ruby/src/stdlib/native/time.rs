@@ -1,4 +1,4 @@
-//! Natives under Time: an instant comes as seconds, microseconds and whether it is shown in UTC.
+//! Natives for Time: an instant is given as seconds, microseconds and whether it is shown in UTC.
 
 use super::{raise, text};
 use crate::stdlib::time::{Civil, Kind, TimeError, Zone, parse, strftime, strptime};
@@ -47,7 +47,7 @@ fn civil<'r>(args: &Args<'r>) -> Outcome<'r, Civil> {
     Ok(Civil::of(args.int(0)?, nanos, zone))
 }
 
-/// A fixed offset is shown in UTC: mruby's Time knows UTC and the machine's zone.
+/// An instant with a fixed offset is shown in UTC: mruby's Time has only UTC and the machine's zone.
 fn instant<'r>(ruby: Ruby<'r>, read: Result<crate::stdlib::time::Instant, TimeError>) -> Outcome<'r> {
     let instant = read.map_err(error)?;
     let parts = [

@@ -1,5 +1,5 @@
-//! Natives of the module `FoolsGold::Native`: escapes, forms, URIs, digests, random numbers, encodings. Ruby's classes call them,
-//! and so may applications where every microsecond counts.
+//! Natives of the module `FoolsGold::Native`: escapes, forms, URIs, digests, random numbers, encodings. Ruby's classes
+//! call them, and so may applications in which every microsecond counts.
 
 use super::{count, raise, text};
 use crate::stdlib::digest::{self, Algorithm};
@@ -19,7 +19,7 @@ pub fn define<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
     define_uri(ruby, native)
 }
 
-/// A native of one text that gives another.
+/// Defines a native that maps one text to another.
 fn text_to_text<'r>(ruby: Ruby<'r>, on: Value<'r>, name: &str, change: fn(&[u8]) -> Bytes) -> Outcome<'r, ()> {
     ruby.define_singleton_method(on, name, move |ruby: Ruby<'_>, args: Args<'_>| {
         let given = args.required(0)?;
@@ -49,7 +49,7 @@ fn define_escapes<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
         let given = args.required(0)?;
         let given = if given.kind() == Kind::String { given } else { ruby.to_s(given)? };
         let bytes = ruby.bytes(given)?;
-        // Most texts of a template need nothing; a copy is still made, since the result may be changed.
+        // Most texts in a template need no escaping; a copy is still made, since the result may be changed.
         if escape::needs_html_escape(&bytes) { ruby.str(escape::escape_html(&bytes)) } else { ruby.str(&*bytes) }
     })
 }
@@ -175,7 +175,7 @@ fn define_uri<'r>(ruby: Ruby<'r>, native: Value<'r>) -> Outcome<'r, ()> {
             None => Ok(Value::NIL),
         }
     })?;
-    // uri_join(base, reference): the same of the whole
+    // uri_join(base, reference): the same parts of the resolved URI
     ruby.define_singleton_method(native, "uri_join", |ruby, args: Args<'_>| {
         let base = args.bytes(0)?.to_str().and_then(uri::Parts::of);
         let reference = args.bytes(1)?.to_str().and_then(uri::Parts::of);

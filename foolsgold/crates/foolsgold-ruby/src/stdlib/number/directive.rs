@@ -1,6 +1,6 @@
-//! One directive of a format (`%-08.3f`) and how a number or a text is set into its width.
+//! One directive of a format (`%-08.3f`), and how a number or a text is padded to its width.
 
-/// What stands between `%` and the letter.
+/// What is between `%` and the letter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Directive {
     /// `#`
@@ -15,19 +15,19 @@ pub struct Directive {
     pub zero: bool,
     /// The least number of characters.
     pub width: Option<usize>,
-    /// What follows the dot. A dot with nothing behind it is 0.
+    /// What follows the dot. A dot with nothing after it means 0.
     pub precision: Option<usize>,
-    /// Whether a dot was read: a negative precision (`%.*f`) counts as none, but flags may not follow it.
+    /// Whether a dot was read: a negative precision (`%.*f`) is ignored, but flags may not follow it.
     pub(super) dot: bool,
 }
 
 impl Directive {
-    /// Whether nothing was said between `%` and the letter.
+    /// Whether there is nothing between `%` and the letter.
     pub(super) fn is_plain(self) -> bool {
         self == Self::default()
     }
 
-    /// The sign that a number has here.
+    /// The sign to write for a number.
     pub(super) fn sign(self, negative: bool) -> &'static str {
         match () {
             () if negative => "-",
@@ -37,7 +37,7 @@ impl Directive {
         }
     }
 
-    /// Writes sign, prefix and digits, padded to the width with zeros after the prefix or with blanks around.
+    /// Writes sign, prefix and digits, padded to the width with zeros after the prefix or with blanks on either side.
     pub(super) fn number(self, out: &mut Vec<u8>, prefix: &str, digits: &[u8]) {
         let missing = self.width.unwrap_or(0).saturating_sub(prefix.len() + digits.len());
         let zeros = if self.zero && !self.left { missing } else { 0 };
@@ -52,7 +52,7 @@ impl Directive {
         }
     }
 
-    /// Writes a text of so many characters; the precision is not looked at.
+    /// Writes a text of this many characters, ignoring the precision.
     pub fn text(self, out: &mut Vec<u8>, text: &[u8], characters: usize) {
         let missing = self.width.unwrap_or(0).saturating_sub(characters);
         if !self.left {

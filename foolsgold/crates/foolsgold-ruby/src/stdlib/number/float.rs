@@ -1,17 +1,16 @@
-//! `%f`, `%e`, `%g` and `%a` with all digits right.
+//! `%f`, `%e`, `%g` and `%a`, exact in all digits.
 
 use super::directive::{Directive, fill};
 use super::halves::{Digits, is_half};
 
-/// A float has at most 1,074 digits behind its point; what a longer precision asks for are zeros. (The core library takes
-/// precisions up to 65,535.)
+/// A float has at most 1,074 decimals; a longer precision adds zeros. (The core library takes precisions up to 65,535.)
 const MOST_DIGITS: usize = 1100;
 const DEFAULT_PRECISION: usize = 6;
-/// Bits of a float's significand behind the point.
+/// Bits of a float's significand after the point.
 const FRACTION_BITS: u32 = 52;
 
 impl Directive {
-    /// Writes a float as the letter says: one of `fFeEgGaA`. (`F` is not Ruby's; it is as `f`.)
+    /// Writes a float by its letter: one of `fFeEgGaA`. (Ruby has no `F`; it is treated as `f`.)
     pub fn float(self, out: &mut Vec<u8>, letter: u8, value: f64) {
         if !value.is_finite() {
             let name = if value.is_nan() { "NaN" } else { "Inf" };
@@ -61,7 +60,7 @@ impl Directive {
         digits
     }
 
-    /// The shorter of the two, without zeros at the end.
+    /// The shorter of the two, without trailing zeros.
     fn general(self, magnitude: f64) -> Vec<u8> {
         let significant = self.precision.unwrap_or(DEFAULT_PRECISION).max(1);
         let Parts { mut digits, exponent, keeps_zeros } = parts(magnitude, significant - 1);
@@ -86,12 +85,12 @@ impl Directive {
     }
 }
 
-/// A float for `%e`.
+/// A float, split for `%e`.
 struct Parts {
     /// The digits with their point (`1.25`).
     digits: Vec<u8>,
     exponent: i32,
-    /// CRuby leaves zeros at the end of `%g` where the float is a little above a middle and was rounded down to them.
+    /// CRuby keeps trailing zeros in `%g` if the float is slightly above a midpoint and was rounded down to them.
     keeps_zeros: bool,
 }
 
@@ -103,7 +102,7 @@ fn parts(magnitude: f64, precision: usize) -> Parts {
     let mut exponent = exponent.parse().unwrap_or(0);
     let mut digits = if half { even(all, precision) } else { all.to_owned() }.into_bytes();
     let (kept, rest) = all.split_at((precision + 2).min(all.len()));
-    // Whole numbers up to 10^15 go another way there, and keep them in the very middle, too.
+    // Whole numbers up to 10^15 take another path there, and also keep them exactly at the midpoint.
     let whole = magnitude.fract() == 0.0 && magnitude < 1e15;
     let above = whole || (rest.starts_with('5') && rest.trim_end_matches('0') != "5");
     let keeps_zeros = half && above && precision > 0 && kept.ends_with('0');
@@ -121,7 +120,7 @@ fn parts(magnitude: f64, precision: usize) -> Parts {
     Parts { digits, exponent, keeps_zeros }
 }
 
-/// Cuts a decimal behind so many digits and makes the last one even, upwards.
+/// Cuts a decimal after this many digits and makes the last one even, rounding up.
 fn even(digits: &str, precision: usize) -> String {
     let point = digits.find('.').unwrap_or(digits.len());
     let kept: String = digits.chars().filter(char::is_ascii_digit).take(point + precision).collect();
@@ -136,12 +135,12 @@ fn push_exponent(digits: &mut Vec<u8>, exponent: i32) {
     digits.extend_from_slice(format!("e{sign}{:02}", exponent.unsigned_abs()).as_bytes());
 }
 
-/// What follows `0x`. The first digit is 1 for all but zero, also for subnormal numbers: that is how CRuby writes them.
+/// What follows `0x`. The first digit is 1 for all but zero, also for subnormal numbers: CRuby writes them this way.
 fn hexadecimal(magnitude: f64, precision: Option<usize>, alternate: bool) -> Vec<u8> {
     let (mut significand, mut exponent) = normalized(magnitude);
     let nibbles = FRACTION_BITS as usize / 4;
     if let Some(precision) = precision.filter(|precision| *precision <= nibbles) {
-        // With all digits asked for, CRuby still rounds the last bit away.
+        // Even if all digits are requested, CRuby rounds the last bit away.
         let dropped = (4 * (nibbles - precision)).max(1);
         let (unit, half) = (1_u64 << dropped, 1_u64 << (dropped - 1));
         let rest = significand % unit;
@@ -173,7 +172,7 @@ fn hexadecimal(magnitude: f64, precision: Option<usize>, alternate: bool) -> Vec
     digits
 }
 
-/// Significand with its first bit at 52 (0 for zero), and the exponent.
+/// The significand with its first bit at position 52 (0 for zero), and the exponent.
 pub(super) fn normalized(magnitude: f64) -> (u64, i32) {
     const LEAST_EXPONENT: i32 = -1022;
     let bits = magnitude.to_bits();

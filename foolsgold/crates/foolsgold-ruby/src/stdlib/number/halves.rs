@@ -1,23 +1,23 @@
-//! Where CRuby takes a float for the middle between two decimals.
+//! When CRuby treats a float as the midpoint between two decimals.
 //!
-//! Its `format` multiplies and divides by powers of ten first. What then lies in the middle within the error of that counts as
-//! the middle and goes to the even digit: `"%.2f" % 2.345` is 2.34 and `"%.2f" % 1.115` is 1.12, although the first float is a
-//! little above and the second a little below. Programs rely on CRuby's digits, so the same is computed here, in the same
-//! steps. Beyond 14 digits CRuby is exact.
+//! Its `format` multiplies and divides by powers of ten first. If the result is a midpoint within the error of that, it
+//! counts as the midpoint and is rounded to the even digit: `"%.2f" % 2.345` is 2.34 and `"%.2f" % 1.115` is 1.12,
+//! although the first float is slightly above and the second slightly below. Programs rely on CRuby's digits, so this
+//! performs the same steps. Beyond 14 digits CRuby is exact.
 
-/// Digits up to which CRuby tries floats.
+/// The number of digits up to which CRuby computes with floats.
 const MOST_DIGITS: i32 = 14;
 
-/// How many digits are asked for.
+/// How many digits are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// So many from the first one that is not zero.
+    /// This many from the first non-zero digit.
     Significant(usize),
-    /// So many behind the point.
+    /// This many decimals.
     Behind(usize),
 }
 
-/// Whether a float above zero counts as the middle between two decimals of so many digits.
+/// Whether a positive float counts as the midpoint between two decimals with this many digits.
 pub fn is_half(magnitude: f64, digits: Digits) -> bool {
     let (mut exponent, uncertain) = decimal_exponent(magnitude);
     let count = |exponent: i32| match digits {
@@ -49,7 +49,8 @@ pub fn is_half(magnitude: f64, digits: Digits) -> bool {
     (value.fract() - 0.5).abs() <= error
 }
 
-/// The decimal exponent, or one more if it is uncertain: from the binary one and a line below the logarithm.
+/// The decimal exponent, and whether it may be too large by one: from the binary exponent and a line below the
+/// logarithm.
 fn decimal_exponent(magnitude: f64) -> (i32, bool) {
     let (significand, exponent) = super::float::normalized(magnitude);
     let mantissa = f64::from_bits(significand & ((1 << 52) - 1) | 1.0_f64.to_bits());
@@ -64,7 +65,7 @@ fn decimal_exponent(magnitude: f64) -> (i32, bool) {
     (if magnitude < power(exponent) { exponent - 1 } else { exponent }, false)
 }
 
-/// The float with its first digit before the point, and how often it was rounded on the way, with two to spare.
+/// The float scaled to one digit before the point, and how often it was rounded on the way, plus two.
 fn scaled(magnitude: f64, exponent: i32) -> (f64, f64) {
     const SQUARES: [f64; 5] = [1e16, 1e32, 1e64, 1e128, 1e256];
     let (mut value, mut errors) = (magnitude, 2.0);
@@ -92,7 +93,7 @@ fn scaled(magnitude: f64, exponent: i32) -> (f64, f64) {
     (value, errors)
 }
 
-/// Powers of ten that are floats without loss.
+/// Powers of ten that are exact floats.
 fn power(exponent: i32) -> f64 {
     10_f64.powi(exponent)
 }

@@ -1,8 +1,9 @@
-//! `%d`, `%x`, `%o`, `%b` of integers of any size that a float can have, and `%f` of an Integer.
+//! `%d`, `%x`, `%o`, `%b` of integers as large as any float, and `%f` of an Integer.
 
 use super::directive::{Directive, fill};
 
-/// A whole number: a sign, and a magnitude of `significand * 2^shift`. Floats beyond 64 bits are whole numbers of that form.
+/// A whole number: a sign, and a magnitude of `significand * 2^shift`. Floats beyond 64 bits are whole numbers of that
+/// form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
     negative: bool,
@@ -40,7 +41,7 @@ impl Whole {
         format!("{value:.0}").into_bytes()
     }
 
-    /// Digits to a base of 2^bits, the first one first; at least one.
+    /// Digits in base 2^bits, the first one first; at least one.
     fn digits(self, bits: u32) -> Vec<u8> {
         let length = (self.shift + u64::BITS - self.significand.leading_zeros()).div_ceil(bits).max(1);
         let bit = |at: u32| {
@@ -50,7 +51,7 @@ impl Whole {
         (0..length).rev().map(|place| u8::try_from(digit(place)).unwrap_or(0)).collect()
     }
 
-    /// Digits of the two's complement with one digit of sign before them, which stands for all that would follow.
+    /// Digits of the two's complement, preceded by one sign digit, which stands for all that would precede it.
     fn complement(self, bits: u32) -> Vec<u8> {
         let most = (1_u8 << bits) - 1;
         let mut digits: Vec<u8> = self.digits(bits).iter().map(|digit| most - digit).collect();
@@ -69,7 +70,7 @@ impl Whole {
 }
 
 impl Directive {
-    /// Writes a whole number as the letter says: one of `diuoxXbB`.
+    /// Writes a whole number by its letter: one of `diuoxXbB`.
     pub fn integer(self, out: &mut Vec<u8>, letter: u8, value: Whole) {
         let bits = match letter {
             b'o' => 3,
@@ -80,7 +81,8 @@ impl Directive {
         if bits == 0 {
             return self.pieces(out, self.sign(value.negative), "", value.decimal(), b'0');
         }
-        // With a sign of their own negative numbers have their magnitude's digits, else those of the two's complement.
+        // With an explicit sign, negative numbers have the digits of their magnitude, otherwise those of the two's
+        // complement.
         let signed = self.plus || self.space;
         let dots = value.negative && !signed;
         let digits = if dots { value.complement(bits) } else { value.digits(bits) };
@@ -96,7 +98,7 @@ impl Directive {
             _ if !self.alternate => "",
             b'o' if dots => "",
             b'o' if zero => {
-                // The prefix is the digit.
+                // The prefix is the only digit.
                 digits.clear();
                 directive.precision = directive.precision.map(|precision| precision.saturating_sub(1));
                 "0"
@@ -120,7 +122,8 @@ impl Directive {
         }
     }
 
-    /// Sign, prefix, digits filled up to the precision; or up to the width, with the flag `0` and no precision.
+    /// Writes sign, prefix and digits filled up to the precision; or up to the width, with the flag `0` and no
+    /// precision.
     fn pieces(self, out: &mut Vec<u8>, sign: &str, prefix: &str, mut digits: Vec<u8>, filler: u8) {
         let around = sign.len() + prefix.len();
         let width = self.width.unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Numbers as text and back: CRuby's `format`, rounding to decimal digits, sums, `to_f` and `Float()`.
 //!
-//! Digits come from Rust's core library, which writes a float's exact decimal expansion to any length and reads a text to
-//! the nearest float. mruby's own formatting computes with floats and loses the last digits. Where CRuby rounds otherwise than
-//! exactly (`halves`, `round`), it is followed.
+//! Digits come from Rust's core library, which writes a float's exact decimal expansion to any length and reads a text
+//! to the nearest float. mruby's own formatting computes with floats and loses the last digits. CRuby's own rounding is
+//! followed where it is not exact (`halves`, `round`).
 
 mod directive;
 mod float;

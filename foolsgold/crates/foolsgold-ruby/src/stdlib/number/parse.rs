@@ -1,11 +1,11 @@
-//! Texts read as floats: `String#to_f` takes what it can from the front, `Float()` the whole or nothing.
+//! Texts read as floats: `String#to_f` reads as much as it can from the start, `Float()` the whole text or nothing.
 
 use thiserror::Error;
 
 /// Why a text is not a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FloatSyntax {
-    /// A NUL in it.
+    /// It contains a NUL.
     #[error("string for Float contains null byte")]
     Nul,
     /// Anything else. CRuby names the text.
@@ -13,8 +13,8 @@ pub enum FloatSyntax {
     Malformed,
 }
 
-/// The float at the start of a text, 0.0 if there is none. Underscores may stand between digits. Hexadecimal digits are read
-/// behind a sign only, as by CRuby.
+/// The float at the start of a text, 0.0 if there is none. Underscores may be between digits. Hexadecimal digits are
+/// read only after a sign, as in CRuby.
 #[must_use]
 pub fn leading_float(text: &[u8]) -> f64 {
     let start = text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len());
@@ -30,10 +30,10 @@ pub fn leading_float(text: &[u8]) -> f64 {
     digits.parse().unwrap_or(0.0)
 }
 
-/// The float that a whole text is. It may have blanks around it.
+/// The float that the whole text represents. It may have blanks around it.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not a float.
 pub fn strict_float(text: &[u8]) -> Result<f64, FloatSyntax> {
     if text.contains(&0) {
         return Err(FloatSyntax::Nul);
@@ -60,7 +60,7 @@ fn is_space(byte: u8) -> bool {
     byte == b' ' || (9..=13).contains(&byte)
 }
 
-/// The decimal float at the start, without its underscores, and how many bytes it takes.
+/// The decimal float at the start, without its underscores, and its length in bytes.
 fn decimal(text: &[u8]) -> (String, usize) {
     let mut out = String::new();
     let mut at = 0;
@@ -95,7 +95,7 @@ fn decimal(text: &[u8]) -> (String, usize) {
     (out, at)
 }
 
-/// Copies a run of digits; single underscores between two digits are left out. Gives the length of the run.
+/// Copies a run of digits; single underscores between two digits are left out. Returns the length of the run.
 fn run(text: &[u8], out: &mut String, radix: u32) -> usize {
     let is_digit = |byte: Option<&u8>| byte.is_some_and(|byte| char::from(*byte).is_digit(radix));
     let mut at = 0;
@@ -109,7 +109,7 @@ fn run(text: &[u8], out: &mut String, radix: u32) -> usize {
     }
 }
 
-/// What follows `0x` (`1.8p3`), and how many bytes of it are read. A point needs a digit behind it.
+/// What follows `0x` (`1.8p3`), and how many bytes of it are read. A point needs a digit after it.
 fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     let (mut digits, mut fraction, mut exponent) = (String::new(), String::new(), String::new());
     let mut at = run(text, &mut digits, 16);
@@ -142,7 +142,7 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
             value = value << 4 | u64::from(digit);
             scale -= if behind { 4 } else { 0 };
         } else {
-            // Too far back to count but for rounding.
+            // Too far to the right to matter except for rounding.
             value |= u64::from(digit != 0);
             scale += if behind { 0 } else { 4 };
         }
@@ -166,7 +166,7 @@ fn scaled(value: u64, scale: i64) -> f64 {
         let half = scale / 2;
         return value as f64 * f64::from(half).exp2() * f64::from(scale - half).exp2();
     }
-    // Subnormal: as many units of 2^-1074, to the nearest and even.
+    // Subnormal: a multiple of 2^-1074, to the nearest and even.
     let dropped = -1074 - scale;
     if dropped >= 64 {
         return if dropped == 64 && value > 1 << 63 { f64::from_bits(1) } else { 0.0 };

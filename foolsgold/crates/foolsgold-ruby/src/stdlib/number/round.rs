@@ -1,9 +1,9 @@
 //! Rounding to decimal digits.
 //!
-//! CRuby scales a float, rounds, looks whether the neighbour would be read back as the float itself, and scales back: 0.285
-//! becomes 0.29 although the float lies below. That rule is public behaviour, so it is followed here, step by step.
+//! CRuby scales a float, rounds, checks whether the neighbour would be read back as the float itself, and scales back:
+//! 0.285 becomes 0.29 although the float is below it. That is visible behaviour, so it is followed here step by step.
 
-/// What to do in the middle between two.
+/// How to round exactly between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// Away from zero.
@@ -27,7 +27,7 @@ pub enum Rounding {
     Truncate,
 }
 
-/// A float rounded to so many digits behind the point, which must be at least one.
+/// A float rounded to this many decimals, which must be at least one.
 #[must_use]
 pub fn round_float(value: f64, digits: i32, rounding: Rounding) -> f64 {
     if value == 0.0 || !value.is_finite() {
@@ -77,12 +77,12 @@ pub fn round_to_whole(value: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// An Integer rounded to tens, hundreds and so on: `zeros` of them at the end. None if it needs more than 128 bits, which
-/// no result of 64 bits does.
+/// An Integer rounded to tens, hundreds and so on, with `zeros` zeros at the end. `None` if it needs more than 128
+/// bits, which no 64-bit result does.
 #[must_use]
 pub fn round_integer(value: i128, zeros: u32, rounding: Rounding) -> Option<i128> {
     let Some(unit) = 10_i128.checked_pow(zeros) else {
-        // Far beyond the value: zero, or out of reach.
+        // Far larger than the value: zero, or out of range.
         return match rounding {
             Rounding::Floor if value < 0 => None,
             Rounding::Ceil if value > 0 => None,
@@ -112,7 +112,7 @@ pub fn round_integer(value: i128, zeros: u32, rounding: Rounding) -> Option<i128
     Some(if up { above } else { below })
 }
 
-/// Whether CRuby takes so many zeros for more than a float without a fraction can have, and answers 0.
+/// Whether CRuby considers this to be more zeros than a whole float can have, and returns 0.
 #[must_use]
 pub fn float_vanishes(value: f64, zeros: u32, rounding: Rounding) -> bool {
     let exponent = binary_exponent(value);
@@ -121,19 +121,19 @@ pub fn float_vanishes(value: f64, zeros: u32, rounding: Rounding) -> bool {
     below || bits_vanish(exponent.max(0).unsigned_abs(), zeros)
 }
 
-/// The same of an Integer.
+/// The same for an Integer.
 #[must_use]
 pub fn integer_vanishes(value: i64, zeros: u32) -> bool {
     bits_vanish(u64::BITS - value.unsigned_abs().leading_zeros(), zeros)
 }
 
-/// By the number of bytes, of which small Integers have eight. It is so for `floor` and `ceil`, too.
+/// By the number of bytes, which is eight for small Integers. This applies to `floor` and `ceil`, too.
 fn bits_vanish(bits: u32, zeros: u32) -> bool {
     let bytes = if bits <= 62 { 8 } else { bits.div_ceil(8) };
     0.415_241 * f64::from(zeros) - 0.125 > f64::from(bytes)
 }
 
-/// `e` where the value is between 2^(e-1) and 2^e.
+/// `e` for a value between 2^(e-1) and 2^e.
 fn binary_exponent(value: f64) -> i32 {
     const FRACTION_BITS: u32 = 52;
     let bits = value.abs().to_bits();
@@ -143,20 +143,20 @@ fn binary_exponent(value: f64) -> i32 {
     }
 }
 
-/// Whether a float of that exponent has no digits behind these, so that rounding changes nothing: 17 digits tell all floats
-/// apart. As in CRuby, logarithms are estimated as a third or a quarter of the exponent.
+/// Whether a float with that exponent has no digits beyond these, so that rounding changes nothing: 17 digits
+/// distinguish all floats. As in CRuby, logarithms are estimated as a third or a quarter of the exponent.
 fn has_no_more_digits(digits: i32, exponent: i32) -> bool {
     digits >= 17 - if exponent > 0 { exponent / 4 } else { exponent / 3 - 1 }
 }
 
-/// Whether a float of that exponent is less than half of the last digit.
+/// Whether a float with that exponent is less than half of the last digit.
 fn is_below_digits(digits: i32, exponent: i32) -> bool {
     digits < -if exponent > 0 { exponent / 3 + 1 } else { exponent / 4 }
 }
 
-/// A power of ten as the C library has it, as CRuby does; beyond 10^22 it need not be the nearest float.
+/// A power of ten from the C library, as in CRuby; beyond 10^22 it need not be the nearest float.
 fn power_of_ten(digits: i32) -> f64 {
-    // Hidden, so that no other function is taken for this base.
+    // Hidden from the optimiser, so that no other function is substituted for this base.
     std::hint::black_box(10.0_f64).powf(f64::from(digits))
 }
 
@@ -187,7 +187,7 @@ fn nearest_even(magnitude: f64, scale: f64) -> f64 {
     }
 }
 
-/// By the exact decimal expansion. CRuby makes a fraction of the result and divides its two parts as floats.
+/// Rounds by the exact decimal expansion. CRuby makes a fraction of the result and divides its two parts as floats.
 fn exactly(value: f64, digits: i32, half: Half) -> f64 {
     let places = usize::try_from(digits).unwrap_or(0);
     // The whole expansion: no float has more digits.
@@ -195,7 +195,7 @@ fn exactly(value: f64, digits: i32, half: Half) -> f64 {
     let point = all.find('.').unwrap_or(all.len());
     let (kept, rest) = all.split_at((point + 1 + places).min(all.len()));
     let rest = rest.trim_end_matches('0');
-    // Floats that have digits behind these are below 10^20 of them.
+    // Floats that have digits beyond these are below 10^20 such units.
     let Ok(mut units) = kept.replace('.', "").parse::<u128>() else { return value };
     let up = match rest {
         "" => false,
@@ -210,7 +210,8 @@ fn exactly(value: f64, digits: i32, half: Half) -> f64 {
     if units == 0 { 0.0 } else { magnitude.copysign(value) }
 }
 
-/// `units / 10^places` in its lowest terms, where the denominator is one of CRuby's small Integers; beyond them it divides exactly.
+/// `units / 10^places` in lowest terms, if the denominator is one of CRuby's small Integers; beyond them it divides
+/// exactly.
 #[allow(clippy::cast_precision_loss, reason = "CRuby divides floats, too")]
 fn fraction(mut units: u128, places: u32) -> Option<(f64, f64)> {
     let (mut twos, mut fives) = (places, places);

@@ -1,9 +1,9 @@
-//! CRuby's `format`: reads the directives, asks for their arguments and puts the texts together.
+//! CRuby's `format`: reads the directives, fetches their arguments and joins the texts.
 
 use super::directive::Directive;
 use thiserror::Error;
 
-/// What is wrong with a format, in CRuby's words. All are ArgumentError but [`FormatError::NoKey`], which is KeyError.
+/// Errors in a format, with CRuby's messages. All are ArgumentError except [`FormatError::NoKey`], which is KeyError.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the words say it")]
 pub enum FormatError {
@@ -57,7 +57,7 @@ pub enum FormatError {
 pub trait Arguments {
     /// A value.
     type Value: Copy;
-    /// What may go wrong: a mistake of the format, or of a value.
+    /// What may go wrong: an error in the format, or of a value.
     type Error: From<FormatError>;
 
     /// The argument with this index, the first being 0.
@@ -65,7 +65,7 @@ pub trait Arguments {
     /// # Errors
     /// [`FormatError::TooFew`].
     fn positional(&mut self, index: usize) -> Result<Self::Value, Self::Error>;
-    /// The value of a name in the Hash that is the only argument. `shown` is the name with its brackets.
+    /// The value for a name, from the Hash that is the only argument. `shown` is the name with its brackets.
     ///
     /// # Errors
     /// [`FormatError::NoHash`], [`FormatError::NoKey`].
@@ -75,10 +75,10 @@ pub trait Arguments {
     /// # Errors
     /// If it is not an Integer.
     fn size(&mut self, value: Self::Value) -> Result<i64, Self::Error>;
-    /// Writes a value as the letter says: one of `csp`, `diuoxXbB`, `feEgGaA`.
+    /// Writes a value by its letter: one of `csp`, `diuoxXbB`, `feEgGaA`.
     ///
     /// # Errors
-    /// If the value cannot be written so.
+    /// If the value cannot be written that way.
     fn write(
         &mut self,
         out: &mut Vec<u8>,
@@ -88,13 +88,13 @@ pub trait Arguments {
     ) -> Result<(), Self::Error>;
 }
 
-/// A width or a precision is at most this: an interpreter could not hold more, and the text is made outside of it.
+/// The largest width or precision: an interpreter could not hold more, and the text is built outside it.
 const MOST: usize = 64 << 20;
 
-/// How arguments are named in this format; the kinds cannot be mixed.
+/// How arguments are referenced in this format; the kinds cannot be mixed.
 #[derive(Clone, Copy)]
 enum Named {
-    /// So many were taken one after another.
+    /// This many were taken one after another.
     InOrder(usize),
     ByNumber,
     ByName,
@@ -107,10 +107,10 @@ struct Reader<'t, A: Arguments> {
     kind: Named,
 }
 
-/// Formats.
+/// Formats a template.
 ///
 /// # Errors
-/// A mistake of the format ([`FormatError`]), or what a value raised.
+/// An error in the format ([`FormatError`]), or what a value raised.
 pub fn format<A: Arguments>(template: &[u8], arguments: &mut A) -> Result<Vec<u8>, A::Error> {
     let mut out = Vec::with_capacity(template.len() + 16);
     let mut reader = Reader { template, at: 0, arguments, kind: Named::InOrder(0) };
@@ -128,7 +128,7 @@ pub fn format<A: Arguments>(template: &[u8], arguments: &mut A) -> Result<Vec<u8
 }
 
 impl<A: Arguments> Reader<'_, A> {
-    /// Reads one directive behind its percent sign and writes what it says.
+    /// Reads one directive after its percent sign and writes its output.
     fn directive(&mut self, out: &mut Vec<u8>) -> Result<(), A::Error> {
         let mut directive = Directive::default();
         let mut given: Option<A::Value> = None;
@@ -208,7 +208,7 @@ impl<A: Arguments> Reader<'_, A> {
         Ok(())
     }
 
-    /// Digits, and something must follow them.
+    /// Digits; something must follow them.
     fn number(&mut self, of: &'static str) -> Result<usize, A::Error> {
         let mut number = 0_u64;
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
@@ -228,7 +228,7 @@ impl<A: Arguments> Reader<'_, A> {
         directive.dot = true;
         self.at += 1;
         directive.precision = if self.peek() == Some(b'*') {
-            // A negative one counts as none.
+            // A negative one is ignored.
             u64::try_from(self.star()?).ok().map(|size| limited(size, "precision")).transpose()?
         } else {
             Some(self.number("precision")?)
@@ -236,7 +236,7 @@ impl<A: Arguments> Reader<'_, A> {
         Ok(())
     }
 
-    /// `*` or `*1$`: a size that is an argument.
+    /// `*` or `*1$`: a size taken from an argument.
     fn star(&mut self) -> Result<i64, A::Error> {
         self.at += 1;
         let after = self.at;

@@ -1,6 +1,6 @@
 //! Sums of floats.
 
-/// The sum of floats with what each addition lost, by Kahan and Babuska, as CRuby's `sum`: ten times 0.1 are 1.0.
+/// A compensated sum of floats (Kahan-Babuska), as in CRuby's `sum`: ten times 0.1 is 1.0.
 #[derive(Clone, Copy, Debug)]
 pub struct FloatSum {
     sum: f64,
@@ -8,13 +8,13 @@ pub struct FloatSum {
 }
 
 impl FloatSum {
-    /// Begins at a number.
+    /// Starts with a number.
     #[must_use]
     pub fn new(start: f64) -> Self {
         Self { sum: start, lost: 0.0 }
     }
 
-    /// Adds one.
+    /// Adds a number.
     pub fn add(&mut self, value: f64) {
         if self.sum.is_nan() {
             return;
@@ -33,13 +33,13 @@ impl FloatSum {
         self.sum = total;
     }
 
-    /// The sum with what was lost.
+    /// The sum including the compensation.
     #[must_use]
     pub fn total(self) -> f64 {
         self.sum + self.lost
     }
 
-    /// The sum without it: what CRuby continues with if an element that is not a number follows.
+    /// The sum without it: CRuby continues with this if an element that is not a number follows.
     #[must_use]
     pub fn partial(self) -> f64 {
         self.sum

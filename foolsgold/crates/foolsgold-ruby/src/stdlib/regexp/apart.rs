@@ -1,7 +1,8 @@
-//! Compiling what may take long on a thread of its own, so that the caller can be stopped meanwhile.
+//! Compiles patterns that may take long on a separate thread, so that the caller can be stopped meanwhile.
 //!
-//! Compiling has no steps at which it could be left, and a pattern of 64 KiB takes a second or two. Whoever is stopped leaves the
-//! thread behind; it ends by itself, since source and result are bounded, and there are [`AT_ONCE`] of them at most.
+//! Compiling has no point at which it could be interrupted, and a pattern of 64 KiB takes a second or two. A caller
+//! that is stopped abandons the thread; it ends by itself, since source and result are bounded, and there are at most
+//! [`AT_ONCE`] of them.
 
 use super::{Options, Pattern, PatternError};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,21 +10,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Sources of less than this without a count compile in a few milliseconds.
+/// Shorter sources without a repeat count compile in a few milliseconds.
 const SHORT: usize = 200;
 
-/// Threads that compile at the same time, including those whose result is no longer wanted.
+/// The most threads that compile at once, including those whose result is no longer wanted.
 const AT_ONCE: usize = 4;
 
-/// How often a stop is looked for.
+/// How often the caller checks for a stop.
 const STEP: Duration = Duration::from_millis(2);
 
-/// Of such a thread: patterns are nested, and so is their compiler.
+/// Stack of such a thread: patterns are nested, and the compiler recurses.
 const STACK: usize = 16 << 20;
 
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// One of the threads, until it ends.
+/// A slot for one of the threads, until it ends.
 struct Place;
 
 impl Place {
@@ -39,13 +40,13 @@ impl Drop for Place {
     }
 }
 
-/// Whether a source may take long: it is long, or says how often something is repeated.
+/// Whether a source may take long: it is long, or contains a repeat count.
 pub(super) fn is_heavy(source: &[u8]) -> bool {
     let repeats = source.windows(2).any(|two| two[0] == b'{' && (two[1].is_ascii_digit() || two[1] == b','));
     source.len() >= SHORT || repeats
 }
 
-/// Compiles it, for as long as `goes_on` says so; then none.
+/// Compiles a source for as long as `goes_on` returns true; `None` after that.
 pub(super) fn compile(
     source: &[u8],
     options: Options,
@@ -70,7 +71,7 @@ pub(super) fn compile(
         let _ = done.send(compiled);
     });
     if begun.is_err() {
-        // Without another thread it is done here, and cannot be left.
+        // If no thread can be started, compile here, without interruption.
         return Some(Pattern::compile(source, options));
     }
     loop {
@@ -78,7 +79,7 @@ pub(super) fn compile(
             Ok(compiled) => return Some(compiled),
             Err(mpsc::RecvTimeoutError::Timeout) if goes_on() => {}
             Err(mpsc::RecvTimeoutError::Timeout) => return None,
-            // It panicked; here the panic is seen.
+            // The thread panicked; compiling here shows the panic.
             Err(mpsc::RecvTimeoutError::Disconnected) => return Some(Pattern::compile(source, options)),
         }
     }

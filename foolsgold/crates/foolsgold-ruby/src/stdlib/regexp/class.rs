@@ -1,13 +1,13 @@
-//! Characters and sets of them: `[...]` with ranges, nesting and `&&`, POSIX brackets, `\w` and its like, `\p{...}`, and the
-//! escapes of single characters. Everything is written out so that fancy-regex (and regex-syntax beneath it) has no other
-//! reading of it: `--` and `~~` mean nothing in Ruby, a blank is a blank.
+//! Characters and sets of them: `[...]` with ranges, nesting and `&&`, POSIX brackets, `\w` and the like, `\p{...}`,
+//! and the escapes of single characters. Everything is written out so that fancy-regex (and regex-syntax beneath it)
+//! cannot read it differently: `--` and `~~` mean nothing in Ruby, a blank is a blank.
 
 use super::error::Reason;
 use super::options::Range;
 
 const DEEPEST: usize = 30;
 
-/// Members of a POSIX bracket, as they are written inside of a class: Unicode and ASCII.
+/// Members of a POSIX bracket, as written inside a class: Unicode and ASCII.
 fn posix(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "alnum" => (r"\p{Alphabetic}\p{M}\p{Nd}", "a-zA-Z0-9"),
@@ -66,7 +66,7 @@ pub fn property<'a>(rest: &'a str, negated: bool, out: &mut String) -> Result<&'
         None => {
             let name: String = name.chars().map(|c| if matches!(c, ' ' | '-') { '_' } else { c }).collect();
             let members = format!("\\p{{{name}}}");
-            // Only the crate knows all scripts and categories; asked here, the answer can be in Ruby's words.
+            // Only the crate knows all scripts and categories; checking here gives the error Ruby's message.
             fancy_regex::Regex::new(&members).map_err(|_| Reason::InvalidProperty(name))?;
             push_set(&members, negated, out);
         }
@@ -116,7 +116,7 @@ fn hex_byte(rest: &str) -> Option<(u8, &str)> {
     Some((byte, &rest[digits..]))
 }
 
-/// A byte below 0x80 is a character; above, the bytes that follow as `\xHH` must make one with it.
+/// A byte below 0x80 is a character; from 0x80 on, it must form one with the bytes that follow as `\xHH`.
 fn bytes(first: u8, rest: &str) -> Result<(Vec<char>, &str), Reason> {
     if first < 0x80 {
         return Ok((vec![char::from(first)], rest));
@@ -155,7 +155,7 @@ pub fn translate<'a>(rest: &'a str, out: &mut String, range: Range, depth: usize
     let (mut rest, negated) = rest.strip_prefix('^').map_or((rest, false), |rest| (rest, true));
     out.push_str(if negated { "[^" } else { "[" });
     let start = out.len();
-    // A `]` right at the start is a member, as long as another one ends the class.
+    // A `]` right at the start is a member, if another one ends the class.
     if rest.starts_with(']') {
         if !rest[1..].contains(']') {
             return Err(Reason::EmptyClass);
@@ -215,7 +215,7 @@ fn nested<'a>(after: &'a str, out: &mut String, range: Range, depth: usize) -> R
     translate(after, out, range, depth + 1)
 }
 
-/// Characters, the last of which may begin a range.
+/// Writes characters, the last of which may begin a range.
 fn member<'a>(members: &[char], after: &'a str, out: &mut String) -> Result<&'a str, Reason> {
     for member in members {
         push_literal(out, *member);
@@ -244,9 +244,9 @@ fn member<'a>(members: &[char], after: &'a str, out: &mut String) -> Result<&'a 
     Ok(rest)
 }
 
-/// Writes a character so that it stands for itself, inside and outside of a class.
+/// Writes a character as a literal, inside and outside of a class.
 pub fn push_literal(out: &mut String, c: char) {
-    // `\<` and `\>` would be edges of words.
+    // `\<` and `\>` would be word boundaries.
     if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') {
         out.push('\\');
         out.push(c);

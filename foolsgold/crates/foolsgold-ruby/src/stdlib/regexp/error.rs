@@ -1,4 +1,4 @@
-//! Why a pattern cannot be compiled, in Onigmo's words, since programs and people know those.
+//! Why a pattern cannot be compiled, with Onigmo's messages, since programs and people know those.
 
 use super::options::Options;
 use thiserror::Error;
@@ -63,13 +63,13 @@ pub enum Reason {
     /// `\p{Nonsense}`
     #[error("invalid character property name {{{0}}}")]
     InvalidProperty(String),
-    /// Nesting beyond what is allowed here.
+    /// Nesting beyond the limit here.
     #[error("too deeply nested")]
     TooDeep,
     /// The pattern is not valid UTF-8.
     #[error("invalid multibyte character")]
     InvalidText,
-    /// What the crate beneath refuses.
+    /// An error of the underlying crate.
     #[error("{0}")]
     Other(String),
 }
@@ -92,7 +92,7 @@ impl PatternError {
     }
 }
 
-/// Why a search ended without an answer.
+/// Why a search ended without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SearchError {
     /// Backtracking beyond the limit: Ruby 3.2's `Regexp::TimeoutError`.
@@ -103,10 +103,10 @@ pub enum SearchError {
     Stack,
 }
 
-/// Why a replacement cannot be filled in.
+/// Why a replacement cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TemplateError {
-    /// `\k<name>` where no group is called so: IndexError.
+    /// `\k<name>` without a group of that name: IndexError.
     #[error("undefined group name reference: {0}")]
     Undefined(String),
     /// `\k<name`: RuntimeError.

@@ -1,10 +1,9 @@
-//! Regular expressions of Ruby: compiled patterns, a bounded cache of them, searches with byte offsets.
+//! Ruby's regular expressions: compiled patterns, a bounded cache of them, searches with byte offsets.
 //!
-//! A literal inside a method asks for its pattern each time it runs, so [`Pattern::get`] keeps what a thread has compiled. Patterns
-//! are immutable and know nothing of any interpreter; what a match leaves behind lives in Ruby's heap alone. Patterns that need no
-//! backtracking run in linear time; the others stop at [`BACKTRACK_LIMIT`].
-//! A text that is not valid UTF-8 is searched byte by byte (`.` is any byte) where the pattern is ASCII, as CRuby does for binary
-//! strings.
+//! A literal in a method requests its pattern each time it runs, so [`Pattern::get`] keeps what a thread has compiled.
+//! Patterns are immutable and independent of any interpreter; what a match leaves behind is only in Ruby's heap.
+//! Patterns that need no backtracking run in linear time; the others stop at [`BACKTRACK_LIMIT`]. A text that is not
+//! valid UTF-8 is searched byte by byte (`.` is any byte) if the pattern is ASCII, as CRuby does for binary strings.
 
 mod apart;
 mod class;
@@ -24,11 +23,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use translate::Translated;
 
-/// Steps of backtracking for one search, after which it ends with [`SearchError::Timeout`]: some tenths of a second.
+/// The most backtracking steps in one search, after which it ends with [`SearchError::Timeout`]: some tenths of a
+/// second.
 pub const BACKTRACK_LIMIT: usize = 1_000_000;
-/// Bytes that one compiled pattern may take, so that `(a{1000}){1000}` is refused.
+/// The most bytes that one compiled pattern may take, so that `(a{1000}){1000}` is refused.
 const SIZE_LIMIT: usize = 8 << 20;
-/// Longest source; far longer than any written by hand.
+/// The longest source; far longer than any written by hand.
 const LONGEST: usize = 64 << 10;
 /// Patterns in each of the two generations of a thread's cache.
 const GENERATION: usize = 256;
@@ -42,7 +42,7 @@ pub struct Pattern {
     translated: Translated,
     options: Options,
     text: Regex,
-    /// For texts that are not UTF-8; none if the pattern is not ASCII.
+    /// For texts that are not UTF-8; `None` if the pattern is not ASCII.
     bytes: OnceLock<Option<Regex>>,
 }
 
@@ -87,7 +87,7 @@ impl Pattern {
         })
     }
 
-    /// The same for as long as `goes_on` says so, which is asked now and then where compiling takes long; then none.
+    /// The same while `goes_on` returns true, which is checked now and then if compiling takes long; `None` after that.
     ///
     /// # Errors
     /// As [`Pattern::get`].
@@ -97,7 +97,7 @@ impl Pattern {
         goes_on: &dyn Fn() -> bool,
     ) -> Option<Result<Arc<Self>, PatternError>> {
         Self::find(source, options, || {
-            // What is refused at once needs no thread.
+            // A source that is refused at once needs no thread.
             if source.len() <= LONGEST && apart::is_heavy(source) {
                 apart::compile(source, options, goes_on)
             } else {
@@ -106,7 +106,7 @@ impl Pattern {
         })
     }
 
-    /// One that was compiled earlier, or what `compile` makes.
+    /// A pattern that was compiled earlier, or the result of `compile`.
     fn find(
         source: &[u8],
         options: Options,
@@ -150,7 +150,7 @@ impl Pattern {
             .unwrap_or(&self.text)
     }
 
-    /// Groups of a match, with the whole one.
+    /// The number of groups in a match, including the whole match.
     #[must_use]
     pub fn groups(&self) -> usize {
         self.text.captures_len()
@@ -162,7 +162,7 @@ impl Pattern {
         &self.translated.names
     }
 
-    /// The first match at or after a byte offset; none if the offset is beyond the end.
+    /// The first match at or after a byte offset; `None` if the offset is beyond the end.
     ///
     /// # Errors
     /// If backtracking reaches its limit.
@@ -213,10 +213,11 @@ impl Pattern {
         .map_err(search_error)
     }
 
-    /// All matches from the left, none of which overlap: what `scan`, `gsub` and `split` go through. `each` says whether to go on.
+    /// Calls `each` for all non-overlapping matches from the left, as `scan`, `gsub` and `split` need. `each` returns
+    /// whether to go on.
     ///
     /// # Errors
-    /// If backtracking reaches its limit, and what `each` returns.
+    /// If backtracking reaches its limit, or whatever `each` returns.
     pub fn each<E: From<SearchError>>(
         &self,
         text: &[u8],
@@ -253,7 +254,7 @@ impl<'t> Haystack<'t> {
         }
     }
 
-    /// Where the character after an offset ends; one beyond the end at the end.
+    /// Where the character after an offset ends; at the end of the text, one beyond it.
     fn after(self, at: usize) -> usize {
         match self {
             Self::Text(text) => at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
@@ -286,7 +287,7 @@ where
     Ok(found.map(|found| (0..found.len()).map(|group| found.get(group).map(|group| group.span())).collect()))
 }
 
-/// Where a match of the crate begins and ends, in bytes.
+/// Where a match begins and ends, in bytes.
 trait Span {
     fn span(&self) -> (usize, usize);
 }

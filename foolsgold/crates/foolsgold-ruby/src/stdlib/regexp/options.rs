@@ -1,6 +1,6 @@
-//! What the options of a pattern or of a group mean.
+//! The options of a pattern or of a group.
 
-/// Options of a whole pattern, as Ruby's `Regexp#options` counts them.
+/// Options of a whole pattern, encoded as in Ruby's `Regexp#options`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Options(pub u8);
 
@@ -20,14 +20,14 @@ impl Options {
         self.0 & bit != 0
     }
 
-    /// The letters behind a literal, in CRuby's order: `mix`.
+    /// The letters after a literal, in CRuby's order: `mix`.
     #[must_use]
     pub fn letters(self) -> String {
         let letters = [(Self::MULTILINE, 'm'), (Self::IGNORE_CASE, 'i'), (Self::EXTENDED, 'x')];
         letters.iter().filter(|(bit, _)| self.has(*bit)).map(|(_, letter)| *letter).collect()
     }
 
-    /// The options that a literal's letters stand for (`"imx"`, `"n"`); other letters count for nothing.
+    /// The options for a literal's letters (`"imx"`, `"n"`); other letters are ignored.
     #[must_use]
     pub fn from_letters(letters: &[u8]) -> Self {
         letters.iter().fold(Self(0), |options, letter| {

@@ -1,11 +1,11 @@
-//! Quantifiers. Onigmo's stack (`a{2}{3}` is six), `{n}?` is not lazy, bounds may come in the wrong order, and assertions may
-//! be repeated; the crate beneath knows none of this.
+//! Quantifiers. In Onigmo they stack (`a{2}{3}` is six), `{n}?` is not lazy, bounds may be in the wrong order, and
+//! assertions may be repeated; the underlying crate supports none of this.
 
 use super::error::Reason;
 use super::translate::{Atom, Translator};
 
 impl Translator<'_> {
-    /// `?`, `*`, `+` or braces; `suffixes` says whether a `+` behind it means possessive.
+    /// `?`, `*`, `+` or braces; `suffixes` says whether a `+` after it means possessive.
     pub(super) fn quantifier(&mut self, text: &str, suffixes: bool) -> Result<(), Reason> {
         let mut text = text.to_owned();
         if suffixes {
@@ -65,7 +65,7 @@ impl Translator<'_> {
                 Ok(())
             }
             Some(high) => {
-                // Onigmo swaps bounds in the wrong order.
+                // Onigmo swaps bounds that are in the wrong order.
                 let (low, high) =
                     if high.is_some_and(|high| high < low) { (high.unwrap_or(0), Some(low)) } else { (low, high) };
                 let mut text = high.map_or_else(|| format!("{{{low},}}"), |high| format!("{{{low},{high}}}"));
@@ -79,7 +79,7 @@ impl Translator<'_> {
     }
 }
 
-/// `n}`, `n,}`, `,m}` or `n,m}`: the bounds (`None` for a single figure, `Some(None)` for no upper one) and the rest.
+/// `n}`, `n,}`, `,m}` or `n,m}`: the bounds (`None` for a single number, `Some(None)` for no upper bound) and the rest.
 #[expect(
     clippy::option_option,
     reason = "one figure, no upper bound, an upper bound: three cases that only this file tells apart"

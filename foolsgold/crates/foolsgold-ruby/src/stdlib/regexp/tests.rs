@@ -1,4 +1,4 @@
-//! Every match of CRuby, on the same patterns and texts.
+//! All matches, compared with CRuby's on the same patterns and texts.
 
 use super::{Options, Pattern, SearchError, Spans};
 use crate::stdlib::oracle::ruby;
@@ -220,7 +220,7 @@ fn malformed_patterns_are_refused_as_in_cruby() {
     ]));
 }
 
-/// Fragments joined at random: what CRuby accepts and finds, we do.
+/// Random combinations of fragments: what CRuby accepts and matches must be accepted and matched here.
 #[test]
 fn random_patterns_find_what_cruby_finds() {
     need!("ruby");

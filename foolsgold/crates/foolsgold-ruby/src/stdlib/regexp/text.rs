@@ -1,4 +1,4 @@
-//! Texts about patterns: `Regexp.escape`, the source inside of a union, replacement templates (`\1`, `\k<name>`).
+//! Text functions for patterns: `Regexp.escape`, the source inside a union, replacement templates (`\1`, `\k<name>`).
 
 use super::{Options, Spans, TemplateError};
 
@@ -25,8 +25,8 @@ pub fn escape(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `Regexp#to_s`: `(?i-mx:source)`, which means the same inside of another pattern. A source that is nothing but
-/// such a group is opened, as CRuby does.
+/// `Regexp#to_s`: `(?i-mx:source)`, which means the same inside another pattern. A source that consists of one such
+/// group is unwrapped, as in CRuby.
 #[must_use]
 pub fn source_of_union(source: &[u8], options: Options) -> Vec<u8> {
     let on = options.letters();
@@ -42,7 +42,7 @@ pub fn source_of_union(source: &[u8], options: Options) -> Vec<u8> {
     out
 }
 
-/// A source with its bare slashes escaped, as `inspect` and `to_s` show it.
+/// A source with its unescaped slashes escaped, as `inspect` and `to_s` show it.
 #[must_use]
 pub fn slashes_escaped(source: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(source.len());
@@ -60,10 +60,10 @@ pub fn slashes_escaped(source: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends a replacement with its references filled in: `\0 \& \1..\9 \k<name> \` \' \\`.
+/// Appends a replacement with its references expanded: `\0 \& \1..\9 \k<name> \` \' \\`.
 ///
 /// # Errors
-/// If `\k<...>` names no group or does not end.
+/// If `\k<...>` names no group or is not closed.
 pub fn template(
     template: &[u8],
     text: &[u8],
@@ -84,7 +84,7 @@ pub fn template(
         let mut used = 1;
         match letter {
             b'0' | b'&' => out.extend_from_slice(group(0)),
-            // Groups with names have no numbers here.
+            // If there are named groups, groups have no numbers here.
             b'1'..=b'9' if names.is_empty() => out.extend_from_slice(group(usize::from(letter - b'0'))),
             b'1'..=b'9' => {}
             b'`' => out.extend_from_slice(&text[..start]),
@@ -103,7 +103,8 @@ pub fn template(
     Ok(())
 }
 
-/// The group that `name>` refers to, and how long the name is. Of several with one name the last that took part.
+/// The group that `name>` refers to, and the length of the name. Of several groups with one name, the last that
+/// matched.
 fn named(rest: &[u8], names: &[(String, Vec<usize>)], spans: &Spans) -> Result<(usize, usize), TemplateError> {
     let end = rest.iter().position(|&byte| byte == b'>').ok_or(TemplateError::Format)?;
     let name = String::from_utf8_lossy(&rest[..end]);

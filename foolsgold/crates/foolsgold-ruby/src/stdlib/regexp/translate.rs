@@ -1,22 +1,22 @@
-//! Ruby's regular expression syntax (Onigmo) rewritten into that of the fancy-regex crate.
+//! Translates Ruby's regular expression syntax (Onigmo) into that of the fancy-regex crate.
 //!
-//! What differs and is translated here: `^` and `$` are always anchors of lines, `m` is "dot matches newline", `\w`, `\d`
-//! and `\s` are ASCII while POSIX brackets are Unicode, `x` leaves blanks inside of a class alone, options in the middle of
-//! a group (`a(?i)b|c`) hold to the group's end with an alternation of its own, quantifiers stack (`a{2}{3}`), `\Z` skips one newline only,
-//! and the many escapes. The result is written without the `x` option: blanks and comments are gone.
-//! Not done: multi-character case folding, `\y`, `\X` beyond the usual clusters.
+//! Differences handled here: `^` and `$` are always line anchors, `m` means "dot matches newline", `\w`, `\d` and `\s`
+//! are ASCII while POSIX brackets are Unicode, `x` does not remove blanks inside a class, options in the middle of a
+//! group (`a(?i)b|c`) apply to the group's end including the alternation, quantifiers stack (`a{2}{3}`), `\Z` skips one
+//! newline only, and the many escapes. The result is written without the `x` option: blanks and comments are removed.
+//! Not supported: multi-character case folding, `\y`, `\X` beyond the usual clusters.
 
 use super::class::{self, push_literal};
 use super::error::{PatternError, Reason};
 use super::options::{Options, Range};
 
-/// A pattern in the syntax of fancy-regex, and what its groups are called.
+/// A pattern in fancy-regex syntax, and the names of its groups.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Translated {
     /// The pattern; case and dot are options of the builder.
     pub pattern: String,
-    /// Names in the order of their first use, each with the numbers of its groups. If it is not empty, groups
-    /// without a name do not capture.
+    /// Names in the order of their first use, each with the numbers of its groups. If there are any, groups without a
+    /// name do not capture.
     pub names: Vec<(String, Vec<usize>)>,
 }
 
@@ -30,7 +30,7 @@ struct Frame {
     start: usize,
 }
 
-/// Deepest nesting of groups; fancy-regex stops below that anyway, but with an unclear message.
+/// The deepest nesting of groups; fancy-regex has a lower limit anyway, but with an unclear message.
 const DEEPEST: usize = 200;
 
 /// Translates a pattern.
@@ -39,7 +39,7 @@ const DEEPEST: usize = 200;
 /// With Onigmo's reason if the pattern is malformed.
 pub fn translate(source: &str, options: Options) -> Result<Translated, PatternError> {
     let frame = Frame { extended: options.has(Options::EXTENDED), range: Range::Default, extra: 0, start: 0 };
-    // In a pattern of bytes, all that are not ASCII: the same texts have a character that is not.
+    // In a byte pattern this means all non-ASCII bytes: the same texts have a non-ASCII character.
     let bytes = options.has(Options::NO_ENCODING).then(|| source.replace(r"\x80-\xff", r"\u{80}-\u{10ffff}"));
     let mut translator = Translator {
         rest: bytes.as_deref().unwrap_or(source),
@@ -60,11 +60,11 @@ pub fn translate(source: &str, options: Options) -> Result<Translated, PatternEr
 pub(super) enum Atom {
     /// Nothing: the start of a branch.
     None,
-    /// What begins at this place of the output.
+    /// The item that begins at this position of the output.
     At(usize),
     /// The same, and it has a quantifier already.
     Repeated(usize),
-    /// An assertion at this place: repeating it changes nothing but whether it must hold.
+    /// An assertion at this position: repeating it only changes whether it must hold.
     Assertion(usize),
 }
 
@@ -137,8 +137,8 @@ impl Translator<'_> {
         push_literal(&mut self.out, c);
     }
 
-    /// `^`: Onigmo's does not match at the very end after a last newline. Where a character must follow, that makes no difference and
-    /// the plain anchor is much faster.
+    /// `^`: in Onigmo it does not match at the very end after a last newline. If a character must follow, that makes no
+    /// difference, and the plain anchor is much faster.
     fn line_start(&mut self) {
         let mut chars = self.rest.chars();
         let character = chars.next().is_some_and(|c| {
@@ -227,7 +227,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `(?imx-imx)` and `(?imx-imx:`; whether a group was opened.
+    /// `(?imx-imx)` and `(?imx-imx:`; returns whether a group was opened.
     fn options(&mut self) -> Result<bool, Reason> {
         let (mut on, mut negative) = (true, false);
         let (mut set, mut unset) = (String::new(), String::new());
@@ -323,7 +323,7 @@ impl Translator<'_> {
     fn back_reference(&mut self, first: char) {
         let more = self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let digits = format!("{first}{}", &self.rest[..more]);
-        // Beyond nine it is a reference only if that many groups have been opened, else an octal character.
+        // Beyond nine it is a back-reference only if that many groups have been opened, otherwise an octal character.
         let opened = self.named.max(self.plain);
         if digits.len() > 1
             && digits.parse::<usize>().is_ok_and(|n| n > opened)

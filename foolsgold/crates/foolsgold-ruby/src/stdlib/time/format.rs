@@ -3,7 +3,7 @@
 use super::{Civil, MONTHS, TimeError, WEEKDAYS};
 use std::fmt::Write as _;
 
-/// Widest field; CRuby refuses absurd widths too (Errno::ERANGE), here they are cut.
+/// The widest field; CRuby refuses absurd widths too (Errno::ERANGE), here they are cut.
 const WIDEST: usize = 1024;
 
 /// Flags and width between `%` and the letter.
@@ -24,7 +24,7 @@ enum Pad {
     Blank,
 }
 
-/// Formats an instant. What is not a directive stays as it is.
+/// Formats an instant. Text that is not a directive is copied.
 ///
 /// # Errors
 /// If the format ends within a directive.
@@ -54,7 +54,7 @@ pub fn strftime(time: &Civil, format: &[u8]) -> Result<Vec<u8>, TimeError> {
     Ok(out)
 }
 
-/// Flags and width, and how many bytes they take.
+/// Flags and width, and their length in bytes.
 fn spec(text: &[u8]) -> (Spec, usize) {
     let (mut spec, mut length) = (Spec::default(), 0);
     for &byte in text {
@@ -69,7 +69,7 @@ fn spec(text: &[u8]) -> (Spec, usize) {
                 let width = spec.width.unwrap_or(0) * 10 + usize::from(byte - b'0');
                 spec.width = Some(width.min(WIDEST));
             }
-            // Locale modifiers mean nothing here, as in CRuby.
+            // Locale modifiers have no effect here, as in CRuby.
             b'E' | b'O' => spec.modifier = Some(byte),
             _ => break,
         }
@@ -128,7 +128,7 @@ fn directive(time: &Civil, letter: u8, spec: Spec) -> Option<String> {
         b'A' => text(WEEKDAYS[usize::from(time.weekday)]),
         b'a' => text(&WEEKDAYS[usize::from(time.weekday)][..3]),
         b'Z' if time.abbreviation.is_empty() => Some(String::new()),
-        // `#` makes these two small and all others large.
+        // `#` makes these two lower case and all others upper case.
         b'p' | b'Z' => {
             let half = if time.hour < 12 { "AM" } else { "PM" };
             let name = if letter == b'p' { half } else { &time.abbreviation };
@@ -174,7 +174,7 @@ fn words(text: &str, spec: Spec) -> String {
     text
 }
 
-/// So many digits of the second's fraction, cut and not rounded.
+/// This many digits of the second's fraction, truncated rather than rounded.
 fn fraction(time: &Civil, digits: usize) -> String {
     let digits = if digits == 0 { 9 } else { digits };
     let mut text = format!("{:09}", time.nanos);
@@ -185,7 +185,7 @@ fn fraction(time: &Civil, digits: usize) -> String {
     text
 }
 
-/// `%z`, `%:z`, `%::z`, `%:::z`. A width counts the sign and fills up the hours.
+/// `%z`, `%:z`, `%::z`, `%:::z`. A width includes the sign and fills up the hours.
 fn zone(time: &Civil, spec: Spec) -> Option<String> {
     let magnitude = time.offset.unsigned_abs();
     let (hours, minutes, seconds) = (magnitude / 3600, magnitude / 60 % 60, magnitude % 60);
@@ -200,7 +200,7 @@ fn zone(time: &Civil, spec: Spec) -> Option<String> {
         _ => return None,
     };
     written.ok()?;
-    // `-` marks UTC as `-0000`: an unknown offset (RFC 3339, 4.3).
+    // The flag `-` shows UTC as `-0000`: an unknown offset (RFC 3339, 4.3).
     let unknown = spec.pad == Some(Pad::None) && time.offset == 0 && time.abbreviation == "UTC";
     let sign = if time.offset < 0 || unknown { '-' } else { '+' };
     let room = spec.width.unwrap_or(0).saturating_sub(tail.len() + 1);

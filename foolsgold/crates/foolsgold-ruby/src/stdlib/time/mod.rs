@@ -1,7 +1,7 @@
 //! Times as texts and back: `strftime`, ISO 8601, RFC 2822, HTTP dates, `Time.parse` and `Time.strptime`.
 //!
-//! An instant comes as seconds and nanoseconds since 1970 with the rule of its zone; the calendar is computed here. The
-//! zone of the machine is asked of jiff once and kept, since it cannot change while the server runs.
+//! An instant is given as seconds and nanoseconds since 1970, with its zone; the calendar is computed here. The
+//! machine's zone is read with jiff once and cached, since it cannot change while the server runs.
 
 mod format;
 mod parse;
@@ -15,14 +15,14 @@ use jiff::{Timestamp, tz::TimeZone};
 use std::sync::OnceLock;
 use thiserror::Error;
 
-/// How an instant is shown.
+/// The zone in which an instant is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zone {
     /// UTC.
     Utc,
-    /// That of the machine.
+    /// The machine's zone.
     Local,
-    /// So many seconds east of UTC.
+    /// This many seconds east of UTC.
     Fixed(i32),
 }
 
@@ -55,18 +55,18 @@ pub struct Civil {
     pub abbreviation: String,
 }
 
-/// What a text says about an instant.
+/// The instant that a text describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instant {
     /// Seconds since 1970.
     pub epoch: i64,
     /// Nanoseconds.
     pub nanos: u32,
-    /// UTC where the text says so, a fixed offset where it names one, else that of the machine.
+    /// UTC if the text says so, a fixed offset if it gives one, otherwise the machine's zone.
     pub zone: Zone,
 }
 
-/// Why a text is not a time, in the words of CRuby's `time` library.
+/// Why a text is not a time, with the messages of CRuby's `time` library.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
     /// `Time.parse`.
@@ -84,7 +84,7 @@ pub enum TimeError {
     /// `Time.strptime`.
     #[error("invalid date or strptime format - `{0}' `{1}'")]
     NotOfFormat(String, String),
-    /// `Time#strftime` with a directive cut off.
+    /// `Time#strftime` with an incomplete directive.
     #[error("invalid format: {0}")]
     InvalidFormat(String),
     /// A month 13, an hour 25 and the like.
@@ -122,7 +122,7 @@ fn local_offset(epoch: i64) -> (i32, String) {
     (info.offset().seconds(), info.abbreviation().to_owned())
 }
 
-/// Days since 1970 of a date of the Gregorian calendar.
+/// Days from 1970 to a date in the Gregorian calendar.
 #[must_use]
 pub fn days(year: i64, month: u8, day: u8) -> i64 {
     // Years begin in March, so that the leap day is the last one.
@@ -158,7 +158,7 @@ fn date(days: i64) -> (i64, u8, u8) {
 }
 
 impl Civil {
-    /// Calendar and clock of an instant.
+    /// Calendar and clock for an instant.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "remainders of small positive numbers")]
     pub fn of(epoch: i64, nanos: u32, zone: Zone) -> Self {
@@ -186,7 +186,7 @@ impl Civil {
         }
     }
 
-    /// Week of the ISO 8601 calendar, with the year it belongs to.
+    /// The ISO 8601 week, with the year it belongs to.
     #[must_use]
     pub fn iso_week(&self) -> (i64, i64) {
         let monday_based = (i64::from(self.weekday) + 6) % 7;
@@ -206,7 +206,7 @@ impl Civil {
     }
 }
 
-/// Parts of a date and a clock, as a text gives them.
+/// Parts of a date and time, as given by a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Parts {
     epoch: Option<i64>,
@@ -223,7 +223,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// The instant; parts of the date that are larger than the largest given one are those of `now`, smaller ones the first.
+    /// The instant. Missing parts larger than the largest given one are taken from `now`, missing smaller ones are the
+    /// first.
     fn instant(&self, now: i64) -> Result<Instant, TimeError> {
         let zone = self.offset.unwrap_or(Zone::Local);
         if let Some(epoch) = self.epoch {
@@ -250,14 +251,14 @@ impl Parts {
         let offset = match zone {
             Zone::Utc => 0,
             Zone::Fixed(offset) => offset,
-            // Twice, for the hours around a change of the offset.
+            // Twice, for the hours around a change of offset.
             Zone::Local => local_offset(shown - i64::from(local_offset(shown).0)).0,
         };
         Ok(Instant { epoch: shown - i64::from(offset), nanos: self.nanos, zone })
     }
 }
 
-/// The zone that a text means: `Z`, `UTC`, `+0900`, `+09:00:30`, `EST` and the like.
+/// The zone named by a text: `Z`, `UTC`, `+0900`, `+09:00:30`, `EST` and the like.
 fn zone_named(text: &str) -> Option<Zone> {
     let upper = text.to_ascii_uppercase();
     let hours = match upper.as_str() {

@@ -1,16 +1,16 @@
-//! Times in the formats of the net: ISO 8601, HTTP dates, RFC 2822, and `Time.parse`, which takes any of the usual ones.
+//! Times in common formats: ISO 8601, HTTP dates, RFC 2822, and `Time.parse`, which accepts any usual one.
 
 use super::{Instant, MONTHS, Parts, TimeError, Zone, zone_named};
 use crate::stdlib::regexp::{Options, Pattern, Spans};
 
-/// Which format is expected.
+/// The expected format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `Time.parse`: whatever is understood; parts of the date that are missing are today's.
+    /// `Time.parse`: whatever can be parsed; missing parts of the date are today's.
     Any,
     /// `Time.iso8601`.
     Iso,
-    /// `Time.httpdate`: also the two obsolete forms.
+    /// `Time.httpdate`, including the two obsolete forms.
     Http,
     /// `Time.rfc2822`.
     Mail,
@@ -23,7 +23,7 @@ const HTTP_C: &str =
     r"\A\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\x20([A-Z][a-z]{2})\x20([\d ]\d)\x20(\d\d):(\d\d):(\d\d)\x20(\d\d\d\d)\s*\z";
 const MAIL: &str = r"\A\s*(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s*,\s*)?(\d{1,2})\s+([A-Z][a-z]{2})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s*([+-]\d{4}|UT|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|[A-IK-Z])\s*(?:\(.*)?\z";
 
-// Pieces that `Time.parse` looks for, anywhere in the text.
+// Parts that `Time.parse` looks for, anywhere in the text.
 const CLOCK: &str = r"(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*([ap]\.?m\.?\b)?\s*((?:utc|gmt|z|[ecmp][sd]t)\b|[+-]\d{1,2}(?::?\d\d(?::?\d\d)?)?)?";
 const DATE: &str =
     r"(?<![\d:])([+-]?\d{4,})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)|(?<!\d)(\d{4})/(\d{1,2})(?:/(\d{1,2}))?(?!\d)";
@@ -62,14 +62,14 @@ pub(super) fn nanos(digits: &str) -> u32 {
     nine.parse().unwrap_or(0)
 }
 
-/// The month of an abbreviation, in any case.
+/// The month with an abbreviation, in any case.
 pub(super) fn month(name: &str) -> Option<u8> {
     let position =
         MONTHS.iter().position(|month| name.get(..3).is_some_and(|name| month[..3].eq_ignore_ascii_case(name)))?;
     u8::try_from(position + 1).ok()
 }
 
-/// A year of two digits is of 1969 to 2068.
+/// A two-digit year means 1969 to 2068.
 fn full_year(year: i64, digits: usize) -> i64 {
     match (digits, year) {
         (2, 0..=68) => year + 2000,
@@ -78,10 +78,10 @@ fn full_year(year: i64, digits: usize) -> i64 {
     }
 }
 
-/// Reads a time. `now` (seconds since 1970) gives what the text leaves out.
+/// Reads a time. `now` (seconds since 1970) supplies what the text leaves out.
 ///
 /// # Errors
-/// If the text is not of the format, or names a day or hour that does not exist.
+/// If the text does not have the format, or names a day or hour that does not exist.
 pub fn parse(text: &[u8], kind: Kind, now: i64) -> Result<Instant, TimeError> {
     let text = String::from_utf8_lossy(text);
     let owned = || text.clone().into_owned();
@@ -126,7 +126,7 @@ fn http(text: &str, now: i64) -> Option<Parts> {
     }
     if let Some(found) = Groups::of(HTTP_850, 0, text) {
         let mut parts = parts(&found, [3, 2, 1, 4])?;
-        // RFC 2616: a year that seems more than fifty years ahead is of the last century.
+        // RFC 2616: a year that appears to be more than fifty years in the future belongs to the last century.
         let this_year = super::Civil::of(now, 0, Zone::Utc).year;
         let near = this_year - this_year.rem_euclid(100) + parts.year?;
         parts.year = Some(if near > this_year + 50 { near - 100 } else { near });

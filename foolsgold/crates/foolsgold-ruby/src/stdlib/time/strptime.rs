@@ -1,12 +1,12 @@
-//! `Time.strptime`: a text read by a format. Week numbers (`%U %W %V %G`) are read and count for nothing.
+//! `Time.strptime`: reads a text by a format. Week numbers (`%U %W %V %G`) are read but ignored.
 
 use super::parse::{month, nanos};
 use super::{Instant, Parts, TimeError, WEEKDAYS, zone_named};
 
-/// Reads a time by a format. `now` (seconds since 1970) gives what the text leaves out.
+/// Reads a time by a format. `now` (seconds since 1970) supplies what the text leaves out.
 ///
 /// # Errors
-/// If the text is not of the format, or names a day or hour that does not exist.
+/// If the text does not have the format, or names a day or hour that does not exist.
 pub fn strptime(text: &[u8], format: &[u8], now: i64) -> Result<Instant, TimeError> {
     let (text, format) = (String::from_utf8_lossy(text), String::from_utf8_lossy(format));
     let mut reader = Reader { rest: &text, parts: Parts::default() };
@@ -29,7 +29,7 @@ impl Reader<'_> {
                 '%' => {
                     while letters.next_if(|c| matches!(c, '-' | '0' | '^' | '#' | '_' | ':' | 'E' | 'O')).is_some() {}
                     let directive = letters.next()?;
-                    // Where digits follow at once, a year takes four of them and no more.
+                    // If digits follow at once, a year takes exactly four digits.
                     let digits_follow = letters.peek().is_some_and(|c| *c == '%' || c.is_ascii_digit());
                     self.directive(directive, digits_follow, depth)?;
                 }
@@ -58,7 +58,7 @@ impl Reader<'_> {
         (low..=high).contains(&number).then_some(Some(number))
     }
 
-    /// A word's length, in letters.
+    /// The length of a word, in letters.
     fn word(&self) -> usize {
         self.rest.bytes().take_while(u8::is_ascii_alphabetic).count()
     }

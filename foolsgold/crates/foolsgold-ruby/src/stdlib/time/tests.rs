@@ -1,5 +1,5 @@
-//! Times as CRuby writes and reads them. The machine's zone is UTC in CRuby here (`TZ`), so texts without a zone are compared on
-//! their calendar alone.
+//! Times as CRuby writes and reads them. CRuby's zone is set to UTC here (`TZ`), so for texts without a zone only the
+//! calendar is compared.
 
 use super::{Civil, Kind, TimeError, Zone, parse, strftime, strptime};
 use crate::stdlib::oracle::ruby;
@@ -45,7 +45,7 @@ fn every_directive_and_flag_is_written_as_by_cruby() {
         for letter in letters.chars() {
             for flag in flags {
                 let colon_elsewhere = flag.starts_with(':') && letter != 'z';
-                // Widths beyond the zone's own digits differ between versions of CRuby for blanks alone.
+                // Only for blanks do widths beyond the zone's own digits differ between versions of CRuby.
                 if !colon_elsewhere && !(letter == 'z' && (flag == "_10" || flag == "_")) {
                     cases.push((epoch, nanos, offset, format!("<%{flag}{letter}>")));
                 }
@@ -89,7 +89,7 @@ fn any_instant_is_written_as_by_cruby() {
     compare_formats(&cases);
 }
 
-/// Epoch, nanoseconds and offset, or the kind of the error.
+/// Epoch, nanoseconds and offset, or the kind of error.
 fn shown(read: Result<super::Instant, TimeError>) -> Value {
     match read {
         Ok(instant) => json!([Civil::of(instant.epoch, 0, instant.zone).offset, instant.epoch, instant.nanos]),
@@ -205,7 +205,7 @@ fn a_format_reads_what_cruby_reads() {
     let theirs = ruby(&READ.replace("READER", "Time.strptime(text, *more)"), &json!(cases));
     for ((text, format), expected) in cases.iter().zip(theirs.as_array().unwrap()) {
         let mut ours = shown(strptime(text.as_bytes(), format.as_bytes(), NOW));
-        // CRuby leaves what follows the format unread; here it is an error, as in Date.strptime.
+        // CRuby ignores what follows the format; here it is an error, as in Date.strptime.
         if text.ends_with("extra") {
             assert_eq!(ours, json!("ArgumentError"));
             continue;

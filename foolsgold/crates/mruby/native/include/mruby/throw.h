@@ -1,9 +1,9 @@
-/* Stands in for mruby's own header of this name, which the folder order hides: the same macros over setjmp, and with them
- * a look at how much of the C stack is left.
+/* Replaces mruby's own header of this name, which the include order hides: the same macros over setjmp, with an added
+ * check of how much of the C stack is left.
  *
- * mruby counts calls only, and counts them for each Fiber anew; a program that nests Fibers in C functions would run into
- * the end of the stack. So each entry of the virtual machine looks (MRB_TRY), and where little is left, lets the first
- * instruction raise SystemStackError; and a call from C refuses (MRB_CALL_LEVEL_MAX). */
+ * mruby only counts calls, and counts them separately for each Fiber; a program that nests Fibers in C functions would
+ * overflow the stack. So each entry of the virtual machine checks (MRB_TRY) and, if little is left, makes the first
+ * instruction raise SystemStackError; and a call from C is refused (MRB_CALL_LEVEL_MAX). */
 #ifndef MRB_THROW_H
 #define MRB_THROW_H
 
@@ -13,7 +13,7 @@ struct mrb_jmpbuf {
   jmp_buf impl;
 };
 
-/* At the start of what mrb->ud points to (struct fg in fg.h); NULL while an interpreter is being made. */
+/* At the start of what mrb->ud points to (struct fg in fg.h); NULL while an interpreter is being created. */
 struct fg_stack {
   const char *limit;
 };
@@ -35,7 +35,7 @@ fg_look_at_stack(struct mrb_state *mrb)
   }
 }
 
-/* Calls within calls of Ruby, where no C stack is used; about what other Rubies allow. */
+/* The limit of nested Ruby calls that use no C stack; about what other Rubies allow. */
 #define FG_CALL_LEVELS 10000
 #define MRB_CALL_LEVEL_MAX (fg_stack_is_low(mrb) ? -1 : FG_CALL_LEVELS)
 
@@ -44,7 +44,7 @@ fg_look_at_stack(struct mrb_state *mrb)
 #define MRB_END_EXC(buf) }
 #define MRB_THROW(buf) longjmp((buf)->impl, 1)
 
-/* Among the files that catch, only the virtual machine and the code generator have included its instructions by now. */
+/* Of the files that use MRB_TRY, only the virtual machine and the code generator have included the opcodes by now. */
 #ifdef MRUBY_OPCODE_H
 #define FG_LOOK fg_look_at_stack(mrb);
 #else

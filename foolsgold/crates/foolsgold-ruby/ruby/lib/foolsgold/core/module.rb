@@ -60,8 +60,8 @@ class Module
     owner.const_get(name)
   end
 
-  # Where the file of a constant was named: this class, those above it, the modules around it. Of the modules around only
-  # the name tells: `A::B` stands in `A`.
+  # Where the file of a constant was named: this class, those above it, the modules around it. Of the modules around
+  # only the name tells: `A::B` stands in `A`.
   def autoload_owner(name)
     owner = ancestors.find { |one| one.autoload?(name) }
     outer = to_s

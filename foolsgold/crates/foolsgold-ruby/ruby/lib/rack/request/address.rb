@@ -102,8 +102,8 @@ module Rack
       NO_NAME = "^-a-zA-Z0-9._~%!$&'()*+,;="
       NO_ADDRESS = "^-a-zA-Z0-9.:%_~"
 
-      # [host, port or nil]; without a host if the text cannot be one: what a link, a redirect or a list of allowed hosts
-      # would make of it is anybody's guess (CVE-2026-34835).
+      # [host, port or nil]; without a host if the text cannot be one: what a link, a redirect or a list of allowed
+      # hosts would make of it is anybody's guess (CVE-2026-34835).
       def split_authority(authority)
         return [nil, nil] if authority.nil?
         if authority.start_with?("[")

@@ -120,7 +120,8 @@ module Rack
           value << "\\" if escapes && !escapes.include?(escaped)
           value << escaped
           at = slash + 2
-          # Looked for again only when it was passed: a field full of backslashes costs its length, not the square of it.
+          # Looked for again only when it was passed: a field full of backslashes costs its length, not the square of
+          # it.
           stop = text.byteindex('"', at) || text.bytesize if stop < at
         end
         [value << text.byteslice(at, stop - at).to_s, stop + 1]

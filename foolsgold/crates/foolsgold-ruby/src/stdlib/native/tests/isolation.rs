@@ -1,4 +1,4 @@
-//! Nothing of one request is there in the next, and nothing comes twice that must not.
+//! Nothing of one request is visible in the next, and nothing occurs twice that must not.
 
 use super::{evaluate, interpreter};
 use std::collections::HashSet;

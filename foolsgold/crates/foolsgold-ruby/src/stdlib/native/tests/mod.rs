@@ -1,4 +1,4 @@
-//! The same snippets in an interpreter and in CRuby; what they give is compared as `inspect` shows it.
+//! Runs the same snippets in an interpreter and in CRuby; the results are compared as `inspect` shows them.
 
 mod isolation;
 mod numbers;
@@ -14,7 +14,7 @@ fn interpreter() -> Interpreter {
     interpreter
 }
 
-/// What a snippet gives, or how it fails.
+/// The result of a snippet, or how it fails.
 fn evaluate(interpreter: &mut Interpreter, snippet: &str) -> String {
     let whole = format!(
         "begin\n{snippet}\nrescue StandardError, ScriptError, NoMemoryError => error\n\"#{{error.class}}: #{{error.message}}\"\nend.inspect"

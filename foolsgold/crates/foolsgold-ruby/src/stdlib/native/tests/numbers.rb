@@ -1,5 +1,6 @@
-# Evaluates cases of numbers; CRuby and the interpreter run this same file. A case is a line: what to do, its argument and
-# its values, with tabs between. Floats come as the hexadecimal digits of their bytes, so that no reader stands between.
+# Evaluates cases of numbers; CRuby and the interpreter run this same file. A case is a line: what to do, its argument
+# and its values, with tabs between. Floats come as the hexadecimal digits of their bytes, so that no reader stands
+# between.
 
 def float_of(digits) = [digits].pack("H*").unpack("G")[0]
 

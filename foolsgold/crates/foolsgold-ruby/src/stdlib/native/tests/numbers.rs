@@ -1,6 +1,7 @@
 //! Random numbers and formats in an interpreter and in CRuby.
 //!
-//! `FOOLSGOLD_NUMBERS` says how many; `cargo xtask numbers` runs a million and writes the result to foolsgold/docs/numbers.md.
+//! `FOOLSGOLD_NUMBERS` sets how many; `cargo xtask numbers` runs a million and writes the result to
+//! foolsgold/docs/numbers.md.
 
 use super::interpreter;
 use std::collections::BTreeMap;
@@ -9,11 +10,11 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use underpin_test_support::need;
 
-/// What both run.
+/// The program that both run.
 const PROGRAM: &str = include_str!("numbers.rb");
-/// Cases of an ordinary run of the tests.
+/// Cases in an ordinary test run.
 const USUAL: usize = 50_000;
-/// Cases for one call into the interpreter.
+/// Cases per call into the interpreter.
 const BATCH: usize = 500;
 
 #[test]
@@ -88,7 +89,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below a limit.
+    /// A number below a limit.
     fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
@@ -106,7 +107,7 @@ impl Random {
     }
 }
 
-/// A float of one of the kinds at which formatting and rounding go wrong.
+/// A float of a kind for which formatting and rounding tend to go wrong.
 fn float(random: &mut Random) -> f64 {
     let sign = if random.one_in(3) { -1.0 } else { 1.0 };
     let near = |random: &mut Random, value: f64| {
@@ -114,9 +115,9 @@ fn float(random: &mut Random) -> f64 {
         f64::from_bits(value.to_bits().saturating_add_signed(steps))
     };
     sign * match random.below(9) {
-        // Any bits at all, infinities and NaN among them.
+        // Any bits at all, including infinities and NaN.
         0 => f64::from_bits(random.next()),
-        // Halves of some decimal place, and their neighbours.
+        // Halfway between two decimals, and the neighbours.
         1 => {
             let places = i32::try_from(random.below(8)).unwrap();
             let half = (random.below(1_000_000) as f64 + 0.5) / 10_f64.powi(places);
@@ -133,7 +134,7 @@ fn float(random: &mut Random) -> f64 {
         5 => random.below(100_000) as f64 / 100.0 * random.of(&[1.19, 0.07, 1.1, 3.0, 0.333]),
         // Integers beyond 2^53, which are no longer dense.
         6 => (random.next() >> random.below(20)) as f64,
-        // Between 0 and 1000 with all their digits, where most numbers are.
+        // Between 0 and 1000 with all digits, where most numbers are.
         7 => (random.next() >> 11) as f64 / (1_u64 << 53) as f64 * random.of(&[1.0, 10.0, 1000.0, 1e-5, 1e9]),
         _ => random.of(&[0.0, 0.5, 1.5, 2.5, 0.25, 0.125, 1e15, 1e16, 9.995, 99.5, 1e-4, 5e-324, f64::MAX, 1e22, 1e23]),
     }
@@ -229,7 +230,7 @@ fn rounded(random: &mut Random) -> String {
     let kind = random.of(&["round", "round", "round", "up", "down", "even", "floor", "ceil", "truncate"]);
     let digits = match random.below(8) {
         0 => random.between(-18, 30),
-        // Beyond 300 CRuby's division of large Integers is off.
+        // Beyond 300 CRuby's division of large Integers is inexact.
         1 => random.between(1, 300),
         2 => random.between(-330, -25),
         _ => random.between(-4, 6),
@@ -250,7 +251,7 @@ fn read(random: &mut Random) -> String {
         2 => format!("{value:.25e}"),
         3 => format!("{value:.3}"),
         4 => format!("{}", integer(random)),
-        // Half way between two floats, told with all digits.
+        // Halfway between two floats, with all digits.
         _ => {
             let any = float(random).abs();
             let low = if any.is_nan() { 1.5 } else { any.clamp(1e-30, 1e30) };
@@ -258,7 +259,7 @@ fn read(random: &mut Random) -> String {
             format!("{:.40e}", low + (high - low) / 2.0)
         }
     };
-    // CRuby looks at the first 70 characters only if something follows the number.
+    // CRuby reads only the first 70 characters if something follows the number.
     text.truncate(50);
     if random.one_in(4) {
         let piece = random.of(&["_", "x", " ", ".", "e", "e5", "-", "+", "__", "E-3", ".5", "0"]);
@@ -266,7 +267,7 @@ fn read(random: &mut Random) -> String {
         text.insert_str(random.of(&places), piece);
     }
     if random.one_in(12) {
-        // CRuby rounds longer ones otherwise.
+        // CRuby rounds longer ones differently.
         let unsigned = random.next() >> (16 + random.below(48));
         text = format!("{}0x{unsigned:x}{}", random.of(&["", "-", "+"]), random.of(&["", "p4", ".8p1", "p-1070", "."]));
     }
@@ -280,7 +281,7 @@ fn divided(random: &mut Random) -> String {
     format!("{kind}\t\t{one}\t{other}")
 }
 
-/// Two numbers that are close, one of them often an Integer that no float is.
+/// Two numbers that are close, one of them often an Integer that no float can represent.
 fn compared(random: &mut Random) -> String {
     let one = integer(random);
     let other = one.saturating_add(random.between(-2, 2));

@@ -1,6 +1,6 @@
-# Rack::Session::Abstract: the session that an application sees, and the middleware that reads it when it is first wanted
-# and writes it after the answer. Where it is kept is up to three methods of a subclass: find_session, write_session and
-# delete_session.
+# Rack::Session::Abstract: the session that an application sees, and the middleware that reads it when it is first
+# wanted and writes it after the answer. Where it is kept is up to three methods of a subclass: find_session,
+# write_session and delete_session.
 
 require "rack/constants"
 require "rack/session"

@@ -10,7 +10,7 @@ use super::{evaluate, interpreter};
 use crate::stdlib::oracle::ruby;
 use serde_json::json;
 
-/// Evaluates each in both, and tells all that differ.
+/// Evaluates each in both, and reports all that differ.
 fn compare(snippets: &[&str]) {
     let theirs = ruby(
         "INPUT.map { |snippet| begin; eval(\"proc do\\n#{snippet}\\nend\").call; rescue StandardError, ScriptError => error; \"#{error.class}: #{error.message}\"; end.inspect }",

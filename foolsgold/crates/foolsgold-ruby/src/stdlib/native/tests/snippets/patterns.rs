@@ -234,7 +234,7 @@ fn random_patterns_on_random_texts_do_what_they_do_in_cruby() {
         .map(|_| (pattern.clone(), text.clone(), method.clone()).new_tree(&mut runner).unwrap().current())
         .map(|(pattern, text, method)| {
             let call = if method.starts_with('=') { format!(" {method}") } else { format!(".{method}") };
-            // CRuby leaves other matches behind after these.
+            // CRuby leaves a different last match after these.
             let last = if ["split", "match?", "index", "rindex"].iter().any(|name| method.starts_with(name)) {
                 "0"
             } else {
@@ -262,7 +262,7 @@ fn a_scanner_walks_over_a_text() {
         "s.pos = 5; s.scan(/\\Astr/)",
     ]
     .map(|snippet| format!("{head}{snippet}"));
-    // Without `require` in the interpreter alone; it is the runtime's.
+    // The interpreter runs it without `require`, which belongs to the runtime.
     let mut interpreter = interpreter();
     let theirs = ruby("INPUT.map { |snippet| eval(snippet).inspect }", &json!(snippets));
     for (snippet, expected) in snippets.iter().zip(theirs.as_array().unwrap()) {
