@@ -92,7 +92,7 @@ pub fn place(
         let folder = if current.starts_with(project) || in_the_way { inside } else { current };
         return Ok(programs.into_iter().map(|program| at(folder, program)).collect());
     };
-    let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let is_folder = is_folder(output, current);
     let output = current.join(output);
     if is_folder || (programs.len() > 1 && !output.exists()) {
         return Ok(programs.into_iter().map(|program| at(&output, program)).collect());
@@ -104,20 +104,26 @@ pub fn place(
     Ok(programs.into_iter().map(|program| Artifact { place: output.clone(), program }).collect())
 }
 
-impl Artifact {
-    /// Refuses a place that holds what underpin did not build.
-    ///
-    /// # Errors
-    /// [`PlaceError`].
-    pub fn may_replace(&self, force: bool) -> Result<(), PlaceError> {
-        match fs::symlink_metadata(&self.place) {
-            Ok(data) if data.is_dir() => Err(PlaceError::Folder(self.place.clone())),
-            Ok(data) if !data.is_file() && !data.is_symlink() => Err(PlaceError::Special(self.place.clone())),
-            Ok(_) if !force && !has_note(&self.place) => Err(PlaceError::Foreign(self.place.clone())),
-            _ => Ok(()),
-        }
-    }
+/// Whether the path that the user names is a folder: one that is there, or one by the slash at its end.
+#[must_use]
+pub fn is_folder(output: &Path, current: &Path) -> bool {
+    current.join(output).is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
 
+/// Refuses a place that holds what underpin did not build.
+///
+/// # Errors
+/// [`PlaceError`].
+pub fn may_replace(place: &Path, force: bool) -> Result<(), PlaceError> {
+    match fs::symlink_metadata(place) {
+        Ok(data) if data.is_dir() => Err(PlaceError::Folder(place.to_owned())),
+        Ok(data) if !data.is_file() && !data.is_symlink() => Err(PlaceError::Special(place.to_owned())),
+        Ok(_) if !force && !has_note(place) => Err(PlaceError::Foreign(place.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+impl Artifact {
     /// Puts the program in its place: all of it or nothing, hence under another name first.
     ///
     /// # Errors

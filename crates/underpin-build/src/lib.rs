@@ -23,7 +23,7 @@ pub mod tool;
 pub mod toolchain;
 mod work;
 
-pub use built::{Artifact, Outputs, PlaceError, place};
+pub use built::{Artifact, Outputs, PlaceError, is_folder, may_replace, place};
 pub use confirm::{Confirmation, Fact, confirm};
 pub use error::BuildError;
 pub use evidence::has_code;

@@ -87,9 +87,13 @@ pub(crate) fn finish(folder: &Path) {
     let _ = fs::remove_file(folder.join(UNFINISHED));
 }
 
-fn remove(path: &Path) -> Result<(), BuildError> {
-    let data = fs::symlink_metadata(path).map_err(BuildError::io(path))?;
-    let removed = if data.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+/// Removes what is at a path, a folder with all that is in it; a link alone, not what it leads to.
+pub(crate) fn remove(path: &Path) -> Result<(), BuildError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
     removed.map_err(BuildError::io(path))
 }
 

@@ -1,14 +1,16 @@
 //! A copy of a project's sources, for tools that would write into them.
 
 use crate::BuildError;
-use crate::work::beside;
+use crate::work::{beside, remove};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
+use underpin_resolve::root::lexical;
 
 /// Folders of history and of other tools: big, and not sources. In a git worktree `.git` is a file.
 const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
@@ -75,7 +77,7 @@ fn folder(
     let (from, to) = (copy.from.join(below), copy.to.join(below));
     // What was a file or a link may have become a folder: through a link the sources would be written to.
     if !fs::symlink_metadata(&to).is_ok_and(|data| data.is_dir()) {
-        make_way(&to)?;
+        remove(&to)?;
         fs::create_dir_all(&to).map_err(BuildError::io(&to))?;
     }
     for entry in fs::read_dir(&from).map_err(BuildError::io(&from))? {
@@ -119,7 +121,7 @@ fn link(copy: &Copy, name: &Path, source: &Path, target: &Path) -> Result<(), Bu
     if fs::read_link(target).is_ok_and(|there| there == to) {
         return Ok(());
     }
-    make_way(target)?;
+    remove(target)?;
     std::os::unix::fs::symlink(to, target).map_err(BuildError::io(target))
 }
 
@@ -137,29 +139,9 @@ fn stays_within(name: &Path, to: &Path) -> bool {
     true
 }
 
-/// A path without `.` and `..`, as text.
+/// An absolute path without `.` and `..`, as text.
 pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
-}
-
-/// Removes what is in the place of something of another kind.
-fn make_way(target: &Path) -> Result<(), BuildError> {
-    let removed = match fs::symlink_metadata(target) {
-        Ok(data) if data.is_dir() => fs::remove_dir_all(target),
-        Ok(_) => fs::remove_file(target),
-        Err(_) => Ok(()),
-    };
-    removed.map_err(BuildError::io(target))
+    OsString::from_vec(lexical(path.as_os_str().as_bytes().into()).into()).into()
 }
 
 /// Written whole under another name first, so that an interrupted copy is not taken for the file.
@@ -174,7 +156,7 @@ fn file(source: &Path, target: &Path) -> Result<(), BuildError> {
                 return Ok(());
             }
         }
-        Ok(there) if !there.is_file() => make_way(target)?,
+        Ok(there) if !there.is_file() => remove(target)?,
         _ => {}
     }
     let new = beside(target);

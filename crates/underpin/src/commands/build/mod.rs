@@ -8,13 +8,12 @@ use crate::exit::Exit;
 use crate::plan::{BuildPlan, Printed};
 use crate::screen::Screen;
 use anyhow::Context;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use steps::{execute, lock, shell};
 use underpin_bench::shell_word;
 use underpin_build::project::{Program, choose};
-use underpin_build::{Artifact, Confirmation, Outputs, Step, confirm, has_note, place};
+use underpin_build::{Artifact, Confirmation, Outputs, Step, confirm, is_folder, may_replace, place};
 use underpin_report::document::build::{BuildClaim, BuildFact, BuildProgram, BuildStep};
 use underpin_report::{BuildDocument, Line, Raw, Role, Text, text};
 use underpin_sys::{EndAtOnce, RunEnd, Supervised, end_signal, supervise_twice};
@@ -95,7 +94,7 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
     let (folder, inside) = (build.plan.project.folder(), &build.plan.planned.inside);
     let artifacts = place(programs, request.output.as_deref(), folder, inside, &request.places.current)?;
     for artifact in &artifacts {
-        artifact.may_replace(request.force)?;
+        may_replace(&artifact.place, request.force)?;
     }
     for artifact in &artifacts {
         let confirmation = confirm(&artifact.program.path, &build.plan.spec, &build.plan.objects)?;
@@ -115,16 +114,14 @@ fn deliver(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -
 /// Refuses, before minutes of compiling, a result in place of a foreign file or in a folder that is not writable.
 fn refuse_early(build: &BuildPlan) -> anyhow::Result<()> {
     let Some(output) = &build.request.output else { return Ok(()) };
-    let place = build.request.places.current.join(output);
-    if place.is_file() && !build.request.force && !has_note(&place) {
-        return Err(underpin_build::PlaceError::Foreign(place).into());
-    }
-    let is_special = |data: &fs::Metadata| !data.is_file() && !data.is_dir() && !data.is_symlink();
-    if fs::symlink_metadata(&place).is_ok_and(|data| is_special(&data)) {
-        return Err(underpin_build::PlaceError::Special(place).into());
-    }
-    let is_folder = place.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
-    let folder = if is_folder { place.as_path() } else { place.parent().unwrap_or(&place) };
+    let current = &build.request.places.current;
+    let place = current.join(output);
+    let folder = if is_folder(output, current) {
+        place.as_path()
+    } else {
+        may_replace(&place, build.request.force)?;
+        place.parent().unwrap_or(&place)
+    };
     // The nearest existing one: those below it are created.
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     tempfile::tempfile_in(there).with_context(|| format!("the result cannot be written to {}", there.display()))?;
@@ -134,7 +131,7 @@ fn refuse_early(build: &BuildPlan) -> anyhow::Result<()> {
 /// The chosen programs; for the others a remark says how to get them.
 fn chosen(build: &BuildPlan, outputs: &Outputs, document: &mut BuildDocument) -> anyhow::Result<Vec<Program>> {
     let (request, project) = (&build.request, &build.plan.project);
-    let to_folder = |output: &Path| output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/");
+    let to_folder = |output: &Path| is_folder(output, &request.places.current);
     let all = project.wants_all() || request.output.as_deref().is_some_and(to_folder);
     let (programs, others) = choose(project.programs(outputs)?, &request.bins, all, &project.names())?;
     if !others.is_empty() && request.bins.is_empty() {
