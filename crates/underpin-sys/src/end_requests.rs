@@ -34,6 +34,11 @@ pub(crate) fn count_end_requests(supervisor: i32) -> Result<(), SysError> {
 
 /// Installs a handler for each signal that is not ignored.
 pub(crate) fn handle_end_signals(handler: extern "C" fn(i32)) -> Result<(), SysError> {
+    set_unless_ignored(handler as *const () as libc::sighandler_t)
+}
+
+/// Sets what each signal does that is not ignored: a handler, or `SIG_DFL`.
+fn set_unless_ignored(disposition: libc::sighandler_t) -> Result<(), SysError> {
     for signal in END_SIGNALS {
         // SAFETY: zeroes are valid for the structure; it lives through both calls. The handlers of this crate make
         // async-signal-safe calls only.
@@ -43,7 +48,7 @@ pub(crate) fn handle_end_signals(handler: extern "C" fn(i32)) -> Result<(), SysE
             if action.sa_sigaction == libc::SIG_IGN {
                 continue;
             }
-            action.sa_sigaction = handler as *const () as libc::sighandler_t;
+            action.sa_sigaction = disposition;
             action.sa_flags = libc::SA_RESTART;
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut())
@@ -83,7 +88,8 @@ impl EndAtOnce {
     #[must_use]
     pub fn new() -> EndAtOnce {
         if counts() {
-            set_unless_ignored(libc::SIG_DFL);
+            // It cannot fail for signals that have a handler of ours.
+            let _ = set_unless_ignored(libc::SIG_DFL);
         }
         EndAtOnce(())
     }
@@ -107,19 +113,6 @@ impl Drop for EndAtOnce {
 fn counts() -> bool {
     // SAFETY: takes nothing and cannot fail.
     OWNER.load(Ordering::Relaxed) == unsafe { libc::getpid() }
-}
-
-fn set_unless_ignored(disposition: libc::sighandler_t) {
-    for signal in END_SIGNALS {
-        // SAFETY: zeroes are valid for the structure, which lives through the call; then a constant disposition is set.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &raw mut action);
-            if action.sa_sigaction != libc::SIG_IGN {
-                libc::signal(signal, disposition);
-            }
-        }
-    }
 }
 
 /// How often this process was asked to end; 0 if nothing counts ([`crate::supervise`]).
