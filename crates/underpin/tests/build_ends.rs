@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use underpin_bench::stats::Random;
 use underpin_test_support::{Fixture, Output, need};
 
 /// Only to end a hang.
@@ -129,19 +130,6 @@ fn temporaries(folder: &Path) -> Vec<String> {
     found
 }
 
-/// A small random number generator (splitmix64); the seed is printed, so that a failure can be reproduced.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (value ^ (value >> 31)) % limit
-    }
-}
-
 #[test]
 fn ended_at_any_instant_the_result_is_the_old_one_or_the_new_one_and_nothing_runs_on() {
     need!("make", "musl-gcc");
@@ -149,17 +137,18 @@ fn ended_at_any_instant_the_result_is_the_old_one_or_the_new_one_and_nothing_run
     project(&dir, "say", "word0");
     let since = Instant::now();
     must(build(&dir, "say", &[]));
-    let whole = since.elapsed().as_micros() as u64;
+    let whole = since.elapsed().as_micros() as usize;
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     println!("seed {seed}, a build takes {whole} us");
-    let mut random = Random(seed);
+    // Printed, so that a failure can be reproduced.
+    let mut random = Random::new(seed);
     let mut words = vec!["word0 word0 word0\n".to_owned()];
     for round in 1..=KILLS {
         let word = format!("word{round}");
         project(&dir, "say", &word);
         let ending = Ending::ALL[round % Ending::ALL.len()];
         let mut child = build(&dir, "say", &[]).process_group(0).spawn().unwrap();
-        sleep(Duration::from_micros(random.below(whole)));
+        sleep(Duration::from_micros(random.below(whole) as u64));
         ending.send(&child);
         wait_for("it ends", || child.try_wait().unwrap().is_some());
         wait_until_nothing_runs(&dir);
