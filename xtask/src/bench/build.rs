@@ -46,7 +46,7 @@ pub fn run(rounds: usize) -> anyhow::Result<String> {
     let trials = trials::Underpin::new()?.with(underpin.clone());
     let bench = Underpin(underpin);
     let mut goals = Vec::new();
-    let load = load();
+    let load = table::load();
     let mut text = format!("{HEADING}\n{}", introduction(&load));
     text += &searches(&bench, &trials, &folder, rounds, &mut goals)?;
     text += &start(&bench, &trials, &folder, rounds, &mut goals)?;
@@ -65,11 +65,6 @@ fn introduction(load: &str) -> String {
         "{measured} At its beginning the load of the last minute was {load}. The runs interleave (`underpin bench`); medians, and \
          ratios with 95 % intervals.\n"
     )
-}
-
-fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or("unknown").to_owned()
 }
 
 /// The trees: sources of crates, and what the system has below /usr.

@@ -58,6 +58,12 @@ pub fn processor() -> String {
     first("/proc/cpuinfo", "model name")
 }
 
+/// The load average of the last minute (proc_loadavg(5)).
+pub fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("unknown").to_owned()
+}
+
 /// Title, machine and date.
 pub fn machine(title: &str, command: &str) -> String {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map(|output| output.stdout).unwrap_or_default();

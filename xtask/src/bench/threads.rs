@@ -56,8 +56,7 @@ fn measure(program: &Path, count: &str) -> anyhow::Result<f64> {
 
 fn page(samples: &[Vec<Sample>], rounds: usize) -> anyhow::Result<String> {
     let mut text = table::machine("Creating and joining threads", "cargo xtask bench threads");
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    let load = load.split(' ').next().unwrap_or_default();
+    let load = table::load();
     write!(
         text,
         "\nThreads that do nothing, so many created and then joined. A process takes the median of 600 blocks of four threads \

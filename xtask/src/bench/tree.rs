@@ -95,7 +95,7 @@ fn section(rounds: usize) -> anyhow::Result<String> {
     let underpin = binary.to_str().context("a path that is not UTF-8")?;
     let built = build::program(&run::workspace(), &run::target(), "underpin", Processor::X86_64)?;
     let of_musl = built.to_str().context("a path that is not UTF-8")?;
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = table::load();
     // All in one interleaved run: figures of two runs, some minutes apart, cannot be compared.
     let one = [
         Contestant::new("underpin tree --list", &[underpin, "tree", "--list", PROGRAM]),
@@ -123,7 +123,7 @@ fn section(rounds: usize) -> anyhow::Result<String> {
 
     let head = table::head("", "cargo xtask bench tree");
     let mut text = head.trim_start_matches(['#', ' ', '\n']).to_owned();
-    text += &format!("Load average at the start: {}.\n", load.split_whitespace().next().unwrap_or("unknown"));
+    text += &format!("Load average at the start: {}.\n", load);
     text += &table::comparison(
         &format!("One program, {PROGRAM}: a build on glibc, the static file that is released, and others"),
         &one,

@@ -12,6 +12,34 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Package names in one call of apt: a command line has a limit.
 const AT_ONCE: usize = 60;
 
+/// Makes the folders of an apt of its own, which knows one suite: of packages (`deb`) or of sources (`deb-src`).
+///
+/// # Errors
+/// If apt has no Debian archive, or the folders cannot be written to.
+pub fn own_folders(folder: &Path, kind: &str, suite: &str) -> anyhow::Result<()> {
+    for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d"] {
+        fs::create_dir_all(folder.join(name))?;
+    }
+    let source = format!("{kind} [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
+    Ok(fs::write(folder.join("etc/sources.list"), source)?)
+}
+
+/// A tool of apt that knows nothing but such folders.
+pub fn tool_in(tool: &str, folder: &Path) -> Command {
+    let mut command = Command::new(tool);
+    for (key, path) in [
+        ("Dir::Etc", "etc"),
+        ("Dir::State", "state"),
+        ("Dir::State::Lists", "lists"),
+        ("Dir::State::status", "state/status"),
+        ("Dir::Cache", "cache"),
+    ] {
+        command.arg("-o").arg(format!("{key}={}", folder.join(path).display()));
+    }
+    command.args(["-o", "APT::Sandbox::User=root", "-o", "APT::Update::Post-Invoke="]);
+    command
+}
+
 /// One suite.
 pub struct Archive {
     folder: PathBuf,
@@ -36,11 +64,8 @@ impl Archive {
     /// If apt has no Debian archive, or that has no such suite.
     pub fn open(suite: &str) -> anyhow::Result<Archive> {
         let folder = run::target().join("systems").join(suite);
-        for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d", "debs"] {
-            fs::create_dir_all(folder.join(name))?;
-        }
-        let source = format!("deb [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
-        fs::write(folder.join("etc/sources.list"), source)?;
+        own_folders(&folder, "deb", suite)?;
+        fs::create_dir_all(folder.join("debs"))?;
         fs::write(folder.join("state/status"), "")?;
         let mut archive = Archive { folder, label: suite.to_owned(), packages: BTreeMap::new() };
         println!("+ apt-get update ({suite})");
@@ -54,18 +79,8 @@ impl Archive {
 
     /// A tool of apt that knows nothing but this suite.
     fn apt(&self, tool: &str) -> Command {
-        let mut command = Command::new(tool);
-        for (key, path) in [
-            ("Dir::Etc", "etc"),
-            ("Dir::State", "state"),
-            ("Dir::State::Lists", "lists"),
-            ("Dir::State::status", "state/status"),
-            ("Dir::Cache", "cache"),
-        ] {
-            command.arg("-o").arg(format!("{key}={}", self.folder.join(path).display()));
-        }
+        let mut command = tool_in(tool, &self.folder);
         command.args(["-o", "APT::Architecture=amd64", "-o", "APT::Architectures::=amd64"]);
-        command.args(["-o", "APT::Sandbox::User=root", "-o", "APT::Update::Post-Invoke="]);
         command.current_dir(self.folder.join("debs"));
         command
     }

@@ -8,7 +8,7 @@ mod apt;
 mod between;
 mod library;
 
-pub use apt::mirror;
+pub use apt::{mirror, own_folders, tool_in};
 
 use crate::run;
 use anyhow::{Context, bail};

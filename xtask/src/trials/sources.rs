@@ -2,13 +2,12 @@
 
 use super::projects::{Project, Source};
 use crate::run;
-use crate::systems::mirror;
+use crate::systems::{own_folders, tool_in};
 use anyhow::{Context, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// Files that Debian leaves out of gawk's sources since their licence is not free; its own rules make empty ones.
 const OF_GAWKS_MANUAL: [&str; 10] = [
     "gawktexi.in",
@@ -50,14 +49,10 @@ fn debian(name: &str) -> anyhow::Result<PathBuf> {
     }
     fs::create_dir_all(&place)?;
     if !archive.join("state/status").exists() {
-        for name in ["lists/partial", "cache/archives/partial", "state", "etc/apt.conf.d"] {
-            fs::create_dir_all(archive.join(name))?;
-        }
         let release = fs::read_to_string("/etc/os-release")?;
         let suite =
             release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME=")).context("no Debian here")?;
-        let source = format!("deb-src [signed-by={KEYRING}] {} {suite} main\n", mirror()?);
-        fs::write(archive.join("etc/sources.list"), source)?;
+        own_folders(&archive, "deb-src", suite)?;
         apt(&archive, &place, &["update"])?;
         fs::write(archive.join("state/status"), "")?;
     }
@@ -82,17 +77,8 @@ fn unpacked(place: &Path) -> anyhow::Result<Option<PathBuf>> {
 
 /// apt-get with folders of its own and this machine's archive of sources.
 fn apt(archive: &Path, place: &Path, words: &[&str]) -> anyhow::Result<()> {
-    let mut command = Command::new("apt-get");
-    for (key, path) in [
-        ("Dir::Etc", "etc"),
-        ("Dir::State", "state"),
-        ("Dir::State::Lists", "lists"),
-        ("Dir::State::status", "state/status"),
-        ("Dir::Cache", "cache"),
-    ] {
-        command.arg("-o").arg(format!("{key}={}", archive.join(path).display()));
-    }
-    command.args(["-q", "-o", "APT::Sandbox::User=root", "-o", "APT::Update::Post-Invoke="]).args(words);
+    let mut command = tool_in("apt-get", archive);
+    command.arg("-q").args(words);
     let status = command.current_dir(place).status().context("cannot start apt-get")?;
     if status.success() { Ok(()) } else { bail!("apt-get {} failed: {status}", words.join(" ")) }
 }
