@@ -170,27 +170,60 @@ fn word(rest: &str) -> Option<String> {
 struct Tuning {
     name: &'static str,
     jemalloc: &'static str,
-    mimalloc: &'static [MimallocOption],
+    mimalloc: &'static [Replacement],
+    /// mimalloc starts with the first block that the program asks for, not with the program.
+    at_first_use: bool,
 }
 
-/// An option's default as it stands in `options.c`, and what it becomes; the variable of that name still sets it.
-type MimallocOption = (&'static str, &'static str);
+/// A text that stands once in a source, and what takes its place. Where it is an option's default, the variable of that
+/// name still sets it.
+type Replacement = (&'static str, &'static str);
+
+fn replace_once(path: &Path, replacements: &[Replacement]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    let mut text = fs::read_to_string(path).map_err(failed)?;
+    for (before, after) in replacements {
+        if text.matches(before).count() != 1 {
+            return Err(Failure(format!("{}: `{before}` is not where it was", path.display())));
+        }
+        text = text.replace(before, after);
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+/// As released mimalloc starts in a constructor, which costs a program that allocates nothing as much as the rest of its
+/// start (100 of 250 us: docs/bench/build.md). `native/mimalloc.c` says what these keep true.
+const START_AT_FIRST_USE: [Replacement; 4] = [
+    ("tld_main.thread_id = _mi_prim_thread_id();", "tld_main.thread_id = underpin_main_thread();"),
+    ("    _mi_theap_default_set(&theap_main);\n  }\n}", "    _mi_theap_default_set(_mi_theap_default());\n  }\n}"),
+    ("    mi_process_init_once();\n", "    mi_process_init_once();\n    underpin_process_is_ready();\n"),
+    // It finds out what nothing reads, by CPUID, each of which a virtual machine's host answers in 10 us.
+    ("  mi_detect_cpu_features();\n", ""),
+];
+
+/// `free(NULL)` looks up the page of address 0, also before the first allocation.
+const NULL_HAS_NO_PAGE: Replacement = (
+    "mi_decl_cache_align _Atomic(mi_submap_t)* _mi_page_map;",
+    "static mi_page_t* underpin_no_page[1];\n\
+     static _Atomic(mi_submap_t) underpin_no_pages[1] = { underpin_no_page };\n\
+     mi_decl_cache_align _Atomic(mi_submap_t)* _mi_page_map = underpin_no_pages;",
+);
 
 /// Two full pages of each size are kept at hand as released; see [`MIMALLOC_SLICE_SHIFT`].
-const KEEP_NO_FULL_PAGES: MimallocOption = (
+const KEEP_NO_FULL_PAGES: Replacement = (
     "{ 2,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
     "{ 0,   MI_OPTION_UNINIT, MI_OPTION(page_full_retain) }",
 );
 
 /// As released, 1 GiB of addresses is reserved at the first call, and counts wherever addresses are limited or promised
 /// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). 64 MiB at a time cost nothing (docs/bench/broker.md).
-const RESERVE_LITTLE: MimallocOption = (
+const RESERVE_LITTLE: Replacement = (
     "{ MI_DEFAULT_ARENA_RESERVE, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
     "{ 65536, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
 );
 
 /// Unused memory goes back after 10 ms, not after a second: the peak of four threads' bursts is that of glibc, not twice it.
-const GIVE_BACK_SOON: MimallocOption = (
+const GIVE_BACK_SOON: Replacement = (
     "{ 1000,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
     "{ 10,MI_OPTION_UNINIT, MI_OPTION_LEGACY(purge_delay,reset_delay) }",
 );
@@ -202,14 +235,17 @@ impl Tuning {
         name: "preloaded",
         jemalloc: "background_thread:true,dirty_decay_ms:1000",
         mimalloc: &[KEEP_NO_FULL_PAGES],
+        at_first_use: false,
     };
 
     fn of(goal: Goal) -> &'static Tuning {
-        const SPEED: Tuning = Tuning { name: "speed", jemalloc: "", mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE] };
+        const SPEED: Tuning =
+            Tuning { name: "speed", jemalloc: "", mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE], at_first_use: true };
         const BALANCED: Tuning = Tuning {
             name: "balanced",
             jemalloc: "dirty_decay_ms:1000",
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE, GIVE_BACK_SOON],
+            at_first_use: true,
         };
         match goal {
             Goal::Speed => &SPEED,
@@ -301,22 +337,20 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     // What another version left behind must not be compiled.
     let _ = fs::remove_dir_all(&sources);
     copy_folder(&folder.join("src"), &sources)?;
-    let options = sources.join("options.c");
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", options.display()));
-    let mut text = fs::read_to_string(&options).map_err(failed)?;
-    for (before, after) in tuning.mimalloc {
-        if text.matches(before).count() != 1 {
-            return Err(Failure(format!("{}: `{before}` is not where it was", options.display())));
-        }
-        text = text.replace(before, after);
+    replace_once(&sources.join("options.c"), tuning.mimalloc)?;
+    if tuning.at_first_use {
+        replace_once(&sources.join("init.c"), &START_AT_FIRST_USE)?;
+        replace_once(&sources.join("page-map.c"), &[NULL_HAS_NO_PAGE])?;
     }
-    fs::write(&options, text).map_err(failed)?;
     let object = tools.out.join(format!("mimalloc-{}.o", tuning.name));
     let mut command = Command::new(&tools.cc);
     command.args(COMMON).args(tools.machine_flags()).args(["-std=gnu11", "-O3"]);
     let defines = ["NDEBUG", "MI_BUILD_RELEASE", "MI_SHARED_LIB", "MI_SHARED_LIB_EXPORT"];
     command.args(defines.map(|name| format!("-D{name}"))).arg("-DMI_NO_THP=1");
     command.arg(format!("-DMI_ARENA_SLICE_SHIFT={MIMALLOC_SLICE_SHIFT}"));
+    if tuning.at_first_use {
+        command.args(["-DAT_FIRST_USE", "-DMI_PRIM_HAS_PROCESS_ATTACH"]);
+    }
     command.arg(include(&folder.join("include"))).arg(include(&sources));
     // It can say when it was compiled, which would be other bytes each time.
     command.args(["-D__DATE__=\"unknown\"", "-D__TIME__=\"unknown\""]);
