@@ -1,0 +1,229 @@
+/* What every suite of `underpin bench --suite` shares: rows, the time they take, the memory they leave, and the line in
+ * which a program reports both.
+ *
+ *   PROGRAM --list           the names of its rows, one to a line
+ *   PROGRAM ROW [MS]         runs a row for so many milliseconds (200) and prints one line of JSON:
+ *     {"row":"strlen","ns":31.4,"operations":64000,"repetitions":5,"bytes":0,"virtual":163840,"resident":24576,
+ *      "dirty":20480}
+ * `ns` is nanoseconds for one operation, the median of the repetitions; `operations` are those of one repetition; `bytes`
+ * is what one operation moves, 0 if that means nothing; the memory is that of anonymous mappings without stacks and guard
+ * pages, in bytes, summed as libc-bench sums it, and read after the work of the last repetition.
+ *
+ * Exit status: 0; 1 if the work failed, with the reason on standard error; 2 for an unknown row; 3 if a row took less time
+ * than its work can take, so that a compiler must have removed it.
+ */
+#ifndef SUITES_ROW_H
+#define SUITES_ROW_H
+
+#ifndef _GNU_SOURCE
+#error "define _GNU_SOURCE before the first header"
+#endif
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How a row is repeated. */
+enum repeated {
+    /* The work is done once in a process of its own, forked from a parent that has done nothing, as libc-bench does it:
+     * what the C library allocates at first use is in the time and in the memory. */
+    IN_A_CHILD,
+    /* The work is a number of equal operations in this process, as many as take the time. */
+    IN_A_LOOP,
+};
+
+struct row {
+    const char *name;
+    enum repeated repeated;
+    /* IN_A_CHILD: the operations of one repetition, for the figure of one; the work gets this number. */
+    uint64_t operations;
+    /* The least that one operation can take on a processor of this decade, in ns. */
+    double least_ns;
+    /* Bytes that one operation moves; 0 if it is not a matter of bytes. */
+    uint64_t bytes;
+    void (*work)(uint64_t operations);
+    /* Before all repetitions, in the parent; not timed. May be null. */
+    void (*before)(void);
+    /* After all repetitions; not timed. May be null. */
+    void (*after)(void);
+};
+
+/* The value of a pointer or a number, as far as a compiler can know: anything. */
+#define HIDE(value) \
+    __extension__({ \
+        __typeof__(value) hidden = (value); \
+        __asm__ volatile("" : "+r"(hidden) : : "memory"); \
+        hidden; \
+    })
+
+/* Somebody reads what is there, and this value. */
+#define KEEP(value) __asm__ volatile("" : : "g"(value) : "memory")
+
+/* Ends the program: the row could not do its work. The reason is on the last line of standard error. */
+__attribute__((noreturn, format(printf, 1, 2), unused)) static void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+/* Ends the program if a system call failed. */
+__attribute__((unused)) static long must(long result, const char *call) {
+    if (result == -1) fail("%s: %s", call, strerror(errno));
+    return result;
+}
+
+static inline uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct repetition {
+    uint64_t ns;
+    uint64_t size, resident, dirty; /* bytes */
+};
+
+/* The sums over the mappings that are of no device, of no named kind but the heap, and not without any permission: what
+ * libc-bench counts. It is read through stdio as it is there, whose buffer is then in the sum on every C library. */
+static void read_memory(struct repetition *into) {
+    FILE *maps = fopen("/proc/self/smaps", "rb");
+    if (!maps) return;
+    char line[512];
+    int counts = 0;
+    unsigned long from, to, offset, inode, size;
+    unsigned major, minor;
+    char permissions[8];
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu", &from, &to, permissions, &offset, &major, &minor, &inode) == 7) {
+            const int is_named = strchr(line, '[') && !strstr(line, "[heap]");
+            counts = !major && !minor && !is_named && strncmp(permissions, "---p", 4) != 0;
+        } else if (counts) {
+            if (sscanf(line, "Size: %lu", &size) == 1) into->size += size * 1024;
+            else if (sscanf(line, "Rss: %lu", &size) == 1) into->resident += size * 1024;
+            else if (sscanf(line, "Private_Dirty: %lu", &size) == 1) into->dirty += size * 1024;
+        }
+    }
+    fclose(maps);
+}
+
+static int by_time(const void *left, const void *right) {
+    const uint64_t a = ((const struct repetition *)left)->ns, b = ((const struct repetition *)right)->ns;
+    return (a > b) - (a < b);
+}
+
+enum { MOST_REPETITIONS = 4096, LEAST_REPETITIONS = 5 };
+
+/* The work in a process of its own. Its figures come through a pipe; how it ended is passed on. */
+static void in_a_child(const struct row *row, struct repetition *into) {
+    int ends[2];
+    must(pipe(ends), "pipe");
+    const pid_t child = (pid_t)must(fork(), "fork");
+    if (child == 0) {
+        close(ends[0]);
+        struct repetition mine = {0};
+        const uint64_t begun = now_ns();
+        row->work(row->operations);
+        mine.ns = now_ns() - begun;
+        read_memory(&mine);
+        if (write(ends[1], &mine, sizeof mine) != (ssize_t)sizeof mine) _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    const ssize_t got = read(ends[0], into, sizeof *into);
+    close(ends[0]);
+    int status = 0;
+    while (waitpid(child, &status, 0) == -1 && errno == EINTR) {}
+    if (WIFSIGNALED(status)) {
+        /* Ended by the same signal, so that the caller reads it from this process. */
+        raise(WTERMSIG(status));
+        fail("the work was ended by signal %d", WTERMSIG(status));
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) exit(1);
+    if (got != (ssize_t)sizeof *into) fail("the work reported nothing");
+}
+
+/* As many operations as take the time, at least one. */
+static uint64_t calibrated(const struct row *row, uint64_t budget_ns) {
+    uint64_t operations = 1;
+    for (;;) {
+        const uint64_t begun = now_ns();
+        row->work(operations);
+        const uint64_t took = now_ns() - begun;
+        /* No work is so small that this many fit into it: run_row refuses what has gone. */
+        if (operations > (uint64_t)1 << 48) return operations;
+        if (took >= budget_ns / 4) {
+            const double scaled = (double)operations * (double)budget_ns / (double)(took ? took : 1);
+            return scaled < 1 ? 1 : (uint64_t)scaled;
+        }
+        /* A first call has costs of its own, so no step multiplies by more than eight. */
+        const uint64_t factor = took ? budget_ns / 4 / took + 1 : 8;
+        operations *= factor < 2 ? 2 : factor > 8 ? 8 : factor;
+    }
+}
+
+static int run_row(const struct row *row, uint64_t budget_ns) {
+    /* Shared mappings do not count as memory of the work. */
+    struct repetition *const repetitions = mmap(NULL, MOST_REPETITIONS * sizeof(struct repetition),
+                                                PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (repetitions == MAP_FAILED) fail("mmap: %s", strerror(errno));
+    if (row->before) row->before();
+    size_t count = 0;
+    uint64_t operations = row->operations;
+    struct repetition last = {0};
+    if (row->repeated == IN_A_CHILD) {
+        const uint64_t begun = now_ns();
+        while (count < LEAST_REPETITIONS || (count < MOST_REPETITIONS && now_ns() - begun < budget_ns)) {
+            repetitions[count] = (struct repetition){0};
+            in_a_child(row, &repetitions[count]);
+            last = repetitions[count++];
+        }
+    } else {
+        operations = calibrated(row, budget_ns / LEAST_REPETITIONS);
+        for (; count < LEAST_REPETITIONS; count++) {
+            const uint64_t begun = now_ns();
+            row->work(operations);
+            repetitions[count] = (struct repetition){.ns = now_ns() - begun};
+        }
+        read_memory(&last);
+    }
+    if (row->after) row->after();
+    qsort(repetitions, count, sizeof *repetitions, by_time);
+    const double ns = (double)repetitions[count / 2].ns / (double)operations;
+    if (ns < row->least_ns || ns <= 0) {
+        fprintf(stderr, "%s: %g ns for one operation, and its work takes %g at least: it was optimised away\n", row->name, ns,
+                row->least_ns);
+        return 3;
+    }
+    printf("{\"row\":\"%s\",\"ns\":%.17g,\"operations\":%" PRIu64 ",\"repetitions\":%zu,\"bytes\":%" PRIu64
+           ",\"virtual\":%" PRIu64 ",\"resident\":%" PRIu64 ",\"dirty\":%" PRIu64 "}\n",
+           row->name, ns, operations, count, row->bytes, last.size, last.resident, last.dirty);
+    return 0;
+}
+
+__attribute__((unused)) static int suite_main(int words, char **word, const struct row *rows, size_t count) {
+    if (words == 2 && strcmp(word[1], "--list") == 0) {
+        for (size_t i = 0; i < count; i++) puts(rows[i].name);
+        return 0;
+    }
+    const long milliseconds = words > 2 ? strtol(word[2], NULL, 10) : 200;
+    for (size_t i = 0; words > 1 && i < count; i++) {
+        if (strcmp(rows[i].name, word[1]) == 0) {
+            return run_row(&rows[i], (uint64_t)(milliseconds > 0 ? milliseconds : 1) * 1000000u);
+        }
+    }
+    fprintf(stderr, "usage: %s ROW [MS]; its rows: %s --list\n", word[0], word[0]);
+    return 2;
+}
+
+#endif
