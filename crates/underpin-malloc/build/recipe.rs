@@ -77,8 +77,12 @@ impl Recipe {
         match (self, goal) {
             (Recipe::Jemalloc, _) if tools.large_pages() => format!("{decay}; built for pages of up to 64 kB"),
             (Recipe::Jemalloc, _) => decay.to_owned(),
-            (Recipe::Mimalloc, Goal::Speed) => format!("purge_delay=1000, {MIMALLOC_LINKED}"),
-            (Recipe::Mimalloc, Goal::Balanced) => format!("purge_delay=10, {MIMALLOC_LINKED}"),
+            (Recipe::Mimalloc, Goal::Speed) => {
+                format!("purge_delay=1000, {MIMALLOC_LINKED} 128 MiB of addresses at a time")
+            }
+            (Recipe::Mimalloc, Goal::Balanced) => {
+                format!("purge_delay=10, {MIMALLOC_LINKED} 32 MiB of addresses at a time")
+            }
             (Recipe::Snmalloc, _) => "as released, without its checks".to_owned(),
         }
     }
@@ -171,6 +175,9 @@ struct Tuning {
     name: &'static str,
     jemalloc: &'static str,
     mimalloc: &'static [Replacement],
+    /// The bits of a chunk's map, as a power of two: with 7, chunks of 16 MB are reserved two at a time, and blocks above
+    /// that are the kernel's; with 9, as released, four times as much.
+    mimalloc_chunk_shift: u32,
     /// mimalloc starts with the first block that the program asks for, not with the program.
     at_first_use: bool,
 }
@@ -216,10 +223,11 @@ const KEEP_NO_FULL_PAGES: Replacement = (
 );
 
 /// As released, 1 GiB of addresses is reserved at the first call, and counts wherever addresses are limited or promised
-/// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). 64 MiB at a time cost nothing (docs/bench/broker.md).
+/// memory is counted (`ulimit -v`, `vm.overcommit_memory=2`). Less costs nothing (docs/bench/broker.md). What is reserved
+/// is a multiple of a chunk, and two at least: a chunk has as many bits as its map, each for a slice.
 const RESERVE_LITTLE: Replacement = (
     "{ MI_DEFAULT_ARENA_RESERVE, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
-    "{ 65536, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
+    "{ 32768, MI_OPTION_UNINIT, MI_OPTION(arena_reserve) }",
 );
 
 /// Unused memory goes back after 10 ms, not after a second: the peak of four threads' bursts is that of glibc, not twice it.
@@ -235,16 +243,23 @@ impl Tuning {
         name: "preloaded",
         jemalloc: "background_thread:true,dirty_decay_ms:1000",
         mimalloc: &[KEEP_NO_FULL_PAGES],
+        mimalloc_chunk_shift: 9,
         at_first_use: false,
     };
 
     fn of(goal: Goal) -> &'static Tuning {
-        const SPEED: Tuning =
-            Tuning { name: "speed", jemalloc: "", mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE], at_first_use: true };
+        const SPEED: Tuning = Tuning {
+            name: "speed",
+            jemalloc: "",
+            mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE],
+            mimalloc_chunk_shift: 9,
+            at_first_use: true,
+        };
         const BALANCED: Tuning = Tuning {
             name: "balanced",
             jemalloc: "dirty_decay_ms:1000",
             mimalloc: &[KEEP_NO_FULL_PAGES, RESERVE_LITTLE, GIVE_BACK_SOON],
+            mimalloc_chunk_shift: 7,
             at_first_use: true,
         };
         match goal {
@@ -328,8 +343,7 @@ fn mimalloc_version(header: &Path) -> Result<String, Failure> {
 /// and go it then spends its time on looking for pages with room: 1.36 times the processor time of mimalloc 2.0.
 /// With pages of 128 kB and none kept it needs less than that, and no more memory (docs/bench/mimalloc.md).
 const MIMALLOC_SLICE_SHIFT: u32 = 17;
-const MIMALLOC_LINKED: &str =
-    "pages of 128 kB, full ones left to themselves; no transparent huge pages; reserves 64 MiB of addresses at a time";
+const MIMALLOC_LINKED: &str = "pages of 128 kB, full ones left to themselves; no transparent huge pages; reserves";
 
 fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathBuf, Failure> {
     let folder = mimalloc(folder);
@@ -348,6 +362,7 @@ fn build_mimalloc(tools: &Tools, folder: &Path, tuning: &Tuning) -> Result<PathB
     let defines = ["NDEBUG", "MI_BUILD_RELEASE", "MI_SHARED_LIB", "MI_SHARED_LIB_EXPORT"];
     command.args(defines.map(|name| format!("-D{name}"))).arg("-DMI_NO_THP=1");
     command.arg(format!("-DMI_ARENA_SLICE_SHIFT={MIMALLOC_SLICE_SHIFT}"));
+    command.arg(format!("-DMI_BCHUNK_BITS_SHIFT={}", tuning.mimalloc_chunk_shift));
     if tuning.at_first_use {
         command.args(["-DAT_FIRST_USE", "-DMI_PRIM_HAS_PROCESS_ATTACH"]);
     }

@@ -123,3 +123,18 @@ fn a_program_that_asks_for_no_block_does_not_pay_for_mimalloc() {
     assert!(!empty.contains("mmap") && !empty.contains("open"), "{empty}");
     assert!(one.contains("mmap") && one.contains("overcommit_memory"), "the test sees nothing: {one}");
 }
+
+/// Where addresses are limited (`ulimit -v`) or promised memory is counted, what is reserved is what is used.
+#[test]
+fn balanced_reserves_less_than_64_mib_for_a_first_block() {
+    need!("musl-gcc", "strace");
+    let dir = Fixture::new();
+    dir.write("one.c", "#include <stdlib.h>\nint main(void) { return malloc(100) == 0; }");
+    dir.write("malloc.o", linkable(AllocatorKind::Mimalloc, Goal::Balanced, HOST).expect("on board").object.bytes);
+    dir.must("musl-gcc", ["-static", "-O1", "-fno-builtin", "malloc.o", "one.c", "-o", "one"]);
+    dir.must("strace", ["-e", "trace=mmap", "-o", "calls", "./one"]);
+    let calls = std::fs::read_to_string(dir.join("calls")).expect("strace's file");
+    let lengths = calls.lines().filter_map(|call| call.strip_prefix("mmap(")?.split(", ").nth(1)?.parse::<u64>().ok());
+    let sum: u64 = lengths.sum();
+    assert!(sum > 1 << 20 && sum < 64 << 20, "{calls}");
+}

@@ -296,13 +296,13 @@ extern long mi_option_get(int);
 int main(void) { printf("%ld %ld\n", mi_option_get(15), mi_option_get(23)); }
 "#,
     );
-    for (goal, expected) in [(Goal::Speed, "1000 65536"), (Goal::Balanced, "10 65536")] {
+    for (goal, expected, reserved) in [(Goal::Speed, "1000 32768", "128 MiB"), (Goal::Balanced, "10 32768", "32 MiB")] {
         let found = linkable(AllocatorKind::Mimalloc, goal, HOST).expect("on board");
         let object = dir.write("mimalloc.o", found.object.bytes);
         dir.must("cc", [object.to_str().expect("a UTF-8 path"), "options.c", "-o", "options"]);
         let told = Output::of(&mut dir.command(dir.join("options"))).stdout;
         assert_eq!(told.trim(), expected);
-        assert!(found.settings.contains("64 MiB"), "{}", found.settings);
+        assert!(found.settings.contains(reserved), "{}", found.settings);
         let delay = expected.split(' ').next().expect("two figures");
         assert!(found.settings.contains(&format!("purge_delay={delay}")), "{}", found.settings);
     }
