@@ -242,6 +242,8 @@ pub struct Candidate {
     pub hooks: Hooks,
     /// It is the reference once more, to show the noise.
     pub is_copy: bool,
+    /// The file that its output goes to, if it is a program that reports its figures itself.
+    pub reports: Option<PathBuf>,
 }
 
 impl Candidate {
@@ -249,7 +251,14 @@ impl Candidate {
     #[must_use]
     pub fn new(name: impl Into<String>, command: Command) -> Candidate {
         let (variant, hooks) = (Variant::default(), Hooks::default());
-        Candidate { name: name.into(), command, load: None, variant, hooks, is_copy: false }
+        Candidate { name: name.into(), command, load: None, variant, hooks, is_copy: false, reports: None }
+    }
+
+    /// The same, as a program that reports its figures itself, into a file of its own.
+    #[must_use]
+    pub fn reporting(self, file: PathBuf) -> Candidate {
+        let command = self.command.with_output(Some(OutputTo::File(file.clone())));
+        Candidate { command, reports: Some(file), ..self }
     }
 
     /// Whether underpin starts it.

@@ -50,6 +50,14 @@ pub enum BenchError {
         /// What the process's own maps say.
         reason: String,
     },
+    /// The program of a row did not report its figures.
+    #[error("{name}: no figures from the row's program: {reason}")]
+    NotReported {
+        /// The variant.
+        name: String,
+        /// Why, a clause.
+        reason: String,
+    },
     /// A request that cannot be read.
     #[error(transparent)]
     Request(#[from] underpin_load::RequestError),

@@ -17,6 +17,17 @@ use std::str::FromStr;
 pub struct Gate {
     /// Each limit.
     pub rules: Vec<GateRule>,
+    /// The limits of rows of suites.
+    pub rows: Vec<RowRule>,
+}
+
+/// The limit of the rows of a suite, as in `row:strlen<+3%` or `row:malloc-*:private-dirty<+0%`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowRule {
+    /// Which rows: a name, or a pattern with `*`.
+    pub row: String,
+    /// Which figure, and its limit.
+    pub rule: GateRule,
 }
 
 /// The limit of one figure.
@@ -139,9 +150,23 @@ impl FromStr for Gate {
     type Err = GateError;
 
     fn from_str(text: &str) -> Result<Gate, GateError> {
-        let rules: Vec<GateRule> = text.split(',').map(rule).collect::<Result<_, _>>()?;
-        Ok(Gate { rules })
+        let (mut rules, mut rows) = (Vec::new(), Vec::new());
+        for text in text.split(',') {
+            match text.trim().strip_prefix("row:") {
+                None => rules.push(rule(text)?),
+                Some(rest) => rows.push(row_rule(rest)?),
+            }
+        }
+        Ok(Gate { rules, rows })
     }
+}
+
+/// `NAME<+N%` is about the time of an operation; `NAME:METRIC<+N%` about another figure.
+fn row_rule(text: &str) -> Result<RowRule, GateError> {
+    let at = text.find(['<', '>']).ok_or_else(|| GateError::Form(format!("row:{text}")))?;
+    let (name, limit) = text.split_at(at);
+    let (row, metric) = name.split_once(':').unwrap_or((name, Metric::Operation.name()));
+    Ok(RowRule { row: row.trim().to_owned(), rule: rule(&format!("{metric}{limit}"))? })
 }
 
 fn rule(text: &str) -> Result<GateRule, GateError> {
@@ -180,6 +205,17 @@ mod tests {
         let ratio = Interval { estimate: f64::midpoint(low, high), low, high, confidence };
         let test = Tested { p_value: 0.01, test: RankTest::SignedRankExact, count: 10, level: LEVEL };
         Comparison::new("b", "a", Metric::Wall, ratio, test)
+    }
+
+    #[test]
+    fn a_limit_of_rows_names_them_and_a_figure() {
+        let gate: Gate = "row:strlen<+3%,row:malloc-*:private-dirty<+0%,wall<+1%".parse().unwrap();
+        let rows: Vec<(&str, String)> = gate.rows.iter().map(|row| (row.row.as_str(), row.rule.to_string())).collect();
+        assert_eq!(rows, [("strlen", "operation<+3%".to_owned()), ("malloc-*", "private-dirty<+0%".to_owned())]);
+        assert_eq!(gate.rules.len(), 1);
+        for text in ["row:strlen", "row:strlen:walls<+3%", "row:strlen>+3%"] {
+            text.parse::<Gate>().unwrap_err();
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod outcome;
 mod outside;
 mod real;
 mod record;
+mod reported;
 mod rules;
 mod schedule;
 mod series;
@@ -47,7 +48,7 @@ pub use compare::{
 };
 pub use error::BenchError;
 pub use executor::{Executor, Iteration};
-pub use gate::{Gate, GateOutcome, GateResult, GateRule};
+pub use gate::{Gate, GateOutcome, GateResult, GateRule, RowRule};
 pub use load::{Latency, Load, LoadErrors, LoadRecord, LoadSample, PORT, Server};
 pub use machine::Machine;
 pub use measure::{Experiment, measure};
@@ -59,8 +60,10 @@ pub use observer::{NullObserver, Observer, ObserverError};
 pub use outcome::RunOutcome;
 pub use real::RealExecutor;
 pub use record::{
-    BenchRecord, End, Header, MemoryRun, MissingMetric, ProcessPeak, Sample, Sampled, Stopped, TimedRun, VariantRecord,
+    BenchRecord, End, Header, MemoryRun, MissingMetric, ProcessPeak, RowName, Sample, Sampled, Stopped, TimedRun,
+    VariantRecord,
 };
+pub use reported::Reported;
 pub use rules::{Rules, Until, UntilError, parse_duration};
 pub use schedule::{Order, Schedule};
 pub use shell_word::shell_word;

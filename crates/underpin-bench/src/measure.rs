@@ -12,7 +12,9 @@ use crate::machine::{Machine, load_hundredths};
 use crate::metric::{Metric, Pass};
 use crate::observer::Observer;
 use crate::outcome::RunOutcome;
-use crate::record::{BenchRecord, End, Header, MemoryRun, MissingMetric, Sample, Stopped, TimedRun, VariantRecord};
+use crate::record::{
+    BenchRecord, End, Header, MemoryRun, MissingMetric, RowName, Sample, Stopped, TimedRun, VariantRecord,
+};
 use crate::rules::{Rules, Until};
 use crate::schedule::Schedule;
 use crate::stats::{Bootstrap, median_interval};
@@ -34,6 +36,8 @@ pub struct Experiment {
     pub started: u64,
     /// Where.
     pub machine: Machine,
+    /// The row of a suite that it is.
+    pub row: Option<RowName>,
 }
 
 /// The share of a budget that timed runs may take if memory is watched too.
@@ -96,6 +100,7 @@ impl Experiment {
             reference: self.reference,
             rules: self.rules.clone(),
             load: self.load().map(Load::record),
+            row: self.row.clone(),
         }
     }
 

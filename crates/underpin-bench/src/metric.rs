@@ -59,6 +59,14 @@ pub enum Metric {
     /// Resident memory of the process tree late in the run less that after start-up, each page once; of a server, over
     /// the load.
     RssGrowth,
+    /// The time of one operation, as the program of a suite's row reports it.
+    Operation,
+    /// Virtual memory that a row's work left, as its program reports it: mappings of the heap, without stacks.
+    Virtual,
+    /// Resident memory that it left.
+    Resident,
+    /// Private dirty memory that it left.
+    PrivateDirty,
 }
 
 /// What a figure is counted in.
@@ -110,7 +118,7 @@ impl Unit {
 
 impl Metric {
     /// The metrics that every machine has, in the order of a report.
-    pub const BASIC: [Metric; 23] = [
+    pub const BASIC: [Metric; 27] = [
         Metric::Wall,
         Metric::User,
         Metric::System,
@@ -123,6 +131,7 @@ impl Metric {
         Metric::LatencyMax,
         Metric::Errors,
         Metric::CpuPerRequest,
+        Metric::Operation,
         Metric::Rss,
         Metric::Pss,
         Metric::Dirty,
@@ -130,6 +139,9 @@ impl Metric {
         Metric::PssEnd,
         Metric::DirtyEnd,
         Metric::RssGrowth,
+        Metric::Virtual,
+        Metric::Resident,
+        Metric::PrivateDirty,
         Metric::MinorFaults,
         Metric::MajorFaults,
         Metric::VoluntarySwitches,
@@ -164,6 +176,10 @@ impl Metric {
             Metric::PssEnd => "pss-end",
             Metric::DirtyEnd => "dirty-end",
             Metric::RssGrowth => "rss-growth",
+            Metric::Operation => "operation",
+            Metric::Virtual => "virtual",
+            Metric::Resident => "resident",
+            Metric::PrivateDirty => "private-dirty",
             Metric::MinorFaults => "minor-faults",
             Metric::MajorFaults => "major-faults",
             Metric::VoluntarySwitches => "voluntary-switches",
@@ -195,6 +211,10 @@ impl Metric {
             Metric::PssEnd => "proportional memory at the end",
             Metric::DirtyEnd => "private dirty memory at the end",
             Metric::RssGrowth => "growth of resident memory",
+            Metric::Operation => "time of one operation",
+            Metric::Virtual => "virtual memory after the work",
+            Metric::Resident => "resident memory after the work",
+            Metric::PrivateDirty => "private dirty memory after the work",
             Metric::MinorFaults => "page faults",
             Metric::MajorFaults => "page faults from disk",
             Metric::VoluntarySwitches => "voluntary context switches",
@@ -216,7 +236,8 @@ impl Metric {
             | Metric::P99
             | Metric::P999
             | Metric::LatencyMax
-            | Metric::CpuPerRequest => Unit::Seconds,
+            | Metric::CpuPerRequest
+            | Metric::Operation => Unit::Seconds,
             Metric::Rps => Unit::PerSecond,
             Metric::Rss
             | Metric::Pss
@@ -224,7 +245,10 @@ impl Metric {
             | Metric::RssEnd
             | Metric::PssEnd
             | Metric::DirtyEnd
-            | Metric::RssGrowth => Unit::Bytes,
+            | Metric::RssGrowth
+            | Metric::Virtual
+            | Metric::Resident
+            | Metric::PrivateDirty => Unit::Bytes,
             _ => Unit::Count,
         }
     }
@@ -238,12 +262,14 @@ impl Metric {
         }
     }
 
-    /// Where it comes from, for a command that ends. A server's memory after a load is read in the timed runs.
+    /// Where it comes from, for a command that ends. A server's memory after a load is read in the timed runs, and what
+    /// the program of a row reports is of the run itself.
     #[must_use]
     pub const fn pass(self) -> Pass {
-        match self.unit() {
-            Unit::Bytes => Pass::Memory,
-            Unit::Seconds | Unit::Count | Unit::PerSecond => Pass::Timed,
+        match (self, self.unit()) {
+            (Metric::Virtual | Metric::Resident | Metric::PrivateDirty, _) => Pass::Timed,
+            (_, Unit::Bytes) => Pass::Memory,
+            (_, Unit::Seconds | Unit::Count | Unit::PerSecond) => Pass::Timed,
         }
     }
 }

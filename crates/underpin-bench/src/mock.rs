@@ -122,7 +122,14 @@ impl MockExecutor {
         };
         self.clock += load.least_time();
         let (usage, counters) = (Usage::default(), BTreeMap::new());
-        Ok(TimedRun { wall: load.window, usage, counters, outcome: RunOutcome::Exited(0), load: Some(sample) })
+        Ok(TimedRun {
+            wall: load.window,
+            usage,
+            counters,
+            outcome: RunOutcome::Exited(0),
+            load: Some(sample),
+            reported: None,
+        })
     }
 }
 
@@ -149,7 +156,7 @@ impl Executor for MockExecutor {
             voluntary_switches: 2,
             involuntary_switches: 1,
         };
-        Ok(TimedRun { wall, usage, counters: BTreeMap::new(), outcome, load: None })
+        Ok(TimedRun { wall, usage, counters: BTreeMap::new(), outcome, load: None, reported: None })
     }
 
     fn watch(

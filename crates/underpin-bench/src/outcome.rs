@@ -22,7 +22,8 @@ impl RunOutcome {
     }
 
     /// How it ended, as the end of a sentence.
-    pub(crate) fn words(self) -> String {
+    #[must_use]
+    pub fn words(self) -> String {
         match self {
             RunOutcome::Exited(status) => format!("ended with status {status}"),
             RunOutcome::Signalled(signal) => format!("was ended by signal {signal}"),

@@ -9,6 +9,7 @@ use crate::metric::Metric;
 use crate::outcome::RunOutcome;
 use crate::outside;
 use crate::record::{MemoryRun, MissingMetric, Sampled, TimedRun};
+use crate::reported;
 use crate::serve::Service;
 use crate::stats::Random;
 use crate::streams::StreamsPlan;
@@ -138,6 +139,9 @@ impl Executor for RealExecutor {
         self.prepared(candidate)?;
         let launch = |source| BenchError::Launch { name: candidate.name.clone(), source };
         let limits = limits(timeout);
+        if let Some(file) = &candidate.reports {
+            reported::make_ready(&candidate.name, file)?;
+        }
         let before = self.counters.iter().map(Counter::read).collect::<Result<Vec<_>, _>>()?;
         let run: Run = self.prepared[&candidate.name].run(&more, limits).map_err(launch)?;
         let outcome = outcome(run.end)?;
@@ -149,7 +153,11 @@ impl Executor for RealExecutor {
                 counters.insert(which.name().to_owned(), reading.count);
             }
         }
-        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome, load: None })
+        let reported = match &candidate.reports {
+            Some(file) if outcome == RunOutcome::Exited(0) => Some(reported::read(&candidate.name, file)?),
+            _ => None,
+        };
+        Ok(TimedRun { wall: run.wall, usage: run.usage, counters, outcome, load: None, reported })
     }
 
     fn watch(

@@ -5,6 +5,7 @@ use crate::machine::Machine;
 use crate::memory_point::MemoryPoint;
 use crate::metric::Metric;
 use crate::outcome::RunOutcome;
+use crate::reported::Reported;
 use crate::rules::Rules;
 use crate::units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -44,6 +45,18 @@ pub struct Header {
     /// The load, if the work is that of servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
+    /// The row, if the work is that of a suite's program, which reports its figures itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<RowName>,
+}
+
+/// A row of a suite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowName {
+    /// The suite: `libc`.
+    pub suite: String,
+    /// The row: `strlen`.
+    pub row: String,
 }
 
 /// One variant, as it is recorded.
@@ -65,6 +78,7 @@ impl BenchRecord {
     #[must_use]
     pub fn primary(&self) -> Metric {
         match &self.header.load {
+            None if self.header.row.is_some() => Metric::Operation,
             None => Metric::Wall,
             // At a fixed rate the number of answers is the rate.
             Some(load) if load.rate.is_some() => Metric::P99,
@@ -75,12 +89,16 @@ impl BenchRecord {
     /// The figure of memory that goes with it. What a server holds after the load is known of every timed run.
     #[must_use]
     pub fn primary_memory(&self) -> Metric {
-        if self.header.load.is_some() { Metric::RssEnd } else { Metric::Rss }
+        match (&self.header.load, &self.header.row) {
+            (Some(_), _) => Metric::RssEnd,
+            (None, Some(_)) => Metric::PrivateDirty,
+            (None, None) => Metric::Rss,
+        }
     }
 }
 
 /// One timed run, before it has a place in a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TimedRun {
     /// Wall time.
     pub wall: Duration,
@@ -92,10 +110,12 @@ pub struct TimedRun {
     pub outcome: RunOutcome,
     /// The results of the load on it.
     pub load: Option<LoadSample>,
+    /// What its program reported, if that is asked for.
+    pub reported: Option<Reported>,
 }
 
 /// One timed run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Index of the variant.
     pub variant: usize,
@@ -126,12 +146,15 @@ pub struct Sample {
     /// what the kernel accounted is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadSample>,
+    /// What its program reported, if the run was that of a suite's row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Reported>,
 }
 
 impl Sample {
     /// A run with its place in the record: its variant, its block, its start.
     pub(crate) fn new(variant: usize, block: u32, at_ns: Nanos, run: TimedRun) -> Sample {
-        let TimedRun { wall, usage, counters, outcome, load } = run;
+        let TimedRun { wall, usage, counters, outcome, load, reported } = run;
         Sample {
             variant,
             block,
@@ -146,6 +169,29 @@ impl Sample {
             counters,
             outcome,
             load,
+            reported,
+        }
+    }
+
+    /// A run of which only what its program reported is known.
+    #[must_use]
+    pub fn of_report(variant: usize, block: u32, at_ns: Nanos, outcome: RunOutcome, reported: Reported) -> Sample {
+        let (zero, counters) = (Nanos::from(Duration::ZERO), BTreeMap::new());
+        Sample {
+            variant,
+            block,
+            at_ns,
+            wall_ns: zero,
+            user_ns: zero,
+            system_ns: zero,
+            minor_faults: 0,
+            major_faults: 0,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            counters,
+            outcome,
+            load: None,
+            reported: Some(reported),
         }
     }
 
@@ -154,6 +200,9 @@ impl Sample {
     pub fn figure(&self, metric: Metric) -> Option<f64> {
         if let Some(load) = &self.load {
             return load.figure(metric);
+        }
+        if let Some(figure) = self.reported.as_ref().and_then(|reported| reported.figure(metric)) {
+            return Some(figure);
         }
         Some(match metric {
             Metric::Wall => self.wall_ns.seconds(),

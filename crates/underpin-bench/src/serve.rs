@@ -74,7 +74,7 @@ impl Service<'_> {
         let load = LoadSample { cpu_ns: cpu, memory_before: before, memory_after: after, ..LoadSample::new(&result) };
         let (wall, outcome) = (result.window, RunOutcome::Exited(0));
         let (usage, counters) = (Usage::default(), BTreeMap::new());
-        Ok(TimedRun { wall, usage, counters, outcome, load: Some(load) })
+        Ok(TimedRun { wall, usage, counters, outcome, load: Some(load), reported: None })
     }
 
     /// The same with the memory of the process tree over time.

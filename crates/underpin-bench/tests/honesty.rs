@@ -42,7 +42,14 @@ impl Executor for Noisy {
         self.machinery.runs += 1;
         let wall = Duration::from_secs_f64(wall);
         let usage = Usage { user: wall, ..Usage::default() };
-        Ok(TimedRun { wall, usage, counters: Default::default(), outcome: RunOutcome::Exited(0), load: None })
+        Ok(TimedRun {
+            wall,
+            usage,
+            counters: Default::default(),
+            outcome: RunOutcome::Exited(0),
+            load: None,
+            reported: None,
+        })
     }
 
     fn watch(
@@ -79,7 +86,7 @@ fn compare_on(machine: Machine, seconds: [f64; 2], noise: Noise, rules: Rules) -
     let candidates = [("a", seconds[0]), ("b", seconds[1])].map(candidate).to_vec();
     let rules = Rules { memory_runs: 0, ..rules };
     let version = "0".to_owned();
-    let experiment = Experiment { candidates, reference: 0, rules, version, started: 1, machine };
+    let experiment = Experiment { candidates, reference: 0, rules, version, started: 1, machine, row: None };
     let record = measure(&experiment, &mut Noisy { machinery, noise }, &mut NullObserver).expect("an experiment");
     paired_ratio(&record, Metric::Wall, 0, 1).expect("a comparison")
 }

@@ -22,6 +22,7 @@ fn experiment() -> Experiment {
         },
         version: "0".to_owned(),
         started: 1_700_000_000,
+        row: None,
         machine: Machine { processor: "a \"model\"".to_owned(), ..Machine::default() },
     }
 }

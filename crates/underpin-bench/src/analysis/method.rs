@@ -1,6 +1,7 @@
 //! Where and how a record was measured.
 
 use crate::load::LoadRecord;
+use crate::machine::Machine;
 use crate::record::{BenchRecord, Stopped};
 use crate::stats::CONFIDENCE;
 use crate::units::Nanos;
@@ -81,10 +82,14 @@ pub struct LoadMethod {
     pub starts_server: bool,
 }
 
-impl MachineSummary {
-    pub(super) fn of(record: &BenchRecord) -> MachineSummary {
-        let machine = record.header.machine.clone();
-        let load = |hundredths: u64| hundredths as f64 / 100.0;
+fn load(hundredths: u64) -> f64 {
+    hundredths as f64 / 100.0
+}
+
+/// What is known before anything is measured: not the load after it.
+impl From<&Machine> for MachineSummary {
+    fn from(machine: &Machine) -> MachineSummary {
+        let machine = machine.clone();
         MachineSummary {
             processor: machine.processor,
             processors: machine.processors,
@@ -94,8 +99,15 @@ impl MachineSummary {
             governor: machine.governor,
             aslr: machine.aslr,
             load_before: machine.load_hundredths.map(load),
-            load_after: record.end.as_ref().and_then(|end| end.load_hundredths).map(load),
+            load_after: None,
         }
+    }
+}
+
+impl MachineSummary {
+    pub(super) fn of(record: &BenchRecord) -> MachineSummary {
+        let load_after = record.end.as_ref().and_then(|end| end.load_hundredths).map(load);
+        MachineSummary { load_after, ..MachineSummary::from(&record.header.machine) }
     }
 }
 

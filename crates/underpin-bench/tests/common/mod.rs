@@ -17,7 +17,7 @@ pub fn candidate(name: &str, text: &str) -> Candidate {
 
 pub fn experiment(candidates: Vec<Candidate>, rules: Rules) -> Experiment {
     let machine = Machine { processors: 2, ..Machine::default() };
-    Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started: 1, machine }
+    Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started: 1, machine, row: None }
 }
 
 /// Carries an experiment out on the model.
