@@ -1,6 +1,9 @@
 //! What an allocator and a C library cost a Rust program: the allocation benchmark of fossas/broker (`single`, `multi`),
 //! written anew, and the cases that it leaves out.
 //!
+//! `broker-allocations --row TEST [MS]` is the suite `alloc` of `underpin bench --suite`: the test in this process, again and
+//! again for so long, and one line of JSON as `suites/common/row.h` describes it.
+//!
 //! `broker-allocations TEST [TIMES]` runs one test so many times after one run that does not count, and prints one line:
 //! the nanoseconds of each, `;`, then the peak of the resident memory, what is resident after everything was dropped, and
 //! after a pause, all in KiB.
@@ -214,11 +217,71 @@ fn memory(key: &str) -> u64 {
     line.and_then(|rest| rest.trim_matches([':', '\t', ' ']).split(' ').next()?.parse().ok()).unwrap_or(0)
 }
 
+/// The least repetitions of a row: the time is their median.
+const REPETITIONS: usize = 5;
+
+/// Runs a test for a time and prints its figures.
+fn report(test: &str, time: Duration) -> ExitCode {
+    if !once(test) {
+        eprintln!("there is no test {test}");
+        return ExitCode::from(2);
+    }
+    let begun = Instant::now();
+    let mut times = Vec::with_capacity(4096);
+    while times.len() < REPETITIONS || begun.elapsed() < time && times.len() < times.capacity() {
+        let start = Instant::now();
+        once(test);
+        times.push(start.elapsed().as_nanos());
+    }
+    if test == "burst" {
+        // What is kept is what is still there after a moment.
+        thread::sleep(Duration::from_millis(200));
+    }
+    times.sort_unstable();
+    let (ns, repetitions) = (times[times.len() / 2], times.len());
+    let [size, resident, dirty] = anonymous();
+    println!(
+        "{{\"row\":\"{test}\",\"ns\":{ns},\"operations\":1,\"repetitions\":{repetitions},\"bytes\":0,\"virtual\":{size},\
+         \"resident\":{resident},\"dirty\":{dirty}}}"
+    );
+    ExitCode::SUCCESS
+}
+
+/// Bytes of the mappings of no file, no stack and with some permission, as libc-bench sums them: addresses, in memory,
+/// private and written to.
+fn anonymous() -> [u64; 3] {
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    let (mut sums, mut counts) = ([0; 3], false);
+    for line in maps.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [range, permissions, _, device, _, name @ ..] if range.contains('-') => {
+                let is_named = name.first().is_some_and(|name| name.starts_with('[') && *name != "[heap]");
+                counts = *device == "00:00" && !is_named && !permissions.starts_with("---p");
+            }
+            [key, kilobytes, "kB"] if counts => {
+                let sum = ["Size:", "Rss:", "Private_Dirty:"].iter().position(|known| known == key);
+                if let (Some(sum), Ok(kilobytes)) = (sum, kilobytes.parse::<u64>()) {
+                    sums[sum] += kilobytes * 1024;
+                }
+            }
+            _ => {}
+        }
+    }
+    sums
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|word| word == "--row") {
+        let milliseconds = arguments.get(3).map_or(Some(200), |text| text.parse().ok());
+        if let (Some(test), Some(milliseconds)) = (arguments.get(2), milliseconds) {
+            return report(test, Duration::from_millis(milliseconds));
+        }
+    }
     let times = arguments.get(2).map_or(Some(5), |text| text.parse().ok());
     let (Some(test), Some(times)) = (arguments.get(1), times) else {
-        eprintln!("usage: broker-allocations TEST [TIMES]");
+        eprintln!("usage: broker-allocations TEST [TIMES], broker-allocations --row TEST [MS]");
         return ExitCode::from(2);
     };
     if !once(test) {
