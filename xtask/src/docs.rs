@@ -11,9 +11,9 @@ const VERBS: [&str; 14] = [
     "run", "doctor",
 ];
 /// Verbs with a document of their own: `report` shows that of `bench`.
-const DOCUMENTS: [&str; 14] = [
-    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench", "run",
-    "doctor",
+const DOCUMENTS: [&str; 15] = [
+    "survey", "tree", "check", "tags", "trace", "bind", "unbind", "verify", "bundle", "build", "storm", "bench",
+    "suite", "run", "doctor",
 ];
 const SHELLS: [(&str, &str); 4] =
     [("bash", "underpin.bash"), ("elvish", "underpin.elv"), ("fish", "underpin.fish"), ("zsh", "_underpin")];

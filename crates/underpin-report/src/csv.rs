@@ -1,7 +1,9 @@
-//! Figures as comma-separated values (RFC 4180): one row for each variant and figure.
+//! Figures as comma-separated values (RFC 4180): one row for each variant and figure, or for each row of a suite and build.
 
 use crate::document::bench::BenchDocument;
+use crate::document::suite::SuiteDocument;
 use underpin_bench::Difference;
+use underpin_suite::{Cell, Comparisons};
 
 const COLUMNS: [&str; 18] = [
     "variant",
@@ -52,6 +54,67 @@ pub fn bench(document: &BenchDocument) -> String {
     out
 }
 
+const SUITE_COLUMNS: [&str; 14] = [
+    "suite",
+    "row",
+    "build",
+    "median",
+    "median_low",
+    "median_high",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "verdict",
+    "virtual",
+    "resident",
+    "dirty",
+    "failure",
+];
+
+/// Every row of every suite under every build: the seconds of one operation, their ratio to the reference's, and the
+/// memory in bytes. Cells that have no figure are empty.
+#[must_use]
+pub fn suite(document: &SuiteDocument) -> String {
+    let document = &document.summary;
+    let mut out = SUITE_COLUMNS.join(",") + "\n";
+    for suite in &document.suites {
+        for row in &suite.rows {
+            for (build, cell) in document.builds.iter().zip(&row.cells) {
+                let mut fields = vec![suite.suite.name().to_owned(), field(&row.row), field(&build.name)];
+                fields.extend(suite_cell(cell));
+                out.push_str(&fields.join(","));
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// The columns after the names.
+fn suite_cell(cell: &Cell) -> Vec<String> {
+    const FIGURES: usize = SUITE_COLUMNS.len() - 4;
+    let mut fields = vec![String::new(); FIGURES];
+    match cell {
+        Cell::Measured { seconds, memory, compared, .. } => {
+            fields.clear();
+            fields.extend([seconds.estimate, seconds.low, seconds.high].map(|figure| figure.to_string()));
+            fields.extend(compared.as_deref().map_or_else(Default::default, ratio));
+            let bytes = [memory.virtual_bytes, memory.resident_bytes, memory.dirty_bytes];
+            fields.extend(bytes.map(|figure| figure.to_string()));
+            fields.push(String::new());
+        }
+        Cell::Failed { reason } => fields.push(field(reason)),
+        Cell::Missing => fields.push("not measured".to_owned()),
+    }
+    fields
+}
+
+fn ratio(compared: &Comparisons) -> [String; 4] {
+    let one = &compared.time;
+    let [ratio, low, high] = [one.ratio.estimate, one.ratio.low, one.ratio.high].map(|figure| figure.to_string());
+    [ratio, low, high, verdict(one.verdict).to_owned()]
+}
+
 const fn verdict(verdict: Difference) -> &'static str {
     match verdict {
         Difference::Less => "less",
@@ -68,9 +131,9 @@ fn field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bench, field};
+    use super::{SUITE_COLUMNS, bench, field, suite};
     use crate::document::bench::BenchDocument;
-    use crate::testing::served_bench;
+    use crate::testing::{hostile_suite, sample_suite, served_bench};
 
     #[test]
     fn figures_of_servers_are_rows_in_base_units() {
@@ -82,6 +145,34 @@ mod tests {
             assert!(text.lines().any(|line| line.starts_with(row)), "{row}: {text}");
         }
         assert!(!text.contains(",wall,"), "{text}");
+    }
+
+    #[test]
+    fn a_suite_has_a_row_for_each_row_and_build() {
+        let text = suite(&sample_suite());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 2 * 14, "{text}");
+        for line in [
+            "alloc,single,glibc,0.00540187,",
+            "libc,strstr-abcd,musl,",
+            "libc,dlopen,musl,,,,,,,,,,,not measured",
+            "libc,regex-search,musl,,,,,,,,,,,\"signal 11 (SIGSEGV): \"\"matching\"\"\"",
+        ] {
+            assert!(lines.iter().any(|one| one.starts_with(line)), "{line}: {text}");
+        }
+        let tiny = lines.iter().find(|line| line.starts_with("libc,malloc-tiny1,musl,")).unwrap();
+        let fields: Vec<&str> = tiny.split(',').collect();
+        assert_eq!(fields[6..], ["1.33", "1.31", "1.35", "more", "167936", "36864", "32768", ""], "{tiny}");
+        let reference = lines.iter().find(|line| line.starts_with("libc,malloc-tiny1,glibc,")).unwrap();
+        assert!(reference.contains(",,,,,"), "no ratio: {reference}");
+        let plain = |line: &&&str| !line.contains('"');
+        assert!(lines.iter().filter(plain).all(|line| line.split(',').count() == SUITE_COLUMNS.len()), "{text}");
+    }
+
+    #[test]
+    fn hostile_names_stay_in_their_fields() {
+        let text = suite(&hostile_suite());
+        assert!(text.contains("\"</script><script>alert(1)</script>,\"\"|\n\""), "{text}");
     }
 
     #[test]

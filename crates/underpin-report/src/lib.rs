@@ -32,6 +32,7 @@ pub use document::check::CheckDocument;
 pub use document::doctor::DoctorDocument;
 pub use document::run::RunDocument;
 pub use document::storm::{OpenedLater, StormBinding, StormDocument, StormInput};
+pub use document::suite::SuiteDocument;
 pub use document::survey::{StartUp, SurveyDocument};
 pub use document::tags::{TagsDocument, TagsInput};
 pub use document::trace::TraceDocument;

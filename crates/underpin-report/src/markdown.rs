@@ -4,6 +4,7 @@ use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
 use crate::document::storm::StormDocument;
+use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::{CallComparison, TreeDocument};
@@ -20,6 +21,12 @@ pub fn tree(document: &TreeDocument) -> String {
 #[must_use]
 pub fn bench(document: &BenchDocument) -> String {
     write(&page::bench_page(&document.analysis, page::Pictures::LeftOut))
+}
+
+/// The suite document as Markdown.
+#[must_use]
+pub fn suite(document: &SuiteDocument) -> String {
+    write(&page::suite_page(&document.summary, page::Pictures::LeftOut))
 }
 
 /// The check document as Markdown.
@@ -100,7 +107,7 @@ fn write_block(out: &mut String, block: &Block) {
             out.push('\n');
         }
         Block::Table(table) => write_table(out, table),
-        Block::Picture(_) | Block::Gallery(_) => {}
+        Block::Picture(_) | Block::Gallery(_) | Block::Folds(_) => {}
     }
 }
 
@@ -194,6 +201,11 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_is_its_verdict_and_a_table_for_each_group() {
+        insta::assert_snapshot!(suite(&sample_suite()));
+    }
+
+    #[test]
     fn a_storm_is_tables_with_the_source_of_each_figure() {
         insta::assert_snapshot!(storm(&sample_storm()));
     }
@@ -213,6 +225,7 @@ mod tests {
                 let (_, analysis) = hostile_bench();
                 bench(&BenchDocument::new(analysis))
             },
+            suite(&hostile_suite()),
         ];
         for text in all {
             assert!(!text.chars().any(|ch| ch != '\n' && ch.is_control()));

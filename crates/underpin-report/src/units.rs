@@ -71,14 +71,7 @@ pub fn with_time_unit<T>(unit: Option<TimeUnit>, render: impl FnOnce() -> T) -> 
 /// A time with three significant digits: `417 ns`, `1.25 ms`, `31.0 s`; in the unit of [`with_time_unit`], if any.
 #[must_use]
 pub fn time(seconds: f64) -> String {
-    let (value, unit) = match seconds.abs() {
-        _ if let Some(unit) = WANTED.get() => (seconds * unit.sign().1, unit.sign().0),
-        0.0 => return "0 s".to_owned(),
-        s if s < 999.5e-9 => (seconds * 1e9, "ns"),
-        s if s < 999.5e-6 => (seconds * 1e6, "µs"),
-        s if s < 999.5e-3 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
-    };
+    let (value, unit) = in_unit(seconds);
     let decimals = match value.abs() {
         0.0 => 0,
         // Reached only in a unit that the user chose.
@@ -89,6 +82,29 @@ pub fn time(seconds: f64) -> String {
     };
     let decimals = if unit == "ns" { 0 } else { decimals };
     format!("{value:.decimals$} {unit}")
+}
+
+/// The same with that many significant digits, in nanoseconds too: the time of one operation, `1.93 ns`.
+#[must_use]
+pub fn time_to(seconds: f64, digits: i32) -> String {
+    let (value, unit) = in_unit(seconds);
+    // What rounds up to the next power of ten has a digit more before the point.
+    let rounded = value.abs() * (1.0 + 0.5 * 10f64.powi(-digits));
+    let before = if rounded > 0.0 { rounded.log10().floor() as i32 + 1 } else { digits };
+    let decimals = (digits - before).clamp(0, 12) as usize;
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A time in the unit that suits it, or that the user chose.
+fn in_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds.abs() {
+        _ if let Some(unit) = WANTED.get() => (seconds * unit.sign().1, unit.sign().0),
+        0.0 => (0.0, "s"),
+        s if s < 999.5e-9 => (seconds * 1e9, "ns"),
+        s if s < 999.5e-6 => (seconds * 1e6, "µs"),
+        s if s < 999.5e-3 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    }
 }
 
 /// A size with a binary prefix: `512 B`, `1.5 MiB`.
@@ -153,6 +169,15 @@ mod tests {
     fn times_have_three_digits_and_never_four() {
         let texts = [0.0, 4.17e-7, 9.996e-7, 1.254e-3, 9.999e-3, 0.0999, 0.9999, 31.04].map(time);
         assert_eq!(texts, ["0 s", "417 ns", "1.00 µs", "1.25 ms", "10.0 ms", "99.9 ms", "1.00 s", "31.0 s"]);
+    }
+
+    #[test]
+    fn times_of_operations_have_their_digits_in_nanoseconds_too() {
+        let texts = [0.0, 1.934e-9, 9.996e-9, 41.72e-9, 0.31e-9, 1.254e-3].map(|seconds| time_to(seconds, 3));
+        assert_eq!(texts, ["0 s", "1.93 ns", "10.0 ns", "41.7 ns", "0.310 ns", "1.25 ms"]);
+        let texts = [5.401_87e-3, 10.202_1e-3, 75.4242e-3].map(|seconds| time_to(seconds, 5));
+        assert_eq!(texts, ["5.4019 ms", "10.202 ms", "75.424 ms"]);
+        assert_eq!(with_time_unit(Some(TimeUnit::Second), || time_to(0.0125, 3)), "0.0125 s");
     }
 
     #[test]

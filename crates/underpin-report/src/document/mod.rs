@@ -17,6 +17,7 @@ pub mod run;
 pub mod storm;
 mod storm_advice;
 mod storm_from;
+pub mod suite;
 pub mod survey;
 pub mod tags;
 pub mod trace;
@@ -63,6 +64,8 @@ pub enum Verb {
     Build,
     /// `underpin bench`, and `underpin report` of what it saved.
     Bench,
+    /// `underpin bench --suite`.
+    Suite,
     /// `underpin run --list`.
     Run,
     /// `underpin doctor`.
@@ -71,7 +74,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, in the order of the manual.
-    pub const ALL: [Verb; 14] = [
+    pub const ALL: [Verb; 15] = [
         Verb::Tree,
         Verb::Check,
         Verb::Tags,
@@ -84,6 +87,7 @@ impl Verb {
         Verb::Bundle,
         Verb::Build,
         Verb::Bench,
+        Verb::Suite,
         Verb::Run,
         Verb::Doctor,
     ];
@@ -104,6 +108,7 @@ impl Verb {
             Verb::Bundle => "bundle",
             Verb::Build => "build",
             Verb::Bench => "bench",
+            Verb::Suite => "suite",
             Verb::Run => "run",
             Verb::Doctor => "doctor",
         }
@@ -125,6 +130,7 @@ impl Verb {
             Verb::Bundle => "underpin.bundle/1",
             Verb::Build => "underpin.build/1",
             Verb::Bench => "underpin.bench/1",
+            Verb::Suite => "underpin.suite/1",
             Verb::Run => "underpin.run/1",
             Verb::Doctor => "underpin.doctor/1",
         }
@@ -209,6 +215,7 @@ pub fn schema(verb: Verb) -> serde_json::Value {
         Verb::Bundle => schema_of::<bundle::BundleDocument>(),
         Verb::Build => schema_of::<build::BuildDocument>(),
         Verb::Bench => schema_of::<bench::BenchDocument>(),
+        Verb::Suite => schema_of::<suite::SuiteDocument>(),
         Verb::Run => schema_of::<run::RunDocument>(),
         Verb::Doctor => schema_of::<doctor::DoctorDocument>(),
     }

@@ -6,8 +6,9 @@ use super::trace::TraceDocument;
 use super::tree::TreeDocument;
 use super::{Document, Verb, schema_of, to_json, to_json_line};
 use crate::testing::{
-    broken_closure, chosen_check, hostile_bench, hostile_check, hostile_closure, hostile_trace, lone_bench,
-    prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm, sample_trace,
+    broken_closure, chosen_check, emulated_suite, hostile_bench, hostile_check, hostile_closure, hostile_suite,
+    hostile_trace, lone_bench, prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm, sample_suite,
+    sample_trace, wide_suite,
 };
 use bstr::ByteSlice;
 
@@ -65,6 +66,20 @@ fn bench_documents_validate() {
         let against = analysis.with_baseline("x", &record, &record).with_gate(&gate, Some(&record), &record);
         assert_valid(&BenchDocument::new(against));
     }
+}
+
+#[test]
+fn suite_documents_validate() {
+    [sample_suite(), wide_suite(), emulated_suite(), hostile_suite()].iter().for_each(assert_valid);
+}
+
+#[test]
+fn the_fields_of_a_summary_are_the_fields_of_its_document() {
+    let value: serde_json::Value = serde_json::from_str(&to_json(&sample_suite()).unwrap()).unwrap();
+    assert_eq!(value["schema"], "underpin.suite/1");
+    assert_eq!(value["suites"][1]["rows"][5]["cells"][1]["is"], "failed");
+    assert_eq!(value["suites"][1]["rows"][6]["cells"][1], serde_json::json!({"is": "missing"}));
+    assert_eq!(value["suites"][2]["rows"][1]["measure"]["kind"], "bandwidth");
 }
 
 #[test]

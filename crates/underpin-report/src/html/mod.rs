@@ -5,6 +5,7 @@
 use crate::document::bench::BenchDocument;
 use crate::document::check::CheckDocument;
 use crate::document::doctor::DoctorDocument;
+use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::trace::TraceDocument;
 use crate::document::tree::TreeDocument;
@@ -46,6 +47,14 @@ pub fn tree(document: &TreeDocument) -> Result<String, HtmlError> {
 /// If a value has no JSON form.
 pub fn bench(document: &BenchDocument) -> Result<String, HtmlError> {
     render(&page::bench_page(&document.analysis, Pictures::Drawn), document)
+}
+
+/// The suite document as a page.
+///
+/// # Errors
+/// If a value has no JSON form.
+pub fn suite(document: &SuiteDocument) -> Result<String, HtmlError> {
+    render(&page::suite_page(&document.summary, Pictures::Drawn), document)
 }
 
 /// The check document as a page.

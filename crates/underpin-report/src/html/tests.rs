@@ -28,6 +28,10 @@ fn pages() -> Vec<String> {
         bench(&bench_document(lone_bench())).unwrap(),
         bench(&bench_document(hostile_bench())).unwrap(),
         bench(&bench_document(served_bench())).unwrap(),
+        suite(&sample_suite()).unwrap(),
+        suite(&wide_suite()).unwrap(),
+        suite(&emulated_suite()).unwrap(),
+        suite(&hostile_suite()).unwrap(),
     ]
 }
 
@@ -103,6 +107,44 @@ fn hostile_variants_become_no_elements() {
     }
     assert_eq!(hostile.matches("<script").count(), 2, "the document and our own script");
     assert!(!hostile.chars().any(|ch| ch == '\u{1b}' || ch == '\u{202e}'), "no control characters");
+}
+
+#[test]
+fn hostile_builds_and_rows_become_no_elements() {
+    let known: std::collections::BTreeSet<String> = [sample_suite(), emulated_suite()]
+        .iter()
+        .flat_map(|document| tags(&suite(document).unwrap()))
+        .map(|tag| element(&tag).to_owned())
+        .collect();
+    let hostile = suite(&hostile_suite()).unwrap();
+    for tag in tags(&hostile) {
+        assert!(known.contains(element(&tag)), "<{tag}>");
+    }
+    assert_eq!(hostile.matches("<script").count(), 2, "the document and our own script");
+    assert!(!hostile.chars().any(|ch| (ch != '\n' && ch.is_control()) || ch == '\u{202e}'), "no control characters");
+    assert!(markup(&hostile).contains("&lt;script") || markup(&hostile).contains("&#60;script"), "shown, escaped");
+}
+
+#[test]
+fn every_row_of_a_suite_can_be_unfolded() {
+    let document = sample_suite();
+    let page = suite(&document).unwrap();
+    let rows = document.summary.suites.iter().map(|suite| suite.rows.len()).sum::<usize>();
+    assert_eq!(markup(&page).matches("<details><summary>").count(), rows);
+    for words in [
+        "is slower than",
+        "signal 11 (SIGSEGV): &#34;matching&#34;",
+        "`b_malloc_tiny1` of libc-bench",
+        "<h3>Each row against glibc</h3>",
+        "<h3>Time against dirty memory</h3>",
+        "Index values of musl",
+        "446.7",
+        "3200 MHz",
+        "signed-rank test",
+        "a model",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod doctor;
 mod storm;
+mod suite;
 mod survey;
 mod trace;
 mod tree;
@@ -14,6 +15,7 @@ pub(crate) use bench::bench_page;
 pub(crate) use check::check_page;
 pub(crate) use doctor::doctor_page;
 pub(crate) use storm::storm_page;
+pub(crate) use suite::suite_page;
 pub(crate) use survey::survey_page;
 pub(crate) use trace::trace_page;
 pub(crate) use tree::{comparison_blocks, tree_page};
@@ -21,6 +23,8 @@ pub(crate) use tree::{comparison_blocks, tree_page};
 use crate::document::check::AdviceRecord;
 use crate::picture::Picture;
 use crate::styled::{Role, Span};
+use crate::units::size;
+use underpin_bench::MachineSummary;
 
 /// A page.
 #[derive(Debug)]
@@ -85,6 +89,17 @@ pub(crate) enum Block {
     Picture(Picture),
     /// Pictures of one width, side by side if there is room.
     Gallery(Vec<Picture>),
+    /// Rows to unfold, for a format that can fold.
+    Folds(Vec<Fold>),
+}
+
+/// A line with details to unfold.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    /// A name, a phrase, and what else the line says; each has a place of its own.
+    pub head: Vec<Span>,
+    pub notes: Vec<Vec<Span>>,
+    pub table: DataTable,
 }
 
 /// An item of a list.
@@ -111,6 +126,12 @@ pub(crate) struct DataTable {
 pub(crate) struct Column {
     pub name: Span,
     pub numeric: bool,
+}
+
+impl Column {
+    pub fn new(name: impl AsRef<[u8]>, numeric: bool) -> Column {
+        Column { name: Span::new(Role::Dim, name), numeric }
+    }
 }
 
 /// A cell of a table.
@@ -160,6 +181,15 @@ impl DataTable {
         DataTable { columns, ..DataTable::default() }
     }
 
+    /// A table of facts: a name and a text each, without those that have no text.
+    pub fn facts(title: &'static str, facts: Vec<(&'static str, String)>) -> DataTable {
+        let mut table = DataTable::new(&[title, ""]).ordered();
+        for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+            table.row(vec![Cell::new(Role::Dim, name), Cell::new(Role::Plain, value)]);
+        }
+        table
+    }
+
     pub fn caption(mut self, caption: impl AsRef<[u8]>) -> DataTable {
         self.caption = Some(Span::new(Role::Heading, caption));
         self
@@ -190,6 +220,26 @@ pub(crate) fn joined(role: Role, texts: impl IntoIterator<Item = String>) -> Vec
         spans.push(Span::new(role, text));
     }
     spans
+}
+
+/// What is known of a machine.
+pub(crate) fn machine_table(machine: &MachineSummary) -> DataTable {
+    let load = |load: Option<f64>| load.map_or_else(|| "?".to_owned(), |load| format!("{load:.2}"));
+    let loads = match (machine.load_before, machine.load_after) {
+        (None, None) => String::new(),
+        (before, after) => format!("{} before, {} after", load(before), load(after)),
+    };
+    let facts = vec![
+        ("processor", machine.processor.clone()),
+        ("processors", machine.processors.to_string()),
+        ("memory", machine.memory_bytes.map(size).unwrap_or_default()),
+        ("kernel", machine.kernel.clone()),
+        ("system", machine.system.clone()),
+        ("governor", machine.governor.clone().unwrap_or_default()),
+        ("addresses", if machine.aslr { "randomised" } else { "not randomised" }.to_owned()),
+        ("load average", loads),
+    ];
+    DataTable::facts("machine", facts)
 }
 
 /// Advice as a section; `None` if there is no advice.

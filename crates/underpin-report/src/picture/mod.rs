@@ -7,7 +7,8 @@ mod timeline;
 
 pub(crate) use graph::dependency_picture;
 pub(crate) use plot::{
-    distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, strip_picture,
+    distribution_picture, forest_picture, latency_picture, memory_picture, order_picture, pareto_picture, rows_picture,
+    strip_picture, trade_picture,
 };
 pub(crate) use timeline::{loader_picture, timeline_picture};
 

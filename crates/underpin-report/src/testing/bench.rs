@@ -20,7 +20,8 @@ fn record(candidates: Vec<Candidate>, rules: Rules, started: u64) -> (BenchRecor
         load_hundredths: Some(112),
         ..Machine::default()
     };
-    let experiment = Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started, machine };
+    let experiment =
+        Experiment { candidates, reference: 0, rules, version: "0".to_owned(), started, machine, row: None };
     let mut record = measure(&experiment, &mut MockExecutor::new(4), &mut NullObserver).expect("an experiment");
     // The load of the machine on which the test runs.
     record.end.as_mut().expect("it ended").load_hundredths = None;

@@ -3,11 +3,13 @@
 mod bench;
 mod check;
 mod storm;
+mod suite;
 mod trace;
 
 pub(crate) use bench::*;
 pub(crate) use check::*;
 pub(crate) use storm::*;
+pub(crate) use suite::*;
 pub(crate) use trace::*;
 
 use bstr::BString;

@@ -13,6 +13,7 @@ use crate::document::build::{BuildClaim, BuildDocument, BuildFact, BuildProgram,
 use crate::document::bundle::{BundleDocument, BundleFile, BundleForm, BundleNotice, BundleNoticeKind, BundleRole};
 use crate::document::check::CheckDocument;
 use crate::document::storm::StormDocument;
+use crate::document::suite::SuiteDocument;
 use crate::document::survey::{StartUp, SurveyDocument};
 use crate::document::tags::{ClaimRecord, ObstacleKind, ObstacleRecord, TagsDocument};
 use crate::document::trace::TraceDocument;
@@ -21,8 +22,8 @@ use crate::document::verify::{LoaderAsked, VerifyDocument, VerifyFile, VerifySta
 use crate::layout::View;
 use crate::styled::{Role, Text};
 use crate::testing::{
-    chosen_check, lone_bench, prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm, sample_trace,
-    served_bench,
+    chosen_check, emulated_suite, lone_bench, prefix_closure, sample_bench, sample_check, sample_doctor, sample_storm,
+    sample_suite, sample_trace, served_bench, wide_suite,
 };
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -278,6 +279,26 @@ fn bench_of(words: &mut Words, (mut record, _): (BenchRecord, Analysis)) -> Benc
     BenchDocument::new(analysis.with_gate(&gate, Some(&earlier), &record))
 }
 
+fn suite_of(words: &mut Words, mut document: SuiteDocument) -> SuiteDocument {
+    let summary = &mut document.summary;
+    for (index, build) in summary.builds.iter_mut().enumerate() {
+        words.texts([&mut build.name, &mut build.description]);
+        // Names are unique.
+        build.name.push_str(&index.to_string());
+        words.texts(&mut build.emulator);
+    }
+    words.texts([&mut summary.machine.processor, &mut summary.machine.kernel, &mut summary.machine.system]);
+    for row in summary.suites.iter_mut().flat_map(|suite| &mut suite.rows) {
+        words.texts([&mut row.row, &mut row.label, &mut row.group]);
+        for cell in &mut row.cells {
+            if let underpin_suite::Cell::Failed { reason } = cell {
+                words.text(reason);
+            }
+        }
+    }
+    document
+}
+
 fn storm_of(words: &mut Words) -> StormDocument {
     let mut document = sample_storm();
     words.raw(&mut document.program);
@@ -469,6 +490,14 @@ proptest! {
         }
         let document = storm_of(&mut words);
         assert_screen("storm", columns, |view| storm(&document, view));
+    }
+
+    #[test]
+    fn screens_of_suites_fit(mut words in words(), columns in 0usize..200) {
+        for document in [sample_suite(), wide_suite(), emulated_suite()] {
+            let document = suite_of(&mut words, document);
+            assert_screen("suite", columns, |view| suite(&document, view));
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod findings;
 mod load;
 mod paths;
 mod storm;
+mod suite;
 mod survey;
 mod tags;
 mod trace;
@@ -33,6 +34,7 @@ use crate::document::bundle::BundleDocument;
 use crate::document::check::{AdviceRecord, CheckDocument};
 use crate::document::doctor::DoctorDocument;
 use crate::document::storm::StormDocument;
+use crate::document::suite::SuiteDocument;
 use crate::document::survey::SurveyDocument;
 use crate::document::tags::TagsDocument;
 use crate::document::trace::TraceDocument;
@@ -87,6 +89,8 @@ screens! {
     paths::tree_paths(TreeDocument);
     /// What a start costs at scale.
     storm::storm(StormDocument);
+    /// The comparison of builds over suites of benchmarks.
+    suite::suite(SuiteDocument);
     /// One program in full.
     survey::survey(SurveyDocument);
     /// Which platform tag a folder or a wheel meets.

@@ -149,22 +149,29 @@ pub(crate) fn noise_words(noise: &NoiseFloor) -> String {
 
 /// A limit and its result: a mark, its role, the text.
 pub(crate) fn limit_words(limit: &LimitReport) -> (&'static str, Role, String) {
-    let (mark, role, words) = match limit.result {
+    let LimitReport { variant, limit, ratio, result, runs_needed } = limit;
+    let (mark, role, words) = result_words(*result, ratio.as_ref());
+    let needed = runs_needed.map_or_else(String::new, |runs| match result {
+        GateResult::TooFew => format!("; it takes at least {} of each", count(runs, "run", "runs")),
+        _ => format!("; about {} of each would decide it", count(runs, "run", "runs")),
+    });
+    (mark, role, format!("{variant} {limit}:{words}{needed}"))
+}
+
+/// What came of a limit: a mark, its role, the text after a colon.
+pub(crate) fn result_words(result: GateResult, ratio: Option<&Interval>) -> (&'static str, Role, String) {
+    let (mark, role, words) = match result {
         GateResult::Kept => ("✓", Role::Good, "kept"),
         GateResult::Unsure => ("!", Role::Warn, "not decided, the interval includes it"),
         GateResult::TooFew => ("!", Role::Warn, "not decided, too few runs"),
         GateResult::Failed => ("✗", Role::Bad, "the whole interval is past it"),
         GateResult::NotMeasured => ("!", Role::Warn, "not decided, nothing to compare it with"),
     };
-    let needed = limit.runs_needed.map_or_else(String::new, |runs| match limit.result {
-        GateResult::TooFew => format!("; it takes at least {} of each", count(runs, "run", "runs")),
-        _ => format!("; about {} of each would decide it", count(runs, "run", "runs")),
-    });
-    let ratio = limit.ratio.as_ref().map_or_else(String::new, |ratio| {
+    let ratio = ratio.map_or_else(String::new, |ratio| {
         let interval = if ratio.is_confident() { format!(" {}", change_interval(ratio)) } else { String::new() };
         format!(" {}{interval},", change_words(ratio.estimate, change_decimals(ratio)))
     });
-    (mark, role, format!("{} {}:{ratio} {words}{needed}", limit.variant, limit.limit))
+    (mark, role, format!("{ratio} {words}"))
 }
 
 /// The result of a gate, as a title.
@@ -199,10 +206,15 @@ fn apart_words(seconds: u64) -> String {
 
 /// `50.6 … 51.2 ms`: the unit once if both ends have the same; a dash if there were too few runs for an interval.
 pub(crate) fn interval_words(interval: &Interval, unit: Unit) -> String {
+    interval_in(interval, |figure| figure_words(figure, unit))
+}
+
+/// The same for figures that are written in another way.
+pub(crate) fn interval_in(interval: &Interval, words: impl Fn(f64) -> String) -> String {
     if !interval.is_confident() {
         return NO_INTERVAL.to_owned();
     }
-    let (low, high) = (figure_words(interval.low, unit), figure_words(interval.high, unit));
+    let (low, high) = (words(interval.low), words(interval.high));
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((figure, one)), Some((_, other))) if one == other => format!("{figure} … {high}"),
         _ if low == high => low,

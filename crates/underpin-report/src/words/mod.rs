@@ -7,6 +7,7 @@ mod check;
 mod comparison;
 mod load;
 mod storm;
+pub(crate) mod suite;
 mod trace;
 
 pub(crate) use answer::{answer, main_metrics, noun, pareto_words, place_words};

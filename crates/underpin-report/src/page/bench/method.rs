@@ -1,8 +1,8 @@
 //! What ran, where and how: enough to repeat it.
 
-use crate::page::{Block, Cell, DataTable, Pictures, Section, joined, paragraph};
+use crate::page::{Block, Cell, DataTable, Pictures, Section, joined, machine_table, paragraph};
 use crate::styled::Role;
-use crate::units::{count, size, time};
+use crate::units::{count, time};
 use crate::words::{load_words, method_words};
 use underpin_bench::{Analysis, Stopped};
 
@@ -34,13 +34,9 @@ pub(super) fn what_ran(document: &Analysis) -> Option<Section> {
 
 /// The machine and the method.
 pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
-    let mut machine = DataTable::new(&["machine", ""]).ordered();
-    fill(&mut machine, machine_facts(document));
-    let mut method = DataTable::new(&["method", ""]).ordered();
-    fill(&mut method, method_facts(document));
     let mut blocks = vec![
-        Block::Table(machine),
-        Block::Table(method),
+        Block::Table(machine_table(&document.machine)),
+        Block::Table(DataTable::facts("method", method_facts(document))),
         paragraph(
             Role::Plain,
             "Times come from runs that are timed and otherwise left alone, in blocks that go through all variants there \
@@ -60,31 +56,6 @@ pub(super) fn section(document: &Analysis, pictures: Pictures) -> Section {
         blocks.push(paragraph(Role::Dim, words));
     }
     Section::new("Machine and method", blocks)
-}
-
-fn fill(table: &mut DataTable, facts: Vec<(&'static str, String)>) {
-    for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
-        table.row(vec![Cell::new(Role::Dim, name), Cell::new(Role::Plain, value)]);
-    }
-}
-
-fn machine_facts(document: &Analysis) -> Vec<(&'static str, String)> {
-    let machine = &document.machine;
-    let load = |load: Option<f64>| load.map_or_else(|| "?".to_owned(), |load| format!("{load:.2}"));
-    let loads = match (machine.load_before, machine.load_after) {
-        (None, None) => String::new(),
-        (before, after) => format!("{} before, {} after", load(before), load(after)),
-    };
-    vec![
-        ("processor", machine.processor.clone()),
-        ("processors", machine.processors.to_string()),
-        ("memory", machine.memory_bytes.map(size).unwrap_or_default()),
-        ("kernel", machine.kernel.clone()),
-        ("system", machine.system.clone()),
-        ("governor", machine.governor.clone().unwrap_or_default()),
-        ("addresses", if machine.aslr { "randomised" } else { "not randomised" }.to_owned()),
-        ("load average", loads),
-    ]
 }
 
 fn method_facts(document: &Analysis) -> Vec<(&'static str, String)> {

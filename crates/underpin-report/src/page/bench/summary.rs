@@ -33,13 +33,12 @@ pub(super) fn section(document: &Analysis) -> Section {
 }
 
 fn columns(document: &Analysis, metrics: &[Metric], compared: &dyn Fn(Metric) -> bool) -> Vec<Column> {
-    let column = |name: &str, numeric: bool| Column { name: Span::new(Role::Dim, name), numeric };
-    let mut columns = vec![column("variant", false)];
+    let mut columns = vec![Column::new("variant", false)];
     for &metric in metrics {
-        columns.push(column(&capital(metric.label()), true));
-        columns.extend(compared(metric).then(|| column("change", true)));
+        columns.push(Column::new(capital(metric.label()), true));
+        columns.extend(compared(metric).then(|| Column::new("change", true)));
     }
-    columns.extend(document.pareto.as_ref().map(|_| column("Pareto front", false)));
+    columns.extend(document.pareto.as_ref().map(|_| Column::new("Pareto front", false)));
     columns
 }
 

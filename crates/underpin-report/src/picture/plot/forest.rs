@@ -2,6 +2,7 @@
 //!
 //! Distances are factors, so that half and twice are as far from "no change".
 
+use super::factors::{Factors, tick_words};
 use super::{WIDTH, picture};
 use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
@@ -34,14 +35,15 @@ pub(crate) fn forest_picture(document: &Analysis, metrics: &[Metric]) -> Option<
         return None;
     }
     let all = || groups.iter().flat_map(|(_, changes)| changes.iter().copied());
-    let scale = Scale::of(all());
+    let bounds = all().map(|change| (change.ratio.low, change.ratio.high));
+    let scale = Factors::of(bounds, MOST, [LEFT + 6.0, RIGHT - 6.0]);
     let rows = all().count() as f64;
     let bottom = rows * ROW + groups.len() as f64 * HEAD + 6.0;
     let reference = document.reference().map_or("", |one| one.name.as_str());
     let label = format!("Changes against {reference}");
     let words = all().map(|one| format!("{}, {}: {}", one.variant, noun(document, one.metric), words(one)));
     let mut svg = Svg::plot(WIDTH, bottom + 22.0, &label, &words.collect::<Vec<_>>().join("; "));
-    scale.draw(&mut svg, bottom);
+    scale.draw(&mut svg, 0.0, bottom, tick_words);
     let mut y = 0.0;
     for (index, changes) in &groups {
         svg.open("v", &[("v", *index)], "");
@@ -69,7 +71,7 @@ fn words(change: &Comparison) -> String {
     )
 }
 
-fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Scale, top: f64) {
+fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Factors, top: f64) {
     let middle = top + ROW / 2.0 - 1.0;
     let direction = Some(change.metric.direction());
     let class = match (change.verdict, verdict_role(change.verdict, direction)) {
@@ -87,66 +89,4 @@ fn draw_row(svg: &mut Svg, document: &Analysis, change: &Comparison, scale: &Sca
     svg.circle("spot", scale.at(change.ratio.estimate), middle, 3.5);
     svg.text("value", RIGHT + 8.0, middle + 4.0, Anchor::Start, &words(change));
     svg.close();
-}
-
-/// Factors along a stretch of the drawing, with "no change" in sight.
-struct Scale {
-    low: f64,
-    high: f64,
-}
-
-impl Scale {
-    fn of<'a>(changes: impl Iterator<Item = &'a Comparison>) -> Scale {
-        let (mut low, mut high) = (0.98f64, 1.02f64);
-        for change in changes {
-            low = low.min(change.ratio.low.max(1.0 / MOST));
-            high = high.max(change.ratio.high.min(MOST));
-        }
-        let air = (high / low).powf(0.04);
-        Scale { low: low / air, high: high * air }
-    }
-
-    fn at(&self, ratio: f64) -> f64 {
-        let share = (ratio.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln();
-        LEFT + 6.0 + share.clamp(0.0, 1.0) * (RIGHT - LEFT - 12.0)
-    }
-
-    fn draw(&self, svg: &mut Svg, bottom: f64) {
-        let mut ticks = self.ticks();
-        // "No change" is never the tick that is left out.
-        ticks.sort_by_key(|(ratio, _)| *ratio != 1.0);
-        let mut taken: Vec<f64> = Vec::new();
-        for (ratio, words) in ticks {
-            let x = self.at(ratio);
-            svg.line(if ratio == 1.0 { "zero" } else { "grid" }, [x, 0.0, x, bottom]);
-            if taken.iter().all(|other| (x - other).abs() > 42.0) {
-                svg.text("axis", x, bottom + 17.0, Anchor::Middle, &words);
-                taken.push(x);
-            }
-        }
-    }
-
-    /// Round factors in sight: the finest of these lists that is not too crowded.
-    fn ticks(&self) -> Vec<(f64, String)> {
-        const LISTS: [&[f64]; 6] = [
-            &[0.98, 0.99, 1.0, 1.01, 1.02],
-            &[0.9, 0.95, 1.0, 1.05, 1.1],
-            &[0.8, 0.9, 1.0, 1.1, 1.2],
-            &[0.5, 0.75, 1.0, 1.25, 1.5, 2.0],
-            &[0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0],
-            &[0.01, 0.1, 1.0, 10.0, 100.0],
-        ];
-        let span = (self.high / self.low).ln();
-        let index = [0.05, 0.22, 0.6, 1.6, 4.6].iter().take_while(|limit| span > **limit).count();
-        let inside = LISTS[index].iter().filter(|ratio| (self.low..=self.high).contains(*ratio));
-        inside.map(|&ratio| (ratio, tick_words(ratio))).collect()
-    }
-}
-
-fn tick_words(ratio: f64) -> String {
-    match ratio {
-        1.0 => "0 %".to_owned(),
-        far if far >= 2.0 => format!("x{far}"),
-        near => format!("{:+.0} %", (near - 1.0) * 100.0),
-    }
 }

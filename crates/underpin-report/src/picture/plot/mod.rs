@@ -4,17 +4,23 @@
 //! variant has the same colour in all of them. Every figure shown is in a table too.
 
 mod axis;
+mod factors;
 mod forest;
 mod latency;
 mod lines;
 mod pareto;
+mod place;
+mod rows;
 mod strip;
+mod trade;
 
 pub(crate) use forest::forest_picture;
 pub(crate) use latency::latency_picture;
 pub(crate) use lines::{distribution_picture, memory_picture, order_picture};
 pub(crate) use pareto::pareto_picture;
+pub(crate) use rows::rows_picture;
 pub(crate) use strip::strip_picture;
+pub(crate) use trade::trade_picture;
 
 use super::svg::{Anchor, Svg};
 use super::{Key, Picture};
@@ -72,12 +78,14 @@ fn style(document: &Analysis, index: usize) -> String {
     match document.variants.get(index) {
         Some(one) if one.is_copy => "v v0 again".to_owned(),
         Some(one) if one.is_reference => "v v0".to_owned(),
-        _ => {
-            let number = document.variants.iter().take(index).filter(plain).count();
-            let again = if (number / COLOURS) % 2 == 1 { " again" } else { "" };
-            format!("v v{}{again}", number % COLOURS + 1)
-        }
+        _ => colour(document.variants.iter().take(index).filter(plain).count()),
     }
+}
+
+/// The classes of a colour, by its number among those besides the reference.
+fn colour(number: usize) -> String {
+    let again = if (number / COLOURS) % 2 == 1 { " again" } else { "" };
+    format!("v v{}{again}", number % COLOURS + 1)
 }
 
 /// The keys of a line plot.

@@ -1,6 +1,7 @@
 //! The variants in time and memory, each with its intervals, and the front of those that no other variant beats.
 
 use super::axis::Axis;
+use super::place::{Taken, area, place};
 use super::{CHARACTER, Shown, WIDTH, bottom_axis, left_axis, picture, shown, style};
 use crate::layout::shorten;
 use crate::picture::svg::{Anchor, Svg};
@@ -12,8 +13,8 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 264.0;
 /// Columns of a name before it is shortened.
 const NAME: usize = 24;
-/// Height of a line of text.
-const LINE: f64 = 13.0;
+/// How far from its point a name may be, in lines.
+const RINGS: u8 = 40;
 
 /// One variant in the picture.
 struct Point<'a> {
@@ -23,9 +24,6 @@ struct Point<'a> {
     y: f64,
     on_front: bool,
 }
-
-/// An occupied area of the drawing: left, top, right, bottom.
-type Taken = [f64; 4];
 
 /// The Pareto picture; `None` if there is no front.
 pub(crate) fn pareto_picture(document: &Analysis) -> Option<Picture> {
@@ -152,7 +150,13 @@ fn draw_point(
     svg.line("interval", [point.x, up.at(memory.median.low), point.x, up.at(memory.median.high)]);
     svg.circle(if point.on_front { "spot" } else { "spot hollow" }, point.x, point.y, 5.0);
     let name = shorten(&point.time.variant.name, NAME);
-    let (x, y) = place(point, name.chars().count() as f64 * CHARACTER, left, taken);
+    let width = name.chars().count() as f64 * CHARACTER;
+    let bounds = [left, TOP - 6.0, WIDTH - 2.0, BOTTOM];
+    let (x, y) = place((point.x, point.y), width, RINGS, bounds, taken).unwrap_or_else(|| {
+        let over = (point.x.min(WIDTH - width).max(left), point.y);
+        taken.push(area(over, width));
+        over
+    });
     let far = (x - point.x).abs().max((y - point.y).abs()) > 60.0 || (y - 4.0 - point.y).abs() > 18.0;
     if far {
         svg.line("leader", [point.x, point.y, x, y - 4.0]);
@@ -174,30 +178,4 @@ impl Point<'_> {
             [x - 1.0, bottom.min(top), x + 1.0, bottom.max(top)],
         ]
     }
-}
-
-/// A free place for a name: beside its point, else above or below, further and further away.
-fn place(point: &Point<'_>, width: f64, left: f64, taken: &mut Vec<Taken>) -> (f64, f64) {
-    let (x, y) = (point.x, point.y);
-    let rings = (0..40).flat_map(|ring| {
-        let away = f64::from(ring) * LINE;
-        [
-            (x + 10.0, y + 4.0 - away),
-            (x - 10.0 - width, y + 4.0 - away),
-            (x + 10.0, y + 4.0 + away),
-            (x - 10.0 - width, y + 4.0 + away),
-            (x - width / 2.0, y - 10.0 - away),
-            (x - width / 2.0, y + 18.0 + away),
-        ]
-    });
-    let area = |(x, y): (f64, f64)| [x - 2.0, y - LINE + 3.0, x + width + 2.0, y + 3.0];
-    let fits =
-        |[from, top, to, bottom]: Taken| from >= left && to <= WIDTH - 2.0 && top >= TOP - 6.0 && bottom <= BOTTOM;
-    let free = |one: Taken| {
-        taken.iter().all(|other| one[0] >= other[2] || one[2] <= other[0] || one[1] >= other[3] || one[3] <= other[1])
-    };
-    let found = rings.into_iter().find(|at| fits(area(*at)) && free(area(*at)));
-    let found = found.unwrap_or((x.min(WIDTH - width).max(left), y));
-    taken.push(area(found));
-    found
 }

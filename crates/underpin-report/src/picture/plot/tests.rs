@@ -1,7 +1,7 @@
 //! What a picture of a comparison shows, and what only the tables show.
 
 use super::*;
-use crate::testing::{lone_bench, sample_bench, served_bench};
+use crate::testing::{emulated_suite, hostile_suite, lone_bench, sample_bench, sample_suite, served_bench, wide_suite};
 use underpin_bench::{Analysis, Comparison, Difference, Direction, Unit};
 
 fn sample() -> Analysis {
@@ -168,6 +168,80 @@ fn figures_without_a_number_draw_without_nonsense() {
         let more = [pareto_picture(&document), forest_picture(&document, &[metric])];
         for picture in pictures.into_iter().chain(more).flatten() {
             assert!(!picture.svg.contains("NaN") && !picture.svg.contains("inf\""), "{}", picture.svg);
+        }
+    }
+}
+
+/// The middle of each dot of a build, and whether it is filled.
+fn dots(svg: &str) -> Vec<(f64, bool)> {
+    let x = |spot: &str| spot.split("cx=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+    elements(svg, "<circle class=\"spot").into_iter().map(|spot| (x(spot), !spot.contains("hollow"))).collect()
+}
+
+#[test]
+fn every_compared_row_is_a_dot_on_its_side_of_the_middle() {
+    let document = sample_suite().summary;
+    let svg = rows_picture(&document, &document.suites[1]).unwrap().svg;
+    let zero = elements(&svg, "<line class=\"zero\"")[0];
+    let middle: f64 = zero.split("x1=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    let dots = dots(&svg);
+    // malloc-tiny1 and malloc-big2 are slower, strlen the same, strstr faster, memset undecided.
+    assert_eq!(dots.len(), 5);
+    let sides: Vec<(bool, bool)> = dots.iter().map(|(x, filled)| (*x > middle, *filled)).collect();
+    assert_eq!(sides[..2], [(false, true), (false, true)]);
+    assert_eq!((sides[2].1, sides[3], sides[4].1), (false, (true, true), false));
+    let scale = [156.0, 364.0];
+    assert!((middle - (scale[0] + scale[1]) / 2.0).abs() < 0.2, "1 is in the middle: {middle}");
+}
+
+#[test]
+fn each_build_has_its_colour_in_both_pictures_of_a_suite() {
+    let document = wide_suite().summary;
+    let suite = &document.suites[1];
+    for picture in [rows_picture(&document, suite), trade_picture(&document, suite)] {
+        let picture = picture.unwrap();
+        for build in 1..=3 {
+            assert!(picture.svg.contains(&format!("class=\"v v{build}\" data-v=\"{build}\"")), "{}", picture.svg);
+        }
+        assert_eq!(picture.legend.iter().filter(|key| key.variant.is_some()).count(), 3);
+        assert!(picture.svg.contains("<desc>pthread-create-minimal-1, "), "it says itself in words");
+    }
+}
+
+#[test]
+fn less_time_and_less_memory_are_the_lower_left() {
+    let document = sample_suite().summary;
+    let svg = trade_picture(&document, &document.suites[1]).unwrap().svg;
+    let place = |name: &str, attribute: &str| -> f64 {
+        let group = svg.split(&format!("<title>{name}, ")).nth(1).unwrap();
+        group.split(&format!("{attribute}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+    };
+    assert!(place("strstr-abcd", "cx") < place("malloc-big2", "cx"));
+    assert!(place("strstr-abcd", "cy") > place("malloc-big2", "cy"));
+}
+
+#[test]
+fn what_is_not_compared_is_in_no_picture() {
+    let document = emulated_suite().summary;
+    assert!(rows_picture(&document, &document.suites[0]).is_none());
+    assert!(trade_picture(&document, &document.suites[0]).is_none());
+}
+
+#[test]
+fn pictures_of_suites_have_no_nonsense_and_no_control_characters() {
+    let mut strange = sample_suite();
+    for cell in strange.summary.suites.iter_mut().flat_map(|suite| &mut suite.rows).flat_map(|row| &mut row.cells) {
+        let underpin_suite::Cell::Measured { compared: Some(one), .. } = cell else { continue };
+        (one.time.ratio.low, one.time.ratio.high, one.dirty) = (0.0, f64::INFINITY, Some(0.0));
+    }
+    for document in [strange, hostile_suite(), wide_suite()] {
+        let document = document.summary;
+        for suite in &document.suites {
+            for picture in [rows_picture(&document, suite), trade_picture(&document, suite)].into_iter().flatten() {
+                let svg = picture.svg;
+                assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+                assert!(!svg.chars().any(|ch| ch.is_control() || ch == '\u{202e}'), "{svg}");
+            }
         }
     }
 }
