@@ -191,7 +191,7 @@ fn toolchain_file(folder: &Path, context: &Context<'_>, users: Option<&str>) -> 
     if !shared::starts_here(context) {
         set("CMAKE_SYSTEM_NAME", "Linux");
         set("CMAKE_SYSTEM_PROCESSOR", context.spec.processor.name());
-        if let Some(words) = shared::emulator(context) {
+        if let Some(words) = shared::emulator(context.spec) {
             set("CMAKE_CROSSCOMPILING_EMULATOR", &words.join(";"));
         }
     }

@@ -97,7 +97,7 @@ fn machine_file(context: &Context<'_>, own: bool) -> String {
         let _ = writeln!(text, "pkgconfig = {}", quoted(&program.display().to_string()));
     }
     let starts = shared::starts_here(context);
-    if let Some(words) = shared::emulator(context) {
+    if let Some(words) = shared::emulator(context.spec) {
         let _ = writeln!(text, "exe_wrapper = {}", list(&words));
     }
     let name = context.spec.processor.name();

@@ -21,6 +21,7 @@ pub use copy::Copy;
 pub(crate) use copy::copy;
 pub use found::choose;
 pub use native::BuildSystem;
+pub use shared::emulator;
 pub(crate) use shared::raw_linker;
 
 use crate::toolchain::{Needs, Toolchain};

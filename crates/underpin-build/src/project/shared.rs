@@ -67,8 +67,8 @@ pub fn uses_machines_libraries(context: &Context<'_>) -> bool {
 }
 
 /// What runs a program of another processor, if installed: `qemu-aarch64`, with the other's libraries if it needs any.
-pub fn emulator(context: &Context<'_>) -> Option<Vec<String>> {
-    let spec = context.spec;
+#[must_use]
+pub fn emulator(spec: &Spec) -> Option<Vec<String>> {
     if Processor::host() == Some(spec.processor) {
         return None;
     }
