@@ -89,6 +89,7 @@ impl Gain {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: 0,
             machine: Machine::here(),
+            row: None,
         };
         let record = measure(&experiment, &mut executor, &mut NullObserver)?;
         let analysis = analyse(&record);

@@ -53,6 +53,7 @@ pub fn allocators(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: seconds,
         machine: Machine::here(),
+        row: None,
         rules,
     };
     let mut executor = RealExecutor::new(StreamsPlan::default(), &[], experiment.rules.seed);

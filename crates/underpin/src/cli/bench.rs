@@ -1,6 +1,6 @@
 //! `underpin bench` and `underpin report`.
 
-use super::{Color, DisplayArgs, ServeArgs};
+use super::{Color, DisplayArgs, ServeArgs, SuiteArgs};
 use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ use underpin_malloc::MallocList;
     underpin bench --bind before,after -- emacs --version\n  \
     underpin bench --commits main,HEAD --build make -- ./app\n  \
     underpin bench --build glibc,musl --project ~/ripgrep -- rg -c fn src\n  \
+    underpin bench --suite libc,alloc --build glibc,musl,musl+jemalloc\n  \
+    underpin bench --suite all --quick --export-html page.html\n  \
     underpin bench --variant 'sorted=LC_ALL=C' -- ls -l\n  \
     underpin bench --variant 'pinned=taskset -c 0' -w 3 -- ./app\n  \
     underpin bench -L threads 1,2,4 'make -j {threads}' -p 'make clean'\n  \
@@ -116,6 +118,9 @@ pub struct BenchArgs {
 
     #[command(flatten)]
     pub serve: ServeArgs,
+
+    #[command(flatten)]
+    pub suites: SuiteArgs,
 
     #[command(flatten)]
     pub rules: RuleArgs,
@@ -384,6 +389,11 @@ impl Style {
             Style::Basic | Style::Nocolor => Color::Never,
             Style::Full | Style::Color => Color::Always,
         }
+    }
+
+    /// Whether the results are shown.
+    pub const fn shows_screen(self) -> bool {
+        !matches!(self, Style::None)
     }
 
     /// Whether it shows progress, on a terminal.

@@ -1,6 +1,7 @@
 //! `underpin bench` and `underpin report`: measuring, keeping, showing.
 
 use super::builds::Builds;
+use super::suite;
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::export;
@@ -22,6 +23,9 @@ use underpin_sys::{RunEnd, Supervised, end_signal, supervise};
 /// # Errors
 /// As for [`run`], and if no process can be created.
 pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if args.suites.list_suites {
+        return Ok(suite::list(screen));
+    }
     // Before anything is planned: copies of programs in temporary folders belong to one process.
     match supervise()? {
         Supervised::Worker => {
@@ -40,6 +44,9 @@ pub fn supervised(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> 
 }
 
 fn measured(args: BenchArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if args.suites.is_given() {
+        return suite::run(args, screen);
+    }
     // They must be there until the last run is over.
     let builds = Builds::make(&args)?;
     run(BenchPlan::new(args, &builds.all)?, screen)
@@ -111,6 +118,11 @@ pub fn report(plan: ReportPlan, screen: &mut Screen) -> anyhow::Result<Exit> {
             screen.line(path.file_stem().unwrap_or_default().to_string_lossy().as_bytes());
         }
         return Ok(Exit::Fine);
+    }
+    if let Some(kept) =
+        plan.run.as_deref().map(|run| suite::find_kept(plan.results.store.folder(), run)).transpose()?.flatten()
+    {
+        return suite::report(&kept, &plan.results, screen);
     }
     plan.results.check_stdout()?;
     let baseline = baseline(&plan.results)?;

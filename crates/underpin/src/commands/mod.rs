@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod generate;
 pub mod run;
 pub mod storm;
+pub mod suite;
 pub mod survey;
 pub mod tags;
 pub mod trace;

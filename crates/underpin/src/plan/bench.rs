@@ -3,7 +3,7 @@
 use super::parameters::{ParameterSet, fill, fill_word, parameters};
 use super::serve::Servers;
 use super::variants::Dimensions;
-use crate::cli::{self, AroundArgs, BenchArgs, Failure, Order, ReportArgs, ResultArgs, RuleArgs, Style};
+use crate::cli::{self, AroundArgs, BenchArgs, Failure, Order, ReportArgs, ResultArgs, RuleArgs};
 use crate::progress::Progress;
 use crate::variants::{Build, Commit, Commits};
 use anyhow::{Context, bail};
@@ -97,7 +97,7 @@ impl ReportPlan {
 }
 
 impl ResultPlan {
-    fn new(args: ResultArgs) -> ResultPlan {
+    pub(super) fn new(args: ResultArgs) -> ResultPlan {
         let unit = args.time_unit.map(|unit| match unit {
             cli::TimeUnit::Microsecond => TimeUnit::Microsecond,
             cli::TimeUnit::Millisecond => TimeUnit::Millisecond,
@@ -185,6 +185,9 @@ impl BenchPlan {
             candidates.push(Candidate { name, is_copy: true, ..copy.clone() });
         }
         let compared = candidates.iter().filter(|one| !one.is_copy).count().saturating_sub(1);
+        if args.results.gate.as_ref().is_some_and(|gate| !gate.rows.is_empty()) {
+            bail!("--gate row:...: rows are those of --suite");
+        }
         let seed = args.rules.seed.unwrap_or_else(|| if args.debug_mode { 1 } else { fresh_seed() });
         let mut rules = rules(&args.rules, args.around.ignore_failure.as_deref(), compared, seed);
         if is_served {
@@ -199,6 +202,7 @@ impl BenchPlan {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started,
             machine,
+            row: None,
         };
         Ok(BenchPlan {
             experiment,
@@ -208,7 +212,7 @@ impl BenchPlan {
             mock: args.debug_mode,
             shows_progress: args.style.shows_progress(),
             save: args.save,
-            results: ResultPlan { is_shown: args.style != Style::None, ..ResultPlan::new(args.results) },
+            results: ResultPlan { is_shown: args.style.shows_screen(), ..ResultPlan::new(args.results) },
             _commits: commits,
         })
     }
@@ -400,6 +404,7 @@ impl Case<'_> {
             variant,
             hooks: hooks.clone(),
             is_copy: false,
+            reports: None,
         };
         Ok(dimensions.of(&command)?.into_iter().map(candidate).collect())
     }
