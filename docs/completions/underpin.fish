@@ -267,6 +267,10 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l header -d 'A
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l body -d 'The body of each request, or @FILE to read its bytes from a file; the method is then POST if none was given' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l ready-timeout -d 'Give up on a server that has not answered this long after it was started' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l load-timeout -d 'Give up on a request that has no answer after this time' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite -d 'Compare the builds of --build (glibc,musl if not given) by suites of our own instead of a command: alloc, libc, os, system, cpu, or all' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l filter -d 'With --suite: only rows whose name has this text, or matches it with `*` for any text; `SUITE:TEXT` is for one suite alone (may be repeated)' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l target -d 'With --suite: build for another processor and run under its user emulation (qemu-user); the figures say so and are not compared' -r
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l suite-source -d 'Measure the rows of a suite by the programs of the benchmark that it was made after, built from its sources in a folder of yours: libc-bench, lmbench, unixbench or coremark (may be repeated)' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s w -l warmup -d 'Runs of each variant before the first timed one' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s r -l runs -d 'Timed runs of each variant; if not given, at least --min-runs, for 3 s each' -r
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s m -l min-runs -d 'Least number of timed runs: 12, or 4 of servers; a comparison gets as many as it takes to show a difference, 16 for two variants (8 of servers), by itself' -r
@@ -314,6 +318,9 @@ complete -c underpin -n "__fish_underpin_using_subcommand bench" -l color -d 'Wh
 always\t'Into files and pipes too'
 never\t'Never'"
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l aa -d 'Measure the reference against itself too: the noise floor'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l quick -d 'With --suite: the short form, 100 ms for a run instead of 300, and as few runs as can show a difference'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l resume -d 'With --suite: go on with the latest run of the same suites and builds that was interrupted, at the row where it was'
+complete -c underpin -n "__fish_underpin_using_subcommand bench" -l list-suites -d 'List the suites and their rows'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -s N -d 'No shell: the default, accepted because hyperfine has it'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l show-output -d 'The same as --output inherit'
 complete -c underpin -n "__fish_underpin_using_subcommand bench" -l any-machine -d 'Accept a baseline from another processor, kernel or size of memory'

@@ -19,6 +19,7 @@ mod small_memory;
 mod stats;
 mod storm;
 mod storm_model;
+mod suite;
 pub mod table;
 mod threads;
 mod trace;
@@ -66,6 +67,8 @@ pub enum Name {
     Overlay,
     /// Creating and joining threads on glibc, static musl and static musl with the overlay; rounds: processes of each
     Threads,
+    /// The suites of `underpin bench --suite`, in their short form, beside the seed's figures; half an hour
+    Suite,
     /// A Ruby service's memory and time on every allocator; rounds: blocks of two timed runs and a watched one
     Ruby,
     /// The same of Python
@@ -133,6 +136,7 @@ pub fn run(name: Name, rounds: Option<usize>, dry: bool) -> anyhow::Result<()> {
         Name::Build => ("build", build::run(rounds)?),
         Name::Overlay => ("overlay", overlay::run(rounds)?),
         Name::Threads => ("threads", threads::run(rounds)?),
+        Name::Suite => ("suite", suite::run()?),
         Name::Ruby => ("ruby", workload::run(workload::RUBY, rounds)?),
         Name::Python => ("python", workload::run(workload::PYTHON, rounds)?),
         Name::Foolsgold => ("foolsgold", foolsgold::run(rounds)?),
