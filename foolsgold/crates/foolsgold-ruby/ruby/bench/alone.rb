@@ -1,5 +1,5 @@
-# The page of the demonstration and nothing else, for comparison: no middleware, no map, a counter in Ruby. It runs
-# under foolsgold (alone.ru) and in h2o's mruby handler as it is.
+# Only the page of the demonstration, for comparison: no middleware, no map, a counter in Ruby. It runs unchanged under
+# foolsgold (alone.ru) and in h2o's mruby handler.
 
 require "erb"
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# FoolsGold under CRuby: the same applications run under Thin and Puma. What the server does natively is done here with
-# CRuby's own means; the rest is foolsgold's library itself.
+# FoolsGold under CRuby: runs the same applications under Thin and Puma. What the server does natively is done here in
+# Ruby; the rest is foolsgold's library itself.
 
 require "rack"
 require "securerandom"
@@ -45,7 +45,7 @@ end
 
 module Rack
   class Builder
-    # Threads of one process serve all requests here, so what a config.ru says of its interpreters is only noted.
+    # Threads of one process serve all requests here, so the modes in a config.ru are only recorded.
     def mode(mode)
       FoolsGold.routes << mode
       nil

@@ -1,4 +1,4 @@
-# Benchmark: how long a block takes by the clock on the wall. There are no times of the processor.
+# Benchmark: how long a block takes in wall-clock time. Processor times are not available.
 
 module Benchmark
   class Tms

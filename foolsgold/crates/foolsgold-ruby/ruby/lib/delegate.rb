@@ -1,4 +1,4 @@
-# SimpleDelegator and DelegateClass: an object that passes on what it does not know itself.
+# SimpleDelegator and DelegateClass: an object that delegates the methods it does not define.
 
 class Delegator
   def initialize(object)
@@ -15,7 +15,7 @@ class Delegator
     __getobj__.respond_to?(name, include_all)
   end
 
-  # Those that every object has would never be missing.
+  # Methods that every object has would never be missing.
   [:to_s, :inspect, :hash, :=~, :===].each do |name|
     define_method(name) { |*args| __getobj__.__send__(name, *args) }
   end

@@ -1,8 +1,8 @@
 # ERB: templates, compiled to Ruby. Tags, trim modes ("-", "<>", ">", "%" and their combinations) and line numbers are
-# those of CRuby's ERB.
+# the same as in CRuby's ERB.
 
 class ERB
-  # Turns a template into Ruby source that gives the text. Line numbers stay those of the template.
+  # Turns a template into Ruby source that returns the text. Line numbers stay those of the template.
   class Compiler
     OPENING = ["<%%", "<%=", "<%#", "<%-", "<%"].freeze
 
@@ -24,11 +24,11 @@ class ERB
 
     private
 
-    # Lines that start with "%" are Ruby; "%%" is a "%".
+    # Lines that start with "%" are Ruby; "%%" stands for "%".
     def by_lines(template)
       rest = +""
       template.each_line do |line|
-        # Inside an open tag a percent sign means nothing.
+        # Inside an open tag a percent sign has no meaning.
         inside = rest.rindex("<%") && (rest.rindex("%>") || -1) < rest.rindex("<%")
         if line.start_with?("%%") && !inside
           rest << line[1, line.size]
@@ -58,7 +58,7 @@ class ERB
       end
     end
 
-    # Handles the tag at `open`; the result is where the text goes on.
+    # Handles the tag at `open`; returns where the text continues.
     def tag(template, open)
       mark = OPENING.find { |one| template.byteslice(open, one.bytesize) == one }
       if mark == "<%%"
@@ -78,13 +78,13 @@ class ERB
       following(template, stop + 2, trim_after, whole)
     end
 
-    # Where the tag ends: "%>", but not "%%>".
+    # The end of the tag: "%>", but not "%%>".
     def closing(template, from)
       stop = template.byteindex("%>", from)
       while stop && stop > from && template.getbyte(stop - 1) == 37
         stop = template.byteindex("%>", stop + 2)
       end
-      # Without an end the rest is code, as in CRuby.
+      # Without an end tag the rest is code, as in CRuby.
       stop || template.bytesize
     end
 
@@ -97,7 +97,7 @@ class ERB
         0
       end
       if newline > 0 && (trim_after || @lines == :ends || whole)
-        # The line's end is not part of the text, but it counts in the source.
+        # The line end is not part of the text, but counts in the source.
         @source << "\n"
         return at + newline
       end
@@ -113,7 +113,7 @@ class ERB
       end
     end
 
-    # "<%-" takes the blanks before it.
+    # "<%-" removes the blanks before it.
     def drop_indent
       stop = @text.rindex("\n")
       line = stop ? @text[stop + 1, @text.size] : @text
@@ -129,11 +129,11 @@ class ERB
       @text << text
     end
 
-    # Text becomes a literal in single quotes with its line ends as they are, so the lines of the source stay right.
+    # Text becomes a single-quoted literal that keeps its line ends, so the lines of the source stay right.
     def flush
       return if @text.empty?
       quoted = @text.split("\\", -1).join("\\\\").split("'", -1).join("\\'")
-      # A source's carriage returns are not kept.
+      # Ruby drops the carriage returns of a source.
       quoted = quoted.split("\r", -1).join("' \"\\r\" '") if quoted.include?("\r")
       @source << "#{@out}.<<('" << quoted << "'); "
       @text = +""
@@ -175,7 +175,7 @@ class ERB
   end
 
   def result_with_hash(hash)
-    # As lambda's arguments: a binding of mruby takes no new variables.
+    # Passed as arguments of a lambda: an mruby binding cannot take new variables.
     names = hash.keys
     render = TOP.call("lambda { |#{names.join(", ")}| #{@src}\n}", @filename || "(erb)", @lineno)
     render.call(*hash.values)
@@ -185,11 +185,11 @@ class ERB
     print result(binding)
   end
 
-  # Defines a method of a class or module, as "name(arguments)". The template is compiled once.
+  # Defines a method in a class or module, as "name(arguments)". The template is compiled once.
   def def_method(owner, signature, filename = nil)
     raise ArgumentError, "def_method needs a class or module with a name" if owner.name.nil?
     kind = owner.is_a?(Class) ? "class" : "module"
-    # On one line, so that the template's first line is the first.
+    # On one line, so that the template's first line is line one.
     TOP.call("#{kind} ::#{owner.name}; def #{signature}; #{@src}\nend; end", filename || @filename || "(erb)", @lineno)
     nil
   end
@@ -204,7 +204,7 @@ class ERB
 
   private
 
-  # For a class without a name: a method by `define_method`, which takes no block of its own.
+  # For an anonymous class: a method by `define_method`, which cannot take a block.
   def render_in(owner, signature)
     name, arguments = signature.delete(")").split("(", 2)
     body = TOP.call("lambda { |#{arguments}| #{@src}\n}", @filename || "(erb)", @lineno)

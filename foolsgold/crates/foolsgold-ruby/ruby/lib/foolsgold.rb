@@ -6,7 +6,7 @@ require "foolsgold/metrics"
 require "foolsgold/context"
 
 module FoolsGold
-  # [path prefix, mode] as config.ru said with `mode`; the server chooses the interpreter of a request by the longest
+  # [path prefix, mode] as set with `mode` in config.ru; the server chooses the interpreter of a request by the longest
   # prefix, before any Ruby runs.
   def self.routes
     @routes ||= []

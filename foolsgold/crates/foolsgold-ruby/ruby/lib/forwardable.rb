@@ -1,4 +1,4 @@
-# Forwardable: methods that are another object's, which is named by an accessor or an instance variable.
+# Forwardable: methods delegated to another object, which is named by an accessor or an instance variable.
 
 module Forwardable
   def instance_delegate(hash)
@@ -18,7 +18,7 @@ module Forwardable
     accessor = accessor.to_sym
     method = method.to_sym
     variable = accessor.to_s.start_with?("@")
-    # A class gets methods of its instances, an object that was extended methods of its own.
+    # In a class this defines instance methods; in an extended object, singleton methods.
     define = is_a?(Module) ? :define_method : :define_singleton_method
     __send__(define, name.to_sym) { |*args, **options, &block|
       target = variable ? instance_variable_get(accessor) : __send__(accessor)

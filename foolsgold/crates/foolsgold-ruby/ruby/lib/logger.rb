@@ -1,4 +1,5 @@
-# Logger: lines with a level, to anything that has `write`. Files are the server's business: a name is refused.
+# Logger: lines with a level, written to anything that has `write`. Log files belong to the server: a file name is
+# refused.
 
 class Logger
   module Severity

@@ -1,4 +1,4 @@
-# Monitor: a lock that its owner may take again. With one thread it is always free.
+# Monitor: a lock that its owner may take again. With a single thread it is always free.
 
 class Monitor
   def initialize
@@ -41,7 +41,7 @@ class Monitor
   alias mon_synchronize synchronize
 end
 
-# Mixed into a class or an object, it makes it a monitor.
+# Mixed into a class or an object, this makes it a monitor.
 module MonitorMixin
   def self.extend_object(object)
     super

@@ -1,4 +1,4 @@
-# OpenStruct: an object whose attributes are made by assigning them.
+# OpenStruct: an object whose attributes are created by assigning to them.
 
 class OpenStruct
   def initialize(hash = nil)

@@ -1,7 +1,7 @@
-# Rack for foolsgold: the parts that nearly every application uses are loaded at once, the others when they are named.
+# Rack for foolsgold: the parts that nearly every application uses are loaded at once, the others on first use.
 #
-# The interpreter's heap is restored after each request, so what is not loaded costs nothing. A constant of Rack that
-# is missing is looked for here and its file is required; mruby has no autoload.
+# The interpreter's heap is restored after each request, so what is not loaded costs nothing. A missing constant of Rack
+# is looked up here and its file is required; mruby has no autoload.
 
 require "rack/constants"
 

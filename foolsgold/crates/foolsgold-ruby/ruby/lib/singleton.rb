@@ -1,4 +1,4 @@
-# Singleton: a class with one instance. In shared-nothing mode each request finds it as it was after loading.
+# Singleton: a class with one instance. In shared-nothing mode each request finds it in the state after loading.
 
 module Singleton
   def self.included(owner)

@@ -1,4 +1,4 @@
-# StringIO: a String as a file. Positions are bytes, as in CRuby; text may hold any bytes.
+# StringIO: a String as a file. Positions are bytes, as in CRuby; the text may contain any bytes.
 
 class StringIO
   include Enumerable
@@ -207,7 +207,7 @@ class StringIO
   def size = @string.bytesize
   alias length size
 
-  # ---- being a file
+  # ---- methods of a file
 
   def close
     @readable = @writable = false
@@ -239,7 +239,7 @@ class StringIO
   def fcntl(*_args) = raise(NotImplementedError, "fcntl() function is unimplemented on this machine")
   def set_encoding(*_args) = self
   def set_encoding_by_bom = nil
-  # As a Tempfile, which uploads are under other servers.
+  # Also serves as a Tempfile, which other servers use for uploads.
   def unlink = nil
   def close! = close
   def path = nil
@@ -270,7 +270,7 @@ class StringIO
     line
   end
 
-  # A limit does not cut a character of UTF-8.
+  # A limit does not split a UTF-8 character.
   def whole_char(stop, last)
     stop += 1 while stop < last && (@string.getbyte(stop) & 0xC0) == 0x80
     stop

@@ -1,4 +1,4 @@
-# Tempfile: in memory. The name exists for programs that print it; no file of that name is made.
+# Tempfile: in memory. The name exists for programs that print it; no file with that name is created.
 
 require "stringio"
 
@@ -26,7 +26,7 @@ class Tempfile < StringIO
     super()
   end
 
-  # A closed one can be opened again, with what was written.
+  # A closed one can be reopened, with its content.
   def open
     reopen(string)
   end

@@ -1,4 +1,4 @@
-# Timeout: the block runs to its end. The server's own time budget stops a request that takes too long.
+# Timeout: the block runs to its end. The server's own time limit stops a request that takes too long.
 
 module Timeout
   class Error < RuntimeError; end

@@ -1,5 +1,5 @@
-# Digest, OpenSSL::HMAC, Base64 and SecureRandom over natives. A digest in the making keeps its text: there is nothing
-# of it outside of Ruby's heap.
+# Digest, OpenSSL::HMAC, Base64 and SecureRandom over natives. An unfinished digest keeps its input: it has no state
+# outside Ruby's heap.
 
 module Digest
   class Instance
@@ -112,7 +112,7 @@ module OpenSSL
       def base64digest(name, text) = FoolsGold::Native.base64(digest(name, text))
     end
 
-    # Those with a class of their own.
+    # Digests with a class of their own.
     class Named < self
       def initialize(text = nil) = super(self.class::ALGORITHM, text)
 

@@ -1,4 +1,4 @@
-# ENV: a copy of the process's environment. What an application writes stays inside of its interpreter, and goes with
+# ENV: a copy of the process's environment. What an application writes stays inside its interpreter, and is lost with
 # it.
 
 module FoolsGold

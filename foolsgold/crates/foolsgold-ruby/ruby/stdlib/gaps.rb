@@ -1,4 +1,4 @@
-# Small things that mruby's own classes do not have or do otherwise.
+# Small things that mruby's own classes lack or do differently.
 
 class EncodingError < StandardError; end unless Object.const_defined?(:EncodingError)
 
@@ -123,7 +123,7 @@ module Comparable
   end
 end
 
-# The greatest and the least ones, as many as asked for.
+# The n greatest and least elements.
 [Enumerable, Range].each do |owner|
   owner.class_eval do
     alias_method :__core_max, :max
@@ -153,12 +153,12 @@ module Enumerable
 
   def compact = reject(&:nil?)
 
-  # Floats are added with what each addition lost, as in CRuby.
+  # Float sums are compensated, as in CRuby.
   def sum(start = 0, &block)
     FoolsGold::Native.sum(block ? map(&block) : to_a, start)
   end
 
-  # Neighbours for which the block gives the same.
+  # Groups neighbours for which the block returns the same value.
   def chunk
     return to_enum(:chunk) unless block_given?
     parts = []
@@ -191,7 +191,7 @@ class Struct
   class << self
     alias __core_new new
 
-    # `keyword_init: true` as CRuby has it. The classes that are made have a `new` of their own.
+    # `keyword_init: true` as in CRuby. The classes it creates define their own `new`.
     def new(*names, keyword_init: nil, &block)
       type = __core_new(*names)
       if keyword_init

@@ -1,4 +1,4 @@
-# JSON: options and the methods of core classes. Reading and writing is done in one go below.
+# JSON: options and the methods of core classes. Reading and writing is done in one native call.
 
 module JSON
   NaN = Float::NAN
@@ -7,7 +7,7 @@ module JSON
   VERSION = "2.6.1"
   UnparserError = GeneratorError
 
-  # How JSON is laid out; what `to_json` of an application's classes is given.
+  # The layout of the JSON output, passed to `to_json` of an application's classes.
   class State
     attr_accessor :indent, :space, :space_before, :object_nl, :array_nl, :max_nesting, :depth, :script_safe
 
@@ -77,7 +77,7 @@ module JSON
       parse(source, { max_nesting: false, allow_nan: true }.merge(given.to_h).merge(options))
     end
 
-    # Options are a Hash in the last place, so that an object without braces is the object.
+    # Options are a Hash as last argument, so that an object without braces is the object.
     def generate(object, options = nil)
       return __generate(object, options) if options.nil? || options.is_a?(State)
       __generate(object, State.new(options.to_h))
@@ -114,7 +114,7 @@ module JSON
     end
   end
 
-  # Objects that say nothing else are written as the text that they give.
+  # Common to the classes that have a JSON form of their own.
   module ToJSON
     def to_json(state = nil, *)
       state = State.new(state) if state.is_a?(Hash)

@@ -1,4 +1,4 @@
-# What of Regexp and MatchData is plain Ruby.
+# The parts of Regexp and MatchData that are plain Ruby.
 
 class Regexp
   IGNORECASE = 1

@@ -1,4 +1,4 @@
-# Methods of String over patterns that are plain Ruby, and encodings: a string is UTF-8 where its bytes are, else
+# Methods of String over patterns that are plain Ruby, and encodings: a string is UTF-8 if its bytes are valid, else
 # binary.
 
 class Encoding
@@ -65,7 +65,7 @@ class String
   def unicode_normalize(*) = dup
   def unicode_normalized?(*) = true
 
-  # Options are a plain hash: `undef` cannot be the name of a parameter.
+  # Options are a plain Hash, since `undef` cannot be the name of a parameter.
   def encode(to = Encoding::UTF_8, from = nil, **options)
     to = Encoding.find(to)
     from = from ? Encoding.find(from) : Encoding::UTF_8

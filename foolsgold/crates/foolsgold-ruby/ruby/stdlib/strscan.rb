@@ -82,7 +82,7 @@ class StringScanner
     "#<StringScanner #{@pos}/#{@string.bytesize} @ #{peek(5).inspect}>"
   end
 
-  # The rest is matched as a text of its own, as CRuby does: \A and ^ match where the scanner stands.
+  # The rest is matched as a separate text, as in CRuby: \A and ^ match at the scanner's position.
   def __find(pattern, anchored, advance)
     pattern = Regexp.new(Regexp.escape(pattern)) if pattern.is_a?(String)
     text = rest

@@ -1,4 +1,4 @@
-# Times as text, and back. mruby's Time knows UTC and the machine's zone, and microseconds.
+# Times as text, and back. mruby's Time supports UTC and the machine's zone, and microseconds.
 
 class Time
   class << self

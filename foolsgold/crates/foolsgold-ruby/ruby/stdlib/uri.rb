@@ -31,7 +31,7 @@ module URI
       @port = port
       @query = query
       @fragment = fragment
-      # What has a scheme and neither a host nor a path from the root is not a path to CRuby.
+      # To CRuby, the part after a scheme is not a path if it has no host and does not start at the root.
       if @scheme && !host && path && !path.empty? && !path.start_with?("/")
         @opaque = query ? "#{path}?#{query}" : path
         @path = @query = nil
@@ -129,7 +129,7 @@ module URI
 
   SCHEMES = { "HTTP" => HTTP, "HTTPS" => HTTPS, "FTP" => FTP, "WS" => WS, "WSS" => WSS, "MAILTO" => MailTo }
 
-  # What escapes as RFC 2396 has it, under the name that Rack uses.
+  # Escapes by RFC 2396, under the name that Rack uses.
   class RFC2396_Parser
     def escape(text, _unsafe = nil) = FoolsGold::Native.escape_path(text)
     def unescape(text, _escaped = nil) = FoolsGold::Native.unescape_component(text)

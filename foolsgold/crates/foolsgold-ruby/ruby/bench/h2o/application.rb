@@ -5,15 +5,15 @@
 #     require "application"
 #     application("ruby/demo/config.ru")
 #
-# A request passes the demonstration's own config.ru and foolsgold's own middlewares, context and metrics. What this
-# older mruby (1.3, without keyword arguments) cannot load is done here, and works once, when the server starts.
+# A request passes through the demonstration's own config.ru and foolsgold's own middlewares, context and metrics. What
+# this older mruby (1.3, without keyword arguments) cannot load is defined here, and runs once, at start-up.
 
 require "rack/constants"
 require "rack/urlmap"
 require "rack/content_length"
 require "rack/head"
 
-# The language of config.ru, as far as the demonstration speaks it.
+# The language of config.ru, as far as the demonstration uses it.
 class Builder
   def initialize(app = nil)
     @app = app
@@ -68,7 +68,7 @@ def map(path, &block)
   OUTERMOST.map(path, &block)
 end
 
-# The constants of a config.ru are found by its classes only where it is evaluated at the top level.
+# The classes in a config.ru find its constants only if it is evaluated at the top level.
 def application(path)
   eval(File.read(path), nil, path)
   OUTERMOST.to_app

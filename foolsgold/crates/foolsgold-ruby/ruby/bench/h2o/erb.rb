@@ -1,4 +1,4 @@
-# Templates whose only tags are <%= %>, as methods that are one string with interpolations.
+# Templates whose only tags are <%= %>, compiled to methods that are one interpolated string.
 
 class ERB
   def initialize(text, _options = {})
@@ -7,7 +7,7 @@ class ERB
 
   def def_method(owner, signature, _file = nil)
     body = @text.gsub("<%= ", "\#{").gsub(" %>", "}")
-    # This mruby evaluates no text inside a class.
+    # This mruby cannot evaluate text inside a class.
     eval("class ::#{owner}\n def #{signature}\n  <<TEXT\n#{body}\nTEXT\n end\nend")
   end
 end

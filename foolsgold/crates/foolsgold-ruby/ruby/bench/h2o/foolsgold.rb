@@ -1,5 +1,4 @@
-# What foolsgold's server does natively, for h2o's mruby: metrics, which each interpreter has for itself, and random
-# numbers.
+# What foolsgold's server does natively, for h2o's mruby: metrics, separate for each interpreter, and random numbers.
 
 module FoolsGold
   module Native

@@ -1,9 +1,9 @@
-# What foolsgold knows of a request beside Rack's environment.
+# What foolsgold knows about a request besides Rack's environment.
 
 module FoolsGold
-  # The key of the environment.
+  # Its key in the environment.
   CONTEXT = "foolsgold.context"
-  # Which kind of interpreter answers: "shared-nothing", "prefork" or "fresh"; the server sets it.
+  # The mode of the interpreter: "shared-nothing", "prefork" or "fresh"; set by the server.
   MODE = "foolsgold.mode"
 
   class RequestContext
@@ -11,7 +11,7 @@ module FoolsGold
       METRICS
     end
 
-    # A UUID from the operating system's randomness, made when it is first asked for.
+    # A UUID from the operating system's randomness, created when it is first requested.
     def request_id
       @request_id ||= Native.uuid
     end

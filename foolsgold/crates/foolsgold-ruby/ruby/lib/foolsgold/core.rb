@@ -1,5 +1,5 @@
-# What Ruby programs take for granted and mruby does not have. Loaded before anything else; nothing here replaces a
-# method that is there.
+# What Ruby programs take for granted and mruby does not have. Loaded before anything else; nothing here replaces an
+# existing method.
 
 require "foolsgold/core/errors"
 require "foolsgold/core/kernel"

@@ -1,7 +1,7 @@
-# rack.input over a body that is complete, or over one that still comes.
+# rack.input over a body that is complete, or one that is still arriving.
 #
-# Positions are bytes. `FoolsGold::Input.new(text)` has it all and can be rewound; `StreamInput` reads from the server
-# as it is asked and forgets what was read; `KeptInput` reads the same way and keeps it, for `rewind`.
+# Positions are bytes. `FoolsGold::Input.new(text)` has the whole body and can be rewound; `StreamInput` reads from the
+# server on demand and forgets what was read; `KeptInput` reads the same way but keeps it, for `rewind`.
 
 module FoolsGold
   class Input
@@ -10,7 +10,7 @@ module FoolsGold
       @at = 0
     end
 
-    # IO#read: with a length nil at the end, without one "".
+    # IO#read: at the end, nil if a length is given and "" otherwise.
     def read(length = nil, buffer = nil)
       if length.nil?
         fill(nil)
@@ -27,7 +27,7 @@ module FoolsGold
       buffer ? into(buffer, data) : data
     end
 
-    # The next line with its end, or nil.
+    # The next line including its end, or nil.
     def gets
       stop = @buffer.byteindex("\n", @at)
       while stop.nil? && more
@@ -65,7 +65,7 @@ module FoolsGold
       @buffer.bytesize
     end
 
-    # What is left is not wanted.
+    # The rest is discarded.
     def close
       @buffer = ""
       @at = 0
@@ -77,7 +77,7 @@ module FoolsGold
 
     private
 
-    # Reads until the buffer has so many bytes (all for nil), or there are no more.
+    # Reads until the buffer has this many bytes (all for nil), or the body ends.
     def fill(_bytes); end
 
     def more = false
@@ -89,7 +89,7 @@ module FoolsGold
     end
   end
 
-  # A body that still comes: `Native.input_read(most)` gives a String, or nil at its end.
+  # A body that is still arriving: `Native.input_read(most)` returns a String, or nil at its end.
   class KeptInput < Input
     CHUNK = 65_536
 
@@ -127,7 +127,7 @@ module FoolsGold
     end
   end
 
-  # The same without rewind, so that a large body never is in memory at once.
+  # The same without rewind, so that a large body is never in memory as a whole.
   class StreamInput < KeptInput
     undef_method :rewind
     undef_method :size
@@ -145,6 +145,6 @@ module FoolsGold
     end
   end
 
-  # For requests without a body. It has no position to remember, so all can share it.
+  # For requests without a body. It has no position, so all can share it.
   NO_INPUT = Input.new("".freeze)
 end

@@ -1,4 +1,4 @@
-# rack.logger over the server's own log, which adds the time; the level stands before each text.
+# rack.logger over the server's own log, which adds the time; each text is preceded by its level.
 
 require "logger"
 

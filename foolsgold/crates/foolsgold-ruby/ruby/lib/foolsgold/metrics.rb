@@ -1,8 +1,8 @@
-# Metrics that live outside the interpreter: every interpreter of every mode sees and changes the same ones, and
-# restoring a heap does not touch them. `/metrics` shows them in Prometheus's format.
+# Metrics that live outside the interpreter: interpreters of every mode see and change the same ones, and restoring a
+# heap does not affect them. `/metrics` shows them in Prometheus's format.
 
 module FoolsGold
-  # What the three kinds share: a name, and labels that are written into it.
+  # Common to the three kinds: a name, and labels that are written into it.
   class Metric
     attr_reader :name
 
@@ -11,7 +11,7 @@ module FoolsGold
     end
   end
 
-  # Only goes up.
+  # A value that only goes up.
   class Counter < Metric
     def get
       Native.counter_get(@name)
@@ -23,7 +23,7 @@ module FoolsGold
     end
   end
 
-  # Goes up and down.
+  # A value that goes up and down.
   class Gauge < Metric
     def get
       Native.gauge_get(@name)
@@ -42,13 +42,13 @@ module FoolsGold
     end
   end
 
-  # Counts values in ranges: times in seconds, sizes.
+  # Counts values in ranges, for example times in seconds or sizes.
   class Histogram < Metric
     def observe(value)
       Native.histogram_observe(@name, value)
     end
 
-    # Observes how long the block takes, and gives what it gives.
+    # Observes how long the block takes, and returns its result.
     def time
       start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       yield
@@ -93,7 +93,7 @@ module FoolsGold
     end
 
     class << self
-      # Prometheus's rule for names.
+      # Prometheus's rule for metric names.
       def check(name)
         good = !name.empty? && !(48..57).include?(name.getbyte(0))
         name.each_byte do |byte|

@@ -1,5 +1,5 @@
 # Loads a config.ru. It runs as an ordinary Ruby file, so its classes, methods and constants are where they would be in
-# any other, and the words of Rack::Builder are methods of the main object while it runs.
+# any other, and the commands of Rack::Builder are methods of the main object while it runs.
 
 require "foolsgold"
 require "rack"
@@ -9,10 +9,11 @@ module FoolsGold
     WORDS = [:use, :run, :map, :mode, :warmup, :freeze_app].freeze
 
     class << self
-      # Evaluates a text as if it stood outside of everything.
+      # Evaluates a text at the top level, outside any module.
       attr_accessor :evaluate
 
-      # The application of a config.ru, and `FoolsGold.routes`. In development what it raises is shown to the client.
+      # Returns the application of a config.ru, and sets `FoolsGold.routes`. In development its exceptions are shown to
+      # the client.
       def load(path, development = false)
         builder = build(path)
         app = builder.to_app
@@ -27,12 +28,12 @@ module FoolsGold
         filling { Kernel.load(path) }
       end
 
-      # The same of a text, which is compiled here.
+      # The same for a text, which is compiled here.
       def build_text(text, path)
         filling { evaluate.call(text, path) }
       end
 
-      # Calls the block; what it says goes to a new builder. Files may load others.
+      # Calls the block; its commands go to a new builder. Files may load others.
       def filling
         outer = @builder
         builder = @builder = Rack::Builder.new
@@ -49,8 +50,8 @@ module FoolsGold
   end
 end
 
-# A block from here has the main object as self and no module around it. The names are odd because mruby shows them to
-# the methods that the text defines.
+# A block defined here has the main object as self and no enclosing module. The variable names are odd because mruby
+# makes them visible to methods that the text defines.
 FoolsGold::Rackup.evaluate = lambda { |rackup__text, rackup__path| eval(rackup__text, nil, rackup__path, 1) }
 FoolsGold::Rackup::WORDS.each do |word|
   define_singleton_method(word) { |*args, **options, &block|

@@ -1,12 +1,12 @@
-# The stream that a streaming body (`call(stream)`) writes to: straight to the client, no faster than it reads.
+# The stream that a streaming body (`call(stream)`) writes to: straight to the client, no faster than the client reads.
 #
-# `Native.output_write(text)` waits while the client is slow and raises Errno::EPIPE once it is gone.
+# `Native.output_write(text)` waits while the client is slow and raises Errno::EPIPE once the client is gone.
 
 module FoolsGold
   class Stream
     include Printing
 
-    # `input` is what is left of the request's body.
+    # `input` is the rest of the request's body.
     def initialize(input = nil)
       @input = input
       @read_closed = false

@@ -1,4 +1,4 @@
-# Rack::BodyProxy: a body that calls a block once when it is closed. Everything else goes to the body inside.
+# Rack::BodyProxy: a body that calls a block once when it is closed. Everything else is delegated to the wrapped body.
 
 module Rack
   class BodyProxy

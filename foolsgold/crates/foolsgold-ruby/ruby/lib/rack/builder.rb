@@ -1,4 +1,4 @@
-# Rack::Builder: the language of config.ru. Foolsgold adds `mode`, at the top or inside `map`: how the requests under
+# Rack::Builder: the language of config.ru. Foolsgold adds `mode`, at the top level or inside `map`: how requests under
 # that prefix share an interpreter.
 
 require "rack/constants"
@@ -7,14 +7,14 @@ module Rack
   class Builder
     MODES = [:prefork, :shared_nothing, :fresh].freeze
 
-    # What `mode` said here and in the maps inside, as [path prefix, mode]; complete once the application is built.
+    # The modes set here and in inner maps, as [path prefix, mode]; complete once the application is built.
     attr_reader :routes
 
     def self.app(default_app = nil, &block)
       new(default_app, &block).to_app
     end
 
-    # Reads a config.ru (or a Ruby file that defines a constant after its name) and gives the application.
+    # Reads a config.ru (or a Ruby file that defines a constant named after it) and returns the application.
     def self.parse_file(path, **_options)
       return load_file(path) if path.end_with?(".ru")
       require path
@@ -46,7 +46,7 @@ module Rack
 
     def use(middleware, *args, **options, &block)
       add_map
-      # Calls without keywords must not pass an empty Hash on: not every `initialize` takes one.
+      # Calls without keywords must not pass on an empty Hash: not every `initialize` takes one.
       @use << if options.empty?
         proc { |app| middleware.new(app, *args, &block) }
       else
@@ -82,7 +82,7 @@ module Rack
       unless MODES.include?(mode)
         raise ArgumentError, "mode #{mode.inspect} is unknown; it is one of #{MODES.map(&:inspect).join(", ")}"
       end
-      # The mode is chosen before Ruby runs, by path alone.
+      # The mode is chosen before Ruby runs, only by path.
       raise ArgumentError, "mode cannot be set inside a map of one host" if @host
       @routes << [@prefix, mode]
       nil
@@ -97,7 +97,7 @@ module Rack
       app
     end
 
-    # For a builder used as an application itself. It builds anew for each request, as Rack's does.
+    # For a builder that is itself used as an application. It builds anew for each request, as Rack's does.
     def call(env)
       to_app.call(env)
     end
@@ -141,7 +141,7 @@ module Rack
       inner
     end
 
-    # The inner builder knows its own routes only after it was built, so both share one list.
+    # The inner builder knows its own routes only after it is built, so both share one list.
     def collect(inner)
       @routes.concat(inner.routes)
       inner.instance_variable_set(:@routes, @routes)

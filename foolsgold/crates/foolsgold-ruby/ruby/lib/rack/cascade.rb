@@ -1,9 +1,9 @@
-# Rack::Cascade: asks one application after the other until one does not say 404 or 405.
+# Rack::Cascade: tries one application after the other until one answers with something other than 404 or 405.
 
 require "rack/constants"
 
 module Rack
-  # Thrown by an application to go to another one; `ForwardRequest` carries the new environment.
+  # Thrown by an application to forward to another one; `ForwardRequest` carries the new environment.
   class ForwardRequest < Exception
     attr_reader :url, :env
 
@@ -31,7 +31,7 @@ module Rack
       answer = nil
       last = nil
       @apps.each do |app|
-        # What is not sent is still closed.
+        # A body that is not sent is still closed.
         last.close if last.respond_to?(:close)
         answer = app.call(env)
         return answer unless @cascade_for.include?(answer[0].to_i)

@@ -41,7 +41,7 @@ module Rack
       value.nil? || value.to_s == "0" ? "-" : value
     end
 
-    # Control characters that a client sent must not make lines of their own.
+    # Control characters sent by a client must not create log lines.
     def printable(line)
       body = line.chomp
       clean = true

@@ -1,4 +1,4 @@
-# Rack::ConditionalGet: 304 for GET and HEAD where the client already has this answer (If-None-Match, else
+# Rack::ConditionalGet: 304 for GET and HEAD if the client already has this answer (If-None-Match, else
 # If-Modified-Since).
 
 require "rack/utils"

@@ -1,7 +1,7 @@
-# Names that the parts of Rack share.
+# Names shared by the parts of Rack.
 
 module Rack
-  # The version of the specification that this follows. It is not the rack gem.
+  # The version of the specification that this follows; not that of the rack gem.
   VERSION = "3.2.0"
   RELEASE = VERSION
 
@@ -54,7 +54,7 @@ module Rack
   RACK_URL_SCHEME = "rack.url_scheme"
   RACK_HIJACK = "rack.hijack"
   RACK_IS_HIJACK = "rack.hijack?"
-  # Rack 2's.
+  # From Rack 2.
   RACK_HIJACK_IO = "rack.hijack_io"
   RACK_MULTITHREAD = "rack.multithread"
   RACK_MULTIPROCESS = "rack.multiprocess"

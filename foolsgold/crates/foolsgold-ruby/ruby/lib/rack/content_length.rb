@@ -1,4 +1,4 @@
-# Rack::ContentLength: sets content-length where the body's size is known without consuming it.
+# Rack::ContentLength: sets content-length if the body's size is known without consuming it.
 
 require "rack/constants"
 
@@ -14,7 +14,7 @@ module Rack
       headers = answer[1]
       body = answer[2]
       return answer if status < 200 || status == 204 || status == 304
-      # Checked by hand: an application may write the names as Rack 2 did, and answers have few fields.
+      # Both spellings are checked: an application may write names as in Rack 2, and answers have few fields.
       return answer if headers.key?("content-length") || headers.key?("Content-Length")
       return answer if headers.key?("transfer-encoding") || headers.key?("Transfer-Encoding")
       return answer unless body.respond_to?(:to_ary)
@@ -22,7 +22,7 @@ module Rack
       size = 0
       parts.each { |part| size += part.bytesize }
       headers["content-length"] = size.to_s
-      # `to_ary` has consumed and closed a body that is not an Array itself.
+      # `to_ary` has consumed and closed a body that is not itself an Array.
       return answer if parts.equal?(body)
       [status, headers, parts]
     end

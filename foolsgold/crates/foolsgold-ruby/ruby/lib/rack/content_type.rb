@@ -1,4 +1,4 @@
-# Rack::ContentType: sets content-type where the application did not and the status allows a body.
+# Rack::ContentType: sets content-type if the application did not and the status allows a body.
 
 require "rack/constants"
 

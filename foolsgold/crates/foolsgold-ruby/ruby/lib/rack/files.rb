@@ -1,8 +1,8 @@
 # Rack::Files: the files below a folder, for GET and HEAD, with validators and ranges. The server can send them itself
-# by `to_path`.
+# through `to_path`.
 #
-# A file's validator is its date, as in Rack; of a packed file it is a tag of its bytes, for a pack has no dates. What a
-# link takes out of the folder is not served.
+# A file's validator is its date, as in Rack; for a packed file it is an ETag of its bytes, since a pack has no dates. A
+# file outside the folder that is reached through a link is not served.
 
 require "rack/utils"
 require "rack/mime"
@@ -47,7 +47,7 @@ module Rack
       answer(env, 206, headers, Part.new(full, range), range.size)
     end
 
-    # All of a file.
+    # A whole file.
     class Whole
       attr_reader :path
 
@@ -93,7 +93,7 @@ module Rack
       known.strip == "*" || known.split(",").any? { |one| [tag, "W/#{tag}"].include?(one.strip) }
     end
 
-    # A part of another version is of no use (RFC 9110, section 13.1.5).
+    # A part of another version is useless (RFC 9110, section 13.1.5).
     def range_counts?(env, validator)
       known = env["HTTP_IF_RANGE"]
       known.nil? || validator.value?(known)
@@ -110,6 +110,6 @@ module Rack
     end
   end
 
-  # Rack 2's name.
+  # Its name in Rack 2.
   File = Files unless const_defined?(:File, false)
 end

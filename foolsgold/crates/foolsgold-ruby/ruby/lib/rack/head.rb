@@ -1,10 +1,10 @@
-# Rack::Head: answers HEAD as GET would be answered, without the body, which is closed.
+# Rack::Head: answers HEAD like GET but without the body, which is closed.
 
 require "rack/constants"
 
 module Rack
   class Head
-    # A body without content that closes the one it stands for.
+    # An empty body that closes the one it replaces.
     class Closing
       def initialize(body)
         @body = body

@@ -1,4 +1,4 @@
-# Rack::Headers: fields of an answer whatever the case of their names; they are kept in lower case.
+# Rack::Headers: header fields with case-insensitive names, which are kept in lower case.
 
 module Rack
   class Headers < Hash

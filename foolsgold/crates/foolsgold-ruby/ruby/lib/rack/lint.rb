@@ -1,4 +1,4 @@
-# Rack::Lint: holds a server and an application to the rules of Rack 3. What breaks one raises LintError.
+# Rack::Lint: checks a server and an application against the rules of Rack 3. Violations raise LintError.
 
 require "rack/constants"
 require "rack/lint/environment"

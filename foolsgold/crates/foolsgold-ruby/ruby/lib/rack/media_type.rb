@@ -20,7 +20,7 @@ module Rack
       end
     end
 
-    # How often a parameter stands there.
+    # How many times a parameter occurs.
     def self.count(content_type, wanted)
       content_type.to_s.split(";").drop(1).count { |part| part.split("=", 2)[0].to_s.strip.downcase == wanted }
     end

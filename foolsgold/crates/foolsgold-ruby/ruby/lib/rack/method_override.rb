@@ -1,4 +1,4 @@
-# Rack::MethodOverride: a form's `_method`, or the field X-HTTP-Method-Override, stands for the method of a POST.
+# Rack::MethodOverride: a form's `_method`, or the header X-HTTP-Method-Override, replaces the method of a POST.
 
 require "rack/request"
 

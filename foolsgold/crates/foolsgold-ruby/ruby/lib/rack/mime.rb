@@ -1,4 +1,4 @@
-# Rack::Mime: the types of files by the ends of their names, for those that web applications send.
+# Rack::Mime: file types by extension, for files that web applications send.
 
 module Rack
   module Mime
@@ -26,7 +26,7 @@ module Rack
         MIME_TYPES.fetch(extension.to_s.downcase, fallback)
       end
 
-      # "text/*" is matched by "text/html".
+      # "text/*" matches "text/html".
       def match?(value, matcher)
         type, subtype = value.split("/", 2)
         wanted, exact = matcher.split("/", 2)

@@ -1,3 +1,3 @@
-# Rack 2's name of the file of MockRequest and MockResponse.
+# The file name that Rack 2 uses for MockRequest and MockResponse.
 
 require "rack/mock_request"

@@ -31,7 +31,7 @@ module Rack
       Target.new(uri, opts).env
     end
 
-    # Kept for callers of Rack 2; a URI here is what Target understands.
+    # Kept for callers of Rack 2; a URI here is whatever Target accepts.
     def self.parse_uri_rfc2396(uri)
       Target.new(uri, {})
     end

@@ -1,10 +1,10 @@
-# Rack::MockResponse: what an application answered, read to its end.
+# Rack::MockResponse: an application's answer, read to its end.
 
 require "rack/response"
 
 module Rack
   class MockResponse < Response
-    # A cookie as a browser would take it from Set-Cookie.
+    # A cookie as a browser would read it from Set-Cookie.
     class Cookie
       attr_reader :name, :value, :path, :domain, :expires, :secure
 

@@ -1,5 +1,5 @@
-# Rack::Multipart: uploads of forms (RFC 7578). Files are kept in memory, in a StringIO, which is what the
-# interpreter's limit bounds; the server has bounded the whole body before.
+# Rack::Multipart: file uploads in forms (RFC 7578). Files are kept in memory, in a StringIO, bounded by the
+# interpreter's memory limit; the server has already limited the whole body.
 
 require "rack/utils"
 require "rack/media_type"
@@ -19,7 +19,7 @@ module Rack
     EOL = "\r\n"
     BOUNDARY_LIMIT = 70
     HEADER_LIMIT = 64 * 1024
-    # Of a content-disposition, as Rack 3.2 has them: more is nobody's form, and taking it apart would cost time.
+    # Limits for content-disposition, as in Rack 3.2: no real form needs more, and parsing more would cost time.
     DISPOSITION_LIMIT = 1536
     DISPOSITION_PARAMETERS = 16
 
@@ -79,7 +79,7 @@ module Rack
       def boundary_of(content_type)
         type = MediaType.type(content_type)
         return nil unless type && type.start_with?("multipart/")
-        # Two boundaries may be read differently by whoever looked at the request before (CVE-2026-26961).
+        # If there are two boundaries, a proxy may have used the other one (CVE-2026-26961).
         raise Error, "multiple boundary parameters in the content type" if MediaType.count(content_type, "boundary") > 1
         boundary = MediaType.params(content_type)["boundary"]
         return nil if boundary.nil? || boundary.empty?
@@ -135,13 +135,13 @@ module Rack
           raise EmptyContentError, "bad content body" unless at
           at += 2
           stop = text.byteindex("#{EOL}#{EOL}", at)
-          # A part without fields has its empty line at once.
+          # In a part without header fields the empty line comes first.
           bare = text.byteslice(at, 2) == EOL
           raise EmptyContentError, "bad content body" unless stop || bare
           head = bare ? "" : text.byteslice(at, stop - at)
           raise Error, "multipart mime part header too large" if head.bytesize > HEADER_LIMIT
           start = bare ? at + 2 : stop + 4
-          # The line's end before a boundary belongs to the boundary.
+          # The line end before a boundary belongs to the boundary.
           at = text.byteindex("#{EOL}#{@mark}", start - 2)
           raise EmptyContentError, "bad content body" unless at
           yield head, text.byteslice(start, [at - start, 0].max)
@@ -200,7 +200,7 @@ module Rack
       end
 
       def tempfile(factory)
-        # The part's bytes as they are: a copy would have to fit beside the body.
+        # The part's bytes, not copied: a copy would need memory beside the body.
         return StringIO.new(@content) unless factory
         file = factory.call(@filename, @content_type)
         file << @content
@@ -208,7 +208,7 @@ module Rack
         file
       end
 
-      # A line that starts with a blank goes on with the one before.
+      # A line that starts with a blank continues the previous one.
       def unfolded(head)
         head.split(EOL).each_with_object([]) do |line, lines|
           if lines.last && (line.start_with?(" ") || line.start_with?("\t"))
@@ -234,7 +234,7 @@ module Rack
         found
       end
 
-      # A value and the byte behind it.
+      # A value and the position after it.
       def value_at(field, at)
         # Some browsers write a Windows path with single backslashes: only quotes and backslashes are escaped.
         return Utils.quoted_string(field, at, '"\\') if field.byteslice(at, 1) == '"'
@@ -250,7 +250,7 @@ module Rack
         name = disposition["filename"]
         return nil if name.nil?
         name = Utils.unescape_path(name)
-        # The last part of a path, whoever's slashes it has.
+        # The last segment of a path, with either kind of slash.
         name.split("/").last.to_s.split("\\").last.to_s
       end
     end

@@ -1,4 +1,4 @@
-# Rack::NullLogger: rack.logger that takes everything and writes nothing.
+# Rack::NullLogger: a rack.logger that accepts everything and writes nothing.
 
 module Rack
   class NullLogger

@@ -5,7 +5,7 @@ require "rack/constants"
 require "rack/utils"
 
 module Rack
-  # Mixed into every error that is the client's fault.
+  # Included in every error that is the client's fault.
   module BadRequest; end
 
   class QueryParser
@@ -40,7 +40,7 @@ module Rack
       @params_limit = params_limit
     end
 
-    # Flat: a name that stands several times has an Array of its values.
+    # Flat: a name that occurs several times gets an Array of its values.
     def parse_query(query, separator = nil, &unescaper)
       params = make_params
       each_pair(query, separator, unescaper) do |name, value|
@@ -87,7 +87,7 @@ module Rack
         raise QueryLimitError, "total query size (#{query.bytesize}) exceeds limit (#{@bytesize_limit})"
       end
       separator ||= "&"
-      # Counted before anything is taken apart (CVE-2025-46727, CVE-2025-59830).
+      # Counted before anything is parsed (CVE-2025-46727, CVE-2025-59830).
       count = separator.chars.uniq.sum { |mark| query.count(mark) }
       if count >= @params_limit
         raise QueryLimitError, "total number of query parameters (#{count + 1}) exceeds limit (#{@params_limit})"
@@ -137,7 +137,7 @@ module Rack
       params
     end
 
-    # "a[b][c]" at the start is ["a", "[b][c]"]; further in, "[b][c]" is ["b", "[c]"].
+    # Splits "a[b][c]" at the top level into ["a", "[b][c]"], and "[b][c]" further in into ["b", "[c]"].
     def head_and_rest(name, depth)
       return ["", ""] if name.nil?
       if depth == 0
@@ -149,7 +149,7 @@ module Rack
       at ? [name[1, at - 1], name[at + 1, name.size]] : [name, ""]
     end
 
-    # "x[][y]=1&x[][z]=2" is one element until a name of it comes again.
+    # "x[][y]=1&x[][z]=2" is one element until one of its names comes again.
     def put_in_array(array, rest, value, depth)
       child = simple_child(rest) || rest[2, rest.size]
       last = array.last
@@ -160,7 +160,7 @@ module Rack
       end
     end
 
-    # "y" of "[][y]", or nil where it is nested deeper.
+    # "y" for "[][y]", or nil if it is nested deeper.
     def simple_child(rest)
       return nil unless rest[2] == "[" && rest.end_with?("]")
       child = rest[3, rest.size - 4]

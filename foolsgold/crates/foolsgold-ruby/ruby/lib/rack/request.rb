@@ -1,4 +1,5 @@
-# Rack::Request: the environment of a request, with names. It keeps nothing but the environment, so making one is cheap.
+# Rack::Request: named access to a request's environment. It keeps nothing but the environment, so creating one is
+# cheap.
 
 require "rack/constants"
 require "rack/utils"
@@ -8,7 +9,7 @@ require "rack/request/parameters"
 
 module Rack
   class Request
-    # What every request object has; also for classes that keep the environment in their own way.
+    # Methods of every request object; also for classes that keep the environment in their own way.
     module Env
       attr_reader :env
 
@@ -100,7 +101,7 @@ module Rack
       def media_type_params = MediaType.params(content_type)
       def content_charset = media_type_params["charset"]
 
-      # Taken apart once for each value of the field.
+      # Parsed once for each value of the header field.
       def cookies
         field = get_header("HTTP_COOKIE")
         return get_header("rack.request.cookie_hash") if field && get_header("rack.request.cookie_string") == field
@@ -117,13 +118,13 @@ module Rack
     include Helpers
 
     class << self
-      # A callable that says whether an address is a proxy that may speak for its clients.
+      # A callable that returns whether an address is a proxy trusted to name its clients.
       attr_accessor :ip_filter
     end
 
     ALLOWED_SCHEMES = %w[https http wss ws].freeze
 
-    # Loopback and private networks, as far as their text tells.
+    # Loopback and private networks, as far as the text of the address shows.
     self.ip_filter = lambda { |ip|
       ip == "localhost" || ip == "unix" || ip.start_with?("unix:") || ip == "::1" ||
         ip.start_with?("127.") || ip.start_with?("10.") || ip.start_with?("192.168.") ||

@@ -1,4 +1,4 @@
-# Rack::Response: an answer put together step by step. `finish` gives the three values of Rack.
+# Rack::Response: an answer built step by step. `finish` returns Rack's three values.
 
 require "rack/constants"
 require "rack/utils"
@@ -6,7 +6,7 @@ require "rack/media_type"
 
 module Rack
   class Response
-    # What needs only `status` and the fields; also for classes that keep them in their own way.
+    # Methods that need only `status` and the header fields; also for classes that keep them in their own way.
     module Helpers
       def has_header?(name)
         headers.key?(name)
@@ -79,7 +79,7 @@ module Rack
         set_header("set-cookie", value)
       end
 
-      # A field that may stand several times gets one value more.
+      # Adds a value to a header field that may occur several times.
       def add_header(name, value)
         return get_header(name) if value.nil?
         present = get_header(name)
@@ -119,7 +119,7 @@ module Rack
       new(body, status, headers)
     end
 
-    # `body` is a String, or what Rack takes as a body. With a block the answer is finished after it.
+    # `body` is a String, or any Rack body. With a block the answer is finished after it.
     def initialize(body = nil, status = 200, headers = {})
       raise ArgumentError, "headers must be a Hash" unless headers.respond_to?(:each)
       @status = status.to_i
@@ -152,7 +152,7 @@ module Rack
       Utils::STATUS_WITH_NO_ENTITY_BODY.key?(@status)
     end
 
-    # [status, headers, body]. With a block, it is called with the response once the body is wanted.
+    # [status, headers, body]. A block is called with the response once the body is needed.
     def finish(&block)
       if no_entity_body?
         delete_header("content-type")
@@ -175,7 +175,7 @@ module Rack
       @block.call(self)
     end
 
-    # Adds to the body, or sends at once where a block of `finish` is running.
+    # Adds to the body, or sends at once if a block of `finish` is running.
     def write(chunk)
       buffered! if @block.nil?
       @writer.call(chunk.to_s)
@@ -209,7 +209,7 @@ module Rack
       @buffered = true
     end
 
-    # A body that came as an object becomes an Array before anything can be added.
+    # Turns a body object into an Array, so that something can be added.
     def buffered!
       return unless @buffered.nil?
       given = @body
@@ -233,7 +233,7 @@ module Rack
       chunk
     end
 
-    # Status and fields of an answer that another made, without its body.
+    # Status and header fields of another answer, without its body.
     class Raw
       include Helpers
 

@@ -1,10 +1,10 @@
-# Rack::RewindableInput: an input that can be read again; it is kept in memory.
+# Rack::RewindableInput: an input that can be read again; its content is kept in memory.
 
 require "stringio"
 
 module Rack
   class RewindableInput
-    # Makes rack.input rewindable for the application inside.
+    # Makes rack.input rewindable for the wrapped application.
     class Middleware
       def initialize(app)
         @app = app

@@ -1,5 +1,5 @@
-# Rack::Session: what an application keeps of a client from one request to the next. The cookie holds all of it; there
-# is no store in the server, because an interpreter forgets what a request left in it.
+# Rack::Session: what an application stores about a client between requests. The cookie holds all of it; there is no
+# store in the server, because an interpreter forgets what a request left in it.
 
 module Rack
   module Session

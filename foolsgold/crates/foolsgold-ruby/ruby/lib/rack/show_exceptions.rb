@@ -1,5 +1,5 @@
-# Rack::ShowExceptions: a page about an exception, for development: its class, its message, the place in the source, the
-# backtrace and the request. Foolsgold's development mode uses it for whatever an application lets through.
+# Rack::ShowExceptions: a page about an exception, for development: its class, message and source location, the
+# backtrace and the request. Foolsgold's development mode uses it for exceptions that an application does not rescue.
 
 require "rack/utils"
 
@@ -20,7 +20,7 @@ module Rack
       answer(env, error, text)
     end
 
-    # [500, headers, body]: HTML for who accepts it, else text.
+    # [500, headers, body]: HTML if the client accepts it, otherwise text.
     def answer(env, error, text = plain(error))
       html = accepts_html?(env)
       body = html ? page(env, error) : text
@@ -42,7 +42,7 @@ module Rack
     private
 
     def accepts_html?(env)
-      # Who takes anything, as tools on the command line do, gets text.
+      # Clients that accept anything, such as command-line tools, get text.
       accepted = env["HTTP_ACCEPT"]
       !accepted.nil? && accepted.include?("html")
     end
@@ -79,14 +79,14 @@ module Rack
       "<ol class=\"trace\">#{trace.map { |line| "<li><code>#{h(line)}</code></li>" }.join("\n")}</ol>"
     end
 
-    # What led to the exception, the last one first.
+    # The causes of the exception, the last one first.
     def causes(error)
       found = []
       found << error while (error = error.cause) && found.size < 16
       found
     end
 
-    # Lines around the first place of the backtrace whose file can be read.
+    # The lines around the first backtrace location whose file can be read.
     def source(trace)
       place = trace.map { |line| place(line) }.compact.find { |file, number| number > 0 && ::File.file?(file) }
       return "" unless place
@@ -103,7 +103,7 @@ module Rack
       ""
     end
 
-    # "file:12:in method" as [file, 12]; names of files may hold colons.
+    # "file:12:in method" as [file, 12]; file names may contain colons.
     def place(line)
       parts = line.split(":")
       index = parts.size - 1

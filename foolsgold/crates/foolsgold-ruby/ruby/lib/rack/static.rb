@@ -1,4 +1,4 @@
-# Rack::Static: files for some paths, the application for the rest.
+# Rack::Static: serves files for some paths, and the application for the rest.
 
 require "rack/files"
 
@@ -7,7 +7,7 @@ module Rack
     def initialize(app, options = {})
       @app = app
       @urls = options[:urls] || ["/favicon.ico"]
-      # A prefix stands for itself and for what lies below it: "/css" is not "/css-secret.env" (CVE-2026-34785).
+      # A prefix matches itself and what is below it: "/css" does not match "/css-secret.env" (CVE-2026-34785).
       @prefixes = @urls.is_a?(Hash) ? [] : @urls.map { |url| [url, url.end_with?("/") ? url : "#{url}/"] }
       @index = options[:index]
       @gzip = options[:gzip]
@@ -20,7 +20,7 @@ module Rack
 
     def call(env)
       path = env["PATH_INFO"]
-      # What is served is decided by the name that is opened, without escapes and dots (CVE-2025-27610).
+      # The decision is based on the name that is opened, with escapes and dots resolved (CVE-2025-27610).
       name = Utils.clean_path_info(Utils.unescape_path(path))
       served = served_as(path, name)
       return @app.call(env) unless served
@@ -32,7 +32,7 @@ module Rack
 
     private
 
-    # The path of the file to serve; nil if it is the application's turn.
+    # The path of the file to serve; nil if the application has to answer.
     def served_as(path, name)
       return @urls.key?(name) ? @urls.fetch(path, path) : nil if @urls.is_a?(Hash)
       return nil unless below?(name)
@@ -57,7 +57,7 @@ module Rack
       Utils.q_values(env["HTTP_ACCEPT_ENCODING"]).any? { |coding, quality| coding == "gzip" && quality > 0 }
     end
 
-    # The file compressed beforehand, with the type of the file itself; nil if there is none.
+    # The pre-compressed file, with the type of the original; nil if there is none.
     def compressed(env, served)
       status, headers, body = file(env, "#{served}.gz")
       return nil if status == 404
@@ -69,7 +69,7 @@ module Rack
     def with_rules(path, answer)
       status, headers, body = answer
       headers = headers.dup
-      # By the name that was opened, whatever escapes the client wrote (CVE-2026-34786).
+      # Matches the name that is opened, whatever escapes the client used (CVE-2026-34786).
       name = Utils.unescape_path(path)
       @rules.each { |rule, fields| headers.update(fields) if applies?(rule, name) }
       [status, headers, body]

@@ -1,13 +1,14 @@
-# Rack::URLMap: chooses an application by the longest prefix of the path (and by host, where a location names one).
+# Rack::URLMap: chooses an application by the longest prefix of the path (and by host, if a location names one).
 #
-# Every request passes here, so prefixes are compared as whole strings, without a regular expression, and SCRIPT_NAME
-# and PATH_INFO are the only new strings. A prefix ends where a part of the path ends; "/a//b" is also under "/a/b".
+# Every request passes through here, so prefixes are compared as whole strings, without a regular expression, and
+# SCRIPT_NAME and PATH_INFO are the only new strings. A prefix ends at the end of a path segment; "/a//b" is also under
+# "/a/b".
 
 require "rack/constants"
 
 module Rack
   class URLMap
-    # One location: `path` has no slash at its end, so it is empty for the root.
+    # One location: `path` has no trailing slash, so it is empty for the root.
     class Place
       attr_reader :host, :path, :size, :app
 
@@ -19,7 +20,7 @@ module Rack
       end
     end
 
-    # [host or nil, path] of a location such as "/a" or "http://example.org/a".
+    # [host or nil, path] for a location such as "/a" or "http://example.org/a".
     def self.split(location)
       rest = nil
       if location.start_with?("http://")
@@ -47,7 +48,7 @@ module Rack
         host, path = URLMap.split(location)
         Place.new(host, path.end_with?("/") ? path.chop : path, app)
       end
-      # Hosts before none and long before short; the last criterion keeps the order given.
+      # Locations with a host before those without, long before short; the last criterion keeps the given order.
       ranked = places.each_with_index.to_a.sort_by do |place, index|
         [place.host ? -place.host.bytesize : 1, -place.size, index]
       end
@@ -90,7 +91,7 @@ module Rack
       end
     end
 
-    # How many bytes of the path the prefix takes where each slash may stand several times, or nil.
+    # How many bytes of the path the prefix matches if each slash may be repeated, or nil.
     def squeezed(path, prefix)
       at = 0
       prefix.each_byte do |byte|
@@ -106,7 +107,7 @@ module Rack
       named = env["HTTP_HOST"]
       server = env["SERVER_NAME"]
       return same?(named, wanted) || same?(server, wanted) if wanted
-      # A location without host serves this server's own name and every host that no location names.
+      # A location without a host serves this server's own name and every host that no location names.
       !@hosts.include?(named) || same?(named, server) || same?(named, "#{server}:#{env["SERVER_PORT"]}")
     end
 

@@ -1,4 +1,4 @@
-# Rack::Utils: escaping, query strings, cookies, dates, ranges and the names of statuses.
+# Rack::Utils: escaping, query strings, cookies, dates, ranges and the names of status codes.
 
 require "rack/constants"
 require "rack/headers"
@@ -15,7 +15,7 @@ module Rack
     DEFAULT_SEP = "&"
     COMMON_SEP = QueryParser::COMMON_SEP
     KeySpaceConstrainedParams = Hash
-    # Rack 2's name.
+    # Its name in Rack 2.
     HeaderHash = Headers
 
     @default_query_parser = QueryParser.make_default(32)
@@ -69,13 +69,13 @@ module Rack
         end
       end
 
-      # Equal, in a time that depends on the length alone.
+      # Compares in a time that depends only on the length.
       def secure_compare(one, other)
         FoolsGold::Native.secure_compare(one, other)
       end
     end
 
-    # `include Rack::Utils` gives the same as methods.
+    # Methods that `include Rack::Utils` provides as instance methods.
     NAMES = [:escape, :unescape, :escape_path, :unescape_path, :escape_html, :unescape_html, :parse_query,
              :parse_nested_query, :build_query, :build_nested_query, :parse_cookies, :parse_cookies_header,
              :set_cookie_header, :set_cookie_header!, :delete_set_cookie_header, :delete_set_cookie_header!,

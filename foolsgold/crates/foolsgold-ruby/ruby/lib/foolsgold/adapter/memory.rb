@@ -1,4 +1,4 @@
-# The Rack adapter for state in memory: it puts a RequestContext into each request's environment.
+# The Rack adapter for in-memory state: it puts a RequestContext into each request's environment.
 
 require "foolsgold"
 

@@ -1,6 +1,6 @@
-# Exceptions that CRuby has and mruby's chosen parts have not.
+# Exceptions that CRuby has and the included parts of mruby do not.
 
-# The place of the last exception is made now: when memory has run out, there is none to make it.
+# Creates the variable `$!` now: once memory has run out, there is none to create it.
 $! = nil
 
 class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
@@ -14,7 +14,7 @@ class ThreadError < StandardError; end unless Object.const_defined?(:ThreadError
 class SystemCallError < StandardError; end unless Object.const_defined?(:SystemCallError)
 
 module Errno
-  # Number and words of those that a web application can meet.
+  # Number and message of those that a web application may encounter.
   {
     EPERM: [1, "Operation not permitted"], ENOENT: [2, "No such file or directory"], EIO: [5, "Input/output error"],
     EACCES: [13, "Permission denied"], EEXIST: [17, "File exists"], ENOTDIR: [20, "Not a directory"],

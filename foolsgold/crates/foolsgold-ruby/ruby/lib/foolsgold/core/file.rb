@@ -1,5 +1,5 @@
-# Names of files, and reading them. Applications see the folder on disk or the files packed into the executable, and
-# cannot write.
+# File names, and reading files. Applications see the folder on disk or the files packed into the executable, and cannot
+# write.
 
 class IO; end unless Object.const_defined?(:IO)
 class File < IO; end unless Object.const_defined?(:File)
@@ -29,7 +29,7 @@ class File
       readlines(path).each(&block)
     end
 
-    # For reading only: a StringIO of what the file holds.
+    # For reading only: a StringIO with the file's content.
     def open(path, mode = "r", *_args, **_options)
       raise Errno::EROFS, name_of(path) unless mode.to_s.start_with?("r") && !mode.to_s.include?("+")
       require "stringio"
@@ -76,7 +76,7 @@ class File
       slash = path.rindex("/")
       return "." unless slash
       folder = bare(path[0, slash])
-      # Slashes at the start are one.
+      # Several slashes at the start count as one.
       folder = folder[1, folder.size] while folder.start_with?("//")
       folder.empty? ? "/" : folder
     end
@@ -102,7 +102,7 @@ class File
 
     def absolute_path?(path) = name_of(path).start_with?("/")
 
-    # Without ".", ".." and doubled slashes. Relative names start from the application's folder.
+    # Removes ".", ".." and doubled slashes. Relative names are resolved against the application's folder.
     def expand_path(path, folder = nil)
       path = name_of(path)
       unless path.start_with?("/")
@@ -125,7 +125,7 @@ class File
       full
     end
 
-    # The parts must match; `*` and `?` stay within one.
+    # Path segments must match one by one; `*` and `?` do not cross a slash.
     def fnmatch?(pattern, path, _flags = 0)
       glob(pattern, 0, path, 0)
     end
@@ -149,7 +149,7 @@ class File
       stat_of(path) || raise(Errno::ENOENT, name_of(path))
     end
 
-    # Without slashes at the end.
+    # Without trailing slashes.
     def bare(path)
       path = path.chop while path.size > 1 && path.end_with?("/")
       path
@@ -179,7 +179,7 @@ end
 
 class Dir
   class << self
-    # The folder of the application.
+    # The application's folder.
     def pwd = FoolsGold::Native.folder
     def getwd = pwd
     def exist?(path) = File.directory?(path)

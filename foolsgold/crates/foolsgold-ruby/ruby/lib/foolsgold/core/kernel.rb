@@ -1,7 +1,7 @@
 # Methods that every object has.
 
 module Kernel
-  # There is no privacy in mruby, so this is `send`.
+  # mruby has no private methods, so this is `send`.
   unless method_defined?(:public_send)
     def public_send(name, *args, **options, &block)
       options.empty? ? __send__(name, *args, &block) : __send__(name, *args, **options, &block)
@@ -49,14 +49,14 @@ module Kernel
     nil
   end
 
-  # Seconds slept, rounded, as CRuby answers.
+  # Returns the seconds slept, rounded, as in CRuby.
   def sleep(seconds)
     raise ArgumentError, "time interval must not be negative" if seconds < 0
     FoolsGold::Native.sleep(seconds)
     seconds.round
   end
 
-  # An exception as any other: it ends the request, not the server.
+  # Raises an ordinary exception: it ends the request, not the server.
   def exit(_status = true)
     raise SystemExit, "exit"
   end
@@ -70,7 +70,7 @@ module Kernel
     raise SystemExit, message || "exit"
   end
 
-  # An interpreter has no end that an application could see: the block is never called.
+  # The end of an interpreter is not visible to an application: the block is never called.
   def at_exit(&block)
     block
   end

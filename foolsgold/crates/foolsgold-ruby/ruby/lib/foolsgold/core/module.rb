@@ -1,4 +1,4 @@
-# Declarations that CRuby enforces and mruby does not: they are accepted, so that sources load.
+# Declarations that CRuby enforces and mruby does not: they are accepted so that sources load.
 
 class Module
   [:private_constant, :public_constant, :private_class_method, :public_class_method, :deprecate_constant,
@@ -8,8 +8,8 @@ class Module
 
   alias module_function_of module_function
 
-  # Without names it is for the methods that follow, until another visibility is said without names. CRuby also ends it
-  # with the body of the module; here it holds when the module is opened again.
+  # Without names it applies to the methods that follow, until another visibility is set without names. CRuby also ends
+  # it with the body of the module; here it still applies when the module is reopened.
   def module_function(*names)
     @module_functions_follow = true if names.empty?
     names.flatten!
@@ -38,7 +38,7 @@ class Module
     def protected_method_defined?(*_rest) = false
   end
 
-  # The file is required when the constant is first missed.
+  # The file is required when the constant is first missing.
   def autoload(name, path)
     @autoload ||= {}
     @autoload[name.to_sym] = path
@@ -54,14 +54,14 @@ class Module
   def const_missing(name)
     owner = autoload_owner(name)
     return const_missing_without_autoload(name) unless owner
-    # Taken out first: a file that does not define it must not be required for ever.
+    # Removed first: a file that does not define the constant must not be required again and again.
     path = owner.instance_variable_get(:@autoload).delete(name)
     require path
     owner.const_get(name)
   end
 
-  # Where the file of a constant was named: this class, those above it, the modules around it. Of the modules around
-  # only the name tells: `A::B` stands in `A`.
+  # The owner of a constant's autoload: this class, its ancestors, the modules around it. The enclosing modules are
+  # known only from the name: `A::B` is in `A`.
   def autoload_owner(name)
     owner = ancestors.find { |one| one.autoload?(name) }
     outer = to_s

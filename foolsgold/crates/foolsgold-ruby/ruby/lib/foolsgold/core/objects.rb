@@ -37,7 +37,7 @@ class Integer
 end
 
 module Enumerable
-  # Parts of neighbours: a new one starts where the block says so.
+  # Groups neighbouring elements: a new group starts where the block returns true.
   def slice_when
     parts = []
     each do |item|
@@ -95,6 +95,6 @@ class Range
 end
 
 class Array
-  # What Rack asks a body for.
+  # Rack calls this on a body.
   def to_ary = self unless method_defined?(:to_ary)
 end

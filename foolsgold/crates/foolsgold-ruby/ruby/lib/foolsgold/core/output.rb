@@ -1,8 +1,8 @@
-# Where output goes: a web application has no terminal, so standard output becomes lines of the server's log, and
-# standard error and rack.errors are written as they are.
+# Where output goes: a web application has no terminal, so standard output becomes lines in the server's log, and
+# standard error and rack.errors are written unchanged.
 
 module FoolsGold
-  # `puts`, `print` and their kin over `write`.
+  # `puts`, `print` and the like, based on `write`.
   module Printing
     def <<(object)
       write(object.to_s)
@@ -38,7 +38,7 @@ module FoolsGold
     end
   end
 
-  # What the streams that only write have in common.
+  # Common methods of the write-only streams.
   class Output
     include Printing
 
@@ -79,7 +79,7 @@ module FoolsGold
       end
     end
 
-    # A line without its end, at the end of a request.
+    # Writes an incomplete line, at the end of a request.
     def flush
       unless @rest.empty?
         Native.log("info", @rest)

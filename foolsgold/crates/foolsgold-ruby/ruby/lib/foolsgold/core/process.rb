@@ -1,4 +1,4 @@
-# Clocks and the number of the process.
+# Clocks and the process id.
 
 module Process
   CLOCK_REALTIME = 0
@@ -26,6 +26,6 @@ module Process
   end
 end
 
-# No file of an application is the program: `if __FILE__ == $0` is false.
+# No file of an application is the main program: `if __FILE__ == $0` is false.
 $0 = $PROGRAM_NAME = "foolsgold"
 ARGV = [].freeze unless Object.const_defined?(:ARGV)

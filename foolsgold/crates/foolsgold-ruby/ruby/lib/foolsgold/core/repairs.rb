@@ -1,6 +1,6 @@
-# Mistakes of mruby 3.2.0 put right.
+# Bugs of mruby 3.2.0 fixed.
 
-# An object that stands twice in an Array or a Hash was shown as "[...]" the second time, as if it held itself.
+# An object that occurs twice in an Array or a Hash was shown as "[...]" the second time, as if it contained itself.
 [Array, Hash, Struct, Set].each do |owner|
   owner.class_eval do
     alias_method :inspect_once, :_inspect
@@ -14,7 +14,7 @@
   end
 end
 
-# A range of characters ("0-9") missed its last one in delete, count and squeeze; `tr` has it right.
+# A character range ("0-9") missed its last character in delete, count and squeeze; `tr` handles it correctly.
 class String
   alias delete_between delete
   alias count_between count

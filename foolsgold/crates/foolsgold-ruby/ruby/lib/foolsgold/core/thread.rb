@@ -1,5 +1,5 @@
-# An interpreter has one thread. What protects shared state is there and has nothing to wait for; what would start a
-# second thread says so.
+# An interpreter has one thread. Classes that protect shared state exist and never have to wait; methods that would
+# start a second thread raise.
 
 class Thread
   @main = nil
@@ -25,7 +25,7 @@ class Thread
     end
   end
 
-  # Values of the thread and of its fiber are the same here.
+  # Thread-local and fiber-local values are the same here.
   def [](name)
     locals[name.to_sym]
   end
@@ -58,7 +58,7 @@ class Thread
     @locals ||= {}
   end
 
-  # Owned or not; to lock it twice is the mistake that it is in CRuby.
+  # Owned or not; locking it twice is an error, as in CRuby.
   class Mutex
     def initialize
       @locked = false
@@ -94,7 +94,7 @@ class Thread
     def owned? = @locked
   end
 
-  # Nobody else could signal it, so waiting would last for ever.
+  # No other thread could signal it, so waiting would last for ever.
   class ConditionVariable
     def wait(_mutex, timeout = nil)
       raise ThreadError, "no other thread could end this wait" unless timeout
@@ -110,7 +110,8 @@ end
 class ClosedQueueError < StopIteration; end
 
 class Thread
-  # What is put in comes out in order. Nobody else could fill an empty one, so waiting for that is an error.
+  # Items come out in the order they went in. No other thread could fill an empty queue, so waiting for that is an
+  # error.
   class Queue
     def initialize(items = [])
       @items = items.to_a.dup
@@ -153,7 +154,7 @@ class Thread
     def num_waiting = 0
   end
 
-  # Nobody else could empty a full one.
+  # No other thread could empty a full queue.
   class SizedQueue < Queue
     attr_reader :max
 

@@ -111,7 +111,7 @@ module Rack
         end
       end
 
-      # What both kinds of body share: they are used once, and not after `close`.
+      # Common to both kinds of body: they are used once, and not after `close`.
       class Body
         def initialize(body, head, status, length)
           @body = body

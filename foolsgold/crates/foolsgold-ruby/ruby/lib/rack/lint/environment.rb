@@ -50,7 +50,7 @@ module Rack
           end
           env.each do |key, value|
             Lint.refuse("env key #{key.inspect} is not a String") unless key.is_a?(String)
-            # A name without a period is one of CGI.
+            # A name without a period is a CGI variable.
             next if key.include?(".")
             Lint.refuse("env variable #{key} has non-string value #{value.inspect}") unless value.is_a?(String)
           end

@@ -1,11 +1,11 @@
-# The rules for streams: how an application may call what the server gives it, and what it must get.
+# The rules for streams: how an application may call what the server provides, and what it must get back.
 
 module Rack
   class Lint
-    # Around rack.input.
+    # Wraps rack.input.
     class InputWrapper
       def self.check(input)
-        # A server may name no encoding; where it does, it has to be bytes.
+        # A server need not set an encoding; if it does, it has to be binary.
         encoding = input.respond_to?(:external_encoding) ? input.external_encoding : nil
         Lint.refuse("rack.input #{input} does not have ASCII-8BIT as its external encoding") unless encoding.nil? || encoding.to_s == "ASCII-8BIT"
         Lint.refuse("rack.input #{input} is not opened in binary mode") if input.respond_to?(:binmode?) && !input.binmode?
@@ -48,7 +48,7 @@ module Rack
         @input.close if @input.respond_to?(:close)
       end
 
-      # Rack 2's; in Rack 3 a server may have it.
+      # From Rack 2; optional for a server in Rack 3.
       def rewind(*args)
         Lint.refuse("rack.input#rewind called with arguments") unless args.empty?
         @input.rewind
@@ -72,7 +72,7 @@ module Rack
       end
     end
 
-    # Around rack.errors.
+    # Wraps rack.errors.
     class ErrorWrapper
       def self.check(errors)
         [:puts, :write, :flush].each do |method|
@@ -102,7 +102,7 @@ module Rack
       end
     end
 
-    # Around the stream of a streaming body.
+    # Wraps the stream of a streaming body.
     class StreamWrapper
       METHODS = [:read, :write, :<<, :flush, :close, :close_read, :close_write, :closed?].freeze
 
@@ -126,7 +126,7 @@ module Rack
       end
     end
 
-    # Around the connection of a full hijack.
+    # Wraps the connection of a full hijack.
     class HijackWrapper < StreamWrapper; end
   end
 end

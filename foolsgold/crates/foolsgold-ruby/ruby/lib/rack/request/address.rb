@@ -1,4 +1,4 @@
-# Where a request goes to and where it comes from: scheme, host, port, path and address, also behind a proxy.
+# Where a request goes and where it comes from: scheme, host, port, path and address, also behind a proxy.
 
 module Rack
   class Request
@@ -14,7 +14,7 @@ module Rack
         %w[https wss].include?(scheme)
       end
 
-      # Host and port as the client sees them; brackets stay around an address of IPv6.
+      # Host and port as the client sees them; an IPv6 address keeps its brackets.
       def authority
         forwarded_authority || host_authority || server_authority
       end
@@ -73,7 +73,7 @@ module Rack
       def fullpath = query_string.empty? ? path : "#{path}?#{query_string}"
       def url = base_url + fullpath
 
-      # The client's address: the last that no trusted proxy is.
+      # The client's address: the last one that is not a trusted proxy.
       def ip
         remote = split_list(get_header("REMOTE_ADDR"))
         outside = remote.reject { |ip| trusted_proxy?(ip) }
@@ -98,12 +98,13 @@ module Rack
         text ? text.strip.split(",").flat_map { |part| part.split(" ") } : []
       end
 
-      # Characters of a host's name (RFC 3986, section 3.2.2) and of an address in brackets, as String#count reads them.
+      # Characters of a host name (RFC 3986, section 3.2.2) and of an address in brackets, in the syntax of
+      # String#count.
       NO_NAME = "^-a-zA-Z0-9._~%!$&'()*+,;="
       NO_ADDRESS = "^-a-zA-Z0-9.:%_~"
 
-      # [host, port or nil]; without a host if the text cannot be one: what a link, a redirect or a list of allowed
-      # hosts would make of it is anybody's guess (CVE-2026-34835).
+      # [host, port or nil]; no host if the text cannot be one: it is unpredictable what a link, a redirect or a list of
+      # allowed hosts would make of it (CVE-2026-34835).
       def split_authority(authority)
         return [nil, nil] if authority.nil?
         if authority.start_with?("[")
@@ -111,7 +112,7 @@ module Rack
           return [nil, nil] unless stop && authority[1, stop - 1].count(NO_ADDRESS) == 0
           return with_port(authority[0, stop + 1], authority[stop + 1, authority.size])
         end
-        # More than one colon and no brackets: an address of IPv6 by itself.
+        # More than one colon and no brackets: a bare IPv6 address.
         return [authority.count(NO_ADDRESS) == 0 ? authority : nil, nil] if authority.count(":") > 1
         host, port = authority.split(":", 2)
         return [nil, nil] unless host.nil? || host.count(NO_NAME) == 0

@@ -1,4 +1,4 @@
-# What a client sends as parameters: the query, a form, or both.
+# Parameters that a client sends: the query, a form, or both.
 
 module Rack
   class Request
@@ -33,7 +33,7 @@ module Rack
         end
       end
 
-      # The form's values before those of the query.
+      # The form's values take precedence over those of the query.
       def params
         self.GET.merge(self.POST)
       end
@@ -67,7 +67,7 @@ module Rack
         names.map { |name| params[name] }
       end
 
-      # A POST without content-type counts as a form, as browsers of old sent it.
+      # A POST without content-type counts as a form, as old browsers sent it.
       def form_data?
         type = media_type
         method = get_header("rack.methodoverride.original_method") || get_header("REQUEST_METHOD")

@@ -1,5 +1,5 @@
-# Rack::Session::Cookie: the whole session in a signed cookie, `data--digest`. Everyone can read it and only who has the
-# secret can make one; a cookie that was made or changed by anyone else is not a session.
+# Rack::Session::Cookie: the whole session in a signed cookie, `data--digest`. Anyone can read it, but creating one
+# needs the secret; a cookie that was forged or changed is not a session.
 
 require "rack/session/abstract/id"
 require "openssl"
@@ -8,7 +8,7 @@ require "json"
 module Rack
   module Session
     class Cookie < Abstract::PersistedSecure
-      # Text in Base64, and the coders over it.
+      # Base64 text, and the coders on top of it.
       class Base64
         def encode(text)
           FoolsGold::Native.base64(text)
@@ -43,7 +43,7 @@ module Rack
         end
       end
 
-      # What the application stores must be a text then.
+      # With this coder the application has to store a text.
       class Identity
         def encode(text)
           text
@@ -54,7 +54,7 @@ module Rack
         end
       end
 
-      # The name of a session with all that it holds.
+      # The id of a session together with its data.
       class SessionId < Session::SessionId
         attr_reader :cookie_value
 
@@ -66,7 +66,7 @@ module Rack
 
       UNPACKED = "rack.session.unpacked_cookie_data"
 
-      # Clients keep at least this many bytes of name and value.
+      # Clients accept at least this many bytes of name and value.
       LIMIT = 4096
 
       attr_reader :coder
@@ -95,7 +95,7 @@ module Rack
         id && Session::SessionId.new(id)
       end
 
-      # What the cookie holds; nothing of a cookie that is not ours.
+      # The content of the cookie; empty for a cookie that is not ours.
       def unpacked(request)
         request.fetch_header(UNPACKED) do |name|
           text = request.cookies[@key]
@@ -124,7 +124,7 @@ module Rack
         nil
       end
 
-      # There is nothing to delete here: the next cookie has another name in it.
+      # There is nothing to delete here: the next cookie contains another id.
       def delete_session(_request, _id, options)
         generate_sid unless options[:drop]
       end

@@ -1,4 +1,4 @@
-# Cookies: the client's field taken apart, and Set-Cookie put together.
+# Cookies: parses the client's header field, and builds Set-Cookie.
 
 module Rack
   module Utils
@@ -9,7 +9,7 @@ module Rack
         parse_cookies_header(env["HTTP_COOKIE"])
       end
 
-      # Of cookies with one name the first counts; a value that is not encoded properly is taken as it stands.
+      # Of several cookies with one name the first counts; an improperly encoded value is kept unchanged.
       def parse_cookies_header(field)
         cookies = {}
         return cookies unless field
@@ -55,7 +55,7 @@ module Rack
         nil
       end
 
-      # Rack 2's name.
+      # Its name in Rack 2.
       def delete_cookie_header!(headers, name, value = {})
         delete_set_cookie_header!(headers, name, value)
       end

@@ -1,4 +1,4 @@
-# Percent-encoding and HTML's entities, without regular expressions.
+# Percent-encoding and HTML entities, without regular expressions.
 
 module Rack
   module Utils
@@ -9,13 +9,13 @@ module Rack
       def escape_path(text) = FoolsGold::Native.escape_path(text)
       def escape_html(text) = FoolsGold::Native.escape_html(text)
 
-      # Of a form: a plus is a blank. Raises ArgumentError where a percent sign is not followed by two digits.
+      # For forms: a plus is a blank. Raises ArgumentError if a percent sign is not followed by two digits.
       def unescape(text, _encoding = nil)
         return text.dup unless text.include?("%") || text.include?("+")
         decoded(text.tr("+", " "), true)
       end
 
-      # Of a path: a plus stays, and what is not a code stays as it is.
+      # For paths: a plus stays, and an invalid escape is left unchanged.
       def unescape_path(text)
         return text.dup unless text.include?("%")
         decoded(text, false)

@@ -1,4 +1,4 @@
-# HTTP's own words: statuses, dates, quality values, ranges and paths.
+# HTTP values: status codes, dates, quality values, ranges and paths.
 
 module Rack
   module Utils
@@ -28,7 +28,7 @@ module Rack
     MONTHS = %w[Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec].freeze
     NULL_BYTE = "\0"
     FORWARDED_NAMES = { "by" => :by, "for" => :for, "host" => :host, "proto" => :proto }.freeze
-    # Pairs of a field, codings of a field and ranges of a field; more are an attack, not a wish.
+    # The most pairs, codings and ranges in a header field; more indicate an attack.
     FORWARDED_LIMIT = 1024
     ENCODING_LIMIT = 16
     RANGE_LIMIT = 100
@@ -39,7 +39,7 @@ module Rack
         SYMBOL_TO_STATUS_CODE.fetch(status) { raise ArgumentError, "Unrecognized status code #{status.inspect}" }
       end
 
-      # "Thu, 01 Jan 1970 00:00:00 GMT" of a Time (or of seconds since 1970).
+      # "Thu, 01 Jan 1970 00:00:00 GMT" for a Time (or for seconds since 1970).
       def httpdate(time)
         time = Time.at(time) if time.is_a?(Integer)
         at = time.dup.utc
@@ -47,13 +47,13 @@ module Rack
                 DAYS[at.wday], at.day, MONTHS[at.month - 1], at.year, at.hour, at.min, at.sec)
       end
 
-      # The same in the words of mail.
+      # The same in the format of mail.
       def rfc2822(time)
         text = httpdate(time)
         "#{text[0, text.size - 3]}-0000"
       end
 
-      # Seconds since 1970 of such a date, or nil. Only the form that HTTP says to send.
+      # Seconds since 1970 for such a date, or nil. Only the form that HTTP recommends sending.
       def parse_httpdate(text)
         _day, date, month, year, clock, zone = text.split(" ")
         month = MONTHS.index(month)
@@ -68,7 +68,7 @@ module Rack
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # [[value, quality], ...] of a field such as Accept.
+      # [[value, quality], ...] for a field such as Accept.
       def q_values(field)
         field.to_s.split(",").map { |part|
           value, *parameters = part.split(";").map(&:strip)
@@ -83,13 +83,13 @@ module Rack
           match = available.find { |one| media_match?(one, wanted) }
           match && [match, quality, wanted.count("*")]
         }.compact
-        # The best quality; of equals the more exact one.
+        # The best quality; of equal ones, the most specific.
         best = matches.sort_by { |_, quality, stars| [-quality, stars] }.first
         best && best[0]
       end
 
-      # Of `Forwarded` (RFC 7239): separators inside of quotes separate nothing, else a client whose address is quoted
-      # could name host and scheme (CVE-2026-32762). Nil if anything in it is not of the grammar.
+      # Parses `Forwarded` (RFC 7239): separators inside quotes do not separate, otherwise a client whose address is
+      # quoted could name host and scheme (CVE-2026-32762). Nil if anything in it violates the grammar.
       def forwarded_values(field)
         return nil unless field
         values = {}
@@ -108,7 +108,7 @@ module Rack
         nil
       end
 
-      # The text of the quoted string that begins at that byte, and the byte behind it. A backslash stands for the
+      # The text of the quoted string that begins at that byte, and the position after it. A backslash stands for the
       # character after it; with `escapes`, only before one of those.
       def quoted_string(text, at, escapes = nil)
         value = +""
@@ -120,8 +120,8 @@ module Rack
           value << "\\" if escapes && !escapes.include?(escaped)
           value << escaped
           at = slash + 2
-          # Looked for again only when it was passed: a field full of backslashes costs its length, not the square of
-          # it.
+          # Searched again only after it was passed: a field full of backslashes costs linear rather than
+          # quadratic time.
           stop = text.byteindex('"', at) || text.bytesize if stop < at
         end
         [value << text.byteslice(at, stop - at).to_s, stop + 1]
@@ -142,7 +142,7 @@ module Rack
         get_byte_ranges(env["HTTP_RANGE"], size, max_ranges: max_ranges)
       end
 
-      # Ranges of bytes, [] where none can be given (416), nil where the field is to be ignored.
+      # Byte ranges; [] if none can be satisfied (416), nil if the field is to be ignored.
       def get_byte_ranges(field, size, max_ranges: RANGE_LIMIT)
         return nil if size == 0 || field.nil? || !field.start_with?("bytes=")
         specs = field.byteslice(6, field.bytesize).split(",", -1)
@@ -157,7 +157,7 @@ module Rack
           return nil if range == :bad
           ranges << range if range
         end
-        # More than everything is an attack, not a wish.
+        # Ranges that add up to more than the file indicate an attack.
         return [] if ranges.inject(0) { |sum, range| sum + range.size } > size
         ranges
       end
@@ -166,7 +166,7 @@ module Rack
         !path.include?(NULL_BYTE)
       end
 
-      # Without empty parts and "."; ".." goes up, at most to the root.
+      # Removes empty segments and "."; ".." goes up, at most to the root.
       def clean_path_info(path)
         clean = []
         path.split("/").each do |part|
@@ -184,7 +184,7 @@ module Rack
         at
       end
 
-      # A value of `Forwarded` and the byte behind it; nil if something stands between it and the next separator.
+      # A value of `Forwarded` and the position after it; nil if anything is between it and the next separator.
       def forwarded_value(text, at)
         stop = [text.byteindex(";", at), text.byteindex(",", at), text.bytesize].compact.min
         at += 1 while text.byteslice(at, 1) == " "

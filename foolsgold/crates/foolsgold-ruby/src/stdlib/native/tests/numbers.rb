@@ -1,6 +1,6 @@
-# Evaluates cases of numbers; CRuby and the interpreter run this same file. A case is a line: what to do, its argument
-# and its values, with tabs between. Floats come as the hexadecimal digits of their bytes, so that no reader stands
-# between.
+# Evaluates cases of numbers; CRuby and the interpreter run this same file. A case is a line: the operation, its
+# argument and its values, separated by tabs. Floats are given as the hexadecimal digits of their bytes, so that no
+# parser is involved.
 
 def float_of(digits) = [digits].pack("H*").unpack("G")[0]
 
@@ -29,7 +29,7 @@ def evaluate(kind, argument, values)
   when "to_s" then value.to_s
   when "to_f" then value.to_f
   when "Float" then Float(value)
-  # Integers beyond 62 bits are truncated by CRuby's div, against its documentation: they are left out.
+  # CRuby's div truncates Integers beyond 62 bits, contrary to its documentation: they are left out.
   when "divmod" then [value.divmod(values[1]), value % values[1], value.is_a?(Float) ? value.div(values[1]) : nil]
   when "modulo" then value % values[1]
   when "sum" then [values.sum, values.sum(0.0), values.each.sum, values.sum { |one| one / 2 }]
@@ -37,7 +37,7 @@ def evaluate(kind, argument, values)
   end
 end
 
-# Where CRuby has an Integer of more than 64 bits, the interpreter raises a RangeError.
+# If CRuby returns an Integer of more than 64 bits, the interpreter raises a RangeError.
 def shown(value)
   case value
   when Integer then value.respond_to?(:bit_length) && value.bit_length > 63 ? raise(RangeError) : value.to_s

@@ -1,6 +1,6 @@
-# Rack::Session::Abstract: the session that an application sees, and the middleware that reads it when it is first
-# wanted and writes it after the answer. Where it is kept is up to three methods of a subclass: find_session,
-# write_session and delete_session.
+# Rack::Session::Abstract: the session that an application sees, and the middleware that reads it on first use and
+# writes it after the answer. Where it is stored is up to three methods of a subclass: find_session, write_session and
+# delete_session.
 
 require "rack/constants"
 require "rack/session"
@@ -11,7 +11,7 @@ require "digest"
 
 module Rack
   module Session
-    # The name of a session. A store keeps `private_id`, so that who reads the store cannot take sessions over.
+    # The id of a session. A store keeps `private_id`, so that reading the store is not enough to take over sessions.
     class SessionId
       ID_VERSION = 2
 
@@ -42,7 +42,7 @@ module Rack
       class SessionHash
         include Enumerable
 
-        # What no application can give as a default.
+        # A value that no application can pass as a default.
         Unspecified = Object.new
 
         attr_writer :id
@@ -75,7 +75,7 @@ module Rack
         def options = @req.session_options
         def loaded? = @loaded
 
-        # Whether the client sent one. Asking does not load it.
+        # Whether the client sent one. This does not load it.
         def exists?
           return @known unless @known.nil?
           @data = {}
@@ -113,7 +113,7 @@ module Rack
         alias merge! update
         def replace(other) = write.replace(by_name(other))
 
-        # Forgets everything; what is stored from here on belongs to a new session.
+        # Forgets everything; what is stored from now on belongs to a new session.
         def destroy
           clear
           @id = @store.__send__(:delete_session, @req, id, options)
@@ -125,7 +125,7 @@ module Rack
 
         private
 
-        # Reading loads what is there; where nothing is there, there is nothing to write afterwards.
+        # Loads the session for reading; if there is none, nothing has to be written afterwards.
         def read
           load! if !@loaded && exists?
           @data
@@ -154,10 +154,11 @@ module Rack
           renew: false, sidbits: 128, cookie_only: true, secure_random: ::SecureRandom
         }.freeze
 
-        # What is for the middleware alone. Secrets stay out of the environment: pages that show it would show them.
+        # Options that only the middleware uses. Secrets stay out of the environment, since pages that show it would
+        # show them.
         OWN_OPTIONS = [:key, :cookie_only, :same_site, :secret, :old_secret, :secrets].freeze
 
-        # Each of these has the session written even where the application did not use it.
+        # Each of these has the session written even if the application did not use it.
         FORCING = [:max_age, :renew, :drop, :defer, :expire_after].freeze
 
         attr_reader :key, :default_options, :sid_secure
@@ -186,7 +187,7 @@ module Rack
           [status, response.headers, body]
         end
 
-        # Writes the session and adds the cookie, where there is something new to say.
+        # Writes the session and adds the cookie, if anything has changed.
         def commit_session(request, response)
           session = request.get_header(RACK_SESSION)
           options = session.options
@@ -266,10 +267,10 @@ module Rack
           cookie.merge!(options)
         end
 
-        # A cookie that the client has already is sent again only where it would expire otherwise.
+        # A cookie that the client already has is only sent again if it would expire otherwise.
         def set_cookie(request, response, cookie)
           return unless cookie[:expires] || request.cookies[@key] != cookie[:value]
-          # The fields may be a constant of the application, shared by all its clients.
+          # The header fields may be a constant of the application, shared by all its clients.
           response.headers = response.headers.dup
           response.set_cookie(@key, cookie)
         end
@@ -279,7 +280,7 @@ module Rack
         def delete_session(_request, _id, _options) = raise(NotImplementedError, "#{self.class} does not define delete_session")
       end
 
-      # The same with names that a store does not keep as the client sends them.
+      # The same, with ids that a store does not keep in the form the client sends.
       class PersistedSecure < Persisted
         class SecureSessionHash < SessionHash
           def [](key)
