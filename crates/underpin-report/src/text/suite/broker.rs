@@ -54,7 +54,7 @@ fn times(seconds: &Interval) -> String {
 fn change(text: &mut Text, one: &Comparison, view: &View) {
     let role = difference_role(one);
     let than = if one.p_corrected <= one.level { "<" } else { ">" };
-    let words = format!("{} (p = {:.2} {than} {})", percents(&one.ratio), one.p_corrected, one.level);
+    let words = format!("{} (p = {:.4} {than} {})", percents(&one.ratio), one.p_corrected, one.level);
     let label = Line::new().plain(" ".repeat(NAME + 1)).with(Role::Dim, "change: ");
     text.append(wrap(label, &[Span::new(role, words)], view.usable()));
     let said = match one.verdict {
